@@ -1,0 +1,64 @@
+//! Agents: a name bound to the key that first used it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Draft, Event, Stamped, Stream};
+use crate::key::PublicKey;
+use crate::name::AgentName;
+use crate::principal::{Actor, Principal};
+use crate::state::{ApplyError, State};
+use crate::time::Timestamp;
+use crate::turn::{Halt, Turn};
+
+/// What the state remembers of an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    /// The key its name is bound to.
+    pub key: PublicKey,
+    /// When it was first seen.
+    pub registered_at: Timestamp,
+}
+
+/// `agent.registered`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registered {
+    /// The agent.
+    pub agent: AgentName,
+    /// The key its name is bound to from now on.
+    pub key: PublicKey,
+}
+
+/// Binds a name to a key on first use; later a different key is not that agent.
+pub(crate) fn admit(turn: &mut Turn<'_>, name: &AgentName, key: PublicKey) -> Result<(), Halt> {
+    match turn.state().agents.get(name) {
+        Some(known) if known.key == key => Ok(()),
+        Some(_) => Err(Halt::NotAuthentic {
+            entity: Principal::Agent(name.clone()),
+            reason: "the name is bound to another key",
+        }),
+        None => {
+            turn.emit(Draft {
+                actor: Actor::Protocol,
+                workspace: None,
+                stream: Stream::agent(name),
+                correlation: None,
+                causation: None,
+                event: Event::AgentRegistered(Registered { agent: name.clone(), key }),
+            })?;
+            Ok(())
+        }
+    }
+}
+
+pub(crate) fn apply_registered(
+    state: &mut State,
+    entry: &Stamped,
+    registered: &Registered,
+) -> Result<(), ApplyError> {
+    let agent = Agent { key: registered.key, registered_at: entry.at };
+    match state.agents.insert(registered.agent.clone(), agent) {
+        None => Ok(()),
+        Some(_) => Err(ApplyError::Twice("an agent's registration")),
+    }
+}

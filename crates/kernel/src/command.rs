@@ -1,0 +1,97 @@
+//! Commands: everything a caller can ask the kernel to do, by name.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{lease, project, runtime, session, user};
+
+macro_rules! commands {
+    (
+        doors { $( $variant:ident $name:literal => $args:ty, $help:literal; )* }
+        runtime { $( $own:ident $own_name:literal => $own_args:ty; )* }
+    ) => {
+        /// A request to change something.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Command {
+            $( #[doc = $help] $variant($args), )*
+            $( #[doc = concat!("`", $own_name, "`, issued by the runtime itself.")] $own($own_args), )*
+        }
+
+        impl Command {
+            /// The commands that doors offer, each with what it does.
+            pub const DOORS: &'static [(&'static str, &'static str)] = &[$(($name, $help)),*];
+
+            /// The command's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $( Command::$variant(_) => $name, )*
+                    $( Command::$own(_) => $own_name, )*
+                }
+            }
+
+            /// Reads a command that came in through a door. `None` if no door has one of that name.
+            pub fn read(name: &str, args: &str) -> Option<Result<Self, serde_json::Error>> {
+                Some(match name {
+                    $( $name => serde_json::from_str::<$args>(args).map(Command::$variant), )*
+                    _ => return None,
+                })
+            }
+
+            /// The JSON Schema of a command's arguments.
+            pub fn schema(name: &str) -> Option<schemars::Schema> {
+                Some(match name {
+                    $( $name => schema_of::<$args>($help), )*
+                    _ => return None,
+                })
+            }
+
+            /// Writes the arguments.
+            pub fn serialize_args<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $( Command::$variant(args) => args.serialize(serializer), )*
+                    $( Command::$own(args) => args.serialize(serializer), )*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    doors {
+        SessionOpen "session.open" => session::Open,
+            "Begin a session in a fresh workspace.";
+        SessionClose "session.close" => session::Close,
+            "End a session and the leases it holds.";
+        LeaseOpen "lease.open" => lease::Open,
+            "Hold a set of surfaces, all or none.";
+        LeaseRenew "lease.renew" => lease::Renew,
+            "Keep a lease for another time to live.";
+        LeaseRelease "lease.release" => lease::Release,
+            "Give a lease back.";
+        LeaseForce "lease.force" => lease::Force,
+            "End somebody else's lease (people and the coordinator only).";
+        UserCreate "user.create" => user::Create,
+            "Sign up the first user, or let another person in.";
+    }
+    runtime {
+        ProjectCreate "project.create" => project::Create;
+        RuntimeRekey "runtime.rekey" => runtime::Rekey;
+        RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
+    }
+}
+
+/// The schema of a type, titled with what it is for.
+pub(crate) fn schema_of<T: JsonSchema>(help: &str) -> schemars::Schema {
+    let mut schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>();
+    schema.insert("description".to_owned(), help.into());
+    schema
+}
+
+/// A command's arguments as something that can be serialised.
+pub struct Args<'a>(pub &'a Command);
+
+impl Serialize for Args<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_args(serializer)
+    }
+}

@@ -1,0 +1,70 @@
+//! Lifecycle tables: one per kind of thing, the source for checks, docs and tests.
+
+use crate::event::Kind;
+
+/// One way from one state of a thing to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The state before; none for a beginning.
+    pub from: Option<&'static str>,
+    /// The state after.
+    pub to: &'static str,
+    /// The event that is this step.
+    pub event: Kind,
+    /// Who takes it, in words.
+    pub by: &'static str,
+}
+
+/// All ways of one kind of thing.
+#[derive(Clone, Copy, Debug)]
+pub struct Lifecycle {
+    /// The kind of thing.
+    pub noun: &'static str,
+    /// Its edges.
+    pub edges: &'static [Edge],
+}
+
+/// Every lifecycle the kernel has.
+pub const ALL: &[Lifecycle] = &[crate::lease::LIFECYCLE, crate::session::LIFECYCLE];
+
+impl Lifecycle {
+    /// The table as a state diagram in Mermaid's notation.
+    pub fn diagram(&self) -> String {
+        let mut lines = vec!["stateDiagram-v2".to_owned()];
+        for edge in self.edges {
+            let from = edge.from.unwrap_or("[*]");
+            lines.push(format!("    {from} --> {}: {} ({})", edge.to, edge.event, edge.by));
+        }
+        let ends = self
+            .edges
+            .iter()
+            .map(|edge| edge.to)
+            .filter(|state| self.edges.iter().all(|edge| edge.from != Some(state)));
+        let ends: std::collections::BTreeSet<_> = ends.collect();
+        lines.extend(ends.into_iter().map(|state| format!("    {state} --> [*]")));
+        lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_can_be_reached_from_the_beginning() {
+        for table in ALL {
+            let mut reached: Vec<&str> = Vec::new();
+            for _ in table.edges {
+                for edge in table.edges {
+                    let open = edge.from.is_none_or(|from| reached.contains(&from));
+                    if open && !reached.contains(&edge.to) {
+                        reached.push(edge.to);
+                    }
+                }
+            }
+            for edge in table.edges {
+                assert!(reached.contains(&edge.to), "{}: {}", table.noun, edge.to);
+            }
+        }
+    }
+}

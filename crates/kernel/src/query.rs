@@ -1,0 +1,362 @@
+//! Questions: everything a caller can ask of the state. Asking changes nothing.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::id::{LeaseId, WorkspaceId};
+use crate::key::PublicKey;
+use crate::lease::{COLLISIONS_MAX, Lease, Surfaces};
+use crate::name::{AgentName, UserId};
+use crate::principal::Principal;
+use crate::session::Session;
+use crate::state::State;
+use crate::surface::Surface;
+use crate::time::Timestamp;
+
+/// A lease that is in the way of a surface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Collision {
+    /// The lease in the way.
+    pub lease: LeaseId,
+    /// Who holds it.
+    pub holder: Principal,
+    /// The surface of theirs that overlaps.
+    pub surface: Surface,
+    /// The surface that was asked for.
+    pub wanted: Surface,
+    /// A path both cover.
+    pub example: String,
+    /// Under which epoch it is held.
+    pub epoch: u64,
+    /// When it runs out if it is not renewed.
+    pub expires_at: Timestamp,
+    /// What it is held for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
+}
+
+/// A lease, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeaseView {
+    /// Its id.
+    pub lease: LeaseId,
+    /// Who holds it.
+    pub holder: Principal,
+    /// The session it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceId>,
+    /// What it covers.
+    pub surfaces: Vec<Surface>,
+    /// What it is for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
+    /// The task it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// Its fencing epoch.
+    pub epoch: u64,
+    /// When it was granted.
+    pub opened_at: Timestamp,
+    /// When it runs out.
+    pub expires_at: Timestamp,
+    /// How long a renewal lasts, in seconds.
+    pub ttl_s: u64,
+}
+
+/// A session, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SessionView {
+    /// The workspace it opened, which is also its id.
+    pub workspace: WorkspaceId,
+    /// Whose it is.
+    pub agent: AgentName,
+    /// What the agent calls its end of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// Whether it is the standing one.
+    pub standing: bool,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it lapses if nothing more happens in it.
+    pub lapses_at: Timestamp,
+}
+
+/// An agent, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AgentView {
+    /// Its name.
+    pub agent: AgentName,
+    /// The key its name is bound to.
+    pub key: PublicKey,
+    /// When it was first seen.
+    pub registered_at: Timestamp,
+    /// Its open sessions.
+    pub sessions: Vec<WorkspaceId>,
+    /// How many leases it holds.
+    pub leases: usize,
+}
+
+/// A user, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UserView {
+    /// The user's id.
+    pub user: UserId,
+    /// The user's key.
+    pub key: PublicKey,
+    /// Who let them in.
+    pub created_by: Principal,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+/// `lease.list`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeaseList {
+    /// Only leases of this holder (`agent:NAME`, `user:ID`).
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub holder: Option<Principal>,
+    /// Only leases that overlap one of these surfaces.
+    #[serde(default)]
+    pub surfaces: Option<Surfaces>,
+}
+
+/// `lease.check`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeaseCheck {
+    /// Leave out what this holder holds (`agent:NAME`, `user:ID`).
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub holder: Option<Principal>,
+    /// The epoch the holder believes to hold the surfaces under; needs `holder`.
+    #[serde(default)]
+    pub epoch: Option<u64>,
+    /// What is asked about.
+    pub surfaces: Surfaces,
+}
+
+/// What `lease.check` finds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CheckReport {
+    /// Whether the surfaces could be claimed now (by the holder asked about).
+    pub free: bool,
+    /// Whether the holder asked about holds something that overlaps them.
+    pub held: bool,
+    /// Whether the holder asked about holds them under the epoch asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch_valid: Option<bool>,
+    /// The leases in the way.
+    pub collisions: Vec<Collision>,
+}
+
+macro_rules! queries {
+    ($( $variant:ident $name:literal => $args:ty, $help:literal; )*) => {
+        /// A question about the state.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Query {
+            $( #[doc = $help] $variant($args), )*
+        }
+
+        impl Query {
+            /// The questions that doors offer, each with what it tells.
+            pub const DOORS: &'static [(&'static str, &'static str)] = &[$(($name, $help)),*];
+
+            /// Reads a question that came in through a door. `None` if there is none of that name.
+            pub fn read(name: &str, args: &str) -> Option<Result<Self, serde_json::Error>> {
+                Some(match name {
+                    $( $name => serde_json::from_str::<$args>(args).map(Query::$variant), )*
+                    _ => return None,
+                })
+            }
+
+            /// The JSON Schema of a question's arguments.
+            pub fn schema(name: &str) -> Option<schemars::Schema> {
+                Some(match name {
+                    $( $name => crate::command::schema_of::<$args>($help), )*
+                    _ => return None,
+                })
+            }
+        }
+    };
+}
+
+/// A question without arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Everything {}
+
+queries! {
+    LeaseList "lease.list" => LeaseList, "The live leases.";
+    LeaseCheck "lease.check" => LeaseCheck, "Who holds what overlaps these surfaces.";
+    SessionList "session.list" => Everything, "The open sessions.";
+    AgentList "agent.list" => Everything, "The agents that ever registered.";
+    UserList "user.list" => Everything, "The people who were let in.";
+}
+
+/// What a question is answered with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// To `lease.list`.
+    Leases(Vec<LeaseView>),
+    /// To `lease.check`.
+    Check(CheckReport),
+    /// To `session.list`.
+    Sessions(Vec<SessionView>),
+    /// To `agent.list`.
+    Agents(Vec<AgentView>),
+    /// To `user.list`.
+    Users(Vec<UserView>),
+}
+
+/// Answers a question as of `now`.
+pub fn answer(state: &State, now: Timestamp, query: &Query) -> Answer {
+    match query {
+        Query::LeaseList(list) => Answer::Leases(lease_list(state, now, list)),
+        Query::LeaseCheck(check) => Answer::Check(lease_check(state, now, check)),
+        Query::SessionList(_) => {
+            let open = state.sessions.iter().filter(|(_, session)| now < session.lapses_at());
+            Answer::Sessions(open.map(|(id, session)| SessionView::of(id, session)).collect())
+        }
+        Query::AgentList(_) => Answer::Agents(agent_list(state, now)),
+        Query::UserList(_) => {
+            let view = |(id, user): (&UserId, &crate::user::User)| UserView {
+                user: id.clone(),
+                key: user.key,
+                created_by: user.created_by.clone(),
+                created_at: user.created_at,
+            };
+            Answer::Users(state.users.iter().map(view).collect())
+        }
+    }
+}
+
+fn lease_list(state: &State, now: Timestamp, list: &LeaseList) -> Vec<LeaseView> {
+    let overlapping = list
+        .surfaces
+        .as_ref()
+        .map(|surfaces| state.surfaces.meeting(surfaces.as_slice(), usize::MAX, &|_, _| true));
+    let wanted = |id: &LeaseId, lease: &Lease| {
+        lease.is_live(now)
+            && list.holder.as_ref().is_none_or(|holder| *holder == lease.holder)
+            && overlapping.as_ref().is_none_or(|found| found.contains(id))
+    };
+    let live = state.leases.iter().filter(|(id, lease)| wanted(id, lease));
+    live.map(|(id, lease)| LeaseView::of(id, lease)).collect()
+}
+
+fn lease_check(state: &State, now: Timestamp, check: &LeaseCheck) -> CheckReport {
+    let surfaces = check.surfaces.as_slice();
+    let collisions = collisions(state, now, surfaces, check.holder.as_ref());
+    let own: Vec<&Lease> = match &check.holder {
+        None => Vec::new(),
+        Some(holder) => own_leases(state, now, holder, surfaces),
+    };
+    CheckReport {
+        free: collisions.is_empty(),
+        held: !own.is_empty(),
+        epoch_valid: check.epoch.map(|epoch| own.iter().any(|lease| lease.epoch == epoch)),
+        collisions,
+    }
+}
+
+fn own_leases<'s>(
+    state: &'s State,
+    now: Timestamp,
+    holder: &Principal,
+    surfaces: &[Surface],
+) -> Vec<&'s Lease> {
+    let own = |id: &LeaseId, of: &Principal| of == holder && state.is_live(id, now);
+    let found = state.surfaces.meeting(surfaces, usize::MAX, &own);
+    found.iter().filter_map(|id| state.leases.get(id)).map(AsRef::as_ref).collect()
+}
+
+fn agent_list(state: &State, now: Timestamp) -> Vec<AgentView> {
+    let mut sessions: BTreeMap<&AgentName, Vec<WorkspaceId>> = BTreeMap::new();
+    for (id, session) in &state.sessions {
+        if now < session.lapses_at() {
+            sessions.entry(&session.agent).or_default().push(id.clone());
+        }
+    }
+    let mut leases: BTreeMap<&AgentName, usize> = BTreeMap::new();
+    for lease in state.leases.values().filter(|lease| lease.is_live(now)) {
+        if let Principal::Agent(name) = &lease.holder {
+            *leases.entry(name).or_default() += 1;
+        }
+    }
+    let view = |(name, agent): (&AgentName, &crate::agent::Agent)| AgentView {
+        agent: name.clone(),
+        key: agent.key,
+        registered_at: agent.registered_at,
+        sessions: sessions.get(name).cloned().unwrap_or_default(),
+        leases: leases.get(name).copied().unwrap_or_default(),
+    };
+    state.agents.iter().map(view).collect()
+}
+
+/// The live leases that overlap the surfaces and are not held by `except`.
+pub(crate) fn collisions(
+    state: &State,
+    now: Timestamp,
+    surfaces: &[Surface],
+    except: Option<&Principal>,
+) -> Vec<Collision> {
+    let in_the_way = |id: &LeaseId, of: &Principal| except != Some(of) && state.is_live(id, now);
+    let found = state.surfaces.meeting(surfaces, COLLISIONS_MAX, &in_the_way);
+    let leases = found.iter().filter_map(|id| state.leases.get(id).map(|lease| (id, lease)));
+    leases.filter_map(|(id, lease)| Collision::between(surfaces, id, lease)).collect()
+}
+
+impl Collision {
+    fn between(wanted: &[Surface], id: &LeaseId, lease: &Lease) -> Option<Self> {
+        let pairs = wanted.iter().flat_map(|wanted| {
+            lease.surfaces.as_slice().iter().map(move |surface| (wanted, surface))
+        });
+        let (wanted, surface, example) = pairs.into_iter().find_map(|(wanted, surface)| {
+            wanted.common_path(surface).map(|example| (wanted, surface, example))
+        })?;
+        Some(Collision {
+            lease: id.clone(),
+            holder: lease.holder.clone(),
+            surface: surface.clone(),
+            wanted: wanted.clone(),
+            example,
+            epoch: lease.epoch,
+            expires_at: lease.expires_at,
+            purpose: lease.purpose.as_ref().map(ToString::to_string),
+        })
+    }
+}
+
+impl LeaseView {
+    pub(crate) fn of(id: &LeaseId, lease: &Lease) -> Self {
+        LeaseView {
+            lease: id.clone(),
+            holder: lease.holder.clone(),
+            workspace: lease.workspace.clone(),
+            surfaces: lease.surfaces.as_slice().to_vec(),
+            purpose: lease.purpose.as_ref().map(ToString::to_string),
+            task: lease.task.as_ref().map(ToString::to_string),
+            epoch: lease.epoch,
+            opened_at: lease.opened_at,
+            expires_at: lease.expires_at,
+            ttl_s: lease.ttl.secs(),
+        }
+    }
+}
+
+impl SessionView {
+    pub(crate) fn of(id: &WorkspaceId, session: &Session) -> Self {
+        SessionView {
+            workspace: id.clone(),
+            agent: session.agent.clone(),
+            client: session.client.as_ref().map(ToString::to_string),
+            standing: session.standing,
+            opened_at: session.opened_at,
+            lapses_at: session.lapses_at(),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What the runtime records about itself: a change of its key, a time without storage.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Event, Stamped};
+use crate::id::WorkspaceId;
+use crate::key::PublicKey;
+use crate::principal::{Actor, Caller, Principal};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::state::{ApplyError, State};
+use crate::text::Text;
+use crate::time::Timestamp;
+use crate::turn::{Halt, Reply, Turn};
+
+/// `runtime.rekey`: a runtime that holds another key takes over and says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rekey {
+    /// Why.
+    pub reason: Text<1000>,
+}
+
+/// `runtime.rekeyed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rekeyed {
+    /// The key that signs from this entry's commit on.
+    pub new_key: PublicKey,
+    /// The key that signed until then.
+    pub old_key: PublicKey,
+    /// Why.
+    pub reason: Text<1000>,
+}
+
+/// `runtime.degraded`: what the runtime notes once it can write again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoteDegraded {
+    /// How many commands were turned away meanwhile.
+    pub turned_away: u64,
+    /// What the storage said.
+    pub reason: Text<1000>,
+    /// When the first write failed.
+    pub since: Timestamp,
+}
+
+/// Which part of the system was degraded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The trail could not be written.
+    TrailStorage,
+}
+
+/// What the coordinator did about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CoordinatorAction {
+    /// It waited until writes went through again.
+    Wait,
+}
+
+/// `system_degraded`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Degraded {
+    /// Workspaces that were affected in particular; none means all alike.
+    pub affected_workspaces: Vec<WorkspaceId>,
+    /// What was done.
+    pub coordinator_action: CoordinatorAction,
+    /// What the storage said.
+    pub reason: Text<1000>,
+    /// What was degraded.
+    pub scope: Scope,
+    /// When the first write failed.
+    pub since: Timestamp,
+    /// How many commands were turned away meanwhile.
+    pub turned_away: u64,
+}
+
+pub(crate) fn decide_rekey(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    rekey: &Rekey,
+) -> Result<Reply, Halt> {
+    let old_key = turn.project()?.runtime_key;
+    if old_key == caller.key {
+        return Ok(Reply::Done);
+    }
+    let event = Event::RuntimeRekeyed(Rekeyed {
+        new_key: caller.key,
+        old_key,
+        reason: rekey.reason.clone(),
+    });
+    let draft = turn.project_draft(Principal::System.into(), event)?;
+    turn.emit(draft)?;
+    Ok(Reply::Done)
+}
+
+pub(crate) fn decide_degraded(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    note: &NoteDegraded,
+) -> Result<Reply, Halt> {
+    if caller.principal != Principal::System {
+        return Err(Refusal::denied(Rule::SystemOnly, "only the runtime notes its outages").into());
+    }
+    let event = Event::SystemDegraded(Degraded {
+        affected_workspaces: Vec::new(),
+        coordinator_action: CoordinatorAction::Wait,
+        reason: note.reason.clone(),
+        scope: Scope::TrailStorage,
+        since: note.since,
+        turned_away: note.turned_away,
+    });
+    let draft = turn.project_draft(Actor::Protocol, event)?;
+    turn.emit(draft)?;
+    Ok(Reply::Done)
+}
+
+pub(crate) fn apply_rekeyed(
+    state: &mut State,
+    _entry: &Stamped,
+    rekeyed: &Rekeyed,
+) -> Result<(), ApplyError> {
+    let project = state.project.as_mut().ok_or(ApplyError::NoProject)?;
+    if project.runtime_key != rekeyed.old_key {
+        return Err(ApplyError::Mismatch("the key that is replaced"));
+    }
+    project.runtime_key = rekeyed.new_key;
+    Ok(())
+}

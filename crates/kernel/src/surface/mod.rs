@@ -1,0 +1,140 @@
+//! Surfaces: what a lease is about.
+//!
+//! A surface is written as a path, a glob, or `path#symbol`, relative to the project root.
+//!
+//! - Without wildcards it covers the file of that name, or everything below that directory.
+//! - With wildcards it covers exactly the paths it matches. `*` and `?` stay inside a segment,
+//!   `**` stands alone and matches any number of segments, also none; `{a,b}` are alternatives;
+//!   `[a-z]` and `[!a-z]` are classes. A class of one character is just that character, which
+//!   is how a name with special characters is written: `app/[[]id]/page.tsx`.
+//! - `path#symbol` covers that symbol of the file and whatever is nested in it.
+//!
+//! Two surfaces overlap when there is any path that both cover. That question is answered
+//! exactly, for two surfaces ([`Surface::common_path`]) and for one against all live ones
+//! ([`index::SurfaceIndex`]).
+
+mod glob;
+pub(crate) mod index;
+mod parse;
+mod pattern;
+mod small_map;
+
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use parse::Parsed;
+pub use parse::{
+    ALTERNATIVES_MAX, SEGMENT_BYTES_MAX, SEGMENTS_MAX, SURFACE_BYTES_MAX, SYMBOL_BYTES_MAX,
+    SurfaceError,
+};
+use pattern::Pattern;
+
+/// A checked surface in its normal form. Two surfaces are equal if they are written the same.
+#[derive(Clone)]
+pub struct Surface(Arc<Parsed>);
+
+impl Surface {
+    /// Reads a surface.
+    pub fn new(text: &str) -> Result<Self, SurfaceError> {
+        parse::parse(text).map(|parsed| Surface(Arc::new(parsed)))
+    }
+
+    /// The surface of a path that stands for itself, even where its names hold wildcards.
+    pub fn literal(path: &str) -> Result<Self, SurfaceError> {
+        Surface::new(&parse::escape(path))
+    }
+
+    /// Its normal text.
+    pub fn as_str(&self) -> &str {
+        &self.0.text
+    }
+
+    /// Whether it holds a wildcard and so stands for other names than its own.
+    pub fn is_glob(&self) -> bool {
+        let plain = |pattern: &Pattern| pattern.below || pattern.symbol.is_some();
+        !self.patterns().iter().all(plain)
+    }
+
+    /// A path that both surfaces cover, if there is one.
+    pub fn common_path(&self, other: &Surface) -> Option<String> {
+        let with = |a: &Pattern| other.patterns().iter().find_map(|b| a.common_path(b));
+        self.patterns().iter().find_map(with)
+    }
+
+    /// The alternatives it stands for.
+    fn patterns(&self) -> &[Pattern] {
+        &self.0.patterns
+    }
+}
+
+impl PartialEq for Surface {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for Surface {}
+
+impl PartialOrd for Surface {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Surface {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl std::fmt::Debug for Surface {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Surface({:?})", self.as_str())
+    }
+}
+
+impl Serialize for Surface {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl std::fmt::Display for Surface {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Surface {
+    type Err = SurfaceError;
+
+    fn from_str(text: &str) -> Result<Self, SurfaceError> {
+        Surface::new(text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Surface {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::de::from_str(deserializer, "a surface", Surface::new)
+    }
+}
+
+impl JsonSchema for Surface {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Surface".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "minLength": 1,
+            "maxLength": SURFACE_BYTES_MAX,
+            "description": "A path, a glob (`*`, `**`, `?`, `{a,b}`, `[a-z]`) or `path#symbol`, \
+                            relative to the project root"
+        })
+    }
+}

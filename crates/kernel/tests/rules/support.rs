@@ -1,0 +1,169 @@
+//! A small world to try the rules in: a project, a clock that tests move, ids that count up.
+
+use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
+use althing_kernel::{
+    AgentName, Caller, Command, Event, IdKind, Kind, Mint, Principal, PublicKey, Refusal, Reply,
+    Span, Stamped, State, Timestamp, Turn, UserId, WorkspaceId,
+};
+use std::sync::Arc;
+
+/// Ids that count up, one row for all kinds.
+#[derive(Default)]
+pub(crate) struct Counter(u64);
+
+impl Mint for Counter {
+    fn mint(&mut self, kind: IdKind, _: Timestamp) -> Arc<str> {
+        self.0 += 1;
+        format!("{kind:?}-{:010}", self.0).to_lowercase().into()
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) state: State,
+    pub(crate) now: Timestamp,
+    pub(crate) entries: Vec<Stamped>,
+    mint: Counter,
+}
+
+pub(crate) fn key(seed: u8) -> PublicKey {
+    PublicKey::from_bytes([seed; 32])
+}
+
+pub(crate) fn agent(name: &str) -> Caller {
+    let seed = name.bytes().fold(1, u8::wrapping_add);
+    Caller {
+        principal: Principal::Agent(AgentName::new(name).unwrap()),
+        key: key(seed),
+        session: None,
+    }
+}
+
+pub(crate) fn user(name: &str) -> Caller {
+    let seed = name.bytes().fold(100, u8::wrapping_add);
+    Caller { principal: Principal::User(UserId::new(name).unwrap()), key: key(seed), session: None }
+}
+
+pub(crate) fn system() -> Caller {
+    Caller { principal: Principal::System, key: key(0), session: None }
+}
+
+pub(crate) fn in_session(caller: &Caller, session: &WorkspaceId) -> Caller {
+    Caller { session: Some(session.clone()), ..caller.clone() }
+}
+
+impl World {
+    /// A world with a project and one user, `ada`.
+    pub(crate) fn new() -> Self {
+        let mut world = World::without_project();
+        let create = serde_json::from_value(serde_json::json!({ "name": "p", "project": "p1" }));
+        world.run_command(&system(), &Command::ProjectCreate(create.unwrap())).unwrap();
+        let ada = user("ada");
+        world
+            .run(&ada, "user.create", &format!(r#"{{"user":"ada","key":"{}"}}"#, ada.key))
+            .unwrap();
+        world
+    }
+
+    pub(crate) fn without_project() -> Self {
+        World {
+            state: State::default(),
+            now: Timestamp::from_micros(1_000_000_000),
+            entries: Vec::new(),
+            mint: Counter::default(),
+        }
+    }
+
+    pub(crate) fn run(
+        &mut self,
+        caller: &Caller,
+        name: &str,
+        args: &str,
+    ) -> Result<Reply, Refusal> {
+        let command = Command::read(name, args).unwrap().unwrap();
+        self.run_command(caller, &command)
+    }
+
+    pub(crate) fn run_command(
+        &mut self,
+        caller: &Caller,
+        command: &Command,
+    ) -> Result<Reply, Refusal> {
+        let mut turn = Turn::begin(self.state.clone(), self.now, &mut self.mint);
+        assert!(!turn.tick(usize::MAX).unwrap());
+        let outcome = turn.decide(caller, command).unwrap();
+        let (state, entries) = turn.finish();
+        self.state = state;
+        self.entries.extend(entries);
+        // Entries made at one moment are a microsecond apart; the world's clock keeps up.
+        self.now = self.now.max(self.state.clock());
+        outcome.result
+    }
+
+    /// Lets time pass and records what fell due.
+    pub(crate) fn pass(&mut self, secs: u64) {
+        self.now = self.now.after(Span::from_secs(secs));
+    }
+
+    pub(crate) fn tick(&mut self) {
+        let mut turn = Turn::begin(self.state.clone(), self.now, &mut self.mint);
+        turn.tick(usize::MAX).unwrap();
+        let (state, entries) = turn.finish();
+        self.state = state;
+        self.entries.extend(entries);
+    }
+
+    pub(crate) fn claim(
+        &mut self,
+        caller: &Caller,
+        surfaces: &[&str],
+        ttl: u64,
+    ) -> Result<LeaseView, Refusal> {
+        let args = serde_json::json!({ "surfaces": surfaces, "ttl_s": ttl });
+        self.run(caller, "lease.open", &args.to_string()).map(lease_of)
+    }
+
+    pub(crate) fn check(&self, holder: Option<&Caller>, surface: &str) -> CheckReport {
+        let mut args = serde_json::json!({ "surfaces": [surface] });
+        if let Some(holder) = holder {
+            args["holder"] = holder.principal.to_string().into();
+        }
+        let check: LeaseCheck = serde_json::from_value(args).unwrap();
+        match answer(&self.state, self.now, &Query::LeaseCheck(check)) {
+            Answer::Check(report) => report,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn leases(&self) -> Vec<LeaseView> {
+        match answer(&self.state, self.now, &Query::LeaseList(LeaseList::default())) {
+            Answer::Leases(leases) => leases,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) fn kinds(&self) -> Vec<Kind> {
+        self.entries.iter().map(|entry| entry.draft.event.kind()).collect()
+    }
+
+    pub(crate) fn last(&self) -> &Stamped {
+        self.entries.last().unwrap()
+    }
+
+    pub(crate) fn last_event(&self) -> &Event {
+        &self.last().draft.event
+    }
+}
+
+pub(crate) fn lease_of(reply: Reply) -> LeaseView {
+    match reply {
+        Reply::Lease(lease) => lease,
+        other => panic!("not a lease: {other:?}"),
+    }
+}
+
+pub(crate) fn session_of(reply: Reply) -> WorkspaceId {
+    match reply {
+        Reply::Session(session) => session.workspace,
+        other => panic!("not a session: {other:?}"),
+    }
+}
