@@ -21,7 +21,7 @@ use crate::session;
 use crate::state::{ApplyError, Deadline, State};
 use crate::surface::Surface;
 use crate::text::Text;
-use crate::time::{Span, Timestamp};
+use crate::time::{Span, Timestamp, exact_integer};
 use crate::turn::{Halt, Reply, Turn};
 
 /// The shortest time a lease is granted for, in seconds.
@@ -166,6 +166,7 @@ pub struct Lease {
     /// When it runs out.
     pub expires_at: Timestamp,
     /// The fencing epoch it was granted under.
+    #[serde(deserialize_with = "exact_integer")]
     pub epoch: u64,
     /// The stream its entries belong to.
     pub stream: Stream,
@@ -252,6 +253,7 @@ pub struct Force {
 #[serde(deny_unknown_fields)]
 pub struct Opened {
     /// The fencing epoch.
+    #[serde(deserialize_with = "exact_integer")]
     pub epoch: u64,
     /// When it runs out.
     pub expires_at: Timestamp,
@@ -276,6 +278,7 @@ pub struct Opened {
 #[serde(deny_unknown_fields)]
 pub struct Renewed {
     /// The fencing epoch, unchanged.
+    #[serde(deserialize_with = "exact_integer")]
     pub epoch: u64,
     /// When it runs out now.
     pub expires_at: Timestamp,
@@ -302,6 +305,7 @@ pub struct Released {
     /// Why.
     pub cause: ReleaseCause,
     /// The fencing epoch it was granted under.
+    #[serde(deserialize_with = "exact_integer")]
     pub epoch: u64,
     /// Who held it.
     pub holder: Principal,
@@ -314,6 +318,7 @@ pub struct Released {
 #[serde(deny_unknown_fields)]
 pub struct Expired {
     /// The fencing epoch it was granted under.
+    #[serde(deserialize_with = "exact_integer")]
     pub epoch: u64,
     /// When it ran out.
     pub expires_at: Timestamp,
@@ -328,6 +333,7 @@ pub struct Expired {
 #[serde(deny_unknown_fields)]
 pub struct Forced {
     /// The fencing epoch it was granted under.
+    #[serde(deserialize_with = "exact_integer")]
     pub epoch: u64,
     /// Who held it.
     pub holder: Principal,

@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 use crate::rule::Rule;
 use crate::state::{ApplyError, State};
 use crate::text::Text;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, exact_integer};
 use crate::turn::{Halt, Reply, Turn};
 
 /// `runtime.rekey`: a runtime that holds another key takes over and says so.
@@ -76,6 +76,7 @@ pub struct Degraded {
     /// When the first write failed.
     pub since: Timestamp,
     /// How many commands were turned away meanwhile.
+    #[serde(deserialize_with = "exact_integer")]
     pub turned_away: u64,
 }
 

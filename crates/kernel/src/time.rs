@@ -9,9 +9,7 @@ use serde::{Deserialize, Serialize};
 pub const JSON_INTEGER_MAX: u64 = (1 << 53) - 1;
 
 /// A moment, in microseconds since the Unix epoch.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
 
@@ -75,6 +73,22 @@ impl Span {
     pub const fn secs(self) -> u64 {
         self.0 / 1_000_000
     }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        exact_integer(deserializer).map(Timestamp)
+    }
+}
+
+/// Reads an integer that every JSON implementation reads the same.
+pub fn exact_integer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let number = u64::deserialize(deserializer)?;
+    if number <= JSON_INTEGER_MAX {
+        return Ok(number);
+    }
+    let message = format!("the integer {number} is above 2^53 - 1, where JSON is not exact");
+    Err(serde::de::Error::custom(message))
 }
 
 #[cfg(test)]

@@ -1,0 +1,257 @@
+//! The chains: what the next entry hangs on, and the one place where entries are made.
+
+use althing_kernel::{Event, ProjectId, Stamped, Stream, WorkspaceId};
+use imbl::OrdMap;
+use serde::{Deserialize, Serialize};
+
+use crate::commit::Commit;
+use crate::entry::{Entry, Pieces};
+use crate::hash::Hash;
+use crate::head::{Head, SignedHead};
+use crate::key::SecretKey;
+use crate::request::Signature;
+use crate::tree::Frontier;
+
+/// Where the trail stands: the ends of its chains and the tree over it. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Chain {
+    project: Option<ProjectId>,
+    last: Option<Hash>,
+    last_commit: Option<Hash>,
+    frontier: Frontier,
+    locals: OrdMap<WorkspaceId, Hash>,
+    streams: OrdMap<Stream, u64>,
+}
+
+/// How an entry does not hang on the chain.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misplaced {
+    /// Not the next one.
+    #[error("its sequence number is {found}, where {expected} comes next")]
+    Sequence {
+        /// What comes next.
+        expected: u64,
+        /// What it claims.
+        found: u64,
+    },
+    /// Hangs on something else than the entry before it.
+    #[error("its `prev` is not the hash of the entry before it")]
+    Prev,
+    /// Hangs on something else in its workspace.
+    #[error("its `local_prev` is not the local hash of the entry before it in its workspace")]
+    LocalPrev,
+    /// Not the next one of its stream.
+    #[error("its place in its stream is {found}, where {expected} comes next")]
+    StreamSequence {
+        /// What comes next.
+        expected: u64,
+        /// What it claims.
+        found: u64,
+    },
+}
+
+impl Chain {
+    /// How many entries there are.
+    pub fn seq(&self) -> u64 {
+        self.frontier.size()
+    }
+
+    /// The tree over the trail.
+    pub fn frontier(&self) -> &Frontier {
+        &self.frontier
+    }
+
+    /// The hash of the last entry.
+    pub fn last(&self) -> Option<&Hash> {
+        self.last.as_ref()
+    }
+
+    /// The hash of the last commit.
+    pub fn last_commit(&self) -> Option<&Hash> {
+        self.last_commit.as_ref()
+    }
+
+    /// The project, once its first entry is there.
+    pub fn project(&self) -> Option<&ProjectId> {
+        self.project.as_ref()
+    }
+
+    /// Whether an entry claims the place that comes next. This compares; it does not hash.
+    pub fn expects(&self, entry: &Entry) -> Result<(), Misplaced> {
+        let draft = &entry.stamped.draft;
+        if entry.seq != self.seq() + 1 {
+            return Err(Misplaced::Sequence { expected: self.seq() + 1, found: entry.seq });
+        }
+        if entry.prev != self.last {
+            return Err(Misplaced::Prev);
+        }
+        let local_prev = draft.workspace.as_ref().and_then(|id| self.locals.get(id)).copied();
+        if entry.local.is_some_and(|link| link.prev != local_prev) {
+            return Err(Misplaced::LocalPrev);
+        }
+        let expected = self.next_in(&draft.stream);
+        if entry.stream_seq != expected {
+            return Err(Misplaced::StreamSequence { expected, found: entry.stream_seq });
+        }
+        Ok(())
+    }
+
+    /// Takes an entry as it was read, trusting its hashes. Replay uses this.
+    pub fn follow(&mut self, entry: &Entry) -> Result<(), Misplaced> {
+        self.expects(entry)?;
+        let local = entry.local.map(|link| link.hash);
+        self.advance(&entry.stamped, &entry.hash, local, entry.stream_seq);
+        Ok(())
+    }
+
+    /// Takes the head of a commit as it was read.
+    pub fn close(&mut self, head: &SignedHead) {
+        self.last_commit = Some(head.hash());
+    }
+
+    fn next_in(&self, stream: &Stream) -> u64 {
+        self.streams.get(stream).copied().unwrap_or_default() + 1
+    }
+
+    fn advance(&mut self, stamped: &Stamped, hash: &Hash, local: Option<Hash>, stream_seq: u64) {
+        if let Event::ProjectCreated(created) = &stamped.draft.event {
+            self.project = Some(created.project.clone());
+        }
+        if let (Some(workspace), Some(local)) = (&stamped.draft.workspace, local) {
+            self.locals.insert(workspace.clone(), local);
+        }
+        self.streams.insert(stamped.draft.stream.clone(), stream_seq);
+        self.frontier.push(hash);
+        self.last = Some(*hash);
+    }
+
+    /// Makes the next entry: hashes it into both chains and appends its line to `line`.
+    fn seal(
+        &mut self,
+        pieces: &mut Pieces,
+        stamped: &Stamped,
+        proof: Option<&Signature>,
+        line: &mut Vec<u8>,
+    ) -> Result<(), serde_json::Error> {
+        let workspace = stamped.draft.workspace.as_ref();
+        let local_prev = workspace.and_then(|id| self.locals.get(id));
+        let stream_seq = self.next_in(&stamped.draft.stream);
+        pieces.write(stamped, stream_seq, local_prev, proof)?;
+        let local = workspace.map(|_| pieces.local_hash());
+        let hash = pieces.finish(self.seq() + 1, self.last.as_ref(), local.as_ref(), line);
+        self.advance(stamped, &hash, local, stream_seq);
+        Ok(())
+    }
+}
+
+/// A chain as plain lists, for snapshots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChainImage {
+    project: Option<ProjectId>,
+    last: Option<Hash>,
+    last_commit: Option<Hash>,
+    frontier: Frontier,
+    locals: Vec<(WorkspaceId, Hash)>,
+    streams: Vec<(Stream, u64)>,
+}
+
+impl Chain {
+    /// The chain as plain lists.
+    pub fn image(&self) -> ChainImage {
+        ChainImage {
+            project: self.project.clone(),
+            last: self.last,
+            last_commit: self.last_commit,
+            frontier: self.frontier.clone(),
+            locals: self.locals.iter().map(|(id, hash)| (id.clone(), *hash)).collect(),
+            streams: self.streams.iter().map(|(id, seq)| (id.clone(), *seq)).collect(),
+        }
+    }
+
+    /// The chain an image was made of, if the image is sound.
+    pub fn from_image(image: ChainImage) -> Option<Self> {
+        image.frontier.is_sound().then(|| Chain {
+            project: image.project,
+            last: image.last,
+            last_commit: image.last_commit,
+            frontier: image.frontier,
+            locals: image.locals.into_iter().collect(),
+            streams: image.streams.into_iter().collect(),
+        })
+    }
+}
+
+/// A commit in the making, on a chain of its own.
+pub struct Builder {
+    chain: Chain,
+    first: u64,
+    pieces: Pieces,
+    lines: Vec<u8>,
+}
+
+/// Why a commit could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// An entry could not be written as JSON.
+    #[error("an entry cannot be written")]
+    Write(#[from] serde_json::Error),
+    /// There is nothing to commit, or no project to commit it to.
+    #[error("a commit needs at least one entry, and a project")]
+    Empty,
+    /// What was written is not text.
+    #[error("an entry is not text")]
+    Text(#[from] std::string::FromUtf8Error),
+}
+
+impl Builder {
+    /// Begins a commit after the chain's last entry.
+    pub fn begin(chain: Chain) -> Self {
+        let first = chain.seq() + 1;
+        Builder { chain, first, pieces: Pieces::default(), lines: Vec::new() }
+    }
+
+    /// Adds an entry.
+    pub fn add(
+        &mut self,
+        stamped: &Stamped,
+        proof: Option<&Signature>,
+    ) -> Result<(), serde_json::Error> {
+        if !self.lines.is_empty() {
+            self.lines.push(b'\n');
+        }
+        self.chain.seal(&mut self.pieces, stamped, proof, &mut self.lines)
+    }
+
+    /// The chain as it is with the entries so far.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// The line of the last entry added.
+    pub fn last_line(&self) -> &[u8] {
+        self.lines.rsplit(|byte| *byte == b'\n').next().unwrap_or_default()
+    }
+
+    /// Signs the head and finishes the commit.
+    pub fn finish(mut self, key: &SecretKey) -> Result<(Commit, Chain), BuildError> {
+        let project = self.chain.project.clone().ok_or(BuildError::Empty)?;
+        if self.lines.is_empty() {
+            return Err(BuildError::Empty);
+        }
+        let head = Head {
+            project,
+            size: self.chain.seq(),
+            root: self.chain.frontier.root(),
+            prev: self.chain.last_commit,
+        };
+        let head = head.sign(key);
+        self.chain.close(&head);
+        let commit = Commit {
+            first: self.first,
+            last: self.chain.seq(),
+            lines: String::from_utf8(self.lines)?,
+            head: head.text().to_owned(),
+        };
+        Ok((commit, self.chain))
+    }
+}

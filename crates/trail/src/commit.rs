@@ -1,0 +1,43 @@
+//! Commits: the unit of storage. The entries one batch of commands produced, and their head.
+
+use serde::Deserialize;
+
+use crate::hash::Hash;
+
+/// Entries that became durable together, with the head that covers them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// The sequence number of its first entry.
+    pub first: u64,
+    /// The sequence number of its last entry, which is the size of the tree after it.
+    pub last: u64,
+    /// Its entries, one line of canonical JSON each, without a line break at the end.
+    pub lines: String,
+    /// The signed head after it.
+    pub head: String,
+}
+
+impl Commit {
+    /// Its entries, one line each.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        self.lines.split('\n')
+    }
+
+    /// How many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        self.lines.len() + self.head.len()
+    }
+}
+
+/// The sequence number and hash an entry's line claims, without reading the rest.
+#[derive(Deserialize)]
+pub(crate) struct Claimed {
+    pub(crate) hash: Hash,
+    pub(crate) seq: u64,
+}
+
+impl Claimed {
+    pub(crate) fn of(line: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(line)
+    }
+}

@@ -1,0 +1,129 @@
+//! A trail as JSON lines: each entry as it is, and after the entries of a commit its head.
+//!
+//! ```text
+//! {"actor":"system","at":…}
+//! {"head":"althing/…\n…"}
+//! ```
+//!
+//! The entries are byte for byte those of the log, so an exported trail can be verified by
+//! itself, and importing it gives back the very same trail.
+
+use std::io::{BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::commit::{Claimed, Commit};
+use crate::entry::ENTRY_BYTES_MAX;
+
+/// The line that closes a commit.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeadLine {
+    head: String,
+}
+
+/// Why lines are not a trail.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// Reading failed.
+    #[error("reading failed at line {line}")]
+    Read {
+        /// The line, from 1.
+        line: u64,
+        /// What happened.
+        source: std::io::Error,
+    },
+    /// Not an entry and not a head.
+    #[error("line {line} is neither an entry nor a head: {source}")]
+    Form {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+    /// Longer than any entry.
+    #[error("line {0} is longer than any entry may be")]
+    TooLong(u64),
+    /// A head without entries before it.
+    #[error("line {0} is a head without entries before it")]
+    BareHead(u64),
+    /// Entries without a head after them.
+    #[error("the last {0} entries have no head after them: the file is cut off")]
+    CutOff(u64),
+}
+
+/// Writes a commit.
+pub fn write(out: &mut dyn Write, commit: &Commit) -> std::io::Result<()> {
+    out.write_all(commit.lines.as_bytes())?;
+    out.write_all(b"\n")?;
+    serde_json::to_writer(&mut *out, &HeadLine { head: commit.head.clone() })?;
+    out.write_all(b"\n")
+}
+
+/// Reads commits one after another. What it returns has the right shape; whether it is a trail
+/// is for the [`crate::verify::Verifier`] to say.
+pub struct Commits<R> {
+    input: R,
+    line: u64,
+}
+
+impl<R: BufRead> Commits<R> {
+    /// Begins to read.
+    pub fn new(input: R) -> Self {
+        Commits { input, line: 0 }
+    }
+
+    fn next_line(&mut self) -> Result<Option<String>, ImportError> {
+        self.line += 1;
+        let mut bytes = Vec::new();
+        let limit = ENTRY_BYTES_MAX as u64 + 2;
+        let read = std::io::Read::take(&mut self.input, limit).read_until(b'\n', &mut bytes);
+        read.map_err(|source| ImportError::Read { line: self.line, source })?;
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        } else if bytes.len() > ENTRY_BYTES_MAX {
+            return Err(ImportError::TooLong(self.line));
+        } else if bytes.is_empty() {
+            return Ok(None);
+        }
+        String::from_utf8(bytes).map(Some).map_err(|error| ImportError::Read {
+            line: self.line,
+            source: std::io::Error::new(std::io::ErrorKind::InvalidData, error),
+        })
+    }
+
+    fn next_commit(&mut self) -> Result<Option<Commit>, ImportError> {
+        let mut lines = String::new();
+        let (mut first, mut last) = (0, 0);
+        while let Some(line) = self.next_line()? {
+            let form = |source| ImportError::Form { line: self.line, source };
+            if line.starts_with("{\"head\":") {
+                let HeadLine { head } = serde_json::from_str(&line).map_err(form)?;
+                if lines.is_empty() {
+                    return Err(ImportError::BareHead(self.line));
+                }
+                return Ok(Some(Commit { first, last, lines, head }));
+            }
+            last = Claimed::of(&line).map_err(form)?.seq;
+            if lines.is_empty() {
+                first = last;
+            } else {
+                lines.push('\n');
+            }
+            lines.push_str(&line);
+        }
+        if lines.is_empty() {
+            Ok(None)
+        } else {
+            Err(ImportError::CutOff(lines.lines().count() as u64))
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Commits<R> {
+    type Item = Result<Commit, ImportError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_commit().transpose()
+    }
+}

@@ -1,0 +1,31 @@
+//! How it is kept: the record of everything that happened.
+//!
+//! The kernel says what happened; this crate makes it an [`entry`], chains it twice (over the
+//! whole trail, and over its workspace), gathers entries into [`commit`]s, covers each commit
+//! with a signed tree [`head`], and keeps commits in a [`log`]. Anybody can [`verify`] the
+//! result offline, and prove single entries or the growth of the trail ([`proof`], [`tree`]).
+//!
+//! Nothing here decides anything, and nothing but [`chain::Chain::seal`] makes entries: writing
+//! and verifying run the same code, so they cannot drift apart.
+
+pub mod chain;
+pub mod commit;
+pub mod entry;
+pub mod export;
+pub mod hash;
+pub mod head;
+pub mod key;
+pub mod log;
+pub mod proof;
+pub mod request;
+pub mod tree;
+pub mod verify;
+
+pub use chain::Chain;
+pub use commit::Commit;
+pub use entry::Entry;
+pub use hash::Hash;
+pub use head::{Head, SignedHead};
+pub use key::SecretKey;
+pub use log::{AppendError, Log, LogError, LogReader};
+pub use request::Signature;

@@ -1,0 +1,119 @@
+//! Logs: where commits are kept, and what every keeper of them must promise.
+//!
+//! A log holds commits in one order. It needs to do three things: hand out what comes after a
+//! position, append at an expected position or say that somebody else was faster, and wake
+//! whoever waits for more. That is all a database, a stream server or a file needs to offer, and
+//! it is enough to make many writers safe: catch up, decide, append, and start over on conflict.
+//!
+//! A position is the sequence number of the last entry, 0 before the first. Appending is honest
+//! about failure: it distinguishes "somebody was faster", "nothing was written" and "nobody can
+//! tell yet", because a remote log may lose the answer to an append that went through.
+
+pub mod memory;
+pub mod sqlite;
+
+use std::time::Duration;
+
+use crate::commit::Commit;
+use crate::hash::Hash;
+
+/// Why a log could not do something.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct LogError {
+    /// What sort of trouble it is.
+    pub kind: LogErrorKind,
+    /// What was being done, and what the storage said.
+    pub message: String,
+}
+
+/// Sorts of trouble with a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogErrorKind {
+    /// There is no log there.
+    Missing,
+    /// Somebody else keeps it locked.
+    Locked,
+    /// The storage refuses writes: full, read-only, failing.
+    Unwritable,
+    /// The storage cannot be read.
+    Unreadable,
+    /// What is stored is damaged.
+    Corrupt,
+    /// It was written by a newer version.
+    Newer,
+    /// It is not one of ours.
+    Foreign,
+}
+
+/// How an append did not happen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AppendError {
+    /// The log is not at the expected position: somebody else was faster.
+    #[error("the log has moved on")]
+    Conflict,
+    /// Nothing was written.
+    #[error("{0}")]
+    Refused(LogError),
+    /// It may or may not have been written; reading the log will tell once that works again.
+    #[error("{0}")]
+    Unknown(LogError),
+}
+
+/// Reading a log. Readers never block writers, nor wait for them.
+pub trait LogReader: Send {
+    /// The position of the end.
+    fn position(&mut self) -> Result<u64, LogError>;
+
+    /// Commits after a position, in order: at least one if there is any, and then as many as fit
+    /// into about `bytes` bytes.
+    fn tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError>;
+
+    /// The commit that holds an entry, if it is there.
+    fn commit_of(&mut self, seq: u64) -> Result<Option<Commit>, LogError>;
+
+    /// The root of the subtree over the entries `[start, start + size)`, counted from 0, where
+    /// `size` is a power of two and `start` a multiple of it.
+    fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError>;
+
+    /// Waits until there is something after a position, or the time is over. Returns whether
+    /// there is.
+    fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError>;
+}
+
+/// Writing a log.
+pub trait Log: LogReader {
+    /// Asks to be the only one who appends until the next append or [`Log::let_go`]. A log that
+    /// has no such thing returns at once; appending stays a compare-and-set either way.
+    fn hold(&mut self) -> Result<(), LogError>;
+
+    /// Gives up what [`Log::hold`] asked for.
+    fn let_go(&mut self);
+
+    /// Appends a commit after the expected position, durably, or not at all.
+    fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError>;
+
+    /// The largest commit the log takes, in bytes.
+    fn commit_bytes_max(&self) -> usize;
+
+    /// Another handle to the same log, for reading.
+    fn reader(&self) -> Result<Box<dyn LogReader>, LogError>;
+}
+
+impl LogError {
+    /// An error of a kind.
+    pub fn new(kind: LogErrorKind, message: impl Into<String>) -> Self {
+        LogError { kind, message: message.into() }
+    }
+}
+
+/// A log as a source of subtree roots for proofs.
+pub struct LogLeaves<'a>(pub &'a mut dyn LogReader);
+
+impl crate::tree::Leaves for LogLeaves<'_> {
+    type Error = LogError;
+
+    fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError> {
+        self.0.subtree(start, size)
+    }
+}

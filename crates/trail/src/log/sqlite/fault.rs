@@ -1,0 +1,50 @@
+//! What SQLite's errors mean for a log.
+
+use rusqlite::ErrorCode;
+use std::path::Path;
+
+use crate::log::{LogError, LogErrorKind};
+
+/// What was being done when it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    Open,
+    Read,
+    Write,
+    Copy,
+}
+
+impl Doing {
+    fn words(self) -> &'static str {
+        match self {
+            Doing::Open => "cannot open the store",
+            Doing::Read => "cannot read the store",
+            Doing::Write => "cannot write the store",
+            Doing::Copy => "cannot write the copy",
+        }
+    }
+}
+
+pub(super) fn fault(doing: Doing, path: &Path, error: &rusqlite::Error) -> LogError {
+    let kind = kind_of(doing, error);
+    let hint = match kind {
+        LogErrorKind::Corrupt => " (it is damaged, or not a store)",
+        LogErrorKind::Locked => " (another program keeps it locked)",
+        _ => "",
+    };
+    LogError::new(kind, format!("{} {}: {error}{hint}", doing.words(), path.display()))
+}
+
+fn kind_of(doing: Doing, error: &rusqlite::Error) -> LogErrorKind {
+    match error {
+        rusqlite::Error::SqliteFailure(failure, _) => match failure.code {
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LogErrorKind::Locked,
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => LogErrorKind::Corrupt,
+            ErrorCode::DiskFull | ErrorCode::ReadOnly => LogErrorKind::Unwritable,
+            _ if doing == Doing::Read || doing == Doing::Open => LogErrorKind::Unreadable,
+            _ => LogErrorKind::Unwritable,
+        },
+        // A row whose columns are not what was written there.
+        _ => LogErrorKind::Corrupt,
+    }
+}

@@ -1,0 +1,392 @@
+//! The default log: one SQLite file, many processes, no daemon.
+//!
+//! Each commit is one row, so a commit is there as a whole or not at all, and the primary key is
+//! the compare-and-set. The file is in write-ahead mode with full syncing: a commit that returned
+//! has reached the disk, and readers neither block the writer nor wait for it.
+//!
+//! Writers queue on an operating-system lock on a file beside the database. It is never
+//! unlinked, and the system lets go of it when its holder dies, however it dies. SQLite's own
+//! lock would do for safety; this one is there because it wakes the next writer at once.
+
+mod fault;
+mod tiles;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::{AppendError, Log, LogError, LogErrorKind, LogReader};
+use crate::commit::Commit;
+use crate::hash::Hash;
+use fault::{Doing, fault};
+
+/// Marks the file as a store of Althing's ("Alth").
+const APPLICATION_ID: i32 = 0x416c_7468;
+/// The version of the file's form that this program writes.
+pub const STORE_FORMAT: i32 = 1;
+/// How long to wait for somebody outside the queue, such as a person with `sqlite3`.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a watcher in another process looks.
+const WATCH_INTERVAL: Duration = Duration::from_millis(10);
+/// The largest commit stored, in bytes.
+const COMMIT_BYTES_MAX: usize = 16 << 20;
+
+const SCHEMA: &str = "
+    CREATE TABLE commits (
+        last    INTEGER PRIMARY KEY,
+        first   INTEGER NOT NULL,
+        entries TEXT NOT NULL,
+        head    TEXT NOT NULL
+    );
+    CREATE TABLE tiles (
+        number  INTEGER PRIMARY KEY,
+        root    BLOB NOT NULL,
+        leaves  BLOB NOT NULL
+    );
+";
+
+/// A SQLite log that can be read.
+pub struct SqliteReader {
+    conn: Connection,
+    path: PathBuf,
+}
+
+/// A SQLite log that can be written.
+pub struct SqliteLog {
+    reader: SqliteReader,
+    queue: File,
+    held: bool,
+}
+
+impl SqliteReader {
+    /// Opens an existing log for reading. The folder may be read-only.
+    pub fn open(path: &Path) -> Result<Self, LogError> {
+        let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let reader = SqliteReader { conn, path: path.to_owned() };
+        reader.check_identity()?;
+        Ok(reader)
+    }
+
+    fn check_identity(&self) -> Result<(), LogError> {
+        let (application, format) = self.identity()?;
+        let path = self.path.display();
+        match (application, format) {
+            (APPLICATION_ID, 1..=STORE_FORMAT) => Ok(()),
+            (APPLICATION_ID, newer) => Err(LogError::new(
+                LogErrorKind::Newer,
+                format!("{path} has store format {newer}, this version knows up to {STORE_FORMAT}"),
+            )),
+            (0, 0) if self.is_blank()? => {
+                Err(LogError::new(LogErrorKind::Missing, format!("{path} is an empty store")))
+            }
+            _ => Err(LogError::new(
+                LogErrorKind::Foreign,
+                format!("{path} is a database, but not a store of Althing's"),
+            )),
+        }
+    }
+
+    fn identity(&self) -> Result<(i32, i32), LogError> {
+        let number = |pragma| {
+            self.conn
+                .pragma_query_value(None, pragma, |row| row.get(0))
+                .map_err(|error| fault(Doing::Open, &self.path, &error))
+        };
+        Ok((number("application_id")?, number("user_version")?))
+    }
+
+    fn is_blank(&self) -> Result<bool, LogError> {
+        let count = "SELECT count(*) FROM sqlite_schema";
+        let tables: i64 = self
+            .conn
+            .query_row(count, [], |row| row.get(0))
+            .map_err(|error| fault(Doing::Open, &self.path, &error))?;
+        Ok(tables == 0)
+    }
+
+    fn reading<T>(&self, result: rusqlite::Result<T>) -> Result<T, LogError> {
+        result.map_err(|error| fault(Doing::Read, &self.path, &error))
+    }
+
+    fn end(&self) -> rusqlite::Result<u64> {
+        let mut statement = self.conn.prepare_cached("SELECT max(last) FROM commits")?;
+        statement.query_row([], |row| row.get::<_, Option<u64>>(0)).map(Option::unwrap_or_default)
+    }
+
+    /// Copies the log to a new file while others go on writing.
+    pub fn copy_to(
+        &self,
+        target: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), LogError> {
+        let copying = |error| fault(Doing::Copy, target, &error);
+        let mut copy = Connection::open(target).map_err(copying)?;
+        {
+            let backup = rusqlite::backup::Backup::new(&self.conn, &mut copy).map_err(copying)?;
+            loop {
+                let step = backup.step(256).map_err(copying)?;
+                let now = backup.progress();
+                let total = u64::try_from(now.pagecount).unwrap_or_default();
+                let left = u64::try_from(now.remaining).unwrap_or_default();
+                progress(total.saturating_sub(left), total);
+                match step {
+                    rusqlite::backup::StepResult::Done => break,
+                    rusqlite::backup::StepResult::More => {}
+                    _ => std::thread::sleep(Duration::from_millis(20)),
+                }
+            }
+        }
+        copy.pragma_update(None, "journal_mode", "DELETE").map_err(copying)?;
+        copy.close().map_err(|(_, error)| copying(error))
+    }
+
+    /// What SQLite itself finds wrong with the file, if anything.
+    pub fn integrity(&self) -> Result<Option<String>, LogError> {
+        let check = self.conn.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
+        let said: String = self.reading(check)?;
+        Ok((said != "ok").then_some(said))
+    }
+}
+
+fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, LogError> {
+    let opening = |error: &rusqlite::Error| fault(Doing::Open, path, error);
+    if !mode.contains(OpenFlags::SQLITE_OPEN_CREATE) && !path.exists() {
+        let message = format!("there is no store at {}", path.display());
+        return Err(LogError::new(LogErrorKind::Missing, message));
+    }
+    let conn = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        .map_err(|error| opening(&error))?;
+    conn.busy_timeout(BUSY_TIMEOUT).map_err(|error| opening(&error))?;
+    // The last of many short processes would otherwise fold the journal back on every exit.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
+        .map_err(|error| opening(&error))?;
+    Ok(conn)
+}
+
+impl LogReader for SqliteReader {
+    fn position(&mut self) -> Result<u64, LogError> {
+        self.reading(self.end())
+    }
+
+    fn tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError> {
+        let read = || {
+            let query =
+                "SELECT last, first, entries, head FROM commits WHERE last > ? ORDER BY last";
+            let mut statement = self.conn.prepare_cached(query)?;
+            let mut rows = statement.query([after])?;
+            let (mut commits, mut taken) = (Vec::new(), 0);
+            while let Some(row) = rows.next()? {
+                let commit = commit_from(row)?;
+                taken += commit.bytes();
+                commits.push(commit);
+                if taken >= bytes {
+                    break;
+                }
+            }
+            Ok(commits)
+        };
+        self.reading(read())
+    }
+
+    fn commit_of(&mut self, seq: u64) -> Result<Option<Commit>, LogError> {
+        let query = "SELECT last, first, entries, head FROM commits WHERE last >= ? \
+                     ORDER BY last LIMIT 1";
+        let read = || {
+            let mut statement = self.conn.prepare_cached(query)?;
+            statement.query_row([seq], commit_from).optional()
+        };
+        let commit = self.reading(read())?;
+        Ok(commit.filter(|commit| commit.first <= seq))
+    }
+
+    fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError> {
+        tiles::subtree(&self.conn, start, size)
+            .map_err(|error| fault(Doing::Read, &self.path, &error))
+    }
+
+    fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            if self.position()? > after {
+                return Ok(true);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(false);
+            }
+            std::thread::sleep(left.min(WATCH_INTERVAL));
+        }
+    }
+}
+
+fn commit_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Commit> {
+    Ok(Commit { last: row.get(0)?, first: row.get(1)?, lines: row.get(2)?, head: row.get(3)? })
+}
+
+impl SqliteLog {
+    /// Opens an existing log for writing.
+    pub fn open(path: &Path) -> Result<Self, LogError> {
+        let log = SqliteLog::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        log.reader.check_identity()?;
+        log.set_durable()?;
+        Ok(log)
+    }
+
+    /// Creates the log if it is not there yet, and opens it for writing.
+    pub fn create(path: &Path) -> Result<Self, LogError> {
+        let mode = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let mut log = SqliteLog::connect(path, mode)?;
+        match log.reader.check_identity() {
+            Ok(()) => {}
+            Err(error) if error.kind == LogErrorKind::Missing => log.set_up()?,
+            Err(error) => return Err(error),
+        }
+        log.set_durable()?;
+        Ok(log)
+    }
+
+    fn connect(path: &Path, mode: OpenFlags) -> Result<Self, LogError> {
+        let conn = connect(path, mode)?;
+        let reader = SqliteReader { conn, path: path.to_owned() };
+        let queue = open_queue(path)?;
+        Ok(SqliteLog { reader, queue, held: false })
+    }
+
+    fn set_up(&mut self) -> Result<(), LogError> {
+        let done = set_up(&mut self.reader.conn);
+        done.map_err(|error| fault(Doing::Write, &self.reader.path, &error))
+    }
+
+    fn set_durable(&self) -> Result<(), LogError> {
+        let set = || -> rusqlite::Result<()> {
+            self.reader.conn.pragma_update(None, "journal_mode", "WAL")?;
+            self.reader.conn.pragma_update(None, "synchronous", "FULL")
+        };
+        set().map_err(|error| fault(Doing::Write, &self.reader.path, &error))
+    }
+
+    /// Limits the file to a number of pages of 4 KiB: the store refuses what would not fit.
+    pub fn set_pages_max(&self, pages: u32) -> Result<(), LogError> {
+        self.writing(self.reader.conn.pragma_update(None, "max_page_count", pages))
+    }
+
+    fn writing<T>(&self, result: rusqlite::Result<T>) -> Result<T, LogError> {
+        result.map_err(|error| fault(Doing::Write, &self.reader.path, &error))
+    }
+
+    /// Inserts the commit in the open transaction, if the log is where it should be.
+    fn insert(&self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
+        let insert = || -> rusqlite::Result<bool> {
+            if self.reader.end()? != expected {
+                return Ok(false);
+            }
+            let row = "INSERT INTO commits (last, first, entries, head) VALUES (?, ?, ?, ?)";
+            let mut statement = self.reader.conn.prepare_cached(row)?;
+            let Commit { first, last, lines, head } = commit;
+            statement.execute(params![last, first, lines, head])?;
+            tiles::complete(&self.reader.conn, expected, *last)?;
+            Ok(true)
+        };
+        match self.writing(insert()) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(AppendError::Conflict),
+            Err(error) => Err(AppendError::Refused(error)),
+        }
+    }
+
+    fn commit_transaction(&self) -> Result<(), AppendError> {
+        // When the sync fails, what was written may still reach the disk.
+        self.writing(self.reader.conn.execute_batch("COMMIT")).map_err(AppendError::Unknown)
+    }
+}
+
+fn set_up(conn: &mut Connection) -> rusqlite::Result<()> {
+    conn.pragma_update(None, "journal_mode", "WAL")?;
+    let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let count = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = transaction.query_row(count, [], |row| row.get(0))?;
+    // Two processes may set up at once; the second finds it done.
+    if tables == 0 {
+        transaction.execute_batch(SCHEMA)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+        transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
+    }
+    transaction.commit()
+}
+
+fn open_queue(path: &Path) -> Result<File, LogError> {
+    let lock_path = path.with_extension("lock");
+    let opened = OpenOptions::new().create(true).append(true).open(&lock_path);
+    opened.map_err(|error| {
+        let message = format!("cannot open the writers' queue {}: {error}", lock_path.display());
+        LogError::new(LogErrorKind::Unwritable, message)
+    })
+}
+
+impl LogReader for SqliteLog {
+    fn position(&mut self) -> Result<u64, LogError> {
+        self.reader.position()
+    }
+
+    fn tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError> {
+        self.reader.tail(after, bytes)
+    }
+
+    fn commit_of(&mut self, seq: u64) -> Result<Option<Commit>, LogError> {
+        self.reader.commit_of(seq)
+    }
+
+    fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError> {
+        self.reader.subtree(start, size)
+    }
+
+    fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError> {
+        self.reader.watch(after, timeout)
+    }
+}
+
+impl Log for SqliteLog {
+    fn hold(&mut self) -> Result<(), LogError> {
+        if self.held {
+            return Ok(());
+        }
+        self.queue.lock().map_err(|error| {
+            let message = format!("cannot queue for the store: {error}");
+            LogError::new(LogErrorKind::Unwritable, message)
+        })?;
+        self.held = true;
+        let begun = self.writing(self.reader.conn.execute_batch("BEGIN IMMEDIATE"));
+        begun.inspect_err(|_| self.let_go())
+    }
+
+    fn let_go(&mut self) {
+        if !self.held {
+            return;
+        }
+        if !self.reader.conn.is_autocommit() {
+            // A rollback that fails leaves the transaction to be rolled back with the
+            // connection; nothing of it was promised to anybody.
+            let _ = self.reader.conn.execute_batch("ROLLBACK");
+        }
+        // Unlocking fails only for a file that is not open.
+        let _ = self.queue.unlock();
+        self.held = false;
+    }
+
+    fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
+        self.hold().map_err(AppendError::Refused)?;
+        let appended = self.insert(expected, commit).and_then(|()| self.commit_transaction());
+        self.let_go();
+        appended
+    }
+
+    fn commit_bytes_max(&self) -> usize {
+        COMMIT_BYTES_MAX
+    }
+
+    fn reader(&self) -> Result<Box<dyn LogReader>, LogError> {
+        Ok(Box::new(SqliteReader::open(&self.reader.path)?))
+    }
+}

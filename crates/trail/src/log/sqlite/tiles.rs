@@ -1,0 +1,97 @@
+//! Tiles: leaf hashes of 256 entries at a time, so that a proof does not read the whole trail.
+//!
+//! A tile is derived from the entries and written in the transaction that completes it. Proofs
+//! are checked against the signed head before they leave, so a damaged tile can make a proof
+//! fail but never lie.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::commit::Claimed;
+use crate::hash::Hash;
+use crate::tree::{Frontier, node};
+
+/// How many entries a tile covers.
+const TILE: u64 = 256;
+const HASH_BYTES: usize = 32;
+
+/// Writes the tiles that are full now and were not before.
+pub(super) fn complete(conn: &Connection, before: u64, after: u64) -> rusqlite::Result<()> {
+    for number in before / TILE..after / TILE {
+        let hashes = hashes_of_entries(conn, number * TILE, TILE)?;
+        let leaves: Vec<u8> = hashes.iter().flat_map(|hash| *hash.as_bytes()).collect();
+        let insert = "INSERT OR REPLACE INTO tiles (number, root, leaves) VALUES (?, ?, ?)";
+        let root = root_of(&hashes);
+        conn.prepare_cached(insert)?.execute(params![number, root.as_bytes(), leaves])?;
+    }
+    Ok(())
+}
+
+/// The root over the entries `[start, start + size)`, from tiles where there are any.
+pub(super) fn subtree(conn: &Connection, start: u64, size: u64) -> rusqlite::Result<Hash> {
+    if size >= TILE {
+        let roots = roots_of_tiles(conn, start / TILE, size / TILE)?;
+        if roots.len() as u64 == size / TILE {
+            return Ok(fold(roots));
+        }
+    } else if let Some(leaves) = leaves_of_tile(conn, start / TILE)? {
+        let skip = usize::try_from(start % TILE).unwrap_or_default();
+        let take = usize::try_from(size).unwrap_or_default();
+        let hashes: Vec<Hash> = leaves.into_iter().skip(skip).take(take).collect();
+        return Ok(root_of(&hashes));
+    }
+    Ok(root_of(&hashes_of_entries(conn, start, size)?))
+}
+
+fn roots_of_tiles(conn: &Connection, first: u64, count: u64) -> rusqlite::Result<Vec<Hash>> {
+    let query = "SELECT root FROM tiles WHERE number >= ? AND number < ? ORDER BY number";
+    let mut statement = conn.prepare_cached(query)?;
+    let roots = statement.query_map([first, first + count], |row| row.get::<_, [u8; 32]>(0))?;
+    roots.map(|root| root.map(Hash::from_bytes)).collect()
+}
+
+fn leaves_of_tile(conn: &Connection, number: u64) -> rusqlite::Result<Option<Vec<Hash>>> {
+    let query = "SELECT leaves FROM tiles WHERE number = ?";
+    let mut statement = conn.prepare_cached(query)?;
+    let leaves: Option<Vec<u8>> = statement.query_row([number], |row| row.get(0)).optional()?;
+    Ok(leaves.map(|bytes| {
+        let (hashes, _) = bytes.as_chunks::<HASH_BYTES>();
+        hashes.iter().copied().map(Hash::from_bytes).collect()
+    }))
+}
+
+fn hashes_of_entries(conn: &Connection, start: u64, size: u64) -> rusqlite::Result<Vec<Hash>> {
+    let query = "SELECT entries FROM commits WHERE last > ? AND first <= ? ORDER BY last";
+    let mut statement = conn.prepare_cached(query)?;
+    let mut rows = statement.query([start, start + size])?;
+    let mut hashes = Vec::new();
+    while let Some(row) = rows.next()? {
+        for line in row.get_ref(0)?.as_str()?.split('\n') {
+            let claimed = Claimed::of(line).map_err(unreadable)?;
+            if claimed.seq > start && claimed.seq <= start + size {
+                hashes.push(claimed.hash);
+            }
+        }
+    }
+    Ok(hashes)
+}
+
+fn unreadable(error: serde_json::Error) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+}
+
+fn root_of(hashes: &[Hash]) -> Hash {
+    let mut frontier = Frontier::default();
+    for hash in hashes {
+        frontier.push(hash);
+    }
+    frontier.root()
+}
+
+/// The root over full subtrees, whose number is a power of two.
+fn fold(mut roots: Vec<Hash>) -> Hash {
+    while roots.len() > 1 {
+        roots =
+            roots.chunks(2).map(|pair| node(&pair[0], pair.last().unwrap_or(&pair[0]))).collect();
+    }
+    roots.first().copied().unwrap_or_else(crate::tree::empty)
+}

@@ -1,0 +1,150 @@
+//! Proofs that can be handed to somebody else: an entry is in the trail, or a trail continued.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use althing_kernel::PublicKey;
+
+use crate::commit::Commit;
+use crate::entry::Entry;
+use crate::hash::Hash;
+use crate::head::SignedHead;
+use crate::log::{LogError, LogErrorKind, LogLeaves, LogReader};
+use crate::tree;
+
+/// That an entry is part of the trail a head was signed for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inclusion {
+    /// The entry, as it stands in the trail.
+    pub entry: Box<RawValue>,
+    /// The signed head.
+    pub head: String,
+    /// The audit path from the entry's leaf to the root.
+    pub path: Vec<Hash>,
+}
+
+/// That the trail of one head continues that of an older one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Consistency {
+    /// The older signed head.
+    pub from: String,
+    /// The newer signed head.
+    pub to: String,
+    /// The proof.
+    pub path: Vec<Hash>,
+}
+
+/// A proof that does not hold, or cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofError {
+    /// The trail has no such entry.
+    #[error("the trail has no entry {0}")]
+    NoEntry(u64),
+    /// The proof is not of the right form.
+    #[error("the proof cannot be read: {0}")]
+    Form(String),
+    /// The hash of the entry is not that of its content.
+    #[error("the entry's hash does not fit its content")]
+    EntryHash,
+    /// The path does not lead to the root.
+    #[error("the path does not lead from the entry to the root of the head")]
+    Path,
+    /// The head is not signed with the key.
+    #[error("the head is not signed with the key {0}")]
+    Signature(PublicKey),
+    /// The newer head does not continue the older.
+    #[error("the newer head does not continue the older one")]
+    NotConsistent,
+    /// The log could not be read.
+    #[error("{0}")]
+    Log(#[from] LogError),
+}
+
+fn newest_head(log: &mut dyn LogReader) -> Result<(Commit, SignedHead), ProofError> {
+    let last = log.position()?;
+    let commit = log.commit_of(last)?.ok_or(ProofError::NoEntry(last))?;
+    let head = SignedHead::parse(&commit.head).map_err(|error| corrupt(&error))?;
+    Ok((commit, head))
+}
+
+fn corrupt(error: &dyn std::fmt::Display) -> ProofError {
+    LogError::new(LogErrorKind::Corrupt, error.to_string()).into()
+}
+
+impl Inclusion {
+    /// Proves that an entry is covered by the newest head.
+    pub fn make(log: &mut dyn LogReader, seq: u64) -> Result<Self, ProofError> {
+        let (_, head) = newest_head(log)?;
+        let size = head.head().size;
+        if seq == 0 || seq > size {
+            return Err(ProofError::NoEntry(seq));
+        }
+        let commit = log.commit_of(seq)?.ok_or(ProofError::NoEntry(seq))?;
+        let at = usize::try_from(seq - commit.first).unwrap_or(usize::MAX);
+        let line = commit.entries().nth(at).ok_or(ProofError::NoEntry(seq))?;
+        let entry = RawValue::from_string(line.to_owned()).map_err(|error| corrupt(&error))?;
+        let path = tree::inclusion(&mut LogLeaves(log), seq - 1, size)?;
+        let proof = Inclusion { entry, head: head.text().to_owned(), path };
+        // What leaves here holds: a damaged index must not make a proof that fails elsewhere.
+        proof.check_path().map(|_| proof)
+    }
+
+    /// Checks the proof against the key that is known to be the trail's.
+    pub fn check(&self, key: &PublicKey) -> Result<Entry, ProofError> {
+        let entry = self.check_path()?;
+        let head = SignedHead::parse(&self.head).map_err(|e| ProofError::Form(e.to_string()))?;
+        if !head.is_signed_by(key) {
+            return Err(ProofError::Signature(*key));
+        }
+        Ok(entry)
+    }
+
+    fn check_path(&self) -> Result<Entry, ProofError> {
+        let form = |error: &dyn std::fmt::Display| ProofError::Form(error.to_string());
+        let head = SignedHead::parse(&self.head).map_err(|error| form(&error))?;
+        let entry = Entry::read(self.entry.get()).map_err(|error| form(&error))?;
+        if !entry.is_own_hash(self.entry.get()) {
+            return Err(ProofError::EntryHash);
+        }
+        let root =
+            tree::root_by_inclusion(&entry.hash, entry.seq - 1, head.head().size, &self.path);
+        if root == Some(head.head().root) { Ok(entry) } else { Err(ProofError::Path) }
+    }
+}
+
+impl Consistency {
+    /// Proves that the newest head continues an older one.
+    pub fn make(log: &mut dyn LogReader, from: &SignedHead) -> Result<Self, ProofError> {
+        let (_, to) = newest_head(log)?;
+        let (old, new) = (from.head(), to.head());
+        if old.project != new.project || old.size > new.size {
+            return Err(ProofError::NotConsistent);
+        }
+        let path = tree::consistency(&mut LogLeaves(log), old.size, new.size)?;
+        let proof = Consistency { from: from.text().to_owned(), to: to.text().to_owned(), path };
+        proof.check_path().map(|()| proof)
+    }
+
+    /// Checks the proof against the key that is known to be the trail's.
+    pub fn check(&self, key: &PublicKey) -> Result<(), ProofError> {
+        for text in [&self.from, &self.to] {
+            let head = SignedHead::parse(text).map_err(|e| ProofError::Form(e.to_string()))?;
+            if !head.is_signed_by(key) {
+                return Err(ProofError::Signature(*key));
+            }
+        }
+        self.check_path()
+    }
+
+    fn check_path(&self) -> Result<(), ProofError> {
+        let form = |error: &dyn std::fmt::Display| ProofError::Form(error.to_string());
+        let from = SignedHead::parse(&self.from).map_err(|error| form(&error))?;
+        let to = SignedHead::parse(&self.to).map_err(|error| form(&error))?;
+        let (old, new) = (from.head(), to.head());
+        let holds = old.project == new.project
+            && tree::is_consistent(old.size, &old.root, new.size, &new.root, &self.path);
+        if holds { Ok(()) } else { Err(ProofError::NotConsistent) }
+    }
+}

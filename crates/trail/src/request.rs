@@ -1,0 +1,148 @@
+//! A command as its caller signed it: the proof an entry carries of who asked for what.
+
+use althing_kernel::command::Args;
+use althing_kernel::{Caller, Command, Principal, ProjectId, PublicKey, WorkspaceId};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::hash::Domain;
+use crate::key::{SecretKey, is_signed_by};
+
+/// What a caller signed, and the signature. Fields stand in canonical order.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Signature {
+    /// The caller's key.
+    pub key: PublicKey,
+    /// A value no other request of the caller has.
+    pub nonce: String,
+    /// The command as it was asked for.
+    pub request: Request,
+    /// The session it was asked in, if one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<WorkspaceId>,
+    /// The Ed25519 signature, in base64.
+    pub sig: String,
+}
+
+/// A command by name, with its arguments.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The arguments, in canonical form.
+    pub args: Box<RawValue>,
+    /// The command.
+    pub name: String,
+}
+
+/// A signature that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    /// Not made by that key over that request.
+    #[error("the caller's signature does not fit the request")]
+    Invalid,
+    /// The request is not a command in canonical form.
+    #[error("the signed request is not a command in canonical form")]
+    Request,
+}
+
+/// What is signed, in canonical order.
+#[derive(Serialize)]
+struct Statement<'a> {
+    caller: &'a Principal,
+    nonce: &'a str,
+    project: &'a ProjectId,
+    request: &'a Request,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a WorkspaceId>,
+}
+
+impl Statement<'_> {
+    fn bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut bytes = Domain::Command.prefix().to_vec();
+        serde_json::to_writer(&mut bytes, self)?;
+        Ok(bytes)
+    }
+}
+
+impl Signature {
+    /// Signs a command in the caller's name. `nonce` must be fresh.
+    pub fn make(
+        key: &SecretKey,
+        project: &ProjectId,
+        caller: &Caller,
+        command: &Command,
+        nonce: [u8; 16],
+    ) -> Result<Self, serde_json::Error> {
+        let args = serde_json::value::to_raw_value(&Args(command))?;
+        let request = Request { args, name: command.name().to_owned() };
+        let nonce = data_encoding::HEXLOWER.encode(&nonce);
+        let statement = Statement {
+            caller: &caller.principal,
+            nonce: &nonce,
+            project,
+            request: &request,
+            session: caller.session.as_ref(),
+        };
+        let sig = data_encoding::BASE64.encode(&key.sign(&statement.bytes()?));
+        Ok(Signature { key: key.public(), nonce, request, session: caller.session.clone(), sig })
+    }
+
+    /// Checks the signature against who is said to have asked.
+    pub fn check(&self, project: &ProjectId, caller: &Principal) -> Result<(), SignatureError> {
+        let command = Command::read(&self.request.name, self.request.args.get())
+            .and_then(Result::ok)
+            .ok_or(SignatureError::Request)?;
+        let canonical =
+            serde_json::to_string(&Args(&command)).map_err(|_| SignatureError::Request)?;
+        if canonical != self.request.args.get() {
+            return Err(SignatureError::Request);
+        }
+        let statement = Statement {
+            caller,
+            nonce: &self.nonce,
+            project,
+            request: &self.request,
+            session: self.session.as_ref(),
+        };
+        let bytes = statement.bytes().map_err(|_| SignatureError::Request)?;
+        let signature = data_encoding::BASE64.decode(self.sig.as_bytes()).ok();
+        let signature: Option<[u8; 64]> = signature.and_then(|bytes| bytes.try_into().ok());
+        match signature {
+            Some(signature) if is_signed_by(&self.key, &bytes, &signature) => Ok(()),
+            _ => Err(SignatureError::Invalid),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use althing_kernel::AgentName;
+
+    #[test]
+    fn a_request_is_bound_to_its_caller_project_and_content() {
+        let key = SecretKey::from_seed(&[7; 32]);
+        let alice = Principal::Agent(AgentName::new("alice").unwrap());
+        let bob = Principal::Agent(AgentName::new("bob").unwrap());
+        let caller = Caller { principal: alice.clone(), key: key.public(), session: None };
+        let project = ProjectId::new("p").unwrap();
+        let command = Command::read("lease.release", r#"{"lease":"l"}"#).unwrap().unwrap();
+        let good = Signature::make(&key, &project, &caller, &command, [3; 16]).unwrap();
+
+        assert_eq!(good.check(&project, &alice), Ok(()));
+        assert_eq!(good.check(&project, &bob), Err(SignatureError::Invalid));
+        let elsewhere = ProjectId::new("q").unwrap();
+        assert_eq!(good.check(&elsewhere, &alice), Err(SignatureError::Invalid));
+
+        let text = serde_json::to_string(&good).unwrap();
+        let altered = text.replace(r#""lease":"l""#, r#""lease":"m""#);
+        let altered: Signature = serde_json::from_str(&altered).unwrap();
+        assert_eq!(altered.check(&project, &alice), Err(SignatureError::Invalid));
+        let spaced = text.replace(r#""lease":"l""#, r#""lease": "l""#);
+        let spaced: Signature = serde_json::from_str(&spaced).unwrap();
+        assert_eq!(spaced.check(&project, &alice), Err(SignatureError::Request));
+        let in_session = Signature { session: Some(WorkspaceId::new("w").unwrap()), ..good };
+        assert_eq!(in_session.check(&project, &alice), Err(SignatureError::Invalid));
+    }
+}

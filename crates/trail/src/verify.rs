@@ -1,0 +1,331 @@
+//! Verification: walking a trail from its first entry and finding the first thing that is wrong.
+//!
+//! Each entry is read, and the entry that *should* stand there is made anew from what it says
+//! happened; the two must be the same bytes. That one comparison covers the canonical form, both
+//! chains, the anchoring of one in the other, sequence numbers and streams. The kernel then
+//! applies the entry, so a record that could not have happened is noticed too. After each commit
+//! the root and the link to the commit before are compared with its head. The signature of the
+//! newest head vouches for all older ones, because each head names the one before it; every
+//! signature can be checked on its own as well, at the cost of one verification each.
+
+use althing_kernel::{Actor, ApplyError, PublicKey, State};
+
+use crate::chain::{Builder, Chain, Misplaced};
+use crate::commit::Commit;
+use crate::entry::{Entry, EntryError};
+use crate::head::{HeadError, SignedHead};
+use crate::request::SignatureError;
+
+/// What is wrong with an entry, or with the commit that ends with it.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// A commit begins somewhere else than after the one before.
+    #[error("the commit begins at entry {found}, where {expected} comes next")]
+    Gap {
+        /// What comes next.
+        expected: u64,
+        /// Where it begins.
+        found: u64,
+    },
+    /// A commit does not hold the entries it says.
+    #[error("the commit says it ends at entry {claimed}, but ends at {found}")]
+    Extent {
+        /// Where it says it ends.
+        claimed: u64,
+        /// Where it ends.
+        found: u64,
+    },
+    /// Not an entry.
+    #[error("{0}")]
+    Unreadable(#[from] EntryError),
+    /// Not where it belongs.
+    #[error("{0}")]
+    Misplaced(#[from] Misplaced),
+    /// The hash is not that of the content.
+    #[error("its hash does not fit its content")]
+    Hash,
+    /// The local hash is not that of the content.
+    #[error("its local hash does not fit its content")]
+    LocalHash,
+    /// The same content in other bytes.
+    #[error("it is not written in canonical form")]
+    NotCanonical,
+    /// Could not have happened after what came before.
+    #[error("it cannot follow from the state before it: {0}")]
+    CannotFollow(#[from] ApplyError),
+    /// The signature of whoever asked for it does not hold.
+    #[error("{0}")]
+    Proof(#[from] SignatureError),
+    /// The caller's signature is made with another key than the caller's.
+    #[error("it is signed with another key than its actor's")]
+    ProofKey,
+    /// The head cannot be read.
+    #[error("the head of its commit: {0}")]
+    Head(#[from] HeadError),
+    /// The head is that of another project.
+    #[error("the head of its commit is that of another project")]
+    HeadProject,
+    /// The head is for another number of entries.
+    #[error("the head of its commit is for {found} entries, not {expected}")]
+    HeadSize {
+        /// How many there are.
+        expected: u64,
+        /// How many it says.
+        found: u64,
+    },
+    /// The head has another root.
+    #[error("the head of its commit has another root than the entries")]
+    HeadRoot,
+    /// The head does not name the commit before.
+    #[error("the head of its commit does not name the commit before it")]
+    HeadPrev,
+    /// The head is not signed by the runtime.
+    #[error("the head of its commit is not signed with the runtime's key")]
+    HeadSignature,
+    /// A head somebody kept has another root at that size.
+    #[error("a head kept earlier has another root for these entries")]
+    KeptRoot,
+    /// A head somebody kept is for more entries than there are.
+    #[error(
+        "a head kept earlier covers {kept} entries, but the trail ends here: entries were cut off"
+    )]
+    KeptBeyond {
+        /// How many entries the kept head covers.
+        kept: u64,
+    },
+    /// A kept head belongs to another trail.
+    #[error("a head kept earlier is that of another project")]
+    KeptProject,
+    /// A kept head is not signed by a key this trail ever had.
+    #[error("a head kept earlier is not signed with a key of this trail")]
+    KeptSignature,
+    /// The key is not the one expected.
+    #[error("the trail's first key is {found}, not the expected one")]
+    ForeignKey {
+        /// The key found.
+        found: PublicKey,
+    },
+}
+
+/// The first thing wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("entry {seq}: {fault}")]
+pub struct Finding {
+    /// The entry it was found at; 0 stands for the trail as a whole.
+    pub seq: u64,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What to check besides the chains.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Check every head's signature and every caller's, not only the newest head's.
+    pub every_signature: bool,
+    /// Heads kept from earlier; each must be part of this trail.
+    pub kept: Vec<SignedHead>,
+    /// The key the trail must begin with.
+    pub key: Option<PublicKey>,
+}
+
+/// What was checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Checked {
+    /// Entries read, hashed, chained and applied.
+    pub entries: u64,
+    /// Commits whose head, root and link were compared.
+    pub commits: u64,
+    /// Head signatures verified one by one.
+    pub head_signatures: u64,
+    /// Callers' signatures verified.
+    pub caller_signatures: u64,
+    /// Kept heads found in the trail.
+    pub kept_heads: u64,
+    /// The keys that signed heads, in order.
+    pub keys: Vec<PublicKey>,
+}
+
+/// A walk along a trail.
+pub struct Verifier {
+    options: Options,
+    chain: Chain,
+    state: State,
+    newest: Option<SignedHead>,
+    checked: Checked,
+}
+
+impl Verifier {
+    /// Begins at the first entry.
+    pub fn new(mut options: Options) -> Self {
+        options.kept.sort_by_key(|kept| kept.head().size);
+        Verifier {
+            options,
+            chain: Chain::default(),
+            state: State::default(),
+            newest: None,
+            checked: Checked::default(),
+        }
+    }
+
+    /// Checks the next commit.
+    pub fn check(&mut self, commit: &Commit) -> Result<(), Finding> {
+        let next = self.chain.seq() + 1;
+        if commit.first != next {
+            return Err(found_at(next, Fault::Gap { expected: next, found: commit.first }));
+        }
+        let mut builder = Builder::begin(self.chain.clone());
+        for line in commit.entries() {
+            let seq = builder.chain().seq() + 1;
+            self.check_entry(&mut builder, line).map_err(|fault| found_at(seq, fault))?;
+            self.checked.entries += 1;
+        }
+        self.chain = builder.chain().clone();
+        let last = self.chain.seq();
+        if commit.last != last {
+            let fault = Fault::Extent { claimed: commit.last, found: last };
+            return Err(found_at(last, fault));
+        }
+        self.check_head(commit).map_err(|fault| found_at(last, fault))
+    }
+
+    fn check_entry(&mut self, builder: &mut Builder, line: &str) -> Result<(), Fault> {
+        let entry = Entry::read(line)?;
+        builder.chain().expects(&entry)?;
+        builder.add(&entry.stamped, entry.proof.as_ref()).map_err(EntryError::Form)?;
+        let made = builder.last_line();
+        if made != line.as_bytes() {
+            return Err(difference(made, &entry));
+        }
+        self.state.apply(&entry.stamped)?;
+        self.check_proof(&entry)?;
+        let size = builder.chain().seq();
+        let kept = self.options.kept.iter().filter(|kept| kept.head().size == size);
+        for kept in kept {
+            if kept.head().root != builder.chain().frontier().root() {
+                return Err(Fault::KeptRoot);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_proof(&mut self, entry: &Entry) -> Result<(), Fault> {
+        let Some(proof) = &entry.proof else { return Ok(()) };
+        if !self.options.every_signature {
+            return Ok(());
+        }
+        let Some(project) = self.state.project() else { return Ok(()) };
+        // A refusal for a false identity is the runtime's entry; whom the caller claimed to be
+        // stands in its body, and its signature proves only that it held some other key.
+        let Actor::Principal(actor) = &entry.stamped.draft.actor else { return Ok(()) };
+        proof.check(&project.id, actor)?;
+        let bound = match actor {
+            althing_kernel::Principal::Agent(name) => self.state.agent(name).map(|a| a.key),
+            althing_kernel::Principal::User(id) => self.state.user(id).map(|u| u.key),
+            althing_kernel::Principal::System => Some(project.runtime_key),
+        };
+        if bound != Some(proof.key) {
+            return Err(Fault::ProofKey);
+        }
+        self.checked.caller_signatures += 1;
+        Ok(())
+    }
+
+    fn check_head(&mut self, commit: &Commit) -> Result<(), Fault> {
+        let signed = SignedHead::parse(&commit.head)?;
+        let head = signed.head();
+        if self.chain.project() != Some(&head.project) {
+            return Err(Fault::HeadProject);
+        }
+        if head.size != self.chain.seq() {
+            return Err(Fault::HeadSize { expected: self.chain.seq(), found: head.size });
+        }
+        if head.root != self.chain.frontier().root() {
+            return Err(Fault::HeadRoot);
+        }
+        if head.prev.as_ref() != self.chain.last_commit() || !signed.is_plain() {
+            return Err(Fault::HeadPrev);
+        }
+        self.note_key()?;
+        if self.options.every_signature {
+            self.check_signature(&signed)?;
+        }
+        self.chain.close(&signed);
+        self.newest = Some(signed);
+        self.checked.commits += 1;
+        Ok(())
+    }
+
+    fn note_key(&mut self) -> Result<(), Fault> {
+        let Some(project) = self.state.project() else { return Ok(()) };
+        let key = project.runtime_key;
+        if self.checked.keys.last() != Some(&key) {
+            if self.checked.keys.is_empty() && self.options.key.is_some_and(|own| own != key) {
+                return Err(Fault::ForeignKey { found: key });
+            }
+            self.checked.keys.push(key);
+        }
+        Ok(())
+    }
+
+    fn check_signature(&mut self, head: &SignedHead) -> Result<(), Fault> {
+        match self.checked.keys.last() {
+            Some(key) if head.is_signed_by(key) => {
+                self.checked.head_signatures += 1;
+                Ok(())
+            }
+            _ => Err(Fault::HeadSignature),
+        }
+    }
+
+    /// The state after the entries so far.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The chain after the entries so far.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// Checks what can only be checked at the end, and says what was checked.
+    pub fn finish(mut self) -> Result<Checked, Finding> {
+        let last = self.chain.seq();
+        self.check_end().map_err(|fault| found_at(last, fault))?;
+        Ok(self.checked)
+    }
+
+    fn check_end(&mut self) -> Result<(), Fault> {
+        if !self.options.every_signature
+            && let Some(newest) = self.newest.take()
+        {
+            self.check_signature(&newest)?;
+        }
+        for kept in &self.options.kept {
+            if kept.head().size > self.chain.seq() {
+                return Err(Fault::KeptBeyond { kept: kept.head().size });
+            }
+            if self.chain.project() != Some(&kept.head().project) {
+                return Err(Fault::KeptProject);
+            }
+            if !self.checked.keys.iter().any(|key| kept.is_signed_by(key)) {
+                return Err(Fault::KeptSignature);
+            }
+            self.checked.kept_heads += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Names how a line differs from the one that should stand there.
+fn difference(made: &[u8], entry: &Entry) -> Fault {
+    let made = std::str::from_utf8(made).ok().and_then(|line| Entry::read(line).ok());
+    match made {
+        Some(made) if made.local != entry.local => Fault::LocalHash,
+        Some(made) if made.hash != entry.hash => Fault::Hash,
+        _ => Fault::NotCanonical,
+    }
+}
+
+fn found_at(seq: u64, fault: Fault) -> Finding {
+    Finding { seq, fault }
+}

@@ -1,0 +1,9 @@
+//! The trail, tested through its public doors: builders, logs, verifiers, proofs and exports.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
+
+mod export;
+mod form;
+mod logs;
+mod proofs;
+mod support;
+mod tamper;
