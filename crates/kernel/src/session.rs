@@ -34,8 +34,7 @@ pub const IDLE_SECS_DEFAULT: u64 = 12 * 60 * 60;
 const TOUCHES_PER_IDLE: u64 = 64;
 
 /// How long a session may stay silent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle(u64);
 
 /// A number of seconds that is not an idle time.
@@ -61,6 +60,14 @@ impl Idle {
 impl Default for Idle {
     fn default() -> Self {
         Idle(IDLE_SECS_DEFAULT)
+    }
+}
+
+// Signed both ways, so that a negative number in JSON is told apart from nonsense and binary
+// forms that distinguish the two read what they wrote.
+impl Serialize for Idle {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(self.0.cast_signed())
     }
 }
 

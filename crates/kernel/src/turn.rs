@@ -113,9 +113,11 @@ impl<'m> Turn<'m> {
     /// A refusal is an outcome like any other and leaves an entry. An error is a defect of the
     /// kernel and leaves nothing.
     pub fn decide(&mut self, caller: &Caller, command: &Command) -> Result<Outcome, ApplyError> {
+        let first = self.made.len();
+        let arrived = self.arrive(caller, command);
+        // Whoever arrived has arrived, whatever becomes of the command.
         let before = (self.state.clone(), self.made.len());
-        let result = self.carry_out(caller, command);
-        let result = match result {
+        let result = match arrived.and_then(|()| self.carry_out(caller, command)) {
             Ok(reply) => Ok(reply),
             Err(halt) => {
                 // What the command did before it stopped did not happen.
@@ -124,7 +126,24 @@ impl<'m> Turn<'m> {
                 Err(self.record_refusal(caller, command, halt)?)
             }
         };
-        Ok(Outcome { result, entries: before.1..self.made.len() })
+        Ok(Outcome { result, entries: first..self.made.len() })
+    }
+
+    /// Establishes who the caller is and, for an agent, the session it speaks in.
+    fn arrive(&mut self, caller: &Caller, command: &Command) -> Result<(), Halt> {
+        self.admit(caller, command)?;
+        match command {
+            Command::LeaseOpen(_)
+            | Command::LeaseRenew(_)
+            | Command::LeaseRelease(_)
+            | Command::LeaseForce(_) => session::ensure(self, caller).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The entries made so far.
+    pub fn entries(&self) -> &[Stamped] {
+        &self.made
     }
 
     /// The state after the turn, and the entries that lead to it.
@@ -133,7 +152,6 @@ impl<'m> Turn<'m> {
     }
 
     fn carry_out(&mut self, caller: &Caller, command: &Command) -> Result<Reply, Halt> {
-        self.admit(caller, command)?;
         match command {
             Command::ProjectCreate(args) => project::decide_create(self, caller, args),
             Command::RuntimeRekey(args) => runtime::decide_rekey(self, caller, args),

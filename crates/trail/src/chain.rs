@@ -104,9 +104,9 @@ impl Chain {
         Ok(())
     }
 
-    /// Takes the head of a commit as it was read.
-    pub fn close(&mut self, head: &SignedHead) {
-        self.last_commit = Some(head.hash());
+    /// Takes the text of a commit's signed head.
+    pub fn close(&mut self, head: &str) {
+        self.last_commit = Some(SignedHead::hash_of(head));
     }
 
     fn next_in(&self, stream: &Stream) -> u64 {
@@ -227,6 +227,11 @@ impl Builder {
         &self.chain
     }
 
+    /// How many bytes the entries so far take.
+    pub fn bytes(&self) -> usize {
+        self.lines.len()
+    }
+
     /// The line of the last entry added.
     pub fn last_line(&self) -> &[u8] {
         self.lines.rsplit(|byte| *byte == b'\n').next().unwrap_or_default()
@@ -245,7 +250,7 @@ impl Builder {
             prev: self.chain.last_commit,
         };
         let head = head.sign(key);
-        self.chain.close(&head);
+        self.chain.close(head.text());
         let commit = Commit {
             first: self.first,
             last: self.chain.seq(),

@@ -124,9 +124,9 @@ impl SignedHead {
             && is_signed_by(key, self.head.body().as_bytes(), &self.signature)
     }
 
-    /// The hash that the next head names.
-    pub fn hash(&self) -> Hash {
-        Hash::of(Domain::Commit, &[self.text.as_bytes()])
+    /// The hash by which the next head names the one with this text.
+    pub fn hash_of(text: &str) -> Hash {
+        Hash::of(Domain::Commit, &[text.as_bytes()])
     }
 }
 

@@ -27,5 +27,5 @@ pub use entry::Entry;
 pub use hash::Hash;
 pub use head::{Head, SignedHead};
 pub use key::SecretKey;
-pub use log::{AppendError, Log, LogError, LogReader};
+pub use log::{AppendError, Log, LogError, LogReader, Store};
 pub use request::Signature;

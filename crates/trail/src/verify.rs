@@ -249,7 +249,7 @@ impl Verifier {
         if self.options.every_signature {
             self.check_signature(&signed)?;
         }
-        self.chain.close(&signed);
+        self.chain.close(signed.text());
         self.newest = Some(signed);
         self.checked.commits += 1;
         Ok(())

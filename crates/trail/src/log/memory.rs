@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{AppendError, Log, LogError, LogErrorKind, LogReader};
+use super::{AppendError, Log, LogError, LogErrorKind, LogReader, Store};
 use crate::commit::{Claimed, Commit};
 use crate::hash::Hash;
 use crate::tree::Frontier;
@@ -109,8 +109,14 @@ impl Log for MemoryLog {
     fn commit_bytes_max(&self) -> usize {
         1 << 20
     }
+}
 
+impl Store for MemoryLog {
     fn reader(&self) -> Result<Box<dyn LogReader>, LogError> {
+        Ok(Box::new(self.clone()))
+    }
+
+    fn writer(&self) -> Result<Box<dyn Log>, LogError> {
         Ok(Box::new(self.clone()))
     }
 }

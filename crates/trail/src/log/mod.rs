@@ -95,9 +95,15 @@ pub trait Log: LogReader {
 
     /// The largest commit the log takes, in bytes.
     fn commit_bytes_max(&self) -> usize;
+}
 
-    /// Another handle to the same log, for reading.
+/// Where a log is: something that hands out handles to it.
+pub trait Store: Send + Sync {
+    /// A handle for reading.
     fn reader(&self) -> Result<Box<dyn LogReader>, LogError>;
+
+    /// A handle for writing.
+    fn writer(&self) -> Result<Box<dyn Log>, LogError>;
 }
 
 impl LogError {

@@ -2,17 +2,20 @@
 
 use crate::support::sample;
 use althing_trail::log::memory::MemoryLog;
-use althing_trail::log::sqlite::{SqliteLog, SqliteReader};
+use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
 use althing_trail::log::{LogErrorKind, LogLeaves};
 use althing_trail::tree::Leaves as _;
-use althing_trail::{AppendError, Commit, Log, LogReader};
+use althing_trail::{AppendError, Commit, Log, LogReader as _, Store};
 use std::path::Path;
 use std::time::Duration;
 
-fn each_log(check: impl Fn(Box<dyn Log>)) {
-    check(Box::new(MemoryLog::default()));
+fn each_log(check: impl Fn(&dyn Store, Box<dyn Log>)) {
+    let memory = MemoryLog::default();
+    check(&memory, memory.writer().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    check(Box::new(SqliteLog::create(&folder.path().join("trail.db")).unwrap()));
+    let store = SqliteStore { path: folder.path().join("trail.db"), bytes_max: None };
+    drop(SqliteLog::create(&store.path).unwrap());
+    check(&store, store.writer().unwrap());
 }
 
 fn fill(log: &mut dyn Log, commits: &[Commit]) {
@@ -24,13 +27,13 @@ fn fill(log: &mut dyn Log, commits: &[Commit]) {
 #[test]
 fn a_log_returns_what_was_appended() {
     let commits = sample(20).commits;
-    each_log(|mut log| {
+    each_log(|store, mut log| {
         assert_eq!(log.position().unwrap(), 0);
         assert!(log.tail(0, 1 << 20).unwrap().is_empty());
         fill(&mut *log, &commits);
         assert_eq!(log.position().unwrap(), commits.last().unwrap().last);
         assert_eq!(log.tail(0, usize::MAX).unwrap(), commits);
-        assert_eq!(log.reader().unwrap().tail(0, usize::MAX).unwrap(), commits);
+        assert_eq!(store.reader().unwrap().tail(0, usize::MAX).unwrap(), commits);
         for (n, commit) in commits.iter().enumerate() {
             assert_eq!(log.tail(commit.last, usize::MAX).unwrap(), commits[n + 1..]);
             for seq in commit.first..=commit.last {
@@ -45,7 +48,7 @@ fn a_log_returns_what_was_appended() {
 #[test]
 fn appending_is_a_compare_and_set() {
     let commits = sample(3).commits;
-    each_log(|mut log| {
+    each_log(|_, mut log| {
         fill(&mut *log, &commits[..2]);
         for wrong in [0, commits[0].last, commits[2].last] {
             assert_eq!(log.append(wrong, &commits[2]), Err(AppendError::Conflict));
@@ -58,7 +61,7 @@ fn appending_is_a_compare_and_set() {
 #[test]
 fn holding_and_letting_go_changes_nothing() {
     let commits = sample(2).commits;
-    each_log(|mut log| {
+    each_log(|_, mut log| {
         log.hold().unwrap();
         log.hold().unwrap();
         log.let_go();
@@ -82,7 +85,7 @@ fn subtrees_are_those_of_the_tree() {
         .flat_map(Commit::entries)
         .map(|line| althing_trail::Entry::read(line).unwrap().hash)
         .collect();
-    each_log(|mut log| {
+    each_log(|_, mut log| {
         fill(&mut *log, &grower.commits);
         let mut subtree = 1;
         while subtree <= size {
@@ -100,8 +103,8 @@ fn subtrees_are_those_of_the_tree() {
 #[test]
 fn watching_wakes_for_what_comes_and_only_then() {
     let commits = sample(1).commits;
-    each_log(|mut log| {
-        let mut reader = log.reader().unwrap();
+    each_log(|store, mut log| {
+        let mut reader = store.reader().unwrap();
         assert!(!reader.watch(0, Duration::from_millis(30)).unwrap());
         let waiting = std::thread::spawn(move || reader.watch(0, Duration::from_secs(20)));
         std::thread::sleep(Duration::from_millis(30));
@@ -194,7 +197,7 @@ fn a_full_store_refuses_and_recovers() {
     let path = folder.path().join("trail.db");
     let grower = sample(200);
     let mut log = SqliteLog::create(&path).unwrap();
-    log.set_pages_max(40).unwrap();
+    log.set_bytes_max(160 << 10).unwrap();
     let mut stored = 0;
     let refusal = loop {
         match log.append(grower.commits[stored].first - 1, &grower.commits[stored]) {
@@ -204,7 +207,7 @@ fn a_full_store_refuses_and_recovers() {
     };
     assert!(matches!(&refusal, AppendError::Refused(e) if e.kind == LogErrorKind::Unwritable));
     assert_eq!(log.tail(0, usize::MAX).unwrap(), grower.commits[..stored], "reads go on");
-    log.set_pages_max(1 << 20).unwrap();
+    log.set_bytes_max(1 << 30).unwrap();
     for commit in &grower.commits[stored..] {
         log.append(commit.first - 1, commit).unwrap();
     }

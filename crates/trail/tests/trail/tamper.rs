@@ -146,10 +146,11 @@ fn heads_signed_with_another_key_are_noticed() {
     assert!(matches!(finding.fault, Fault::ForeignKey { .. }), "{finding}");
 }
 
+type Change = fn(&str) -> String;
+
 #[test]
 fn the_first_bad_entry_and_what_is_wrong_with_it_are_named() {
     let commits = sample(8).commits;
-    type Change = fn(&str) -> String;
     let cases: &[(Change, &str)] = &[
         (|line| line.replace("tests", "toasts"), "local hash does not fit"),
         (|line| line.replace("\"at\":1", "\"at\":2"), "local hash does not fit"),

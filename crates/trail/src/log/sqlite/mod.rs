@@ -17,7 +17,7 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{AppendError, Log, LogError, LogErrorKind, LogReader};
+use super::{AppendError, Log, LogError, LogErrorKind, LogReader, Store};
 use crate::commit::Commit;
 use crate::hash::Hash;
 use fault::{Doing, fault};
@@ -32,6 +32,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const WATCH_INTERVAL: Duration = Duration::from_millis(10);
 /// The largest commit stored, in bytes.
 const COMMIT_BYTES_MAX: usize = 16 << 20;
+
+/// How large a page of the file is, which is what SQLite makes of a new file.
+const PAGE_BYTES: u64 = 4096;
 
 const SCHEMA: &str = "
     CREATE TABLE commits (
@@ -70,15 +73,15 @@ impl SqliteReader {
     }
 
     fn check_identity(&self) -> Result<(), LogError> {
-        let (application, format) = self.identity()?;
+        let identity = self.identity().map_err(|error| fault(Doing::Open, &self.path, &error))?;
         let path = self.path.display();
-        match (application, format) {
-            (APPLICATION_ID, 1..=STORE_FORMAT) => Ok(()),
-            (APPLICATION_ID, newer) => Err(LogError::new(
+        match identity {
+            (APPLICATION_ID, 1..=STORE_FORMAT, _) => Ok(()),
+            (APPLICATION_ID, newer, _) => Err(LogError::new(
                 LogErrorKind::Newer,
                 format!("{path} has store format {newer}, this version knows up to {STORE_FORMAT}"),
             )),
-            (0, 0) if self.is_blank()? => {
+            (0, 0, 0) => {
                 Err(LogError::new(LogErrorKind::Missing, format!("{path} is an empty store")))
             }
             _ => Err(LogError::new(
@@ -88,22 +91,14 @@ impl SqliteReader {
         }
     }
 
-    fn identity(&self) -> Result<(i32, i32), LogError> {
-        let number = |pragma| {
-            self.conn
-                .pragma_query_value(None, pragma, |row| row.get(0))
-                .map_err(|error| fault(Doing::Open, &self.path, &error))
-        };
-        Ok((number("application_id")?, number("user_version")?))
-    }
-
-    fn is_blank(&self) -> Result<bool, LogError> {
+    /// Whose file it is, of which format, and how many tables it has, all at one moment:
+    /// somebody else may be setting it up right now.
+    fn identity(&self) -> rusqlite::Result<(i32, i32, i64)> {
+        let moment = self.conn.unchecked_transaction()?;
+        let number = |pragma| moment.pragma_query_value(None, pragma, |row| row.get(0));
         let count = "SELECT count(*) FROM sqlite_schema";
-        let tables: i64 = self
-            .conn
-            .query_row(count, [], |row| row.get(0))
-            .map_err(|error| fault(Doing::Open, &self.path, &error))?;
-        Ok(tables == 0)
+        let tables = moment.query_row(count, [], |row| row.get(0))?;
+        Ok((number("application_id")?, number("user_version")?, tables))
     }
 
     fn reading<T>(&self, result: rusqlite::Result<T>) -> Result<T, LogError> {
@@ -238,13 +233,24 @@ impl SqliteLog {
     pub fn create(path: &Path) -> Result<Self, LogError> {
         let mode = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let mut log = SqliteLog::connect(path, mode)?;
-        match log.reader.check_identity() {
-            Ok(()) => {}
-            Err(error) if error.kind == LogErrorKind::Missing => log.set_up()?,
-            Err(error) => return Err(error),
-        }
+        log.enter_queue()?;
+        let checked = match log.reader.check_identity() {
+            Err(error) if error.kind == LogErrorKind::Missing => log.set_up(),
+            other => other,
+        };
+        log.let_go();
+        checked?;
         log.set_durable()?;
         Ok(log)
+    }
+
+    fn enter_queue(&mut self) -> Result<(), LogError> {
+        self.queue.lock().map_err(|error| {
+            let message = format!("cannot queue for the store: {error}");
+            LogError::new(LogErrorKind::Unwritable, message)
+        })?;
+        self.held = true;
+        Ok(())
     }
 
     fn connect(path: &Path, mode: OpenFlags) -> Result<Self, LogError> {
@@ -267,8 +273,9 @@ impl SqliteLog {
         set().map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
 
-    /// Limits the file to a number of pages of 4 KiB: the store refuses what would not fit.
-    pub fn set_pages_max(&self, pages: u32) -> Result<(), LogError> {
+    /// Limits the size of the file: the store refuses what would not fit.
+    pub fn set_bytes_max(&self, bytes: u64) -> Result<(), LogError> {
+        let pages = u32::try_from(bytes / PAGE_BYTES).unwrap_or(u32::MAX).max(1);
         self.writing(self.reader.conn.pragma_update(None, "max_page_count", pages))
     }
 
@@ -305,14 +312,9 @@ impl SqliteLog {
 fn set_up(conn: &mut Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let count = "SELECT count(*) FROM sqlite_schema";
-    let tables: i64 = transaction.query_row(count, [], |row| row.get(0))?;
-    // Two processes may set up at once; the second finds it done.
-    if tables == 0 {
-        transaction.execute_batch(SCHEMA)?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
-    }
+    transaction.execute_batch(SCHEMA)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
     transaction.commit()
 }
 
@@ -352,11 +354,7 @@ impl Log for SqliteLog {
         if self.held {
             return Ok(());
         }
-        self.queue.lock().map_err(|error| {
-            let message = format!("cannot queue for the store: {error}");
-            LogError::new(LogErrorKind::Unwritable, message)
-        })?;
-        self.held = true;
+        self.enter_queue()?;
         let begun = self.writing(self.reader.conn.execute_batch("BEGIN IMMEDIATE"));
         begun.inspect_err(|_| self.let_go())
     }
@@ -385,8 +383,27 @@ impl Log for SqliteLog {
     fn commit_bytes_max(&self) -> usize {
         COMMIT_BYTES_MAX
     }
+}
 
+/// A SQLite file as a place to get handles from.
+#[derive(Clone, Debug)]
+pub struct SqliteStore {
+    /// The file.
+    pub path: PathBuf,
+    /// The largest it may grow, in bytes, if limited.
+    pub bytes_max: Option<u64>,
+}
+
+impl Store for SqliteStore {
     fn reader(&self) -> Result<Box<dyn LogReader>, LogError> {
-        Ok(Box::new(SqliteReader::open(&self.reader.path)?))
+        Ok(Box::new(SqliteReader::open(&self.path)?))
+    }
+
+    fn writer(&self) -> Result<Box<dyn Log>, LogError> {
+        let log = SqliteLog::open(&self.path)?;
+        if let Some(bytes) = self.bytes_max {
+            log.set_bytes_max(bytes)?;
+        }
+        Ok(Box::new(log))
     }
 }

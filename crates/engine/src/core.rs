@@ -1,0 +1,219 @@
+//! The one path of a change, step by step and without threads: catch up, decide, append, apply.
+//!
+//! The [`crate::writer`] drives these steps for real; the simulation drives them with crashes,
+//! lost answers and other writers in between. Nothing is known to be true here before the log
+//! has it: the world only moves on after an append that went through.
+
+use althing_kernel::{Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
+use althing_trail::chain::Builder;
+use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature};
+
+use crate::error::EngineError;
+use crate::world::World;
+
+/// The most overdue things recorded in one commit.
+const TICK_MAX: usize = 4_096;
+/// The most commands decided in one commit.
+pub const JOBS_MAX: usize = 1_024;
+
+/// A command with its authenticated caller and, if the caller signs, the signature.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Who asks.
+    pub caller: Caller,
+    /// What for.
+    pub command: Command,
+    /// The caller's signature over the request.
+    pub proof: Option<Signature>,
+}
+
+/// What became of a command.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Carried out.
+    Done(Reply),
+    /// Refused, and recorded.
+    Refused(Refusal),
+    /// Not decided because of a defect; nothing of it was recorded.
+    Defect(String),
+}
+
+/// Decisions that are not durable yet.
+pub struct Prepared {
+    expected: u64,
+    commit: Option<Commit>,
+    world: World,
+    verdicts: Vec<Verdict>,
+}
+
+impl Prepared {
+    /// How many of the jobs were decided; the others have to wait for the next commit.
+    pub fn decided(&self) -> usize {
+        self.verdicts.len()
+    }
+
+    /// What would be appended, if anything happened.
+    pub fn commit(&self) -> Option<&Commit> {
+        self.commit.as_ref()
+    }
+}
+
+/// Decisions that are durable.
+pub struct Settled {
+    /// What became of each job decided.
+    pub verdicts: Vec<Verdict>,
+    /// The commit that was appended, if anything happened.
+    pub commit: Option<Commit>,
+}
+
+/// A writer without a thread.
+pub struct Core {
+    log: Box<dyn Log>,
+    key: SecretKey,
+    mint: Box<dyn Mint + Send>,
+    world: World,
+}
+
+impl Core {
+    /// A writer that has seen `world` and will append to `log`.
+    pub fn new(
+        log: Box<dyn Log>,
+        key: SecretKey,
+        mint: Box<dyn Mint + Send>,
+        world: World,
+    ) -> Self {
+        Core { log, key, mint, world }
+    }
+
+    /// What this writer knows to be durable.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The runtime's key.
+    pub fn key(&self) -> &SecretKey {
+        &self.key
+    }
+
+    /// Queues to be the only one who appends.
+    pub fn hold(&mut self) -> Result<(), LogError> {
+        self.log.hold()
+    }
+
+    /// Gives up the place in the queue.
+    pub fn let_go(&mut self) {
+        self.log.let_go();
+    }
+
+    /// Takes in what others appended.
+    pub fn catch_up(&mut self) -> Result<u64, EngineError> {
+        self.world.catch_up(&mut *self.log)
+    }
+
+    /// Decides jobs on a copy of the world. Nothing happens yet.
+    pub fn prepare(&mut self, now: Timestamp, jobs: &[Job]) -> Result<Prepared, EngineError> {
+        self.check_key(jobs)?;
+        let bytes_max = self.log.commit_bytes_max() / 2;
+        let mut builder = Builder::begin(self.world.chain.clone());
+        let mut turn = Turn::begin(self.world.state.clone(), now, &mut *self.mint);
+        let more_is_due = turn.tick(TICK_MAX)?;
+        let mut added = add_entries(&mut builder, &turn, 0, None)?;
+        let mut verdicts = Vec::with_capacity(jobs.len());
+        // What is overdue comes first, even if that fills the commit.
+        let jobs = if more_is_due { &[] } else { jobs };
+        for job in jobs.iter().take(JOBS_MAX) {
+            verdicts.push(match turn.decide(&job.caller, &job.command) {
+                Ok(outcome) => match outcome.result {
+                    Ok(reply) => Verdict::Done(reply),
+                    Err(refusal) => Verdict::Refused(refusal),
+                },
+                Err(fault) => Verdict::Defect(fault.to_string()),
+            });
+            added = add_entries(&mut builder, &turn, added, job.proof.as_ref())?;
+            if builder.bytes() > bytes_max {
+                break;
+            }
+        }
+        let (state, _) = turn.finish();
+        let expected = self.world.seq();
+        if added == 0 {
+            let world = self.world.clone();
+            return Ok(Prepared { expected, commit: None, world, verdicts });
+        }
+        let finished = builder.finish(&self.key);
+        let (commit, chain) = finished.map_err(|error| EngineError::Defect(error.to_string()))?;
+        let world = World { state, chain };
+        Ok(Prepared { expected, commit: Some(commit), world, verdicts })
+    }
+
+    /// Another runtime may have taken over the trail since this one began.
+    fn check_key(&self, jobs: &[Job]) -> Result<(), EngineError> {
+        let taking_over = |job: &Job| matches!(job.command, Command::RuntimeRekey(_));
+        match self.world.state.project() {
+            Some(project) if project.runtime_key != self.key.public() => {
+                if jobs.iter().any(taking_over) {
+                    return Ok(());
+                }
+                let message = "this trail is signed with another runtime's key now".to_owned();
+                Err(EngineError::RuntimeKey(message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes decisions durable. On an error the world is what it was.
+    pub fn settle(&mut self, prepared: Prepared) -> Result<Settled, AppendError> {
+        let Prepared { expected, commit, world, verdicts } = prepared;
+        if let Some(commit) = &commit {
+            match self.log.append(expected, commit) {
+                Ok(()) => {}
+                // The answer was lost, but not what it was about.
+                Err(AppendError::Unknown(_)) if self.has(commit) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.world = world;
+        Ok(Settled { verdicts, commit })
+    }
+
+    /// Whether the log has this very commit after all.
+    fn has(&mut self, commit: &Commit) -> bool {
+        self.log.commit_of(commit.last).is_ok_and(|found| found.as_ref() == Some(commit))
+    }
+
+    /// All steps in order, again and again while others are faster.
+    pub fn run(&mut self, clock: &dyn crate::Clock, jobs: &[Job]) -> Result<Settled, EngineError> {
+        loop {
+            let step = self.hold().map_err(EngineError::Unavailable);
+            let prepared = step.and_then(|()| {
+                self.catch_up()?;
+                self.prepare(clock.now(), jobs)
+            });
+            let prepared = prepared.inspect_err(|_| self.let_go())?;
+            if prepared.commit.is_none() {
+                self.let_go();
+            }
+            match self.settle(prepared) {
+                Ok(settled) => return Ok(settled),
+                Err(AppendError::Conflict) => {}
+                Err(AppendError::Refused(error)) => return Err(EngineError::Unavailable(error)),
+                Err(AppendError::Unknown(error)) => return Err(EngineError::Unconfirmed(error)),
+            }
+        }
+    }
+}
+
+/// Chains the turn's entries from `from` on; the last one carries the proof.
+fn add_entries(
+    builder: &mut Builder,
+    turn: &Turn<'_>,
+    from: usize,
+    proof: Option<&Signature>,
+) -> Result<usize, EngineError> {
+    let entries = turn.entries();
+    for (at, entry) in entries.iter().enumerate().skip(from) {
+        let proof = proof.filter(|_| at + 1 == entries.len());
+        builder.add(entry, proof).map_err(|error| EngineError::Defect(error.to_string()))?;
+    }
+    Ok(entries.len())
+}

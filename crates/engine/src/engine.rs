@@ -1,0 +1,339 @@
+//! The engine: a project opened by this process.
+
+use althing_kernel::project;
+use althing_kernel::query::{Answer as View, Query, answer};
+use althing_kernel::runtime::Rekey;
+use althing_kernel::text::Text;
+use althing_kernel::{
+    AgentName, Caller, Command, Mint, Principal, Reply, State, Timestamp, WorkspaceId,
+};
+use althing_trail::log::LogErrorKind;
+use althing_trail::log::sqlite::{SqliteLog, SqliteStore};
+use althing_trail::{LogError, LogReader, SecretKey, Signature, Store};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::core::{Core, Job};
+use crate::error::EngineError;
+use crate::home::Home;
+use crate::keyring::{Credential, Keyring};
+use crate::mint::{RandomMint, project_id, random};
+use crate::snapshot;
+use crate::subscription::Subscription;
+use crate::world::World;
+use crate::writer::{Answer, Health, Shared, Ticket, Writer};
+
+/// How an engine is set up.
+#[derive(Clone)]
+pub struct Options {
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// How long a command may wait for its turn.
+    pub patience: Duration,
+    /// The largest the store may grow, in bytes, if limited.
+    pub store_bytes_max: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            clock: Arc::new(SystemClock),
+            patience: Duration::from_secs(30),
+            store_bytes_max: None,
+        }
+    }
+}
+
+struct Inner {
+    home: Home,
+    options: Options,
+    store: Arc<dyn Store>,
+    shared: Arc<Shared>,
+    reader: Mutex<Box<dyn LogReader>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    snapshot_seq: u64,
+}
+
+/// A project, open for reading and writing. Clones share it; the last one closes it.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+impl Engine {
+    /// Sets a project up in a state folder, or finds it already set up. Returns whether it is new.
+    pub fn create(home: &Home, name: &str, options: &Options) -> Result<bool, EngineError> {
+        let name = Text::new(name).map_err(|error| EngineError::Invalid(error.to_string()))?;
+        home.create()?;
+        let log = SqliteLog::create(home.store())?;
+        let key = Keyring::of(home).runtime_or_new()?;
+        let caller = Caller { principal: Principal::System, key: key.public(), session: None };
+        let command = Command::ProjectCreate(project::Create { name, project: project_id()? });
+        let mint = Box::new(RandomMint::new()?);
+        let mut core = Core::new(Box::new(log), key, mint, World::default());
+        // Look only once nobody else can append: of many who set up at once, one does it.
+        core.hold().map_err(EngineError::Unavailable)?;
+        core.catch_up()?;
+        if core.world().seq() > 0 {
+            core.let_go();
+            return Ok(false);
+        }
+        core.run(&*options.clock, &[Job { caller, command, proof: None }])?;
+        Ok(true)
+    }
+
+    /// Opens a project. This reads; the store is opened for writing when the first command comes.
+    pub fn open(home: &Home, options: Options) -> Result<Self, EngineError> {
+        let (path, bytes_max) = (home.store().to_owned(), options.store_bytes_max);
+        Engine::with_store(home, options, Arc::new(SqliteStore { path, bytes_max }))
+    }
+
+    /// Opens a project whose trail is kept in any store.
+    pub fn with_store(
+        home: &Home,
+        options: Options,
+        store: Arc<dyn Store>,
+    ) -> Result<Self, EngineError> {
+        let mut reader = store.reader()?;
+        let mut world = snapshot::load(home, &mut *reader)?;
+        let mut snapshot_seq = world.seq();
+        if let Err(error) = world.catch_up(&mut *reader) {
+            if snapshot_seq == 0 {
+                return Err(error);
+            }
+            // The trail does not follow from the snapshot. The trail is the truth.
+            snapshot_seq = 0;
+            world = World::default();
+            world.catch_up(&mut *reader)?;
+        }
+        if world.state.project().is_none() {
+            let message = format!("{} has no project yet", home.root().display());
+            return Err(LogError::new(LogErrorKind::Missing, message).into());
+        }
+        Ok(Engine(Arc::new(Inner {
+            home: home.clone(),
+            options,
+            store,
+            shared: Arc::new(Shared::new(world)),
+            reader: Mutex::new(reader),
+            writer: Mutex::new(None),
+            snapshot_seq,
+        })))
+    }
+
+    /// The state folder.
+    pub fn home(&self) -> &Home {
+        &self.0.home
+    }
+
+    /// The time, as this engine tells it.
+    pub fn now(&self) -> Timestamp {
+        self.0.options.clock.now()
+    }
+
+    /// Everything as of the last entry any process appended. Waits for no writer.
+    pub fn world(&self) -> Result<Arc<World>, EngineError> {
+        let shared = &self.0.shared;
+        let mut reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = shared.view();
+        if reader.position()? <= known.seq() {
+            return Ok(known);
+        }
+        let mut world = World::clone(&known);
+        world.catch_up(&mut **reader)?;
+        shared.publish(world);
+        Ok(shared.view())
+    }
+
+    /// Answers a question about what is true now.
+    pub fn ask(&self, query: &Query) -> Result<View, EngineError> {
+        let world = self.world()?;
+        Ok(answer(&world.state, self.moment(&world.state), query))
+    }
+
+    /// Now, or the trail's clock if that is ahead.
+    pub fn moment(&self, state: &State) -> Timestamp {
+        self.now().max(state.clock())
+    }
+
+    /// Whether commands can be stored, as far as is known.
+    pub fn health(&self) -> Health {
+        self.0.shared.health()
+    }
+
+    /// Another handle for reading the log.
+    pub fn reader(&self) -> Result<Box<dyn LogReader>, EngineError> {
+        Ok(self.0.store.reader()?)
+    }
+
+    /// Entries after a position, and those to come.
+    pub fn subscribe(&self, after: u64) -> Result<Subscription, EngineError> {
+        Ok(Subscription::new(self.reader()?, self.0.shared.clone(), after))
+    }
+
+    /// The credential of an agent, with a key made on first use. A name that is bound to a key
+    /// which is not here stays out of reach.
+    pub fn agent(&self, name: &AgentName) -> Result<Credential, EngineError> {
+        let keys = Keyring::of(&self.0.home);
+        if let Some(known) = keys.agent(name)? {
+            return Ok(known);
+        }
+        if self.world()?.state.agent(name).is_some() {
+            let message = format!("agent {name} is registered, but its key is not on this machine");
+            return Err(EngineError::KeyMissing(message));
+        }
+        self.0.home.create()?;
+        keys.agent_or_new(name)
+    }
+
+    /// Lets somebody with a credential issue commands.
+    pub fn client(&self, credential: Credential, signing: Signing) -> Client {
+        Client { engine: self.clone(), credential, session: None, signing }
+    }
+
+    /// Has this runtime take over a trail that was signed with another key, on the record.
+    pub fn rekey(&self, reason: &str) -> Result<(), EngineError> {
+        let key = Keyring::of(&self.0.home).runtime_or_new()?;
+        let reason = Text::new(reason).map_err(|error| EngineError::Invalid(error.to_string()))?;
+        let log = self.0.store.writer().map_err(EngineError::Unavailable)?;
+        let caller = Caller { principal: Principal::System, key: key.public(), session: None };
+        let job = Job { caller, command: Command::RuntimeRekey(Rekey { reason }), proof: None };
+        let world = World::clone(&*self.world()?);
+        let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
+        core.run(&*self.0.options.clock, &[job]).map(|_| ())
+    }
+
+    fn submit(
+        &self,
+        job: Job,
+        done: Box<dyn FnOnce(Answer) + Send>,
+    ) -> Result<Ticket, EngineError> {
+        self.start_writer()?;
+        Ok(self.0.shared.submit(job, done))
+    }
+
+    fn start_writer(&self) -> Result<(), EngineError> {
+        let inner = &*self.0;
+        let mut writer = inner.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.is_some() {
+            return Ok(());
+        }
+        let key = self.runtime_key()?;
+        // Opening may fail now and work later; then the next command tries again.
+        let log = inner.store.writer().map_err(EngineError::Unavailable)?;
+        let world = World::clone(&inner.shared.view());
+        let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
+        let core = Core::new(log, key, mint, world);
+        let (shared, home) = (inner.shared.clone(), inner.home.clone());
+        let clock = inner.options.clock.clone();
+        let thread = Writer::start(shared, core, home, clock, inner.snapshot_seq)
+            .map_err(|error| EngineError::Defect(format!("no thread for the writer: {error}")))?;
+        *writer = Some(thread);
+        Ok(())
+    }
+
+    /// The runtime's key, if it is the one the trail is signed with.
+    fn runtime_key(&self) -> Result<SecretKey, EngineError> {
+        let world = self.world()?;
+        let expected = world.state.project().map(|project| project.runtime_key);
+        match Keyring::of(&self.0.home).runtime()? {
+            Some(key) if Some(key.public()) == expected => Ok(key),
+            Some(_) => Err(EngineError::RuntimeKey(
+                "the runtime key in the state folder is not the one this trail is signed with"
+                    .to_owned(),
+            )),
+            None => Err(EngineError::RuntimeKey(
+                "the state folder has no runtime key, so nothing can be added to the trail"
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.close();
+        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        // If the last handle goes in an answer, this is the writer's thread: it ends by itself.
+        if let Some(thread) = writer.filter(|own| own.thread().id() != std::thread::current().id())
+        {
+            // The writer answered everybody before it ended; there is nobody left to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Whether a client signs its commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signing {
+    /// Each command carries the caller's signature into the trail.
+    Each,
+    /// The caller is authenticated once, by this channel, and commands are not signed.
+    Channel,
+}
+
+/// Somebody at a door: an authenticated caller who can issue commands.
+#[derive(Clone)]
+pub struct Client {
+    engine: Engine,
+    credential: Credential,
+    session: Option<WorkspaceId>,
+    signing: Signing,
+}
+
+impl Client {
+    /// The same caller, speaking in a session.
+    #[must_use]
+    pub fn in_session(self, session: Option<WorkspaceId>) -> Self {
+        Client { session, ..self }
+    }
+
+    /// Who it is.
+    pub fn principal(&self) -> &Principal {
+        self.credential.principal()
+    }
+
+    /// Issues a command and hands the answer to `done` once it is durable.
+    pub fn submit(
+        &self,
+        command: Command,
+        done: Box<dyn FnOnce(Answer) + Send>,
+    ) -> Result<Ticket, EngineError> {
+        let caller = Caller {
+            principal: self.credential.principal().clone(),
+            key: self.credential.key().public(),
+            session: self.session.clone(),
+        };
+        let proof = match self.signing {
+            Signing::Channel => None,
+            Signing::Each => Some(self.sign(&caller, &command)?),
+        };
+        self.engine.submit(Job { caller, command, proof }, done)
+    }
+
+    fn sign(&self, caller: &Caller, command: &Command) -> Result<Signature, EngineError> {
+        let view = self.engine.0.shared.view();
+        let Some(project) = view.state.project() else {
+            return Err(EngineError::Defect("a trail without a project".to_owned()));
+        };
+        Signature::make(self.credential.key(), &project.id, caller, command, random()?)
+            .map_err(|error| EngineError::Defect(error.to_string()))
+    }
+
+    /// Issues a command and waits for its answer.
+    pub fn execute(&self, command: Command) -> Result<Reply, EngineError> {
+        let (send, receive) = mpsc::sync_channel(1);
+        let done = Box::new(move |answer| {
+            // Nobody listens any more only if the caller's thread is gone.
+            let _ = send.send(answer);
+        });
+        let ticket = self.submit(command, done)?;
+        let lost = || EngineError::Defect("the writer ended without an answer".to_owned());
+        let patience = self.engine.0.options.patience;
+        match receive.recv_timeout(patience) {
+            Ok(answer) => answer,
+            Err(_) if ticket.withdraw() => Err(EngineError::TimedOut(patience.as_secs())),
+            Err(_) => receive.recv().unwrap_or_else(|_| Err(lost())),
+        }
+    }
+}

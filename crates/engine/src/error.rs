@@ -1,0 +1,125 @@
+//! What can go wrong between a door and the kernel.
+
+use althing_kernel::{ApplyError, Refusal, Rule};
+use althing_trail::log::{LogError, LogErrorKind};
+use std::path::PathBuf;
+
+use crate::mint::RandomError;
+
+/// Why a command or a question got no good answer.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The kernel said no, and recorded it.
+    #[error("{}", .0.message)]
+    Refused(Box<Refusal>),
+    /// The store cannot take the command now. It was not carried out.
+    #[error("the store is unavailable: {0}")]
+    Unavailable(LogError),
+    /// The store stopped answering while the command was being stored. It may or may not count.
+    #[error(
+        "the store failed while the command was being stored, so it may or may not have taken effect: {0}"
+    )]
+    Unconfirmed(LogError),
+    /// The store could not be opened or read.
+    #[error("{0}")]
+    Store(LogError),
+    /// The command waited too long for its turn and was withdrawn. It was not carried out.
+    #[error("the command waited {0} s for its turn to be written and was withdrawn")]
+    TimedOut(u64),
+    /// What is stored does not follow from itself.
+    #[error("the trail is damaged at entry {seq}: {what}")]
+    Damaged {
+        /// Where it was noticed.
+        seq: u64,
+        /// What is wrong.
+        what: String,
+    },
+    /// This runtime does not hold the key the trail is signed with.
+    #[error("{0}")]
+    RuntimeKey(String),
+    /// A name is bound to a key that is not here.
+    #[error("{0}")]
+    KeyMissing(String),
+    /// A passphrase or a user key is not right.
+    #[error("{0}")]
+    Credential(String),
+    /// A file of the state folder could not be used.
+    #[error("cannot {doing} {path}: {source}")]
+    File {
+        /// What was tried.
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A value cannot be stored as it is.
+    #[error("{0}")]
+    Invalid(String),
+    /// A defect of Althing itself. Nothing was stored.
+    #[error("a defect in Althing kept this from being decided: {0}")]
+    Defect(String),
+}
+
+impl EngineError {
+    /// The rule it rests on.
+    pub fn rule(&self) -> Rule {
+        match self {
+            EngineError::Refused(refusal) => refusal.rule,
+            EngineError::Store(error) => match error.kind {
+                LogErrorKind::Missing => Rule::NoProject,
+                LogErrorKind::Newer => Rule::StoreNewer,
+                LogErrorKind::Foreign => Rule::StoreForeign,
+                LogErrorKind::Corrupt => Rule::Integrity,
+                _ => Rule::StoreUnavailable,
+            },
+            EngineError::Unavailable(error) | EngineError::Unconfirmed(error)
+                if error.kind == LogErrorKind::Corrupt =>
+            {
+                Rule::Integrity
+            }
+            EngineError::Unavailable(_)
+            | EngineError::Unconfirmed(_)
+            | EngineError::TimedOut(_)
+            | EngineError::File { .. }
+            | EngineError::Defect(_) => Rule::StoreUnavailable,
+            EngineError::Damaged { .. } => Rule::Integrity,
+            EngineError::RuntimeKey(_) => Rule::RuntimeKeyKnown,
+            EngineError::KeyMissing(_) => Rule::AgentKeyBound,
+            EngineError::Credential(_) => Rule::PersonNeedsCredential,
+            EngineError::Invalid(_) => Rule::Usage,
+        }
+    }
+
+    pub(crate) fn file(
+        doing: &'static str,
+        path: &std::path::Path,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| EngineError::File { doing, path, source }
+    }
+}
+
+impl From<Refusal> for EngineError {
+    fn from(refusal: Refusal) -> Self {
+        EngineError::Refused(Box::new(refusal))
+    }
+}
+
+impl From<LogError> for EngineError {
+    fn from(error: LogError) -> Self {
+        EngineError::Store(error)
+    }
+}
+
+impl From<ApplyError> for EngineError {
+    fn from(error: ApplyError) -> Self {
+        EngineError::Defect(error.to_string())
+    }
+}
+
+impl From<RandomError> for EngineError {
+    fn from(error: RandomError) -> Self {
+        EngineError::Defect(error.to_string())
+    }
+}

@@ -1,0 +1,104 @@
+//! The state folder: what lies where.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::EngineError;
+
+/// A state folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+    store: PathBuf,
+}
+
+impl Home {
+    /// The state folder at a path, with its own store.
+    pub fn new(root: &Path) -> Self {
+        Home { root: root.to_owned(), store: root.join("trail.db") }
+    }
+
+    /// The same state folder with the store somewhere else.
+    #[must_use]
+    pub fn with_store(self, store: PathBuf) -> Self {
+        Home { store, ..self }
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The store of the trail.
+    pub fn store(&self) -> &Path {
+        &self.store
+    }
+
+    /// Where snapshots lie.
+    pub fn snapshots(&self) -> PathBuf {
+        self.root.join("snapshots")
+    }
+
+    /// Where keys lie.
+    pub fn keys(&self) -> PathBuf {
+        self.root.join("keys")
+    }
+
+    /// The newest head this machine has seen.
+    pub fn witness(&self) -> PathBuf {
+        self.root.join("witness")
+    }
+
+    /// Where things are put that nobody may delete unseen.
+    pub fn quarantine(&self) -> PathBuf {
+        self.root.join("quarantine")
+    }
+
+    /// Makes the folders that are not there yet. Keys are for the owner's eyes only.
+    pub fn create(&self) -> Result<(), EngineError> {
+        let folders = [self.root.clone(), self.snapshots(), self.keys()];
+        for folder in &folders {
+            std::fs::create_dir_all(folder).map_err(EngineError::file("create", folder))?;
+        }
+        owner_only(&self.keys(), 0o700)
+    }
+}
+
+/// Takes away everybody else's access, where the system has such a notion.
+pub(crate) fn owner_only(path: &Path, mode: u32) -> Result<(), EngineError> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(path, permissions)
+            .map_err(EngineError::file("set the permissions of", path))?;
+    }
+    // Elsewhere the folder inherits the protection of the user's own files.
+    #[cfg(not(unix))]
+    let _ = (path, mode);
+    Ok(())
+}
+
+/// Whether others than the owner can read a file, where the system has such a notion.
+pub fn is_open_to_others(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o077 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
+}
+
+/// Replaces a file as a whole: readers see the old content or the new, never a part.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), EngineError> {
+    let beside = path.with_extension(format!("new-{}", std::process::id()));
+    std::fs::write(&beside, content).map_err(EngineError::file("write", &beside))?;
+    std::fs::rename(&beside, path).map_err(|source| {
+        // The half-done copy is of no use to anybody.
+        let _ = std::fs::remove_file(&beside);
+        EngineError::File { doing: "replace", path: path.to_owned(), source }
+    })
+}

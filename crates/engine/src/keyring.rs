@@ -1,0 +1,357 @@
+//! Keys: one for the runtime, one per agent, one per person.
+//!
+//! Agents and the runtime have plain key files, readable by the owner only: whoever can read
+//! them *is* that agent as far as this machine can tell. A person's key file is encrypted with a
+//! passphrase (Argon2id and XChaCha20-Poly1305), so having the file is not enough.
+//!
+//! A [`Credential`] comes out of here and from nowhere else; a door that has none can act as
+//! nobody.
+
+use althing_kernel::{AgentName, Principal, PublicKey, UserId};
+use althing_trail::SecretKey;
+use argon2::{Algorithm, Argon2, Params, Version};
+use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
+use chacha20poly1305::{XChaCha20Poly1305, XNonce};
+use data_encoding::HEXLOWER;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::EngineError;
+use crate::home::{Home, owner_only};
+use crate::mint::random;
+
+const PLAIN_HEADER: &str = "althing secret key v1";
+const SEALED_HEADER: &str = "althing sealed key v1";
+/// The shortest passphrase, in characters.
+pub const PASSPHRASE_CHARS_MIN: usize = 8;
+const MEMORY_KIB: u32 = 64 * 1024;
+const PASSES: u32 = 3;
+
+/// Proof of being somebody: a principal and the key that is theirs.
+#[derive(Clone, Debug)]
+pub struct Credential {
+    principal: Principal,
+    key: SecretKey,
+}
+
+impl Credential {
+    /// Whose it is.
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    /// The key.
+    pub fn key(&self) -> &SecretKey {
+        &self.key
+    }
+}
+
+/// The keys of a state folder.
+#[derive(Clone, Debug)]
+pub struct Keyring {
+    folder: PathBuf,
+}
+
+impl Keyring {
+    /// The keyring of a state folder.
+    pub fn of(home: &Home) -> Self {
+        Keyring { folder: home.keys() }
+    }
+
+    /// Where the runtime's key lies.
+    pub fn runtime_path(&self) -> PathBuf {
+        self.folder.join("runtime.key")
+    }
+
+    fn agent_path(&self, name: &AgentName) -> PathBuf {
+        self.folder.join(format!("agent-{}.key", file_name(name.as_str())))
+    }
+
+    fn user_path(&self, id: &UserId) -> PathBuf {
+        self.folder.join(format!("user-{}.key", file_name(id.as_str())))
+    }
+
+    /// The runtime's key, if it is here.
+    pub fn runtime(&self) -> Result<Option<SecretKey>, EngineError> {
+        read_plain(&self.runtime_path())
+    }
+
+    /// The runtime's key, made if it is not here.
+    pub fn runtime_or_new(&self) -> Result<SecretKey, EngineError> {
+        read_or_make(&self.runtime_path())
+    }
+
+    /// An agent's credential, if its key is here.
+    pub fn agent(&self, name: &AgentName) -> Result<Option<Credential>, EngineError> {
+        let key = read_plain(&self.agent_path(name))?;
+        Ok(key.map(|key| Credential { principal: Principal::Agent(name.clone()), key }))
+    }
+
+    /// An agent's credential, with a key made on first use.
+    pub fn agent_or_new(&self, name: &AgentName) -> Result<Credential, EngineError> {
+        let key = read_or_make(&self.agent_path(name))?;
+        Ok(Credential { principal: Principal::Agent(name.clone()), key })
+    }
+
+    /// Whether a person's sealed key is here.
+    pub fn has_user(&self, id: &UserId) -> bool {
+        self.user_path(id).exists()
+    }
+
+    /// Opens a person's key with their passphrase.
+    pub fn user(&self, id: &UserId, passphrase: &str) -> Result<Credential, EngineError> {
+        let path = self.user_path(id);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let message =
+                    format!("there is no key of user {id} here; run `althing login {id}`");
+                return Err(EngineError::Credential(message));
+            }
+            Err(source) => return Err(EngineError::File { doing: "read", path, source }),
+        };
+        let key = Sealed::parse(&text)
+            .ok_or_else(|| damaged(&path))?
+            .open(passphrase)
+            .ok_or_else(|| EngineError::Credential(format!("wrong passphrase for user {id}")))?;
+        Ok(Credential { principal: Principal::User(id.clone()), key })
+    }
+
+    /// Makes a person's key, sealed with their passphrase. An existing key is never replaced.
+    pub fn new_user(&self, id: &UserId, passphrase: &str) -> Result<Credential, EngineError> {
+        if passphrase.chars().count() < PASSPHRASE_CHARS_MIN {
+            let message = format!("a passphrase has at least {PASSPHRASE_CHARS_MIN} characters");
+            return Err(EngineError::Credential(message));
+        }
+        let key = SecretKey::from_seed(&random()?);
+        let sealed = Sealed::new(&key, passphrase, random()?, random()?)
+            .ok_or_else(|| EngineError::Defect("a key could not be sealed".to_owned()))?;
+        if !create_once(&self.user_path(id), &sealed.text())? {
+            let message = format!("user {id} already has a key here");
+            return Err(EngineError::Credential(message));
+        }
+        Ok(Credential { principal: Principal::User(id.clone()), key })
+    }
+
+    /// Every key file, for whoever checks them.
+    pub fn files(&self) -> Result<Vec<PathBuf>, EngineError> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(EngineError::file("list", &self.folder)(error)),
+        };
+        let mut files: Vec<PathBuf> =
+            entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        files.sort();
+        Ok(files)
+    }
+}
+
+/// A name as a file name: capitals and special characters are spelled out, so that names which
+/// differ only in case do not meet on file systems that ignore it.
+fn file_name(name: &str) -> String {
+    let plain =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-');
+    name.chars()
+        .map(|c| if plain(c) { c.to_string() } else { format!("%{:02x}", u32::from(c)) })
+        .collect()
+}
+
+fn damaged(path: &Path) -> EngineError {
+    let source = std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not a key file");
+    EngineError::File { doing: "use", path: path.to_owned(), source }
+}
+
+fn plain_text(key: &SecretKey) -> String {
+    format!("{PLAIN_HEADER}\n{}\n", HEXLOWER.encode(&key.seed()))
+}
+
+fn read_plain(path: &Path) -> Result<Option<SecretKey>, EngineError> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(EngineError::file("read", path)(error)),
+    };
+    let seed = text
+        .strip_prefix(PLAIN_HEADER)
+        .and_then(|rest| HEXLOWER.decode(rest.trim().as_bytes()).ok())
+        .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+    seed.map(|seed| Some(SecretKey::from_seed(&seed))).ok_or_else(|| damaged(path))
+}
+
+fn read_or_make(path: &Path) -> Result<SecretKey, EngineError> {
+    if let Some(key) = read_plain(path)? {
+        return Ok(key);
+    }
+    create_once(path, &plain_text(&SecretKey::from_seed(&random()?)))?;
+    // Somebody else may have been faster; whose key it is does not matter, that it is one does.
+    read_plain(path)?.ok_or_else(|| damaged(path))
+}
+
+/// Writes a file that was not there, as a whole and for the owner only. Returns whether it was
+/// written; an existing file stays as it is.
+fn create_once(path: &Path, text: &str) -> Result<bool, EngineError> {
+    let suffix = HEXLOWER.encode(&random::<8>()?);
+    let beside = path.with_extension(format!("new-{suffix}"));
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    let linked = written
+        .map_err(EngineError::file("write", &beside))
+        .and_then(|()| owner_only(&beside, 0o600))
+        .and_then(|()| match std::fs::hard_link(&beside, path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(EngineError::file("create", path)(error)),
+        });
+    // The other name of the file has served its purpose either way.
+    let _ = std::fs::remove_file(&beside);
+    linked
+}
+
+/// A key behind a passphrase.
+struct Sealed {
+    public: PublicKey,
+    memory_kib: u32,
+    passes: u32,
+    salt: [u8; 16],
+    nonce: [u8; 24],
+    cipher: Vec<u8>,
+}
+
+impl Sealed {
+    fn new(key: &SecretKey, passphrase: &str, salt: [u8; 16], nonce: [u8; 24]) -> Option<Self> {
+        let mut sealed = Sealed {
+            public: key.public(),
+            memory_kib: MEMORY_KIB,
+            passes: PASSES,
+            salt,
+            nonce,
+            cipher: Vec::new(),
+        };
+        let public = sealed.public.to_string();
+        let payload = Payload { msg: &key.seed(), aad: public.as_bytes() };
+        sealed.cipher = sealed.lock(passphrase)?.encrypt(&XNonce::from(nonce), payload).ok()?;
+        Some(sealed)
+    }
+
+    fn lock(&self, passphrase: &str) -> Option<XChaCha20Poly1305> {
+        let params = Params::new(self.memory_kib, self.passes, 1, Some(32)).ok()?;
+        let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+        let mut secret = [0; 32];
+        argon.hash_password_into(passphrase.as_bytes(), &self.salt, &mut secret).ok()?;
+        XChaCha20Poly1305::new_from_slice(&secret).ok()
+    }
+
+    fn open(&self, passphrase: &str) -> Option<SecretKey> {
+        let public = self.public.to_string();
+        let payload = Payload { msg: self.cipher.as_slice(), aad: public.as_bytes() };
+        let seed = self.lock(passphrase)?.decrypt(&XNonce::from(self.nonce), payload).ok()?;
+        let key = SecretKey::from_seed(&seed.try_into().ok()?);
+        (key.public() == self.public).then_some(key)
+    }
+
+    fn text(&self) -> String {
+        let Sealed { public, memory_kib, passes, salt, nonce, cipher } = self;
+        format!(
+            "{SEALED_HEADER}\npublic {public}\nargon2id {memory_kib} {passes} {}\n\
+             xchacha20poly1305 {} {}\n",
+            HEXLOWER.encode(salt),
+            HEXLOWER.encode(nonce),
+            HEXLOWER.encode(cipher),
+        )
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.strip_prefix(SEALED_HEADER)?.trim().lines();
+        let public = lines.next()?.strip_prefix("public ")?.parse().ok()?;
+        let mut stretch = lines.next()?.strip_prefix("argon2id ")?.split(' ');
+        let memory_kib = stretch.next()?.parse().ok().filter(|kib| *kib <= 16 * MEMORY_KIB)?;
+        let passes = stretch.next()?.parse().ok().filter(|passes| *passes <= 100)?;
+        let salt = HEXLOWER.decode(stretch.next()?.as_bytes()).ok()?.try_into().ok()?;
+        let mut sealed = lines.next()?.strip_prefix("xchacha20poly1305 ")?.split(' ');
+        let nonce = HEXLOWER.decode(sealed.next()?.as_bytes()).ok()?.try_into().ok()?;
+        let cipher = HEXLOWER.decode(sealed.next()?.as_bytes()).ok()?;
+        Some(Sealed { public, memory_kib, passes, salt, nonce, cipher })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keyring() -> (tempfile::TempDir, Keyring) {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::new(folder.path());
+        home.create().unwrap();
+        (folder, Keyring::of(&home))
+    }
+
+    fn name(text: &str) -> AgentName {
+        AgentName::new(text).unwrap()
+    }
+
+    #[test]
+    fn an_agents_key_is_made_once_and_only_for_its_owner() {
+        let (_folder, keys) = keyring();
+        assert!(keys.agent(&name("alice")).unwrap().is_none());
+        let made = keys.agent_or_new(&name("alice")).unwrap();
+        let again = keys.agent_or_new(&name("alice")).unwrap();
+        assert_eq!(made.key().public(), again.key().public());
+        let others = ["ALICE", "alicE", "a:lice", "bob"];
+        for other in others {
+            let other = keys.agent_or_new(&name(other)).unwrap();
+            assert_ne!(other.key().public(), made.key().public());
+        }
+        let files = keys.files().unwrap();
+        assert_eq!(files.len(), 1 + others.len(), "{files:?}");
+        assert!(files.iter().all(|file| !crate::home::is_open_to_others(file)));
+        let lower: std::collections::BTreeSet<_> =
+            files.iter().map(|file| file.to_string_lossy().to_lowercase()).collect();
+        assert_eq!(lower.len(), files.len(), "no two meet on file systems that ignore case");
+    }
+
+    #[test]
+    fn many_at_once_agree_on_one_key() {
+        let (_folder, keys) = keyring();
+        let made: std::collections::BTreeSet<_> = std::thread::scope(|scope| {
+            let make = || keys.agent_or_new(&name("alice")).unwrap().key().public();
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(make)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(made.len(), 1);
+    }
+
+    #[test]
+    fn a_persons_key_opens_with_the_passphrase_only() {
+        let (_folder, keys) = keyring();
+        let ada = UserId::new("ada").unwrap();
+        assert!(keys.new_user(&ada, "short").is_err());
+        assert!(!keys.has_user(&ada));
+        let made = keys.new_user(&ada, "correct horse").unwrap();
+        assert_eq!(keys.user(&ada, "correct horse").unwrap().key().public(), made.key().public());
+        let wrong = keys.user(&ada, "wrong horse").unwrap_err().to_string();
+        assert!(wrong.contains("wrong passphrase"), "{wrong}");
+        assert!(keys.new_user(&ada, "another one").is_err(), "a key is never replaced");
+        let text = std::fs::read_to_string(keys.user_path(&ada)).unwrap();
+        assert!(!text.contains(&HEXLOWER.encode(&made.key().seed())));
+    }
+
+    #[test]
+    fn damaged_key_files_are_said_to_be_so() {
+        let (_folder, keys) = keyring();
+        let ada = UserId::new("ada").unwrap();
+        for content in ["", "althing secret key v1\nzz\n", "nonsense", "althing sealed key v1\n"] {
+            std::fs::write(keys.agent_path(&name("alice")), content).unwrap();
+            std::fs::write(keys.user_path(&ada), content).unwrap();
+            assert!(keys.agent(&name("alice")).is_err(), "{content}");
+            assert!(keys.agent_or_new(&name("alice")).is_err(), "{content}");
+            assert!(keys.user(&ada, "passphrase").is_err(), "{content}");
+        }
+    }
+}

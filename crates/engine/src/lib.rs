@@ -1,0 +1,33 @@
+//! How it runs: the one path every change takes, and everything around it.
+//!
+//! A door authenticates a caller ([`keyring`]), gets a [`Client`] and submits commands. The
+//! [`Engine`]'s single writer gathers what waits, catches up with the log, lets the kernel
+//! decide, appends one commit for all of it, and answers once that is durable ([`core`],
+//! [`writer`]). Reads look at the last published [`World`] and wait for nobody. Other processes
+//! do the same on the same log; the log's compare-and-set keeps them honest.
+//!
+//! This crate knows files and threads. It knows no terminal, no environment variable and no
+//! protocol.
+
+pub mod clock;
+pub mod core;
+pub mod engine;
+pub mod error;
+pub mod home;
+pub mod keyring;
+pub mod mint;
+pub mod snapshot;
+pub mod subscription;
+pub mod transfer;
+pub mod verify;
+pub mod witness;
+pub mod world;
+pub mod writer;
+
+pub use clock::{Clock, SystemClock};
+pub use engine::{Client, Engine, Options, Signing};
+pub use error::EngineError;
+pub use home::Home;
+pub use keyring::{Credential, Keyring};
+pub use subscription::Subscription;
+pub use world::World;

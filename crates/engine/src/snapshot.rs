@@ -1,0 +1,104 @@
+//! Snapshots: a world on disk, so that opening a long trail does not replay all of it.
+//!
+//! A snapshot is a cache and never the truth. It is used only if its checksum holds and the log
+//! has, at its position, the very entry and head it was taken after; anything else is ignored
+//! and the trail is replayed instead. It is not synced: a torn one fails its checksum.
+
+use althing_kernel::State;
+use althing_kernel::state::Image;
+use althing_trail::chain::ChainImage;
+use althing_trail::{Chain, Entry, LogReader, SignedHead};
+use serde::{Deserialize, Serialize};
+use sha2::Digest as _;
+use std::path::{Path, PathBuf};
+
+use crate::error::EngineError;
+use crate::home::{Home, replace};
+use crate::world::World;
+
+/// Begins every snapshot; the number changes when the form of what it holds does.
+const MAGIC: &[u8; 16] = b"althing snap  1\n";
+const DIGEST_BYTES: usize = 32;
+/// How many are kept: the newest, and one in case it is damaged.
+const KEPT: usize = 2;
+/// The fewest entries worth a new snapshot.
+const ENTRIES_MIN: u64 = 1_000;
+
+#[derive(Serialize)]
+struct Content {
+    chain: ChainImage,
+    state: Image,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    chain: ChainImage,
+    state: Image,
+}
+
+/// Whether a new snapshot is worth its cost: enough happened since the last one, measured
+/// against the size of what would be written.
+pub(crate) fn is_due(world: &World, last: u64) -> bool {
+    let worth = ENTRIES_MIN.max(world.state.size() as u64 / 2);
+    world.seq().saturating_sub(last) >= worth
+}
+
+/// Writes a snapshot and clears away old ones.
+pub fn save(home: &Home, world: &World) -> Result<(), EngineError> {
+    let content = Content { chain: world.chain.image(), state: world.state.image() };
+    let payload = postcard::to_allocvec(&content)
+        .map_err(|error| EngineError::Defect(format!("a snapshot cannot be written: {error}")))?;
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend_from_slice(&sha2::Sha256::digest(&payload));
+    bytes.extend_from_slice(&payload);
+    replace(&home.snapshots().join(format!("{:020}.snap", world.seq())), &bytes)?;
+    for old in list(home).into_iter().skip(KEPT) {
+        // What cannot be cleared away now is cleared away next time.
+        let _ = std::fs::remove_file(old);
+    }
+    Ok(())
+}
+
+/// The snapshots there are, newest first.
+pub fn list(home: &Home) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(home.snapshots()) else { return Vec::new() };
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut found: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|ending| ending == "snap")).collect();
+    found.sort_by(|a, b| b.cmp(a));
+    found
+}
+
+/// Reads a snapshot; `None` if it is not a sound one.
+pub fn read(path: &Path) -> Option<World> {
+    let bytes = std::fs::read(path).ok()?;
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (digest, payload) = rest.split_at_checked(DIGEST_BYTES)?;
+    if sha2::Sha256::digest(payload).as_slice() != digest {
+        return None;
+    }
+    let stored: Stored = postcard::from_bytes(payload).ok()?;
+    let chain = Chain::from_image(stored.chain)?;
+    let state = State::from_image(stored.state).ok()?;
+    Some(World { state, chain })
+}
+
+/// The newest snapshot that belongs to this log, or the empty world.
+pub(crate) fn load<L: LogReader + ?Sized>(home: &Home, log: &mut L) -> Result<World, EngineError> {
+    for path in list(home) {
+        let Some(world) = read(&path) else { continue };
+        if belongs(&world, log)? {
+            return Ok(world);
+        }
+    }
+    Ok(World::default())
+}
+
+/// Whether the log has the entry and the head the snapshot was taken after.
+fn belongs<L: LogReader + ?Sized>(world: &World, log: &mut L) -> Result<bool, EngineError> {
+    let Some(commit) = log.commit_of(world.seq())? else { return Ok(false) };
+    let last = commit.entries().last().and_then(|line| Entry::read(line).ok());
+    let same_entry = last.is_some_and(|entry| Some(&entry.hash) == world.chain.last());
+    let same_head = world.chain.last_commit() == Some(&SignedHead::hash_of(&commit.head));
+    Ok(commit.last == world.seq() && same_entry && same_head)
+}

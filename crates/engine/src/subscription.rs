@@ -1,0 +1,49 @@
+//! Subscriptions: the trail as it grows, from any position, without loss.
+
+use althing_trail::{Commit, LogReader};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::error::EngineError;
+use crate::world::READ_BYTES;
+use crate::writer::Shared;
+
+/// How often to look for what other processes appended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A place in the trail that moves forward. Nothing is buffered for a slow reader and nothing is
+/// skipped: whoever remembers [`Subscription::position`] can resume there in another process.
+pub struct Subscription {
+    reader: Box<dyn LogReader>,
+    shared: Arc<Shared>,
+    after: u64,
+}
+
+impl Subscription {
+    pub(crate) fn new(reader: Box<dyn LogReader>, shared: Arc<Shared>, after: u64) -> Self {
+        Subscription { reader, shared, after }
+    }
+
+    /// The last entry handed out.
+    pub fn position(&self) -> u64 {
+        self.after
+    }
+
+    /// The next commits, waiting for them if need be. Empty when the time is over. The first
+    /// commit may begin before the position asked for; its earlier entries are not news.
+    pub fn next(&mut self, timeout: Duration) -> Result<Vec<Commit>, EngineError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let commits = self.reader.tail(self.after, READ_BYTES)?;
+            if let Some(last) = commits.last() {
+                self.after = last.last;
+                return Ok(commits);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(commits);
+            }
+            self.shared.wait_beyond(self.after, left.min(LOOK_EVERY));
+        }
+    }
+}

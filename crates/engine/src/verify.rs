@@ -1,0 +1,86 @@
+//! Verifying a project: its trail, and what lies beside it.
+
+use althing_trail::LogReader;
+use althing_trail::verify::{Checked, Finding, Options, Verifier};
+
+use crate::error::EngineError;
+use crate::home::Home;
+use crate::world::{READ_BYTES, World};
+use crate::{snapshot, witness};
+
+/// What verification found.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Everything holds.
+    Sound(Report),
+    /// Something does not; the first thing that was found.
+    Bad(Finding),
+    /// The trail holds, but a snapshot tells another story.
+    BadSnapshot(std::path::PathBuf),
+}
+
+/// What was checked.
+#[derive(Debug, serde::Serialize)]
+pub struct Report {
+    /// What the trail's own checks covered.
+    #[serde(flatten)]
+    pub trail: Checked,
+    /// Snapshots compared with the replayed state.
+    pub snapshots: u64,
+    /// Whether the head this machine remembers was found in the trail.
+    pub witness: bool,
+}
+
+/// Walks the whole trail. `progress` hears how many entries are done, out of how many.
+pub fn verify(
+    home: &Home,
+    log: &mut dyn LogReader,
+    mut options: Options,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Verdict, EngineError> {
+    let total = log.position()?;
+    let witness = witness::read(home);
+    let witnessed = witness.is_some();
+    options.kept.extend(witness);
+    let mut snapshots = sound_snapshots(home, total);
+    let mut verifier = Verifier::new(options);
+    let mut compared = 0;
+    loop {
+        let commits = log.tail(verifier.chain().seq(), READ_BYTES)?;
+        if commits.is_empty() || verifier.chain().seq() >= total {
+            break;
+        }
+        for commit in &commits {
+            if let Err(finding) = verifier.check(commit) {
+                return Ok(Verdict::Bad(finding));
+            }
+            while snapshots.last().is_some_and(|(_, world)| world.seq() <= commit.last) {
+                let Some((path, world)) = snapshots.pop() else { break };
+                if !is_same(&world, &verifier) {
+                    return Ok(Verdict::BadSnapshot(path));
+                }
+                compared += 1;
+            }
+        }
+        progress(verifier.chain().seq(), total);
+    }
+    Ok(match verifier.finish() {
+        Ok(trail) => Verdict::Sound(Report { trail, snapshots: compared, witness: witnessed }),
+        Err(finding) => Verdict::Bad(finding),
+    })
+}
+
+/// The snapshots that can be read at all, the oldest last. One from beyond the end of the trail
+/// is not used either, so there is nothing to compare.
+fn sound_snapshots(home: &Home, total: u64) -> Vec<(std::path::PathBuf, World)> {
+    let read = |path: std::path::PathBuf| snapshot::read(&path).map(|world| (path, world));
+    let mut found: Vec<_> = snapshot::list(home).into_iter().filter_map(read).collect();
+    found.retain(|(_, world)| world.seq() <= total);
+    found.sort_by_key(|(_, world)| std::cmp::Reverse(world.seq()));
+    found
+}
+
+fn is_same(world: &World, verifier: &Verifier) -> bool {
+    world.chain.image() == verifier.chain().image()
+        && world.state.image() == verifier.state().image()
+}

@@ -1,0 +1,9 @@
+//! The engine, tested through its public doors, and simulated.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
+
+mod opening;
+mod outages;
+mod running;
+mod simulation;
+mod support;
+mod transfers;
