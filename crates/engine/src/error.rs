@@ -34,6 +34,9 @@ pub enum EngineError {
         /// What is wrong.
         what: String,
     },
+    /// A snapshot is not the state its trail leads to.
+    #[error("the snapshot {0} is not the state the trail leads to; delete it, nothing is lost")]
+    BadSnapshot(PathBuf),
     /// This runtime does not hold the key the trail is signed with.
     #[error("{0}")]
     RuntimeKey(String),
@@ -53,6 +56,12 @@ pub enum EngineError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A command came without anybody who asks for it.
+    #[error("this command changes something, so it must be known who asks")]
+    NoCaller,
+    /// What was asked about is not there.
+    #[error("{0}")]
+    NotFound(String),
     /// A value cannot be stored as it is.
     #[error("{0}")]
     Invalid(String),
@@ -83,11 +92,13 @@ impl EngineError {
             | EngineError::TimedOut(_)
             | EngineError::File { .. }
             | EngineError::Defect(_) => Rule::StoreUnavailable,
-            EngineError::Damaged { .. } => Rule::Integrity,
+            EngineError::Damaged { .. } | EngineError::BadSnapshot(_) => Rule::Integrity,
             EngineError::RuntimeKey(_) => Rule::RuntimeKeyKnown,
             EngineError::KeyMissing(_) => Rule::AgentKeyBound,
             EngineError::Credential(_) => Rule::PersonNeedsCredential,
             EngineError::Invalid(_) => Rule::Usage,
+            EngineError::NoCaller => Rule::WhoAreYou,
+            EngineError::NotFound(_) => Rule::NotFound,
         }
     }
 

@@ -11,6 +11,7 @@
 
 pub mod clock;
 pub mod core;
+pub mod door;
 pub mod engine;
 pub mod error;
 pub mod home;
@@ -18,6 +19,7 @@ pub mod keyring;
 pub mod mint;
 pub mod snapshot;
 pub mod subscription;
+pub mod trail_query;
 pub mod transfer;
 pub mod verify;
 pub mod witness;

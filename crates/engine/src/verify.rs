@@ -19,6 +19,19 @@ pub enum Verdict {
     BadSnapshot(std::path::PathBuf),
 }
 
+impl Verdict {
+    /// The report, or the first thing wrong as an error.
+    pub fn sound(self) -> Result<Report, EngineError> {
+        match self {
+            Verdict::Sound(report) => Ok(report),
+            Verdict::Bad(Finding { seq, fault }) => {
+                Err(EngineError::Damaged { seq, what: fault.to_string() })
+            }
+            Verdict::BadSnapshot(path) => Err(EngineError::BadSnapshot(path)),
+        }
+    }
+}
+
 /// What was checked.
 #[derive(Debug, serde::Serialize)]
 pub struct Report {

@@ -1,0 +1,108 @@
+//! What every command needs: the project, the settings, the engine, and who is asking.
+
+use althing_engine::{Client, Engine, Home, Keyring, Options, Signing};
+use althing_kernel::{Rule, UserId};
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::cli::Globals;
+use crate::failure::Failure;
+use crate::output::Out;
+use crate::place::Place;
+use crate::settings::Settings;
+
+/// The command line as a whole.
+pub(crate) struct App {
+    pub(crate) globals: Globals,
+    pub(crate) out: Out,
+}
+
+/// A project that was found, with its settings.
+pub(crate) struct Project {
+    pub(crate) place: Place,
+    pub(crate) settings: Settings,
+    pub(crate) home: Home,
+}
+
+impl App {
+    pub(crate) fn new(globals: Globals) -> Self {
+        let out = Out::new(globals.json);
+        App { globals, out }
+    }
+
+    /// Finds the project.
+    pub(crate) fn project(&self) -> Result<Project, Failure> {
+        let start = self.globals.project.clone().unwrap_or_else(|| PathBuf::from("."));
+        let home = std::env::var_os("ALTHING_HOME").filter(|value| !value.is_empty());
+        let place = Place::find(&start, home.map(PathBuf::from))?;
+        let settings = Settings::gather(&self.globals, &place.root)?;
+        let home = Home::new(&place.state);
+        let home = match &settings.store.value {
+            Some(path) => home.with_store(path.clone()),
+            None => home,
+        };
+        Ok(Project { place, settings, home })
+    }
+
+    /// A person's passphrase: asked for on the terminal, or read from standard input if told so.
+    pub(crate) fn passphrase(&self, prompt: &str) -> Result<String, Failure> {
+        if self.globals.passphrase_stdin {
+            let mut line = String::new();
+            let read = std::io::stdin().lock().read_line(&mut line);
+            read.map_err(|error| Failure::usage(format!("cannot read the passphrase: {error}")))?;
+            return Ok(line.trim_end_matches(['\r', '\n']).to_owned());
+        }
+        if !std::io::stdin().is_terminal() {
+            return Err(Failure::misuse(
+                Rule::PersonNeedsCredential,
+                "a passphrase is asked for on a terminal; pass --passphrase-stdin to pipe it in",
+            ));
+        }
+        rpassword::prompt_password(prompt)
+            .map_err(|error| Failure::usage(format!("cannot read the passphrase: {error}")))
+    }
+}
+
+impl Project {
+    /// How the engine is to run.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            patience: Duration::from_secs(self.settings.patience_secs.value),
+            store_bytes_max: self.settings.store_bytes_max.value,
+            ..Options::default()
+        }
+    }
+
+    /// Opens the project.
+    pub(crate) fn engine(&self) -> Result<Engine, Failure> {
+        Ok(Engine::open(&self.home, self.options())?)
+    }
+
+    /// Whoever is asking, authenticated: a person if one is named, else an agent.
+    pub(crate) fn client(&self, app: &App, engine: &Engine) -> Result<Client, Failure> {
+        if let Some(user) = &self.settings.user.value {
+            return self.person(app, engine, user);
+        }
+        let Some(name) = &self.settings.agent.value else {
+            return Err(Failure::misuse(Rule::WhoAreYou, "who is asking? no agent was named"));
+        };
+        let client = engine.client(engine.agent(name)?, Signing::Each);
+        Ok(client.in_session(self.settings.session.value.clone()))
+    }
+
+    fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Failure> {
+        let keys = Keyring::of(&self.home);
+        if !keys.has_user(user) {
+            let message = format!("there is no key of user {user} on this machine");
+            return Err(Failure::from(althing_engine::EngineError::Credential(message)));
+        }
+        let passphrase = app.passphrase(&format!("Passphrase of {user}: "))?;
+        Ok(engine.client(keys.user(user, &passphrase)?, Signing::Each))
+    }
+
+    /// The project's root, for people to read.
+    pub(crate) fn root(&self) -> &Path {
+        &self.place.root
+    }
+}

@@ -1,0 +1,152 @@
+//! Durable commands per second, with few and many callers waiting at the same time.
+
+use althing_engine::{Client, Engine, Home, Options, Signing};
+use althing_kernel::lease::{Open, Release, Surfaces};
+use althing_kernel::{AgentName, Command, Reply, Surface};
+use std::time::{Duration, Instant};
+
+use super::machine::{percentiles, sqlite_commits, sqlite_rows_per_second, syncs};
+use super::stats::{Times, number};
+use super::{Row, Setup, failed};
+use crate::failure::Failure;
+
+const CALLERS: [u32; 4] = [1, 8, 64, 512];
+
+pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
+    let mut rows = Vec::new();
+    let mut one_by_one = syncs(&setup.folder, setup.time / 2)?;
+    let sync_rate = 1e6 / one_by_one.percentile_us(0.5);
+    for callers in CALLERS {
+        for signing in [Signing::Channel, Signing::Each] {
+            rows.extend(measure(setup, callers, signing, sync_rate)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn measure(
+    setup: &Setup,
+    callers: u32,
+    signing: Signing,
+    sync_rate: f64,
+) -> Result<Vec<Row>, Failure> {
+    let home = Home::new(&setup.folder.join(format!("commands-{callers}-{signing:?}")));
+    let patient = Options { patience: Duration::from_mins(2), ..Options::default() };
+    Engine::create(&home, "bench", &patient)?;
+    let engine = Engine::open(&home, patient)?;
+    let clients =
+        (0..callers).map(|n| client(&engine, n, signing)).collect::<Result<Vec<_>, _>>()?;
+    // Let everybody arrive before the clock runs.
+    drive(&clients, Duration::from_millis(200))?;
+    let before = sizes(&engine)?;
+    // The limit is measured around the figure, so that a disk that changes its mind meanwhile
+    // is not held against either.
+    let bytes = average_entry(&engine)?;
+    let limit_before = sqlite_rows_per_second(&setup.folder, bytes, callers, setup.time / 3)?;
+    let started = Instant::now();
+    let mut times = drive(&clients, setup.time)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let limit_after = sqlite_rows_per_second(&setup.folder, bytes, callers, setup.time / 3)?;
+    let after = sizes(&engine)?;
+
+    let limit = f64::midpoint(limit_before, limit_after);
+    let rate = number(times.count()) / seconds;
+    let per_commit = number(after.0 - before.0) / number(after.1 - before.1);
+    let how = match signing {
+        Signing::Channel => "",
+        Signing::Each => ", each signed by its caller",
+    };
+    let detail = format!(
+        "{}; {per_commit:.0} per commit; {:.1} x one sync per command",
+        percentiles(&mut times),
+        rate / sync_rate
+    );
+    let row = Row::new(format!("{callers} callers{how}"), rate, "commands per s").detail(detail);
+    let mut rows =
+        vec![row.beside(format!("rows of {bytes} B in SQLite, {callers} per commit"), limit)];
+    if callers == 1 {
+        let mut raw = sqlite_commits(&setup.folder, bytes, 1, setup.time / 2)?;
+        rows.push(
+            Row::new(
+                format!("1 caller{how}, half of all commands within"),
+                times.percentile_us(0.5),
+                "µs",
+            )
+            .beside("µs for a SQLite commit of a row", raw.percentile_us(0.5)),
+        );
+    }
+    Ok(rows)
+}
+
+fn client(engine: &Engine, number: u32, signing: Signing) -> Result<Client, Failure> {
+    let name = AgentName::new(&format!("caller-{number}")).map_err(failed)?;
+    Ok(engine.client(engine.agent(&name)?, signing))
+}
+
+/// Entries and commits so far.
+fn sizes(engine: &Engine) -> Result<(u64, u64), Failure> {
+    let mut log = engine.reader()?;
+    let (mut entries, mut commits) = (0, 0);
+    loop {
+        let page = log.tail(entries, 4 << 20).map_err(failed)?;
+        let Some(last) = page.last() else { return Ok((entries, commits)) };
+        entries = last.last;
+        commits += page.len() as u64;
+    }
+}
+
+/// How many bytes an entry of this workload takes, its share of the head included.
+fn average_entry(engine: &Engine) -> Result<usize, Failure> {
+    let mut log = engine.reader()?;
+    let (mut bytes, mut after) = (0, 0);
+    loop {
+        let page = log.tail(after, 4 << 20).map_err(failed)?;
+        let Some(last) = page.last() else { break };
+        after = last.last;
+        bytes += page.iter().map(althing_trail::Commit::bytes).sum::<usize>();
+    }
+    Ok(bytes / usize::try_from(after).unwrap_or(1).max(1))
+}
+
+/// Everybody claims and releases a file of their own, over and over.
+fn drive(clients: &[Client], time: Duration) -> Result<Times, Failure> {
+    let deadline = Instant::now() + time;
+    let results: Vec<Result<Times, Failure>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = clients
+            .iter()
+            .enumerate()
+            .map(|(n, client)| {
+                std::thread::Builder::new()
+                    .stack_size(256 << 10)
+                    .spawn_scoped(scope, move || work(client, n, deadline))
+            })
+            .collect();
+        let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
+            let joined = thread.map_err(failed)?.join();
+            joined.unwrap_or_else(|_| Err(Failure::unavailable("a caller panicked")))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    let mut all = Times::default();
+    for times in results {
+        all.extend(times?);
+    }
+    Ok(all)
+}
+
+fn work(client: &Client, number: usize, deadline: Instant) -> Result<Times, Failure> {
+    let mut times = Times::default();
+    let surface = Surface::new(&format!("src/module{number}/file.rs")).map_err(failed)?;
+    let surfaces = Surfaces::new(vec![surface]).map_err(failed)?;
+    while Instant::now() < deadline {
+        let open = Open { purpose: None, surfaces: surfaces.clone(), task: None, ttl_s: None };
+        let start = Instant::now();
+        let reply = client.execute(Command::LeaseOpen(open))?;
+        times.add(start.elapsed());
+        let Reply::Lease(lease) = reply else { return Err(failed("not a lease")) };
+        let start = Instant::now();
+        client.execute(Command::LeaseRelease(Release { epoch: None, lease: lease.lease }))?;
+        times.add(start.elapsed());
+    }
+    Ok(times)
+}

@@ -1,0 +1,530 @@
+//! The command line, as the parser sees it. Help texts are part of the interface.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Many agents, one trail: leases on files that really hold, and a record nobody can quietly
+/// change.
+#[derive(Debug, Parser)]
+#[command(name = "althing", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "\
+Examples:
+  althing init                                     set the project up
+  althing claim src/parser --as alice --ttl 30m    hold a folder
+  althing check src/parser/mod.rs --as bob         ask first: exit code 3 if somebody holds it
+  althing claims                                   who holds what
+  althing trail                                    what happened
+  althing trail verify                             check that nobody changed it
+
+Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 somebody else holds it,
+4 unavailable, 5 the trail does not hold.")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What every command takes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Globals {
+    /// The project to work on, if not the one around the current folder.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Where the trail is kept: `sqlite:PATH` [env: `ALTHING_STORE`].
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) store: Option<String>,
+    /// The agent that acts; its key is made on first use [env: `ALTHING_AGENT`].
+    #[arg(long = "as", global = true, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// The person who acts, with their passphrase [env: `ALTHING_USER`].
+    #[arg(long, global = true, value_name = "NAME", conflicts_with = "agent")]
+    pub(crate) user: Option<String>,
+    /// The session to act in, instead of the agent's standing one [env: `ALTHING_SESSION`].
+    #[arg(long, global = true, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Print one JSON document (or JSON lines) for scripts.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Read the passphrase from standard input instead of asking for it.
+    #[arg(long, global = true)]
+    pub(crate) passphrase_stdin: bool,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Set a project up here. Doing it again changes nothing.
+    Init(Init),
+    /// Show the whole thing in one go, on a throw-away repository.
+    Demo(Demo),
+    /// Show what is going on.
+    Status,
+    /// Hold files, folders, globs or symbols.
+    Claim(Claim),
+    /// Give a lease back.
+    Release(Release),
+    /// Keep a lease for longer.
+    Renew(Renew),
+    /// List the live leases.
+    Claims(Claims),
+    /// Ask whether surfaces are free, without claiming them.
+    Check(Check),
+    /// Issue any command or question by its name.
+    Do(Do),
+    /// Look at the trail, verify it, prove things with it.
+    Trail(Trail),
+    /// List the agents.
+    Agents,
+    /// List the people, or let one in.
+    Users(Users),
+    /// Sign up as a person, or check that your key and passphrase work.
+    Login(Login),
+    /// Show every setting and where it comes from.
+    Config,
+    /// Explain a rule that an error cited, or list all of them.
+    Rules(Rules),
+    /// Check the health of the project and its state folder.
+    Doctor(Doctor),
+    /// Copy the trail to a new folder while work goes on, or put such a copy back.
+    Backup(Backup),
+    /// Measure this machine and Althing on it.
+    Bench(Bench),
+    /// Print a completion script for a shell.
+    Completions(Completions),
+    /// An agent of the demo.
+    #[command(hide = true)]
+    DemoAgent(DemoAgent),
+    /// A process for the benchmark to look at.
+    #[command(hide = true)]
+    BenchProbe(BenchProbe),
+}
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// What people call the project; the folder's name if left out.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  althing demo --keep      leave the repository behind to look around in")]
+pub(crate) struct Demo {
+    /// Leave the repository behind.
+    #[arg(long)]
+    pub(crate) keep: bool,
+    /// How many agents work at the same time.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(2..=50))]
+    pub(crate) agents: u8,
+}
+
+/// Arguments of an agent of the demo.
+#[derive(Debug, Args)]
+pub(crate) struct DemoAgent {
+    /// How many pieces of work to finish.
+    #[arg(long)]
+    pub(crate) rounds: u32,
+    /// Claim this and then hang: the one that gets killed.
+    #[arg(long)]
+    pub(crate) hang_on: Option<String>,
+    /// Work on this one, however long it takes to get it.
+    #[arg(long)]
+    pub(crate) wait_for: Option<String>,
+}
+
+/// Arguments of `claim`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A surface is a path, a glob (`*` `?` `**` `{a,b}` `[a-z]`) or `path#symbol`, read from the current
+folder; `:/path` is from the project root. A plain path covers the file, or everything below the
+folder. All surfaces are granted together or none is.
+
+Examples:
+  althing claim src/parser Cargo.toml --as alice --ttl 30m -m 'rewrite the parser'
+  althing claim 'docs/**/*.md' --as bob
+  althing claim 'src/lib.rs#Config::load' --as carol
+  althing claim --literal 'app/[id]/page.tsx' --as dave")]
+pub(crate) struct Claim {
+    /// What to hold.
+    #[arg(required = true, value_name = "SURFACE")]
+    pub(crate) surfaces: Vec<String>,
+    /// For how long: 90m, 1h30m, 45s, 2d (1s to 30d).
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) ttl: Option<String>,
+    /// What for, for others to read.
+    #[arg(long, short = 'm', value_name = "TEXT")]
+    pub(crate) purpose: Option<String>,
+    /// The task it belongs to.
+    #[arg(long, value_name = "TASK")]
+    pub(crate) task: Option<String>,
+    /// Take names as they are, even where they look like globs.
+    #[arg(long)]
+    pub(crate) literal: bool,
+}
+
+/// Arguments of `release`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing release lease_01k9x --as alice           by id; a unique beginning will do
+  althing release src/parser --as alice            by what it holds
+  althing release --all --as alice
+  althing release lease_01k9x --force --reason 'crashed yesterday' --user ada")]
+pub(crate) struct Release {
+    /// Leases by id, or by a surface they hold.
+    #[arg(value_name = "LEASE", required_unless_present = "all")]
+    pub(crate) leases: Vec<String>,
+    /// Everything you hold.
+    #[arg(long, conflicts_with = "leases")]
+    pub(crate) all: bool,
+    /// End somebody else's lease (people only).
+    #[arg(long, requires = "reason")]
+    pub(crate) force: bool,
+    /// Why; everybody can read it.
+    #[arg(long, value_name = "TEXT", requires = "force")]
+    pub(crate) reason: Option<String>,
+    /// Only if the lease was granted under this epoch.
+    #[arg(long, value_name = "N", conflicts_with = "force")]
+    pub(crate) epoch: Option<u64>,
+}
+
+/// Arguments of `renew`.
+#[derive(Debug, Args)]
+pub(crate) struct Renew {
+    /// Leases by id, or by a surface they hold.
+    #[arg(value_name = "LEASE", required_unless_present = "all")]
+    pub(crate) leases: Vec<String>,
+    /// Everything you hold.
+    #[arg(long, conflicts_with = "leases")]
+    pub(crate) all: bool,
+    /// For how long from now; as before if left out.
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub(crate) ttl: Option<String>,
+    /// Only if the lease was granted under this epoch.
+    #[arg(long, value_name = "N")]
+    pub(crate) epoch: Option<u64>,
+}
+
+/// Arguments of `claims`.
+#[derive(Debug, Args)]
+pub(crate) struct Claims {
+    /// Only leases that overlap one of these surfaces.
+    #[arg(value_name = "SURFACE")]
+    pub(crate) surfaces: Vec<String>,
+    /// Only your own.
+    #[arg(long, conflicts_with = "holder")]
+    pub(crate) mine: bool,
+    /// Only those of `agent:NAME` or `user:ID`.
+    #[arg(long, value_name = "WHO")]
+    pub(crate) holder: Option<String>,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit code 0: free for you. Exit code 3: somebody else holds something that overlaps.
+With --epoch also exit code 1 if you do not hold it under that epoch.
+
+Examples:
+  althing check src/main.rs --as alice
+  althing check src/main.rs --as alice --epoch 42     am I still the holder I was?")]
+pub(crate) struct Check {
+    /// What to ask about.
+    #[arg(required = true, value_name = "SURFACE")]
+    pub(crate) surfaces: Vec<String>,
+    /// Whether you hold it under this epoch.
+    #[arg(long, value_name = "N")]
+    pub(crate) epoch: Option<u64>,
+    /// Take names as they are, even where they look like globs.
+    #[arg(long)]
+    pub(crate) literal: bool,
+}
+
+/// Arguments of `do`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing do --list
+  althing do --schema lease.open
+  althing do lease.open '{\"surfaces\":[\"src\"],\"ttl_s\":600}' --as alice
+  echo '{\"surfaces\":[\"src\"]}' | althing do lease.check -
+  printf '%s\\n' '{\"name\":\"lease.list\"}' | althing do --lines")]
+pub(crate) struct Do {
+    /// The name of the command or question.
+    #[arg(required_unless_present_any = ["list", "schema", "lines"])]
+    pub(crate) name: Option<String>,
+    /// Its arguments as JSON; `-` reads them from standard input.
+    #[arg(value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    /// List all names.
+    #[arg(long, conflicts_with_all = ["name", "schema", "lines"])]
+    pub(crate) list: bool,
+    /// Print the JSON Schema of a name's arguments.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["name", "lines"])]
+    pub(crate) schema: Option<String>,
+    /// Read `{"name":…,"args":{…}}` lines from standard input and answer each with a line.
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) lines: bool,
+}
+
+/// Arguments of `trail`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+Examples:
+  althing trail                                the last 50 entries
+  althing trail --follow                       and whatever comes
+  althing trail --kind lease.forced --all      every lease ended by force
+  althing trail --mentions lease_01k9x         the story of a lease
+  althing trail verify --head kept-head.txt")]
+pub(crate) struct Trail {
+    #[command(subcommand)]
+    pub(crate) command: Option<TrailCommand>,
+    #[command(flatten)]
+    pub(crate) filter: TrailFilter,
+}
+
+/// Which entries to show.
+#[derive(Debug, Args)]
+pub(crate) struct TrailFilter {
+    /// Only these kinds of entries; repeat for more.
+    #[arg(long = "kind", value_name = "KIND")]
+    pub(crate) kinds: Vec<String>,
+    /// Only entries of this actor: `agent:NAME`, `user:ID`, `system`, `protocol`.
+    #[arg(long, value_name = "WHO")]
+    pub(crate) actor: Option<String>,
+    /// Only the local trail of this workspace.
+    #[arg(long, value_name = "ID")]
+    pub(crate) workspace: Option<String>,
+    /// Only entries that contain this text, such as the id of a lease.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) mentions: Option<String>,
+    /// Only entries of the last TIME: 90m, 2d.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only entries after this sequence number.
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) after: Option<u64>,
+    /// How many of the last entries to show.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) last: usize,
+    /// All of them.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Go on with what comes; stop with Ctrl-C.
+    #[arg(long, short = 'f')]
+    pub(crate) follow: bool,
+}
+
+/// What to do with the trail.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrailCommand {
+    /// Check the whole trail, and what lies beside it.
+    Verify(TrailVerify),
+    /// Prove that an entry is in the trail, or that the trail continued an older head.
+    Prove(TrailProve),
+    /// Print the newest signed head. Keep it somewhere else to notice a cut or rewritten trail.
+    Head(TrailHead),
+    /// Show one entry in full.
+    Show(TrailShow),
+    /// Write the trail as JSON lines to standard output.
+    Export,
+    /// Read a trail from JSON lines on standard input into a project that has none.
+    Import,
+}
+
+/// Arguments of `trail verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without options the whole trail is walked: canonical form, both hash chains, sequence, the rules
+themselves (by replay), the root and the link of every commit, the signature of the newest head,
+the snapshots, and the head this machine remembers.
+
+Examples:
+  althing trail verify
+  althing trail verify --signatures             every head's and every caller's signature, too
+  althing trail verify --head kept-head.txt     must contain the head I kept
+  althing trail verify --file trail.jsonl       an exported trail, without a project
+  althing trail verify --proof proof.json --key ed25519:…")]
+pub(crate) struct TrailVerify {
+    /// Check every signature on its own.
+    #[arg(long)]
+    pub(crate) signatures: bool,
+    /// A head kept earlier that must be part of the trail; repeat for more.
+    #[arg(long = "head", value_name = "FILE")]
+    pub(crate) heads: Vec<PathBuf>,
+    /// The key the trail must begin with.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// Verify an exported trail instead of the project's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Verify a proof made with `trail prove`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "signatures", "heads"])]
+    pub(crate) proof: Option<PathBuf>,
+}
+
+/// Arguments of `trail prove`.
+#[derive(Debug, Args)]
+pub(crate) struct TrailProve {
+    /// The sequence number of the entry.
+    #[arg(required_unless_present = "from")]
+    pub(crate) seq: Option<u64>,
+    /// Prove that the trail continues the head in this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "seq")]
+    pub(crate) from: Option<PathBuf>,
+}
+
+/// Arguments of `trail head`.
+#[derive(Debug, Args)]
+pub(crate) struct TrailHead {
+    /// Print the key to check heads with instead.
+    #[arg(long)]
+    pub(crate) key: bool,
+}
+
+/// Arguments of `trail show`.
+#[derive(Debug, Args)]
+pub(crate) struct TrailShow {
+    /// The sequence number of the entry.
+    pub(crate) seq: u64,
+}
+
+/// Arguments of `users`.
+#[derive(Debug, Args)]
+pub(crate) struct Users {
+    #[command(subcommand)]
+    pub(crate) command: Option<UsersCommand>,
+}
+
+/// What to do about people.
+#[derive(Debug, Subcommand)]
+pub(crate) enum UsersCommand {
+    /// Let a person in, as a person who is in already (`--user YOU`).
+    Add(UsersAdd),
+}
+
+/// Arguments of `users add`.
+#[derive(Debug, Args)]
+pub(crate) struct UsersAdd {
+    /// The person's user id.
+    pub(crate) name: String,
+    /// The public key that `althing login` showed them.
+    pub(crate) key: String,
+}
+
+/// Arguments of `login`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The first person to sign up in a project is let in at once; later ones are let in by somebody who
+is in (`althing users add`). Nothing stays unlocked: a command that acts as you asks again.
+
+Example:
+  althing login ada")]
+pub(crate) struct Login {
+    /// Your user id.
+    pub(crate) name: String,
+}
+
+/// Arguments of `rules`.
+#[derive(Debug, Args)]
+pub(crate) struct Rules {
+    /// A rule's id, such as A-LEASE-01.
+    pub(crate) id: Option<String>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Let this runtime take over a trail whose key is lost, on the record.
+    #[arg(long, requires = "reason")]
+    pub(crate) rekey: bool,
+    /// Why it takes over.
+    #[arg(long, value_name = "TEXT", requires = "rekey")]
+    pub(crate) reason: Option<String>,
+}
+
+/// Arguments of `backup`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing backup /mnt/usb/althing-monday
+  althing backup /mnt/usb/althing-monday --keys       with the keys: keep it to yourself
+  althing backup --restore /mnt/usb/althing-monday    what is there now is set aside, not deleted")]
+pub(crate) struct Backup {
+    /// The folder to create, or with --restore to read.
+    pub(crate) folder: PathBuf,
+    /// Copy the keys as well.
+    #[arg(long, conflicts_with = "restore")]
+    pub(crate) keys: bool,
+    /// Put a backup in place.
+    #[arg(long)]
+    pub(crate) restore: bool,
+}
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Everything runs in a throw-away folder below DIR, on the disk it is on. Each figure stands beside
+the machine's own limit, measured in the same run.")]
+pub(crate) struct Bench {
+    /// Where to measure; the project's folder if left out.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Seconds per measurement.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
+    pub(crate) seconds: u64,
+    /// How many entries the large trail has.
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
+    pub(crate) entries: u64,
+    /// Only these parts; repeat for more.
+    #[arg(long = "only", value_enum)]
+    pub(crate) only: Vec<BenchPart>,
+}
+
+/// Arguments of a process the benchmark looks at.
+#[derive(Debug, Args)]
+pub(crate) struct BenchProbe {
+    /// The state folder to open.
+    pub(crate) home: PathBuf,
+}
+
+/// Parts of the benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchPart {
+    /// The machine's own limits.
+    Machine,
+    /// Durable commands with 1 to 512 callers.
+    Commands,
+    /// One command per process.
+    Processes,
+    /// Checking against few and many live leases.
+    Leases,
+    /// A long trail: opening, replaying, verifying, proving, memory.
+    Trail,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  althing completions bash > ~/.local/share/bash-completion/completions/althing")]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,61 @@
+//! `althing config`
+
+use serde::Serialize;
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::settings::Origin;
+
+#[derive(Serialize)]
+struct Line {
+    key: &'static str,
+    value: Option<String>,
+    origin: String,
+}
+
+pub(crate) fn run(app: &App) -> Result<(), Failure> {
+    let project = app.project()?;
+    let settings = &project.settings;
+    let named = |origin: Origin| match origin {
+        Origin::Flag => "flag".to_owned(),
+        Origin::Environment => "environment".to_owned(),
+        Origin::File => crate::settings::FILE_NAME.to_owned(),
+        Origin::Default => "default".to_owned(),
+    };
+    let line = |key, value: Option<String>, origin: String| Line { key, value, origin };
+    let place = &project.place;
+    let secs = |secs: u64| Some(crate::span::show_secs(secs));
+    let lines = [
+        line("root", Some(place.root.display().to_string()), place.root_origin.to_owned()),
+        line("state", Some(place.state.display().to_string()), place.state_origin.to_owned()),
+        line(
+            "store",
+            Some(format!("sqlite:{}", project.home.store().display())),
+            named(settings.store.origin),
+        ),
+        line("agent", shown(settings.agent.value.as_ref()), named(settings.agent.origin)),
+        line("user", shown(settings.user.value.as_ref()), named(settings.user.origin)),
+        line("session", shown(settings.session.value.as_ref()), named(settings.session.origin)),
+        line("lease_ttl", secs(settings.lease_ttl.value.secs()), named(settings.lease_ttl.origin)),
+        line("patience", secs(settings.patience_secs.value), named(settings.patience_secs.origin)),
+        line(
+            "store_bytes_max",
+            shown(settings.store_bytes_max.value.as_ref()),
+            named(settings.store_bytes_max.origin),
+        ),
+    ];
+    if app.out.json {
+        return app.out.value(&lines);
+    }
+    let rows: Vec<Vec<String>> = lines
+        .into_iter()
+        .map(|line| {
+            vec![line.key.to_owned(), line.value.unwrap_or_else(|| "-".to_owned()), line.origin]
+        })
+        .collect();
+    app.out.table(&["SETTING", "VALUE", "FROM"], &rows)
+}
+
+fn shown<T: ToString>(value: Option<&T>) -> Option<String> {
+    value.map(ToString::to_string)
+}

@@ -1,0 +1,63 @@
+//! `althing login`
+
+use althing_engine::{Credential, Engine, Keyring, Signing};
+use althing_kernel::{Command, UserId, user};
+use serde_json::json;
+
+use crate::app::App;
+use crate::cli::Login;
+use crate::failure::Failure;
+
+pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
+    let id = UserId::new(&args.name).map_err(|error| Failure::usage(error.to_string()))?;
+    let project = app.project()?;
+    let engine = project.engine()?;
+    let keys = Keyring::of(&project.home);
+    let credential = if keys.has_user(&id) {
+        keys.user(&id, &app.passphrase(&format!("Passphrase of {id}: "))?)?
+    } else {
+        keys.new_user(&id, &new_passphrase(app, &id)?)?
+    };
+    let state = admit(&engine, &id, &credential)?;
+    let key = credential.key().public();
+    if app.out.json {
+        return app.out.value(&json!({ "user": id, "key": key, "state": state }));
+    }
+    match state {
+        "in" => app.out.line(format!("{id}: key and passphrase work; use --user {id}")),
+        "signed_up" => app.out.line(format!("{id} signed up as the first user; use --user {id}")),
+        _ => {
+            app.out
+                .line(format!("{id} has a key now, but is not let in yet. Ask a user to run:"))?;
+            app.out.line(format!("  althing users add {id} {key} --user THEIR_NAME"))
+        }
+    }
+}
+
+fn new_passphrase(app: &App, id: &UserId) -> Result<String, Failure> {
+    let first = app.passphrase(&format!("New passphrase for {id}: "))?;
+    // What is piped in was not typed blind.
+    if !app.globals.passphrase_stdin && app.passphrase("Once more: ")? != first {
+        return Err(Failure::usage("the two passphrases differ"));
+    }
+    Ok(first)
+}
+
+/// Signs the first user up; tells what the state of any other is.
+fn admit(engine: &Engine, id: &UserId, credential: &Credential) -> Result<&'static str, Failure> {
+    let world = engine.world()?;
+    let key = credential.key().public();
+    match world.state.user(id) {
+        Some(known) if known.key == key => return Ok("in"),
+        Some(_) => {
+            let message =
+                format!("user {id} is known with another key than the one on this machine");
+            return Err(Failure::from(althing_engine::EngineError::Credential(message)));
+        }
+        None if world.state.user_count() > 0 => return Ok("waiting"),
+        None => {}
+    }
+    let client = engine.client(credential.clone(), Signing::Each);
+    client.execute(Command::UserCreate(user::Create { key, user: id.clone() }))?;
+    Ok("signed_up")
+}

@@ -1,0 +1,51 @@
+//! The commands, one file each or one per family.
+
+mod agents;
+mod backup;
+mod config;
+mod demo;
+mod do_by_name;
+mod doctor;
+mod init;
+mod leases;
+mod login;
+mod rules;
+mod status;
+mod trail;
+
+use clap::CommandFactory as _;
+
+use crate::app::App;
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+
+/// Carries a command out.
+pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Init(args) => init::run(app, &args),
+        Command::Demo(args) => demo::run(app, &args),
+        Command::DemoAgent(args) => demo::agent::run(app, &args),
+        Command::Status => status::run(app),
+        Command::Claim(args) => leases::claim(app, &args),
+        Command::Release(args) => leases::release(app, &args),
+        Command::Renew(args) => leases::renew(app, &args),
+        Command::Claims(args) => leases::claims(app, &args),
+        Command::Check(args) => leases::check(app, &args),
+        Command::Do(args) => do_by_name::run(app, &args),
+        Command::Trail(args) => trail::run(app, args),
+        Command::Agents => agents::list(app),
+        Command::Users(args) => agents::users(app, args.command),
+        Command::Login(args) => login::run(app, &args),
+        Command::Config => config::run(app),
+        Command::Rules(args) => rules::run(app, &args),
+        Command::Doctor(args) => doctor::run(app, &args),
+        Command::Backup(args) => backup::run(app, &args),
+        Command::Bench(args) => crate::bench::run(app, &args),
+        Command::BenchProbe(args) => crate::bench::probe(app, &args),
+        Command::Completions(args) => {
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Cli::command(), "althing", &mut script);
+            app.out.line(String::from_utf8_lossy(&script).trim_end())
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! `althing trail` and what can be done with it
+
+use althing_engine::trail_query::{ENTRIES_MAX, Found, TrailQuery};
+use althing_engine::{Engine, door, transfer, verify};
+use althing_kernel::{Event, PublicKey, Rule, Span, Timestamp};
+use althing_trail::export::Commits;
+use althing_trail::proof::{Consistency, Inclusion, ProofError};
+use althing_trail::verify::{Finding, Options, Verifier};
+use althing_trail::{Commit, Entry, SignedHead};
+use serde_json::json;
+use std::io::{BufReader, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::app::App;
+use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify};
+use crate::failure::Failure;
+use crate::output::{Tone, clock_time, written};
+use crate::progress::Progress;
+use crate::span::parse_secs;
+
+pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
+    match args.command {
+        None => list(app, &args.filter),
+        Some(TrailCommand::Verify(args)) => verify_any(app, &args),
+        Some(TrailCommand::Prove(args)) => prove(app, &args),
+        Some(TrailCommand::Head(args)) => head(app, args.key),
+        Some(TrailCommand::Show(args)) => show(app, args.seq),
+        Some(TrailCommand::Export) => export(app),
+        Some(TrailCommand::Import) => import(app),
+    }
+}
+
+fn query_of(filter: &TrailFilter, now: Timestamp) -> Result<TrailQuery, Failure> {
+    let usage =
+        |what: &str, error: &dyn std::fmt::Display| Failure::usage(format!("{what}: {error}"));
+    let kinds =
+        filter.kinds.iter().map(|kind| kind.parse().map_err(|error| usage("--kind", &error)));
+    let since = filter.since.as_deref().map(|text| -> Result<Timestamp, Failure> {
+        let secs = parse_secs(text).map_err(|error| usage("--since", &error))?;
+        let span = Span::from_secs(u64::try_from(secs).unwrap_or_default());
+        Ok(Timestamp::from_micros(now.micros().saturating_sub(span.micros())))
+    });
+    Ok(TrailQuery {
+        after: filter.after,
+        upto: None,
+        since: since.transpose()?,
+        until: None,
+        kinds: kinds.collect::<Result<_, Failure>>()?,
+        actor: filter
+            .actor
+            .as_deref()
+            .map(str::parse)
+            .transpose()
+            .map_err(|e| usage("--actor", &e))?,
+        workspace: filter
+            .workspace
+            .as_deref()
+            .map(althing_kernel::WorkspaceId::new)
+            .transpose()
+            .map_err(|error| usage("--workspace", &error))?,
+        mentions: filter.mentions.clone(),
+        limit: Some(if filter.all { ENTRIES_MAX } else { filter.last }),
+        last: !filter.all,
+    })
+}
+
+fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
+    let engine = app.project()?.engine()?;
+    let query = query_of(filter, engine.now())?;
+    let end = engine.world()?.seq();
+    if filter.all {
+        list_all(app, &engine, &query, end)?;
+    } else {
+        let upto = TrailQuery { upto: Some(end), ..query.clone() };
+        for found in upto.find(&mut *engine.reader()?)? {
+            print(app, &found.entry, &found.line)?;
+        }
+    }
+    if filter.follow { follow(app, &engine, &query, end) } else { Ok(()) }
+}
+
+fn list_all(app: &App, engine: &Engine, query: &TrailQuery, end: u64) -> Result<(), Failure> {
+    let mut log = engine.reader()?;
+    let mut after = query.after.unwrap_or(0);
+    loop {
+        let page = TrailQuery { after: Some(after), upto: Some(end), ..query.clone() };
+        let found = page.find(&mut *log)?;
+        let Some(last) = found.last() else { return Ok(()) };
+        after = last.entry.seq;
+        for Found { entry, line } in &found {
+            print(app, entry, line)?;
+        }
+    }
+}
+
+fn follow(app: &App, engine: &Engine, query: &TrailQuery, from: u64) -> Result<(), Failure> {
+    let from = query.after.map_or(from, |after| after.max(from));
+    let mut subscription = engine.subscribe(from)?;
+    loop {
+        for commit in subscription.next(Duration::from_hours(1))? {
+            for line in commit.entries() {
+                let entry = Entry::read(line).map_err(|error| {
+                    Failure::integrity(Rule::Integrity, format!("an unreadable entry: {error}"))
+                })?;
+                if entry.seq > from && query.fits(&entry, line) {
+                    print(app, &entry, line)?;
+                }
+            }
+        }
+        written(std::io::stdout().flush())?;
+    }
+}
+
+fn print(app: &App, entry: &Entry, line: &str) -> Result<(), Failure> {
+    if app.out.json {
+        return app.out.line(line);
+    }
+    let draft = &entry.stamped.draft;
+    app.out.line(format!(
+        "{:>6}  {}  {:<18} {:<18} {}",
+        entry.seq,
+        app.out.paint(Tone::Faint, &clock_time(entry.stamped.at)),
+        draft.actor.to_string(),
+        draft.event.kind().as_str(),
+        summary(&draft.event)
+    ))
+}
+
+/// What an entry says, in a few words.
+pub(crate) fn summary(event: &Event) -> String {
+    match event {
+        Event::ProjectCreated(body) => format!("{} ({})", body.name, body.project),
+        Event::RuntimeRekeyed(body) => format!("now {}: {}", body.new_key.short(), body.reason),
+        Event::SystemDegraded(body) => {
+            format!("storage was out, {} commands turned away: {}", body.turned_away, body.reason)
+        }
+        Event::AgentRegistered(body) => format!("{} with key {}", body.agent, body.key.short()),
+        Event::AuthenticationFailed(body) => format!("not {}: {}", body.entity, body.reason),
+        Event::UserCreated(body) => format!("{} by {}", body.user_id, body.created_by),
+        Event::SessionOpened(body) => body.workspace.to_string(),
+        Event::SessionClosed(body) => format!("{} {:?}", body.workspace, body.cause).to_lowercase(),
+        Event::LeaseOpened(body) => {
+            let surfaces: Vec<&str> =
+                body.surfaces.as_slice().iter().map(althing_kernel::Surface::as_str).collect();
+            format!("{}  epoch {}  {}", surfaces.join(" "), body.epoch, body.lease)
+        }
+        Event::LeaseRenewed(body) => {
+            format!("until {}  {}", clock_time(body.expires_at), body.lease)
+        }
+        Event::LeaseReleased(body) => body.lease.to_string(),
+        Event::LeaseExpired(body) => format!("held by {}  {}", body.holder, body.lease),
+        Event::LeaseForced(body) => {
+            format!("held by {}: {}  {}", body.holder, body.reason, body.lease)
+        }
+        Event::CommandRefused(body) => format!("{} [{}] {}", body.command, body.rule, body.message),
+    }
+}
+
+fn show(app: &App, seq: u64) -> Result<(), Failure> {
+    let engine = app.project()?.engine()?;
+    let query =
+        TrailQuery { after: Some(seq.saturating_sub(1)), upto: Some(seq), ..TrailQuery::default() };
+    let found = query.find(&mut *engine.reader()?)?;
+    let Some(found) = found.first().filter(|_| seq > 0) else {
+        return Err(Failure::not_found(format!("the trail has no entry {seq}")));
+    };
+    if app.out.json {
+        return app.out.line(&found.line);
+    }
+    let value: serde_json::Value = serde_json::from_str(&found.line)
+        .map_err(|error| Failure::unavailable(error.to_string()))?;
+    let text = serde_json::to_string_pretty(&value);
+    app.out.line(text.map_err(|error| Failure::unavailable(error.to_string()))?)
+}
+
+fn head(app: &App, key: bool) -> Result<(), Failure> {
+    let head = door::head(&app.project()?.engine()?)?;
+    if app.out.json {
+        return app.out.value(&head);
+    }
+    app.out.line(if key { head.verifier_key.as_str() } else { head.note.trim_end_matches('\n') })
+}
+
+fn prove(app: &App, args: &TrailProve) -> Result<(), Failure> {
+    let engine = app.project()?.engine()?;
+    match (&args.from, args.seq) {
+        (Some(path), _) => {
+            let from = read_head(path)?;
+            let proof = Consistency::make(&mut *engine.reader()?, &from);
+            app.out.value(&proof.map_err(not_proved)?)
+        }
+        (None, seq) => app.out.value(&door::prove(&engine, seq.unwrap_or_default())?),
+    }
+}
+
+fn not_proved(error: ProofError) -> Failure {
+    match error {
+        ProofError::Log(error) => althing_engine::EngineError::Store(error).into(),
+        ProofError::NoEntry(_) => Failure::not_found(error.to_string()),
+        ProofError::Form(_) => Failure::usage(error.to_string()),
+        ProofError::NotConsistent => Failure::integrity(Rule::KeptHead, error.to_string()),
+        _ => Failure::integrity(Rule::Integrity, error.to_string()),
+    }
+}
+
+fn read_file(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+}
+
+/// Reads a kept head. An editor may have taken the last line break, or added one.
+fn read_head(path: &Path) -> Result<SignedHead, Failure> {
+    let text = format!("{}\n", read_file(path)?.trim_end());
+    SignedHead::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+fn verify_any(app: &App, args: &TrailVerify) -> Result<(), Failure> {
+    let key: Option<PublicKey> = args
+        .key
+        .as_deref()
+        .map(str::parse)
+        .transpose()
+        .map_err(|error| Failure::usage(format!("--key: {error}")))?;
+    if let Some(path) = &args.proof {
+        return verify_proof(app, path, key);
+    }
+    let kept = args.heads.iter().map(|path| read_head(path)).collect::<Result<_, _>>()?;
+    let options = Options { every_signature: args.signatures, kept, key };
+    match &args.file {
+        Some(path) => verify_file(app, path, options),
+        None => verify_project(app, options),
+    }
+}
+
+fn verify_project(app: &App, options: Options) -> Result<(), Failure> {
+    let project = app.project()?;
+    let mut log = althing_trail::log::sqlite::SqliteReader::open(project.home.store())
+        .map_err(althing_engine::EngineError::Store)?;
+    let bar = Progress::new(app.out, "verifying entries");
+    let verdict =
+        verify::verify(&project.home, &mut log, options, &mut |done, of| bar.at(done, of))?;
+    drop(bar);
+    let report = match verdict {
+        verify::Verdict::Bad(finding) => return Err(bad(&finding)),
+        other => other.sound()?,
+    };
+    if app.out.json {
+        return app.out.value(&json!({ "sound": true, "checked": report }));
+    }
+    say_sound(app, &report.trail)?;
+    let witness = if report.witness { "the head this machine remembers, " } else { "" };
+    app.out.line(format!("also: {witness}{} snapshots", report.snapshots))
+}
+
+fn bad(finding: &Finding) -> Failure {
+    use althing_trail::verify::Fault;
+    let rule = match finding.fault {
+        Fault::KeptRoot | Fault::KeptBeyond { .. } | Fault::KeptProject | Fault::KeptSignature => {
+            Rule::KeptHead
+        }
+        _ => Rule::Integrity,
+    };
+    let failure = Failure::integrity(rule, finding.to_string());
+    let details = json!({ "entry": finding.seq, "fault": finding.fault.to_string() });
+    Failure { details, ..failure }
+}
+
+fn say_sound(app: &App, checked: &althing_trail::verify::Checked) -> Result<(), Failure> {
+    app.out.line(format!(
+        "{} {} entries in {} commits: form, both chains, rules, roots and links",
+        app.out.paint(Tone::Good, "sound:"),
+        checked.entries,
+        checked.commits
+    ))?;
+    app.out.line(format!(
+        "signatures: {} of heads, {} of callers; kept heads found: {}",
+        checked.head_signatures, checked.caller_signatures, checked.kept_heads
+    ))?;
+    for (n, key) in checked.keys.iter().enumerate() {
+        let note = if n == 0 { "" } else { "  (took over)" };
+        app.out.line(format!("key {key}{note}"))?;
+    }
+    Ok(())
+}
+
+fn verify_file(app: &App, path: &Path, options: Options) -> Result<(), Failure> {
+    let file = std::fs::File::open(path)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    let bar = Progress::new(app.out, "verifying entries");
+    let mut verifier = Verifier::new(options);
+    for commit in Commits::new(BufReader::new(file)) {
+        let commit: Commit =
+            commit.map_err(|error| Failure::integrity(Rule::Integrity, error.to_string()))?;
+        verifier.check(&commit).map_err(|finding| bad(&finding))?;
+        bar.at(commit.last, 0);
+    }
+    let checked = verifier.finish().map_err(|finding| bad(&finding))?;
+    drop(bar);
+    if app.out.json {
+        return app.out.value(&json!({ "sound": true, "checked": checked }));
+    }
+    say_sound(app, &checked)
+}
+
+fn verify_proof(app: &App, path: &Path, key: Option<PublicKey>) -> Result<(), Failure> {
+    let text = read_file(path)?;
+    let key = if let Some(key) = key {
+        key
+    } else {
+        let world = app.project()?.engine()?.world()?;
+        let known = world.state.project().map(|project| project.runtime_key);
+        known.ok_or_else(|| Failure::usage("pass the trail's key with --key"))?
+    };
+    let says = if let Ok(proof) = serde_json::from_str::<Inclusion>(&text) {
+        let entry = proof.check(&key).map_err(not_proved)?;
+        format!("entry {} is in the trail: {}", entry.seq, summary(&entry.stamped.draft.event))
+    } else {
+        let proof: Consistency = serde_json::from_str(&text)
+            .map_err(|error| Failure::usage(format!("{} is no proof: {error}", path.display())))?;
+        proof.check(&key).map_err(not_proved)?;
+        "the newer head continues the older one".to_owned()
+    };
+    if app.out.json {
+        return app.out.value(&json!({ "holds": true, "says": says }));
+    }
+    app.out.line(format!("{} {says}", app.out.paint(Tone::Good, "holds:")))
+}
+
+fn export(app: &App) -> Result<(), Failure> {
+    let engine = app.project()?.engine()?;
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let bar = Progress::new(app.out, "exporting entries");
+    let done = transfer::export(&mut *engine.reader()?, &mut out, &mut |done, of| bar.at(done, of));
+    match done {
+        Err(althing_engine::EngineError::File { source, .. }) => written(Err(source)),
+        other => Ok(other.map(|_| ())?),
+    }
+}
+
+fn import(app: &App) -> Result<(), Failure> {
+    let project = app.project()?;
+    let bar = Progress::new(app.out, "importing entries");
+    let input = BufReader::new(std::io::stdin().lock());
+    let checked = transfer::import(&project.home, input, &mut |done, of| bar.at(done, of))?;
+    drop(bar);
+    if app.out.json {
+        return app.out.value(&json!({ "imported": checked.entries, "checked": checked }));
+    }
+    app.out.line(format!("imported {} entries, every signature verified", checked.entries))?;
+    app.out.note(
+        "This machine does not hold the key of that trail. Put keys/runtime.key in place, or take \
+         over on the record with `althing doctor --rekey --reason …`.",
+    );
+    Ok(())
+}

@@ -1,0 +1,152 @@
+//! What went wrong, as people and scripts see it: a kind, a rule, a message, a way out, and an
+//! exit code.
+
+use althing_engine::EngineError;
+use althing_kernel::refusal::{Details, RefusalKind};
+use althing_kernel::{Refusal, Rule};
+use althing_trail::log::{LogError, LogErrorKind};
+use serde_json::{Value, json};
+
+/// Exit codes, the same for every command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Refused, or not found.
+    Refused,
+    /// Wrong usage.
+    Usage,
+    /// Somebody else holds it.
+    Collision,
+    /// Unavailable or degraded.
+    Unavailable,
+    /// The trail does not hold.
+    Integrity,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Exit::Refused => 1,
+            Exit::Usage => 2,
+            Exit::Collision => 3,
+            Exit::Unavailable => 4,
+            Exit::Integrity => 5,
+        }
+    }
+}
+
+/// A command that did not do what it was asked to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: &'static str,
+    pub(crate) rule: Rule,
+    pub(crate) message: String,
+    pub(crate) details: Value,
+    pub(crate) exit: Exit,
+    /// Collisions, for a readable report.
+    pub(crate) refusal: Option<Box<Refusal>>,
+}
+
+impl Failure {
+    fn new(kind: &'static str, rule: Rule, exit: Exit, message: impl Into<String>) -> Self {
+        Failure { kind, rule, message: message.into(), details: json!({}), exit, refusal: None }
+    }
+
+    /// Input that cannot be used.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Failure::new("usage", Rule::Usage, Exit::Usage, message)
+    }
+
+    /// Input that cannot be used, for a reason of its own.
+    pub(crate) fn misuse(rule: Rule, message: impl Into<String>) -> Self {
+        Failure::new("usage", rule, Exit::Usage, message)
+    }
+
+    /// What was asked about is not there.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Failure::new("not_found", Rule::NotFound, Exit::Refused, message)
+    }
+
+    /// Something around the command failed: a file, a process, the terminal.
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        Failure::new("unavailable", Rule::StoreUnavailable, Exit::Unavailable, message)
+    }
+
+    /// The trail, a proof or a head does not hold.
+    pub(crate) fn integrity(rule: Rule, message: impl Into<String>) -> Self {
+        Failure::new("integrity", rule, Exit::Integrity, message)
+    }
+
+    /// A surface somebody else holds, found without trying to claim it.
+    pub(crate) fn held(message: impl Into<String>, details: Value) -> Self {
+        let failure = Failure::new("collision", Rule::NoOverlap, Exit::Collision, message);
+        Failure { details, ..failure }
+    }
+
+    /// The failure as the JSON document scripts read.
+    pub(crate) fn json(&self) -> Value {
+        json!({ "error": {
+            "kind": self.kind,
+            "rule": self.rule.id(),
+            "message": self.message,
+            "way_out": self.rule.way_out(),
+            "details": self.details,
+        }})
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let (kind, exit) = match refusal.kind {
+            RefusalKind::Denied => ("refused", Exit::Refused),
+            RefusalKind::NotFound => ("not_found", Exit::Refused),
+            RefusalKind::NotAuthentic => ("not_authentic", Exit::Refused),
+            RefusalKind::Collision => ("collision", Exit::Collision),
+        };
+        let details = match &refusal.details {
+            Details::Collisions(collisions) => json!({ "collisions": collisions }),
+            Details::None {} => json!({}),
+        };
+        let failure = Failure::new(kind, refusal.rule, exit, refusal.message.clone());
+        Failure { details, refusal: Some(Box::new(refusal)), ..failure }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        let (rule, message) = (error.rule(), error.to_string());
+        let (kind, exit) = match &error {
+            EngineError::Refused(refusal) => return Refusal::clone(refusal).into(),
+            EngineError::Store(LogError { kind, .. }) => match kind {
+                LogErrorKind::Missing => ("not_found", Exit::Refused),
+                LogErrorKind::Corrupt => ("integrity", Exit::Integrity),
+                _ => ("unavailable", Exit::Unavailable),
+            },
+            EngineError::Unavailable(error) | EngineError::Unconfirmed(error)
+                if error.kind == LogErrorKind::Corrupt =>
+            {
+                ("integrity", Exit::Integrity)
+            }
+            EngineError::Unavailable(_)
+            | EngineError::TimedOut(_)
+            | EngineError::RuntimeKey(_)
+            | EngineError::File { .. } => ("unavailable", Exit::Unavailable),
+            EngineError::Unconfirmed(_) => ("unconfirmed", Exit::Unavailable),
+            EngineError::Defect(_) => ("defect", Exit::Unavailable),
+            EngineError::Damaged { .. } | EngineError::BadSnapshot(_) => {
+                ("integrity", Exit::Integrity)
+            }
+            EngineError::KeyMissing(_) | EngineError::Credential(_) => {
+                ("not_authentic", Exit::Refused)
+            }
+            EngineError::NotFound(_) => ("not_found", Exit::Refused),
+            EngineError::Invalid(_) | EngineError::NoCaller => ("usage", Exit::Usage),
+        };
+        let failure = Failure::new(kind, rule, exit, message);
+        match error {
+            EngineError::Damaged { seq, what } => {
+                Failure { details: json!({ "entry": seq, "fault": what }), ..failure }
+            }
+            _ => failure,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The command line of Althing: one of its doors.
+//!
+//! This crate is the only one that knows the terminal, the environment and the current folder.
+//! It reads what people and scripts type, hands it to the engine, and prints what comes back. It
+//! decides nothing.
+
+mod app;
+mod bench;
+mod cli;
+mod commands;
+mod failure;
+mod output;
+mod place;
+mod progress;
+mod settings;
+mod span;
+mod surfaces;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let json_wanted = std::env::args_os().any(|arg| arg == "--json");
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misused(&error, json_wanted),
+    };
+    let app = app::App::new(cli.globals);
+    match commands::run(&app, cli.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => app.out.report(&failure),
+    }
+}
+
+/// What the parser of the command line could not use, or was asked to print.
+fn misused(error: &clap::Error, json: bool) -> ExitCode {
+    if json && error.use_stderr() {
+        return output::Out::new(true).report(&Failure::usage(error.to_string().trim()));
+    }
+    // Nobody is left to tell if the terminal is gone.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::from(failure::Exit::Usage.code()) } else { ExitCode::SUCCESS }
+}

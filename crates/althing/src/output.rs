@@ -1,0 +1,180 @@
+//! Printing: data on standard output, everything else on standard error.
+
+use althing_kernel::query::Collision;
+use althing_kernel::refusal::Details;
+use althing_kernel::{Span, Timestamp};
+use serde::Serialize;
+use std::io::{IsTerminal as _, Write};
+use std::process::ExitCode;
+
+use crate::failure::Failure;
+use crate::span::show_secs;
+
+/// Where and how to print.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Out {
+    /// Whether scripts read it.
+    pub(crate) json: bool,
+    colour: bool,
+}
+
+/// What a piece of text is, for those who see colours.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Strong,
+    Faint,
+}
+
+impl Out {
+    pub(crate) fn new(json: bool) -> Self {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        Out { json, colour: !json && !plain && std::io::stdout().is_terminal() }
+    }
+
+    /// Whether a person watches and progress can be shown.
+    pub(crate) fn is_watched(self) -> bool {
+        !self.json && std::io::stderr().is_terminal()
+    }
+
+    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+        let code = match tone {
+            Tone::Good => "32",
+            Tone::Bad => "31",
+            Tone::Strong => "1",
+            Tone::Faint => "2",
+        };
+        if self.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    /// Prints a line of data.
+    #[expect(clippy::unused_self, reason = "where to print is this type's business")]
+    pub(crate) fn line(self, text: impl AsRef<str>) -> Result<(), Failure> {
+        written(writeln!(std::io::stdout().lock(), "{}", text.as_ref()))
+    }
+
+    /// Prints a value as JSON: one document, readable for people on a terminal.
+    pub(crate) fn value<T: Serialize>(self, value: &T) -> Result<(), Failure> {
+        let text = if std::io::stdout().is_terminal() {
+            serde_json::to_string_pretty(value)
+        } else {
+            serde_json::to_string(value)
+        };
+        self.line(text.map_err(|error| Failure::unavailable(error.to_string()))?)
+    }
+
+    /// Says something to whoever watches.
+    pub(crate) fn note(self, text: impl AsRef<str>) {
+        if !self.json {
+            // If standard error is gone, nobody wants to know.
+            let _ = writeln!(std::io::stderr().lock(), "{}", text.as_ref());
+        }
+    }
+
+    /// Prints a table with aligned columns.
+    pub(crate) fn table(self, titles: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+        let width = |text: &str| text.chars().count();
+        let mut widths: Vec<usize> = titles.iter().map(|title| width(title)).collect();
+        for row in rows {
+            for (at, cell) in row.iter().enumerate() {
+                widths[at] = widths[at].max(width(cell));
+            }
+        }
+        let print = |cells: Vec<&str>| {
+            let mut line = String::new();
+            for (at, cell) in cells.iter().enumerate() {
+                line.push_str(cell);
+                if at + 1 < cells.len() {
+                    line.push_str(&" ".repeat(widths[at] - width(cell) + 2));
+                }
+            }
+            line.trim_end().to_owned()
+        };
+        self.line(self.paint(Tone::Faint, &print(titles.to_vec())))?;
+        for row in rows {
+            self.line(print(row.iter().map(String::as_str).collect()))?;
+        }
+        Ok(())
+    }
+
+    /// Reports what went wrong and returns the exit code for it.
+    pub(crate) fn report(self, failure: &Failure) -> ExitCode {
+        if failure.kind == BROKEN_PIPE {
+            return ExitCode::SUCCESS;
+        }
+        if self.json {
+            // If this cannot be printed either, the exit code still tells.
+            let _ = self.line(failure.json().to_string());
+        } else {
+            let mut lines = vec![format!("error: {} [{}]", failure.message, failure.rule)];
+            if let Some(refusal) = &failure.refusal
+                && let Details::Collisions(collisions) = &refusal.details
+            {
+                lines.extend(
+                    collisions.iter().map(|collision| format!("  {}", describe(collision))),
+                );
+            }
+            lines.push(format!("  {}", failure.rule.way_out()));
+            self.note(lines.join("\n"));
+        }
+        ExitCode::from(failure.exit.code())
+    }
+}
+
+/// A reader that went away is no failure of ours.
+const BROKEN_PIPE: &str = "broken_pipe";
+
+/// What became of writing to standard output.
+pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Failure> {
+    result.map_err(|error| {
+        let failure = Failure::unavailable(format!("cannot print: {error}"));
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Failure { kind: BROKEN_PIPE, ..failure };
+        }
+        failure
+    })
+}
+
+/// A collision in words.
+pub(crate) fn describe(collision: &Collision) -> String {
+    let Collision { lease, holder, surface, example, expires_at, purpose, .. } = collision;
+    let purpose = purpose.as_ref().map_or_else(String::new, |text| format!(", for {text:?}"));
+    let example = if example == "." { "everything" } else { example };
+    let until = clock_time(*expires_at);
+    format!("{holder} holds {surface} until {until}{purpose} ({lease}; both cover {example})")
+}
+
+/// A moment in local time.
+pub(crate) fn clock_time(at: Timestamp) -> String {
+    let moment =
+        i64::try_from(at.micros()).ok().and_then(|m| jiff::Timestamp::from_microsecond(m).ok());
+    match moment {
+        Some(moment) => {
+            moment.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+        }
+        None => format!("{} µs", at.micros()),
+    }
+}
+
+/// How far away a moment is.
+pub(crate) fn from_now(at: Timestamp, now: Timestamp) -> String {
+    let ahead = at.since(now);
+    if ahead > Span::default() {
+        format!("in {}", show_secs(ahead.secs()))
+    } else {
+        format!("{} ago", show_secs(now.since(at).secs()))
+    }
+}
+
+/// A number of bytes.
+pub(crate) fn show_bytes(bytes: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = bytes;
+    let mut unit = 0;
+    while scaled >= 10_240 && unit + 1 < units.len() {
+        scaled /= 1024;
+        unit += 1;
+    }
+    format!("{scaled} {}", units[unit])
+}

@@ -1,0 +1,95 @@
+//! Where the project is: its root, its state folder, and how they were found.
+//!
+//! Git's own files are read instead of asking `git`, which would cost every call a process.
+
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// Where things are, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// What surfaces are relative to.
+    pub(crate) root: PathBuf,
+    /// How the root was found.
+    pub(crate) root_origin: &'static str,
+    /// Where Althing keeps its state.
+    pub(crate) state: PathBuf,
+    /// How the state folder was found.
+    pub(crate) state_origin: &'static str,
+}
+
+impl Place {
+    /// Finds the project that a folder belongs to. `home` overrides the state folder.
+    pub(crate) fn find(start: &Path, home: Option<PathBuf>) -> Result<Self, Failure> {
+        let start = std::path::absolute(start)
+            .map_err(|error| Failure::usage(format!("{}: {error}", start.display())))?;
+        if !start.is_dir() {
+            return Err(Failure::usage(format!("{} is not a folder", start.display())));
+        }
+        let place = match git_folder(&start) {
+            Some((root, git)) => Place {
+                root,
+                root_origin: "git toplevel",
+                state: git.join("althing"),
+                state_origin: "git common dir",
+            },
+            None => Place::without_git(&start),
+        };
+        Ok(match home {
+            Some(state) => Place { state, state_origin: "ALTHING_HOME", ..place },
+            None => place,
+        })
+    }
+
+    fn without_git(start: &Path) -> Self {
+        let with_state = start.ancestors().find(|folder| folder.join(".althing").is_dir());
+        let (root, root_origin) = match with_state {
+            Some(folder) => (folder.to_owned(), "folder with .althing"),
+            None => (start.to_owned(), "current folder"),
+        };
+        Place { state: root.join(".althing"), state_origin: "project folder", root, root_origin }
+    }
+
+    /// Where a folder lies inside the project, as a path with `/`; none if it lies elsewhere.
+    pub(crate) fn inside(&self, folder: &Path) -> Option<String> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let relative = real(folder).strip_prefix(real(&self.root)).ok()?.to_owned();
+        let names: Option<Vec<String>> =
+            relative.iter().map(|name| name.to_str().map(str::to_owned)).collect();
+        Some(names?.join("/"))
+    }
+}
+
+/// The work tree and the git folder that all its worktrees share.
+fn git_folder(start: &Path) -> Option<(PathBuf, PathBuf)> {
+    for folder in start.ancestors() {
+        let dot_git = folder.join(".git");
+        if dot_git.join("HEAD").is_file() {
+            return Some((folder.to_owned(), dot_git));
+        }
+        if dot_git.is_file() {
+            let own = linked_git_folder(folder, &dot_git)?;
+            return Some((folder.to_owned(), common_folder(own)));
+        }
+    }
+    None
+}
+
+/// A worktree's or submodule's `.git` is a file that says where its git folder is.
+fn linked_git_folder(folder: &Path, dot_git: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(dot_git).ok()?;
+    let path = text.strip_prefix("gitdir:")?.trim();
+    Some(folder.join(path))
+}
+
+/// The git folder of a worktree names the one it shares with the others.
+fn common_folder(own: PathBuf) -> PathBuf {
+    match std::fs::read_to_string(own.join("commondir")) {
+        Ok(text) => {
+            let common = own.join(text.trim());
+            common.canonicalize().unwrap_or(common)
+        }
+        Err(_) => own,
+    }
+}

@@ -1,0 +1,222 @@
+//! Everything by name: what `althing do`, HTTP and MCP offer, from one table.
+//!
+//! A name is a command (changes something, needs a caller), a question about the state, or a
+//! question about the trail. Each has a JSON Schema made from the Rust type that reads it.
+
+use althing_kernel::Command;
+use althing_kernel::query::Query;
+use althing_trail::head::verifier_key;
+use althing_trail::proof::{Inclusion, ProofError};
+use althing_trail::verify::Options;
+use schemars::{JsonSchema, Schema};
+use serde::Deserialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::engine::{Client, Engine};
+use crate::error::EngineError;
+use crate::trail_query::TrailQuery;
+use crate::verify;
+
+/// The longest arguments, in bytes.
+pub const ARGS_BYTES_MAX: usize = 1 << 20;
+
+/// What sort of thing a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sort {
+    /// Changes something.
+    Command,
+    /// Asks something.
+    Question,
+}
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Door {
+    /// The name.
+    pub name: &'static str,
+    /// What sort of thing it is.
+    pub sort: Sort,
+    /// What it does.
+    pub help: &'static str,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Prove {
+    /// The sequence number of the entry.
+    seq: u64,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Verify {
+    /// Check every signature on its own, not only the newest head's.
+    every_signature: bool,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+struct Nothing {}
+
+const TRAIL: &[(&str, &str)] = &[
+    ("trail.query", "Entries of the trail."),
+    ("trail.head", "The newest signed head."),
+    ("trail.prove", "A proof that an entry is covered by the newest head."),
+    ("trail.verify", "Check the whole trail."),
+];
+
+/// All names, commands first.
+pub fn list() -> Vec<Door> {
+    let of = |sort, table: &'static [(&'static str, &'static str)]| {
+        table.iter().map(move |(name, help)| Door { name, sort, help })
+    };
+    of(Sort::Command, Command::DOORS)
+        .chain(of(Sort::Question, Query::DOORS))
+        .chain(of(Sort::Question, TRAIL))
+        .collect()
+}
+
+/// The schema of a name's arguments.
+pub fn schema(name: &str) -> Option<Schema> {
+    let trail = |schema: Schema| {
+        let help = TRAIL.iter().find(|(own, _)| *own == name).map_or("", |(_, help)| help);
+        let mut schema = schema;
+        schema.insert("description".to_owned(), help.into());
+        schema
+    };
+    Command::schema(name).or_else(|| Query::schema(name)).or_else(|| {
+        Some(trail(match name {
+            "trail.query" => schemars::schema_for!(TrailQuery),
+            "trail.head" => schemars::schema_for!(Nothing),
+            "trail.prove" => schemars::schema_for!(Prove),
+            "trail.verify" => schemars::schema_for!(Verify),
+            _ => return None,
+        }))
+    })
+}
+
+/// A request that was read and is ready to be carried out.
+pub enum Request {
+    /// Changes something.
+    Command(Command),
+    /// Asks about the state.
+    Query(Query),
+    /// Asks about the trail.
+    Trail(TrailRequest),
+}
+
+/// A question about the trail.
+pub enum TrailRequest {
+    /// `trail.query`
+    Query(TrailQuery),
+    /// `trail.head`
+    Head,
+    /// `trail.prove`
+    Prove(u64),
+    /// `trail.verify`
+    Verify(bool),
+}
+
+/// Reads a request. Nothing is carried out in part: it is understood as a whole or refused.
+pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
+    if args.len() > ARGS_BYTES_MAX {
+        let message =
+            format!("arguments of {} bytes are over the limit of {ARGS_BYTES_MAX}", args.len());
+        return Err(EngineError::Invalid(message));
+    }
+    let args = if args.trim().is_empty() { "{}" } else { args };
+    let misread = |error: serde_json::Error| EngineError::Invalid(format!("{name}: {error}"));
+    if let Some(command) = Command::read(name, args) {
+        return command.map(Request::Command).map_err(misread);
+    }
+    if let Some(query) = Query::read(name, args) {
+        return query.map(Request::Query).map_err(misread);
+    }
+    let trail = match name {
+        "trail.query" => serde_json::from_str(args).map(TrailRequest::Query),
+        "trail.head" => serde_json::from_str::<Nothing>(args).map(|_| TrailRequest::Head),
+        "trail.prove" => serde_json::from_str::<Prove>(args).map(|p| TrailRequest::Prove(p.seq)),
+        "trail.verify" => {
+            serde_json::from_str::<Verify>(args).map(|v| TrailRequest::Verify(v.every_signature))
+        }
+        _ => {
+            let message = format!("there is no command or question called {name:?}");
+            return Err(EngineError::Invalid(message));
+        }
+    };
+    trail.map(Request::Trail).map_err(misread)
+}
+
+/// Carries a request out. Commands need a client.
+pub fn perform(
+    engine: &Engine,
+    client: Option<&Client>,
+    request: Request,
+) -> Result<Box<RawValue>, EngineError> {
+    let json = |value: Result<Box<RawValue>, serde_json::Error>| {
+        value.map_err(|error| EngineError::Defect(error.to_string()))
+    };
+    match request {
+        Request::Command(command) => {
+            let client = client.ok_or(EngineError::NoCaller)?;
+            json(to_raw_value(&client.execute(command)?))
+        }
+        Request::Query(query) => json(to_raw_value(&engine.ask(&query)?)),
+        Request::Trail(TrailRequest::Query(query)) => {
+            let found = query.find(&mut *engine.reader()?)?;
+            let lines: Result<Vec<_>, _> =
+                found.iter().map(crate::trail_query::Found::raw).collect();
+            json(lines.and_then(|lines| to_raw_value(&lines)))
+        }
+        Request::Trail(TrailRequest::Head) => json(to_raw_value(&head(engine)?)),
+        Request::Trail(TrailRequest::Prove(seq)) => json(to_raw_value(&prove(engine, seq)?)),
+        Request::Trail(TrailRequest::Verify(every_signature)) => {
+            let options = Options { every_signature, ..Options::default() };
+            let mut log = engine.reader()?;
+            let verdict = verify::verify(engine.home(), &mut *log, options, &mut |_, _| {})?;
+            json(to_raw_value(&verdict.sound()?))
+        }
+    }
+}
+
+/// The newest head, and the key to check it with.
+#[derive(serde::Serialize)]
+pub struct HeadView {
+    /// How many entries it covers.
+    pub size: u64,
+    /// The root of the tree.
+    pub root: String,
+    /// The signed head as it stands in the trail.
+    pub note: String,
+    /// The key, in the form verifiers of signed notes take.
+    pub verifier_key: String,
+}
+
+/// The newest head.
+pub fn head(engine: &Engine) -> Result<HeadView, EngineError> {
+    let mut log = engine.reader()?;
+    let last = log.position()?;
+    let commit = log.commit_of(last)?;
+    let world = engine.world()?;
+    let (Some(commit), Some(project)) = (commit, world.state.project()) else {
+        return Err(EngineError::Damaged { seq: last, what: "there is no commit".to_owned() });
+    };
+    let signed = althing_trail::SignedHead::parse(&commit.head)
+        .map_err(|error| EngineError::Damaged { seq: last, what: error.to_string() })?;
+    Ok(HeadView {
+        size: signed.head().size,
+        root: signed.head().root.to_string(),
+        note: commit.head,
+        verifier_key: verifier_key(&project.id, &project.runtime_key),
+    })
+}
+
+/// A proof that an entry is covered by the newest head.
+pub fn prove(engine: &Engine, seq: u64) -> Result<Inclusion, EngineError> {
+    Inclusion::make(&mut *engine.reader()?, seq).map_err(|error| match error {
+        ProofError::NoEntry(seq) => EngineError::NotFound(format!("the trail has no entry {seq}")),
+        ProofError::Log(error) => EngineError::Store(error),
+        other => EngineError::Damaged { seq, what: other.to_string() },
+    })
+}

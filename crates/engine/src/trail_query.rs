@@ -1,0 +1,136 @@
+//! Looking through the trail: entries by place, time, kind, actor and more.
+
+use althing_kernel::{Actor, Kind, Timestamp, WorkspaceId};
+use althing_trail::{Entry, LogReader};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::EngineError;
+use crate::world::READ_BYTES;
+
+/// The most entries one answer holds.
+pub const ENTRIES_MAX: usize = 10_000;
+const ENTRIES_DEFAULT: usize = 100;
+
+/// Which entries to find. Conditions add up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrailQuery {
+    /// Only entries after this sequence number.
+    pub after: Option<u64>,
+    /// Only entries up to this sequence number.
+    pub upto: Option<u64>,
+    /// Only entries at or after this time, in microseconds since 1970.
+    #[schemars(with = "Option<u64>")]
+    pub since: Option<Timestamp>,
+    /// Only entries before this time, in microseconds since 1970.
+    #[schemars(with = "Option<u64>")]
+    pub until: Option<Timestamp>,
+    /// Only entries of these kinds.
+    #[schemars(with = "Vec<String>")]
+    pub kinds: Vec<Kind>,
+    /// Only entries of this actor (`agent:NAME`, `user:ID`, `system`, `protocol`).
+    #[schemars(with = "Option<String>")]
+    pub actor: Option<Actor>,
+    /// Only entries of this workspace's local trail.
+    pub workspace: Option<WorkspaceId>,
+    /// Only entries whose text contains this, such as the id of a lease.
+    pub mentions: Option<String>,
+    /// At most this many (default 100, at most 10,000).
+    pub limit: Option<usize>,
+    /// The last ones instead of the first ones.
+    pub last: bool,
+}
+
+/// An entry as it was read, with its line.
+pub struct Found {
+    /// The entry.
+    pub entry: Entry,
+    /// Its line in the trail.
+    pub line: String,
+}
+
+impl TrailQuery {
+    /// How many entries are wanted.
+    pub fn wanted(&self) -> usize {
+        self.limit.unwrap_or(ENTRIES_DEFAULT).min(ENTRIES_MAX)
+    }
+
+    /// Whether an entry fits, apart from its place.
+    pub fn fits(&self, entry: &Entry, line: &str) -> bool {
+        let (at, draft) = (entry.stamped.at, &entry.stamped.draft);
+        self.since.is_none_or(|since| at >= since)
+            && self.until.is_none_or(|until| at < until)
+            && (self.kinds.is_empty() || self.kinds.contains(&draft.event.kind()))
+            && self.actor.as_ref().is_none_or(|actor| *actor == draft.actor)
+            && (self.workspace.is_none() || self.workspace == draft.workspace)
+            && self.mentions.as_ref().is_none_or(|text| line.contains(text.as_str()))
+    }
+
+    /// Finds entries, in the order of the trail.
+    pub fn find(&self, log: &mut dyn LogReader) -> Result<Vec<Found>, EngineError> {
+        let end = log.position()?.min(self.upto.unwrap_or(u64::MAX));
+        let from = self.after.unwrap_or(0);
+        if self.last { self.find_last(log, from, end) } else { self.find_first(log, from, end) }
+    }
+
+    fn find_first(
+        &self,
+        log: &mut dyn LogReader,
+        from: u64,
+        end: u64,
+    ) -> Result<Vec<Found>, EngineError> {
+        let mut found = Vec::new();
+        let mut after = from;
+        while after < end && found.len() < self.wanted() {
+            let commits = log.tail(after, READ_BYTES)?;
+            let Some(last) = commits.last() else { break };
+            after = last.last;
+            for line in commits.iter().flat_map(althing_trail::Commit::entries) {
+                let entry = read(line)?;
+                let in_place = entry.seq > from && entry.seq <= end;
+                if in_place && found.len() < self.wanted() && self.fits(&entry, line) {
+                    found.push(Found { entry, line: line.to_owned() });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Walks backwards, commit by commit, until enough is found.
+    fn find_last(
+        &self,
+        log: &mut dyn LogReader,
+        from: u64,
+        end: u64,
+    ) -> Result<Vec<Found>, EngineError> {
+        let mut found = Vec::new();
+        let mut upto = end;
+        while upto > from && found.len() < self.wanted() {
+            let Some(commit) = log.commit_of(upto)? else { break };
+            let lines: Vec<&str> = commit.entries().collect();
+            for line in lines.into_iter().rev() {
+                let entry = read(line)?;
+                let in_place = entry.seq > from && entry.seq <= end;
+                if in_place && found.len() < self.wanted() && self.fits(&entry, line) {
+                    found.push(Found { entry, line: line.to_owned() });
+                }
+            }
+            upto = commit.first - 1;
+        }
+        found.reverse();
+        Ok(found)
+    }
+}
+
+fn read(line: &str) -> Result<Entry, EngineError> {
+    Entry::read(line).map_err(|error| EngineError::Damaged { seq: 0, what: error.to_string() })
+}
+
+impl Found {
+    /// The line as JSON that is passed on as it is.
+    pub fn raw(&self) -> Result<Box<RawValue>, serde_json::Error> {
+        RawValue::from_string(self.line.clone())
+    }
+}
