@@ -482,6 +482,9 @@ pub(crate) struct Bench {
     /// How many entries the large trail has.
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
     pub(crate) entries: u64,
+    /// How many callers wait at the same time; repeat for more figures.
+    #[arg(long, value_name = "N", default_values_t = [1, 8, 64, 512], value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) callers: Vec<u32>,
     /// Only these parts; repeat for more.
     #[arg(long = "only", value_enum)]
     pub(crate) only: Vec<BenchPart>,

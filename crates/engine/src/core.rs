@@ -100,6 +100,11 @@ impl Core {
         self.log.hold()
     }
 
+    /// The same without waiting. Returns whether this writer is the only one now.
+    pub fn try_hold(&mut self) -> Result<bool, LogError> {
+        self.log.try_hold()
+    }
+
     /// Gives up the place in the queue.
     pub fn let_go(&mut self) {
         self.log.let_go();

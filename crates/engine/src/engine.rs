@@ -5,13 +5,12 @@ use althing_kernel::query::{Answer as View, Query, answer};
 use althing_kernel::runtime::Rekey;
 use althing_kernel::text::Text;
 use althing_kernel::{
-    AgentName, Caller, Command, Mint, Principal, Reply, State, Timestamp, WorkspaceId,
+    AgentName, Caller, Command, Mint, Principal, PublicKey, Reply, State, Timestamp, WorkspaceId,
 };
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteStore};
 use althing_trail::{LogError, LogReader, SecretKey, Signature, Store};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
@@ -23,7 +22,7 @@ use crate::mint::{RandomMint, project_id, random};
 use crate::snapshot;
 use crate::subscription::Subscription;
 use crate::world::World;
-use crate::writer::{Answer, Health, Shared, Ticket, Writer};
+use crate::writer::{Done, Health, Shared, Ticket, WriterHandle};
 
 /// How an engine is set up.
 #[derive(Clone)]
@@ -52,7 +51,8 @@ struct Inner {
     store: Arc<dyn Store>,
     shared: Arc<Shared>,
     reader: Mutex<Box<dyn LogReader>>,
-    writer: Mutex<Option<JoinHandle<()>>>,
+    writer: OnceLock<WriterHandle>,
+    starting: Mutex<()>,
     snapshot_seq: u64,
 }
 
@@ -116,7 +116,8 @@ impl Engine {
             store,
             shared: Arc::new(Shared::new(world)),
             reader: Mutex::new(reader),
-            writer: Mutex::new(None),
+            writer: OnceLock::new(),
+            starting: Mutex::new(()),
             snapshot_seq,
         })))
     }
@@ -188,7 +189,8 @@ impl Engine {
 
     /// Lets somebody with a credential issue commands.
     pub fn client(&self, credential: Credential, signing: Signing) -> Client {
-        Client { engine: self.clone(), credential, session: None, signing }
+        let key = credential.key().public();
+        Client { engine: self.clone(), credential, key, session: None, signing }
     }
 
     /// Has this runtime take over a trail that was signed with another key, on the record.
@@ -203,20 +205,15 @@ impl Engine {
         core.run(&*self.0.options.clock, &[job]).map(|_| ())
     }
 
-    fn submit(
-        &self,
-        job: Job,
-        done: Box<dyn FnOnce(Answer) + Send>,
-    ) -> Result<Ticket, EngineError> {
-        self.start_writer()?;
-        Ok(self.0.shared.submit(job, done))
-    }
-
-    fn start_writer(&self) -> Result<(), EngineError> {
+    /// The writer, started when the first command comes.
+    fn writer(&self) -> Result<&WriterHandle, EngineError> {
         let inner = &*self.0;
-        let mut writer = inner.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if writer.is_some() {
-            return Ok(());
+        if let Some(writer) = inner.writer.get() {
+            return Ok(writer);
+        }
+        let _one_at_a_time = inner.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writer) = inner.writer.get() {
+            return Ok(writer);
         }
         let key = self.runtime_key()?;
         // Opening may fail now and work later; then the next command tries again.
@@ -226,10 +223,9 @@ impl Engine {
         let core = Core::new(log, key, mint, world);
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();
-        let thread = Writer::start(shared, core, home, clock, inner.snapshot_seq)
+        let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq)
             .map_err(|error| EngineError::Defect(format!("no thread for the writer: {error}")))?;
-        *writer = Some(thread);
-        Ok(())
+        Ok(inner.writer.get_or_init(|| writer))
     }
 
     /// The runtime's key, if it is the one the trail is signed with.
@@ -250,19 +246,6 @@ impl Engine {
     }
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.shared.close();
-        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        // If the last handle goes in an answer, this is the writer's thread: it ends by itself.
-        if let Some(thread) = writer.filter(|own| own.thread().id() != std::thread::current().id())
-        {
-            // The writer answered everybody before it ended; there is nobody left to tell.
-            let _ = thread.join();
-        }
-    }
-}
-
 /// Whether a client signs its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signing {
@@ -277,6 +260,7 @@ pub enum Signing {
 pub struct Client {
     engine: Engine,
     credential: Credential,
+    key: PublicKey,
     session: Option<WorkspaceId>,
     signing: Signing,
 }
@@ -293,22 +277,24 @@ impl Client {
         self.credential.principal()
     }
 
-    /// Issues a command and hands the answer to `done` once it is durable.
-    pub fn submit(
-        &self,
-        command: Command,
-        done: Box<dyn FnOnce(Answer) + Send>,
-    ) -> Result<Ticket, EngineError> {
+    /// Issues a command and hands the answer to `done` once it is durable. `done` runs on the
+    /// writer's thread and should only pass the answer on.
+    pub fn submit(&self, command: Command, done: Done) -> Result<Ticket, EngineError> {
+        let job = self.job(command)?;
+        Ok(self.engine.writer()?.submit(job, done))
+    }
+
+    fn job(&self, command: Command) -> Result<Job, EngineError> {
         let caller = Caller {
             principal: self.credential.principal().clone(),
-            key: self.credential.key().public(),
+            key: self.key,
             session: self.session.clone(),
         };
         let proof = match self.signing {
             Signing::Channel => None,
             Signing::Each => Some(self.sign(&caller, &command)?),
         };
-        self.engine.submit(Job { caller, command, proof }, done)
+        Ok(Job { caller, command, proof })
     }
 
     fn sign(&self, caller: &Caller, command: &Command) -> Result<Signature, EngineError> {
@@ -327,7 +313,8 @@ impl Client {
             // Nobody listens any more only if the caller's thread is gone.
             let _ = send.send(answer);
         });
-        let ticket = self.submit(command, done)?;
+        let job = self.job(command)?;
+        let ticket = self.engine.writer()?.submit_and_help(job, done);
         let lost = || EngineError::Defect("the writer ended without an answer".to_owned());
         let patience = self.engine.0.options.patience;
         match receive.recv_timeout(patience) {

@@ -1,9 +1,12 @@
-//! The writer: one thread per project and process that makes changes durable, many at a time.
+//! The writer: what makes changes durable, many at a time.
 //!
-//! Callers put jobs into a queue and wait. The writer queues for the log, takes everything that
-//! waits by then, and runs it as one commit: many callers share one sync of the disk. A caller
-//! who gives up before its job is taken has withdrawn it for certain; after that it gets the
-//! answer, whatever it is.
+//! Callers put jobs into a queue. Whoever writes queues for the log, takes everything that waits
+//! by then, and runs it as one commit: many callers share one sync of the disk. If nobody is
+//! writing, a caller that waits for its answer does it right there; otherwise the writer's own
+//! thread does, so there is exactly one writer at any time and nobody is woken needlessly.
+//!
+//! A caller who gives up before its job is taken has withdrawn it for certain; after that it
+//! gets the answer, whatever it is.
 //!
 //! When the log refuses to be written, the callers concerned are told so and nothing has
 //! happened. The next job is the next attempt, so the writer recovers by itself, and the first
@@ -12,11 +15,12 @@
 use althing_kernel::runtime::NoteDegraded;
 use althing_kernel::text::Text;
 use althing_kernel::{Caller, Command, Principal, Reply, Timestamp};
+use althing_trail::LogError;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::clock::Clock;
 use crate::core::{Core, JOBS_MAX, Job, Settled, Verdict};
@@ -25,8 +29,16 @@ use crate::home::Home;
 use crate::world::World;
 use crate::{snapshot, witness};
 
+/// How long the writer must have been idle before it does what can wait.
+const IDLE: Duration = Duration::from_millis(50);
+/// What can wait does not wait for ever, however busy the writer is.
+const TIDY_EVERY: Duration = Duration::from_secs(2);
+
 /// What a caller gets back.
 pub type Answer = Result<Reply, EngineError>;
+
+/// What to do with an answer.
+pub type Done = Box<dyn FnOnce(Answer) + Send>;
 
 /// Whether commands can be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +83,10 @@ impl Ticket {
         self.change(TAKEN)
     }
 
+    fn is_waiting(&self) -> bool {
+        self.0.load(Ordering::Acquire) == WAITING
+    }
+
     fn change(&self, to: u8) -> bool {
         self.0.compare_exchange(WAITING, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
@@ -79,12 +95,21 @@ impl Ticket {
 struct Pending {
     job: Job,
     ticket: Ticket,
-    done: Box<dyn FnOnce(Answer) + Send>,
+    done: Done,
+}
+
+/// Jobs that are being written, and whom to answer.
+#[derive(Default)]
+struct Batch {
+    jobs: Vec<Job>,
+    done: VecDeque<Done>,
 }
 
 #[derive(Default)]
 struct Queue {
     jobs: VecDeque<Pending>,
+    /// Whether the writer's thread sleeps and has to be woken.
+    asleep: bool,
     closed: bool,
 }
 
@@ -98,6 +123,10 @@ pub(crate) struct Shared {
     grown_to: Mutex<u64>,
     grown: Condvar,
     snapshot_running: AtomicBool,
+    /// Whether the writer's thread waits for other processes.
+    waits_for_log: AtomicBool,
+    ended: Mutex<bool>,
+    ending: Condvar,
 }
 
 /// A panicking thread cannot leave any of these half changed: each is replaced as a whole.
@@ -115,6 +144,9 @@ impl Shared {
             health: Mutex::new(Health::Good),
             grown: Condvar::new(),
             snapshot_running: AtomicBool::new(false),
+            waits_for_log: AtomicBool::new(false),
+            ended: Mutex::new(false),
+            ending: Condvar::new(),
         }
     }
 
@@ -148,40 +180,91 @@ impl Shared {
         lock(&self.health).clone()
     }
 
-    pub(crate) fn submit(&self, job: Job, done: Box<dyn FnOnce(Answer) + Send>) -> Ticket {
+    fn enqueue(&self, job: Job, done: Done) -> Ticket {
         let ticket = Ticket::new();
         let pending = Pending { job, ticket: ticket.clone(), done };
         lock(&self.queue).jobs.push_back(pending);
-        self.filled.notify_one();
         ticket
     }
 
-    pub(crate) fn close(&self) {
+    /// Wakes the writer's thread if it sleeps and there is work.
+    fn wake(&self) {
+        let queue = lock(&self.queue);
+        if queue.asleep && !queue.jobs.is_empty() {
+            self.filled.notify_one();
+        }
+    }
+
+    fn close(&self) {
         lock(&self.queue).closed = true;
         self.filled.notify_all();
     }
 
-    /// Waits for work. Returns whether there is any; if not, the queue is closed.
-    fn wait_for_work(&self) -> bool {
-        let queue = lock(&self.queue);
-        let idle = |queue: &mut Queue| queue.jobs.is_empty() && !queue.closed;
-        let queue = self.filled.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner);
-        !queue.jobs.is_empty()
+    fn say_ended(&self) {
+        *lock(&self.ended) = true;
+        self.ending.notify_all();
+    }
+
+    /// Waits for the writer's thread to end, unless all it does is wait for other processes on
+    /// behalf of nobody.
+    fn await_end(&self) {
+        let mut ended = lock(&self.ended);
+        while !*ended {
+            let idle = !lock(&self.queue).jobs.iter().any(|pending| pending.ticket.is_waiting());
+            if idle && self.waits_for_log.load(Ordering::Acquire) {
+                return;
+            }
+            let waited = self.ending.wait_timeout(ended, IDLE);
+            ended = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     fn is_idle(&self) -> bool {
         lock(&self.queue).jobs.is_empty()
     }
 
+    /// Sleeps until there is work, the queue is closed, or the time is over.
+    fn sleep(&self, timeout: Option<Duration>) -> Woken {
+        let mut queue = lock(&self.queue);
+        let idle = |queue: &mut Queue| queue.jobs.is_empty() && !queue.closed;
+        queue.asleep = true;
+        queue = match timeout {
+            Some(time) => {
+                let woken = self.filled.wait_timeout_while(queue, time, idle);
+                woken.unwrap_or_else(PoisonError::into_inner).0
+            }
+            None => self.filled.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner),
+        };
+        queue.asleep = false;
+        if !queue.jobs.is_empty() {
+            Woken::ForWork
+        } else if queue.closed {
+            Woken::ToEnd
+        } else {
+            Woken::ByTime
+        }
+    }
+
     /// Takes what waits, leaving out what was withdrawn.
-    fn take_batch(&self) -> Vec<Pending> {
+    fn take_batch(&self) -> Batch {
         let mut queue = lock(&self.queue);
         let count = queue.jobs.len().min(JOBS_MAX);
-        queue.jobs.drain(..count).filter(|pending| pending.ticket.take()).collect()
+        let mut batch = Batch::default();
+        for pending in queue.jobs.drain(..count).filter(|pending| pending.ticket.take()) {
+            batch.jobs.push(pending.job);
+            batch.done.push_back(pending.done);
+        }
+        batch
     }
 }
 
-/// The writer's thread.
+enum Woken {
+    ForWork,
+    ByTime,
+    ToEnd,
+}
+
+/// Whoever holds this writes.
 pub(crate) struct Writer {
     shared: Arc<Shared>,
     core: Core,
@@ -189,10 +272,19 @@ pub(crate) struct Writer {
     clock: Arc<dyn Clock>,
     last_snapshot: u64,
     snapshots: Vec<JoinHandle<()>>,
+    /// The newest head that the witness does not know yet.
     unwitnessed: Option<String>,
+    tidied: Instant,
 }
 
-impl Writer {
+/// The writer with its thread.
+pub(crate) struct WriterHandle {
+    shared: Arc<Shared>,
+    writer: Arc<Mutex<Writer>>,
+    thread: JoinHandle<()>,
+}
+
+impl WriterHandle {
     /// Starts the thread.
     pub(crate) fn start(
         shared: Arc<Shared>,
@@ -200,50 +292,120 @@ impl Writer {
         home: Home,
         clock: Arc<dyn Clock>,
         last_snapshot: u64,
-    ) -> std::io::Result<JoinHandle<()>> {
-        let mut writer = Writer {
-            shared,
+    ) -> std::io::Result<Self> {
+        let writer = Arc::new(Mutex::new(Writer {
+            shared: shared.clone(),
             core,
             home,
             clock,
             last_snapshot,
             snapshots: Vec::new(),
             unwitnessed: None,
-        };
-        std::thread::Builder::new().name("althing-writer".to_owned()).spawn(move || writer.run())
+            tidied: Instant::now(),
+        }));
+        let builder = std::thread::Builder::new().name("althing-writer".to_owned());
+        let (own, queue) = (writer.clone(), shared.clone());
+        let thread = builder.spawn(move || {
+            run(&own, &queue);
+            queue.say_ended();
+        })?;
+        Ok(WriterHandle { shared, writer, thread })
     }
 
-    fn run(&mut self) {
-        while self.shared.wait_for_work() {
-            // Queue for the log before taking jobs: who gives up meanwhile can withdraw.
-            if let Err(error) = self.core.hold() {
-                let batch = self.shared.take_batch();
-                self.turn_away(batch, &EngineError::Unavailable(error));
-                continue;
-            }
-            let batch = self.shared.take_batch();
-            self.write(batch);
-            if self.shared.is_idle() {
-                self.tidy();
-            }
+    /// Puts a job into the queue and leaves it to the writer's thread.
+    pub(crate) fn submit(&self, job: Job, done: Done) -> Ticket {
+        let ticket = self.shared.enqueue(job, done);
+        self.shared.wake();
+        ticket
+    }
+
+    /// Puts a job into the queue and, if nobody is writing, writes at once.
+    pub(crate) fn submit_and_help(&self, job: Job, done: Done) -> Ticket {
+        let ticket = self.shared.enqueue(job, done);
+        if let Ok(mut writer) = self.writer.try_lock() {
+            writer.write_if_free();
         }
-        self.tidy();
-        for snapshot in self.snapshots.drain(..) {
-            // A snapshot that failed is only a slower start next time.
-            let _ = snapshot.join();
+        // Whatever came meanwhile is for the thread.
+        self.shared.wake();
+        ticket
+    }
+}
+
+impl Drop for WriterHandle {
+    fn drop(&mut self) {
+        self.shared.close();
+        // If the last handle goes in an answer, this is the writer's thread: it ends by itself.
+        if self.thread.thread().id() != std::thread::current().id() {
+            self.shared.await_end();
+        }
+    }
+}
+
+/// The writer's thread.
+fn run(writer: &Mutex<Writer>, shared: &Shared) {
+    let mut tidy = true;
+    loop {
+        match shared.sleep((!tidy).then_some(IDLE)) {
+            Woken::ForWork => {
+                let mut writer = lock(writer);
+                while !shared.is_idle() {
+                    writer.write_once();
+                }
+                tidy = false;
+            }
+            Woken::ByTime => {
+                lock(writer).tidy();
+                tidy = true;
+            }
+            Woken::ToEnd => return lock(writer).end(),
+        }
+        // A caller may have written in between.
+        tidy = tidy && lock(writer).unwitnessed.is_none();
+    }
+}
+
+impl Writer {
+    /// Queues for the log and writes everything that waits by then.
+    fn write_once(&mut self) {
+        // Queue for the log before taking jobs: who gives up meanwhile can withdraw.
+        self.shared.waits_for_log.store(true, Ordering::Release);
+        let held = self.core.hold();
+        self.shared.waits_for_log.store(false, Ordering::Release);
+        self.write_held(held);
+    }
+
+    /// Writes what waits, unless another process is writing: waiting for it is the thread's
+    /// business, or a caller could not give up.
+    fn write_if_free(&mut self) {
+        match self.core.try_hold() {
+            Ok(false) => {}
+            Ok(true) => self.write_held(Ok(())),
+            Err(error) => self.write_held(Err(error)),
         }
     }
 
-    fn write(&mut self, mut batch: Vec<Pending>) {
-        while !batch.is_empty() {
+    fn write_held(&mut self, held: Result<(), LogError>) {
+        let batch = self.shared.take_batch();
+        match held {
+            Ok(()) => self.write(batch),
+            Err(error) => self.turn_away(batch, &EngineError::Unavailable(error)),
+        }
+        if self.tidied.elapsed() > TIDY_EVERY {
+            self.tidy();
+        }
+    }
+
+    fn write(&mut self, mut batch: Batch) {
+        while !batch.jobs.is_empty() {
             let note = self.outage_note();
-            let jobs: Vec<Job> =
-                note.iter().cloned().chain(batch.iter().map(|p| p.job.clone())).collect();
-            match self.core.run(&*self.clock, &jobs) {
+            let own = usize::from(note.is_some());
+            batch.jobs.splice(0..0, note);
+            match self.core.run(&*self.clock, &batch.jobs) {
                 Ok(settled) => {
                     *lock(&self.shared.health) = Health::Good;
                     self.shared.publish(self.core.world().clone());
-                    batch = self.answer(batch, settled, usize::from(note.is_some()));
+                    batch.jobs.drain(..settled.verdicts.len());
+                    self.answer(&mut batch.done, settled, own);
                 }
                 Err(error) => {
                     self.turn_away(batch, &error);
@@ -254,26 +416,24 @@ impl Writer {
         self.core.let_go();
     }
 
-    /// Answers the jobs that were decided and returns the rest.
-    fn answer(&mut self, batch: Vec<Pending>, settled: Settled, own: usize) -> Vec<Pending> {
+    /// Answers the jobs that were decided.
+    fn answer(&mut self, done: &mut VecDeque<Done>, settled: Settled, own: usize) {
         if let Some(commit) = settled.commit {
             self.unwitnessed = Some(commit.head);
         }
-        let mut batch = batch.into_iter();
         for verdict in settled.verdicts.into_iter().skip(own) {
-            let Some(pending) = batch.next() else { break };
-            (pending.done)(match verdict {
+            let Some(done) = done.pop_front() else { break };
+            done(match verdict {
                 Verdict::Done(reply) => Ok(reply),
                 Verdict::Refused(refusal) => Err(refusal.into()),
                 Verdict::Defect(what) => Err(EngineError::Defect(what)),
             });
         }
-        batch.collect()
     }
 
-    fn turn_away(&mut self, batch: Vec<Pending>, error: &EngineError) {
+    fn turn_away(&mut self, batch: Batch, error: &EngineError) {
         self.core.let_go();
-        let turned_away = batch.len() as u64;
+        let turned_away = batch.done.len() as u64;
         {
             let mut health = lock(&self.shared.health);
             let mut outage = match &*health {
@@ -286,8 +446,8 @@ impl Writer {
             outage.turned_away += turned_away;
             *health = Health::Degraded(outage);
         }
-        for pending in batch {
-            (pending.done)(Err(same(error)));
+        for done in batch.done {
+            done(Err(same(error)));
         }
     }
 
@@ -306,6 +466,7 @@ impl Writer {
 
     /// What can wait until nobody does: remember the head, and take a snapshot if one is due.
     fn tidy(&mut self) {
+        self.tidied = Instant::now();
         if let Some(head) = self.unwitnessed.take() {
             // The witness is a help, not a promise; `althing doctor` tells when it is stale.
             let _ = witness::remember(&self.home, &head);
@@ -329,6 +490,14 @@ impl Writer {
         match spawned {
             Ok(handle) => self.snapshots.push(handle),
             Err(_) => self.shared.snapshot_running.store(false, Ordering::Release),
+        }
+    }
+
+    fn end(&mut self) {
+        self.tidy();
+        for snapshot in self.snapshots.drain(..) {
+            // A snapshot that failed is only a slower start next time.
+            let _ = snapshot.join();
         }
     }
 }

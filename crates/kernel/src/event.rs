@@ -5,9 +5,8 @@
 //! form; a test holds every kind to that.
 
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
-use crate::id::{EntryId, ProjectId, WorkspaceId};
+use crate::id::{EntryId, Key, ProjectId, WorkspaceId};
 use crate::name::AgentName;
 use crate::principal::Actor;
 use crate::time::Timestamp;
@@ -94,24 +93,39 @@ impl std::str::FromStr for Kind {
 }
 
 /// The stream an entry belongs to: the running thing it is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
-pub struct Stream(Arc<str>);
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Stream(Key);
 
 impl Stream {
+    fn named(name: &str) -> Self {
+        Stream(Key::new(name.into()))
+    }
+
     /// The stream of the project itself.
     pub fn project(project: &ProjectId) -> Self {
-        Stream(format!("project:{project}").into())
+        Stream::named(&format!("project:{project}"))
     }
 
     /// The stream of an agent.
     pub fn agent(agent: &AgentName) -> Self {
-        Stream(format!("agent:{agent}").into())
+        Stream::named(&format!("agent:{agent}"))
     }
 
     /// The name of the stream.
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.as_str()
+    }
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Stream({})", self.as_str())
+    }
+}
+
+impl Serialize for Stream {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
@@ -129,7 +143,7 @@ impl std::str::FromStr for Stream {
     fn from_str(text: &str) -> Result<Self, StreamError> {
         let plain =
             text.len() <= STREAM_BYTES_MAX && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if plain && text.contains(':') { Ok(Stream(text.into())) } else { Err(StreamError) }
+        if plain && text.contains(':') { Ok(Stream::named(text)) } else { Err(StreamError) }
     }
 }
 

@@ -182,8 +182,7 @@ impl State {
 
     /// The leases opened in a session.
     pub(crate) fn leases_in(&self, workspace: &WorkspaceId) -> Vec<LeaseId> {
-        // `-` sorts before every other character of an id, so the session's own begin here.
-        let first = (workspace.clone(), LeaseId::from(Arc::from("-")));
+        let first = (workspace.clone(), LeaseId::first());
         let from_first = self.held_in.range(first..);
         let own = from_first.take_while(|(of, _)| of == workspace);
         own.map(|(_, lease)| lease.clone()).collect()

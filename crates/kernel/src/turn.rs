@@ -77,6 +77,8 @@ impl From<ApplyError> for Halt {
 
 /// Commands being decided, one after another.
 pub struct Turn<'m> {
+    /// The state the turn began with, to go back to.
+    base: State,
     state: State,
     now: Timestamp,
     mint: &'m mut dyn Mint,
@@ -87,7 +89,7 @@ impl<'m> Turn<'m> {
     /// Begins a turn. The turn's time is `now`, or the trail's clock if that is ahead.
     pub fn begin(state: State, now: Timestamp, mint: &'m mut dyn Mint) -> Self {
         let now = now.max(state.clock());
-        Turn { state, now, mint, made: Vec::new() }
+        Turn { base: state.clone(), state, now, mint, made: Vec::new() }
     }
 
     /// Records what has fallen due, at most about `limit` things. Returns whether more is due.
@@ -116,17 +118,28 @@ impl<'m> Turn<'m> {
         let first = self.made.len();
         let arrived = self.arrive(caller, command);
         // Whoever arrived has arrived, whatever becomes of the command.
-        let before = (self.state.clone(), self.made.len());
+        let before = self.made.len();
         let result = match arrived.and_then(|()| self.carry_out(caller, command)) {
             Ok(reply) => Ok(reply),
             Err(halt) => {
-                // What the command did before it stopped did not happen.
-                self.state = before.0;
-                self.made.truncate(before.1);
+                self.go_back_to(before)?;
                 Err(self.record_refusal(caller, command, halt)?)
             }
         };
         Ok(Outcome { result, entries: first..self.made.len() })
+    }
+
+    /// What a command did before it stopped did not happen. Commands check before they act, so
+    /// there is hardly ever anything to take back; if there is, the turn is replayed without it.
+    fn go_back_to(&mut self, count: usize) -> Result<(), ApplyError> {
+        if self.made.len() > count {
+            self.made.truncate(count);
+            self.state = self.base.clone();
+            for entry in &self.made {
+                self.state.apply(entry)?;
+            }
+        }
+        Ok(())
     }
 
     /// Establishes who the caller is and, for an agent, the session it speaks in.

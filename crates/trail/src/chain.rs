@@ -118,9 +118,15 @@ impl Chain {
             self.project = Some(created.project.clone());
         }
         if let (Some(workspace), Some(local)) = (&stamped.draft.workspace, local) {
-            self.locals.insert(workspace.clone(), local);
+            match self.locals.get_mut(workspace) {
+                Some(known) => *known = local,
+                None => drop(self.locals.insert(workspace.clone(), local)),
+            }
         }
-        self.streams.insert(stamped.draft.stream.clone(), stream_seq);
+        match self.streams.get_mut(&stamped.draft.stream) {
+            Some(known) => *known = stream_seq,
+            None => drop(self.streams.insert(stamped.draft.stream.clone(), stream_seq)),
+        }
         self.frontier.push(hash);
         self.last = Some(*hash);
     }

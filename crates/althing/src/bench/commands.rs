@@ -10,13 +10,11 @@ use super::stats::{Times, number};
 use super::{Row, Setup, failed};
 use crate::failure::Failure;
 
-const CALLERS: [u32; 4] = [1, 8, 64, 512];
-
 pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
     let mut one_by_one = syncs(&setup.folder, setup.time / 2)?;
     let sync_rate = 1e6 / one_by_one.percentile_us(0.5);
-    for callers in CALLERS {
+    for &callers in &setup.callers {
         for signing in [Signing::Channel, Signing::Each] {
             rows.extend(measure(setup, callers, signing, sync_rate)?);
         }

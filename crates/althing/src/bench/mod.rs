@@ -65,6 +65,7 @@ pub(crate) struct Setup {
     folder: PathBuf,
     time: Duration,
     entries: u64,
+    callers: Vec<u32>,
 }
 
 /// A part of the benchmark: its name, its title, and how to measure it.
@@ -80,6 +81,7 @@ pub(crate) fn run(app: &App, args: &Bench) -> Result<(), Failure> {
         folder: folder.0.clone(),
         time: Duration::from_secs(args.seconds),
         entries: args.entries,
+        callers: args.callers.clone(),
     };
     let parts: [Part; 5] = [
         (BenchPart::Machine, "the machine", machine::run),

@@ -81,6 +81,13 @@ impl Log for SwitchableLog {
         self.inner.hold()
     }
 
+    fn try_hold(&mut self) -> Result<bool, LogError> {
+        if self.mode.load(Ordering::SeqCst) == LOCKED {
+            return Err(broken(LogErrorKind::Locked));
+        }
+        self.inner.try_hold()
+    }
+
     fn let_go(&mut self) {
         self.inner.let_go();
     }

@@ -120,6 +120,10 @@ impl Log for FaultyLog {
         Ok(())
     }
 
+    fn try_hold(&mut self) -> Result<bool, LogError> {
+        Ok(true)
+    }
+
     fn let_go(&mut self) {}
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {

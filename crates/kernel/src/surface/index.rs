@@ -138,18 +138,13 @@ impl Node {
         };
         let child = match segment {
             Segment::Literal(name) => self.literals.entry(name, Arc::default),
-            Segment::Glob(glob) => self
-                .globs
-                .entry(&GlobKey::of(glob), || GlobChild {
-                    glob: glob.clone(),
-                    node: Arc::default(),
-                })
-                .map(|child| &mut child.node),
-            Segment::Deep => Some(self.deep.get_or_insert_default()),
+            Segment::Glob(glob) => {
+                let make = || GlobChild { glob: glob.clone(), node: Arc::default() };
+                &mut self.globs.entry(&GlobKey::of(glob), make).node
+            }
+            Segment::Deep => self.deep.get_or_insert_default(),
         };
-        if let Some(child) = child {
-            Arc::make_mut(child).insert(rest, key, mark);
-        }
+        Arc::make_mut(child).insert(rest, key, mark);
     }
 
     fn remove(&mut self, segments: &[Segment], key: &MarkKey) {

@@ -1,5 +1,7 @@
 //! Reading a surface: normalising it, expanding alternatives, refusing what is not a surface.
 
+use std::borrow::Cow;
+
 use super::glob::{CharSet, SegmentGlob, Token, common_name};
 use super::pattern::{Pattern, Segment, Symbol};
 
@@ -56,8 +58,15 @@ pub(super) struct Parsed {
 
 pub(super) fn parse(input: &str) -> Result<Parsed, SurfaceError> {
     check_characters(input)?;
-    let text = input.replace('\\', "/");
+    let text = if input.contains('\\') {
+        Cow::Owned(input.replace('\\', "/"))
+    } else {
+        Cow::Borrowed(input)
+    };
     check_relative(&text, input)?;
+    if !text.contains(['*', '?', '[', '{', '}', '#']) {
+        return parse_plain(&text, input);
+    }
     let (path, symbol) = split_symbol(&text)?;
     let symbol = symbol.map(|symbol| parse_symbol(symbol, input)).transpose()?;
 
@@ -83,6 +92,12 @@ pub(super) fn parse(input: &str) -> Result<Parsed, SurfaceError> {
         None => normal_path,
     };
     Ok(Parsed { text, patterns })
+}
+
+/// A path without anything special in it, which is what most surfaces are.
+fn parse_plain(path: &str, input: &str) -> Result<Parsed, SurfaceError> {
+    let (segments, text) = parse_segments(path, input)?;
+    Ok(Parsed { text, patterns: vec![Pattern { segments, below: true, symbol: None }] })
 }
 
 /// Writes a path so that it stands for itself, whatever characters its names have.
@@ -241,6 +256,9 @@ fn parse_segments(path: &str, input: &str) -> Result<(Vec<Segment>, String), Sur
 fn parse_segment(text: &str, input: &str) -> Result<Segment, SurfaceError> {
     if text == "**" {
         return Ok(Segment::Deep);
+    }
+    if !text.contains(['*', '?', '[']) {
+        return Ok(Segment::Literal(text.into()));
     }
     let invalid = |why| Err(SurfaceError::Glob(shown(input), why));
     if text.contains("**") {

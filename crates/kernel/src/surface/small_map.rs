@@ -51,30 +51,44 @@ impl<K: Ord + Clone, V: Clone> SmallMap<K, V> {
     }
 
     pub(super) fn insert(&mut self, key: K, value: V) {
-        if let SmallMap::Few(pairs) = self {
-            match pairs.binary_search_by(|(own, _)| own.cmp(&key)) {
-                Ok(at) => {
-                    pairs[at].1 = value;
-                    return;
-                }
-                Err(at) if pairs.len() < FEW_MAX => {
-                    pairs.insert(at, (key, value));
-                    return;
-                }
-                Err(_) => *self = SmallMap::Many(std::mem::take(pairs).into_iter().collect()),
+        self.grow_if_full(&key);
+        match self {
+            SmallMap::Few(pairs) => match pairs.binary_search_by(|(own, _)| own.cmp(&key)) {
+                Ok(at) => pairs[at].1 = value,
+                Err(at) => pairs.insert(at, (key, value)),
+            },
+            SmallMap::Many(tree) => {
+                tree.insert(key, value);
             }
-        }
-        if let SmallMap::Many(tree) = self {
-            tree.insert(key, value);
         }
     }
 
     /// The value of a key, made with `make` if it is not there.
-    pub(super) fn entry(&mut self, key: &K, make: impl FnOnce() -> V) -> Option<&mut V> {
-        if self.get(key).is_none() {
-            self.insert(key.clone(), make());
+    pub(super) fn entry(&mut self, key: &K, make: impl FnOnce() -> V) -> &mut V {
+        self.grow_if_full(key);
+        match self {
+            SmallMap::Few(pairs) => {
+                let at = match pairs.binary_search_by(|(own, _)| own.cmp(key)) {
+                    Ok(at) => at,
+                    Err(at) => {
+                        pairs.insert(at, (key.clone(), make()));
+                        at
+                    }
+                };
+                &mut pairs[at].1
+            }
+            SmallMap::Many(tree) => tree.entry(key.clone()).or_insert_with(make),
         }
-        self.get_mut(key)
+    }
+
+    /// Turns a full list into a tree if this key would not fit any more.
+    fn grow_if_full(&mut self, key: &K) {
+        if let SmallMap::Few(pairs) = self
+            && pairs.len() == FEW_MAX
+            && pairs.binary_search_by(|(own, _)| own.cmp(key)).is_err()
+        {
+            *self = SmallMap::Many(std::mem::take(pairs).into_iter().collect());
+        }
     }
 
     pub(super) fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>

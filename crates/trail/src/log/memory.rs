@@ -94,6 +94,10 @@ impl Log for MemoryLog {
         Ok(())
     }
 
+    fn try_hold(&mut self) -> Result<bool, LogError> {
+        Ok(true)
+    }
+
     fn let_go(&mut self) {}
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {

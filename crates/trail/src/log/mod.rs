@@ -87,6 +87,9 @@ pub trait Log: LogReader {
     /// has no such thing returns at once; appending stays a compare-and-set either way.
     fn hold(&mut self) -> Result<(), LogError>;
 
+    /// The same, but without waiting: returns `false` if somebody else is the only one now.
+    fn try_hold(&mut self) -> Result<bool, LogError>;
+
     /// Gives up what [`Log::hold`] asked for.
     fn let_go(&mut self);
 

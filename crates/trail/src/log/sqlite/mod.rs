@@ -245,12 +245,14 @@ impl SqliteLog {
     }
 
     fn enter_queue(&mut self) -> Result<(), LogError> {
-        self.queue.lock().map_err(|error| {
-            let message = format!("cannot queue for the store: {error}");
-            LogError::new(LogErrorKind::Unwritable, message)
-        })?;
+        self.queue.lock().map_err(|error| no_queue(&error))?;
         self.held = true;
         Ok(())
+    }
+
+    fn begin(&mut self) -> Result<(), LogError> {
+        let begun = self.writing(self.execute("BEGIN IMMEDIATE"));
+        begun.inspect_err(|_| self.let_go())
     }
 
     fn connect(path: &Path, mode: OpenFlags) -> Result<Self, LogError> {
@@ -279,6 +281,11 @@ impl SqliteLog {
         self.writing(self.reader.conn.pragma_update(None, "max_page_count", pages))
     }
 
+    /// Runs a statement that takes nothing and returns nothing; it is parsed once.
+    fn execute(&self, statement: &str) -> rusqlite::Result<()> {
+        self.reader.conn.prepare_cached(statement)?.execute([]).map(|_| ())
+    }
+
     fn writing<T>(&self, result: rusqlite::Result<T>) -> Result<T, LogError> {
         result.map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
@@ -305,7 +312,7 @@ impl SqliteLog {
 
     fn commit_transaction(&self) -> Result<(), AppendError> {
         // When the sync fails, what was written may still reach the disk.
-        self.writing(self.reader.conn.execute_batch("COMMIT")).map_err(AppendError::Unknown)
+        self.writing(self.execute("COMMIT")).map_err(AppendError::Unknown)
     }
 }
 
@@ -316,6 +323,10 @@ fn set_up(conn: &mut Connection) -> rusqlite::Result<()> {
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
     transaction.commit()
+}
+
+fn no_queue(error: &std::io::Error) -> LogError {
+    LogError::new(LogErrorKind::Unwritable, format!("cannot queue for the store: {error}"))
 }
 
 fn open_queue(path: &Path) -> Result<File, LogError> {
@@ -355,8 +366,21 @@ impl Log for SqliteLog {
             return Ok(());
         }
         self.enter_queue()?;
-        let begun = self.writing(self.reader.conn.execute_batch("BEGIN IMMEDIATE"));
-        begun.inspect_err(|_| self.let_go())
+        self.begin()
+    }
+
+    fn try_hold(&mut self) -> Result<bool, LogError> {
+        if self.held {
+            return Ok(true);
+        }
+        match self.queue.try_lock() {
+            Ok(()) => {
+                self.held = true;
+                self.begin().map(|()| true)
+            }
+            Err(std::fs::TryLockError::WouldBlock) => Ok(false),
+            Err(std::fs::TryLockError::Error(error)) => Err(no_queue(&error)),
+        }
     }
 
     fn let_go(&mut self) {
