@@ -1,14 +1,15 @@
 //! The engine: replay, and the whole path of a command with and without a disk.
 #![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark that fails should stop")]
 
-use althing_engine::core::{Core, Job};
+use althing_engine::core::{Core, Job, Verdict};
 use althing_engine::mint::RandomMint;
 use althing_engine::{Engine, Home, Keyring, Options, Signing, SystemClock, World};
-use althing_kernel::{AgentName, Caller, Command, Principal, PublicKey};
+use althing_kernel::{AgentName, Caller, Command, Principal, PublicKey, Reply};
 use althing_trail::log::memory::MemoryLog;
 use althing_trail::{Commit, SecretKey};
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use std::collections::VecDeque;
 
 fn main() {
     divan::main();
@@ -39,14 +40,32 @@ fn core(log: &MemoryLog) -> Core {
     core
 }
 
+/// A trail of claims and releases in which a thousand leases stay live.
 fn commits(entries: u64) -> Vec<Commit> {
     let log = MemoryLog::default();
     let mut core = core(&log);
+    let mut live = VecDeque::new();
     let mut number = 0;
     while core.world().seq() < entries {
-        let jobs: Vec<Job> = (0..64).map(|n| claim(number + n)).collect();
-        number += 64;
-        core.run(&SystemClock, &jobs).unwrap();
+        let jobs: Vec<Job> = (0..64)
+            .map(|_| {
+                if live.len() > 1_000 {
+                    return live.pop_front().unwrap();
+                }
+                number += 1;
+                claim(number)
+            })
+            .collect();
+        let settled = core.run(&SystemClock, &jobs).unwrap();
+        for (job, verdict) in jobs.into_iter().zip(settled.verdicts) {
+            if let Verdict::Done(Reply::Lease(lease)) = verdict
+                && matches!(job.command, Command::LeaseOpen(_))
+            {
+                let args = format!(r#"{{"lease":"{}"}}"#, lease.lease);
+                let command = Command::read("lease.release", &args).unwrap().unwrap();
+                live.push_back(Job { command, ..job });
+            }
+        }
     }
     log.all()
 }

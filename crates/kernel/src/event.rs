@@ -34,6 +34,10 @@ macro_rules! events {
             pub fn as_str(self) -> &'static str {
                 match self { $(Kind::$variant => $kind),* }
             }
+
+            fn named(text: &str) -> Option<Self> {
+                match text { $($kind => Some(Kind::$variant),)* _ => None }
+            }
         }
 
         impl Event {
@@ -87,8 +91,7 @@ impl std::str::FromStr for Kind {
     type Err = UnknownKind;
 
     fn from_str(text: &str) -> Result<Self, UnknownKind> {
-        let known = Kind::ALL.iter().find(|kind| kind.as_str() == text);
-        known.copied().ok_or_else(|| UnknownKind(text.chars().take(80).collect()))
+        Kind::named(text).ok_or_else(|| UnknownKind(text.chars().take(80).collect()))
     }
 }
 

@@ -117,8 +117,10 @@ impl Surfaces {
         if list.is_empty() || list.len() > SURFACES_MAX {
             return Err(SurfacesError(list.len()));
         }
-        let mut seen = std::collections::BTreeSet::new();
-        list.retain(|surface| seen.insert(surface.clone()));
+        if list.len() > 1 {
+            let mut seen = std::collections::BTreeSet::new();
+            list.retain(|surface| seen.insert(surface.clone()));
+        }
         Ok(Surfaces(list.into()))
     }
 

@@ -76,6 +76,16 @@ impl Chain {
         self.project.as_ref()
     }
 
+    /// What the head of a commit that ends here says, once there is a project.
+    pub fn head(&self) -> Option<Head> {
+        Some(Head {
+            project: self.project.clone()?,
+            size: self.seq(),
+            root: self.frontier.root(),
+            prev: self.last_commit,
+        })
+    }
+
     /// Whether an entry claims the place that comes next. This compares; it does not hash.
     pub fn expects(&self, entry: &Entry) -> Result<(), Misplaced> {
         let draft = &entry.stamped.draft;
@@ -138,7 +148,7 @@ impl Chain {
         stamped: &Stamped,
         proof: Option<&Signature>,
         line: &mut Vec<u8>,
-    ) -> Result<(), serde_json::Error> {
+    ) -> Result<Hash, serde_json::Error> {
         let workspace = stamped.draft.workspace.as_ref();
         let local_prev = workspace.and_then(|id| self.locals.get(id));
         let stream_seq = self.next_in(&stamped.draft.stream);
@@ -146,7 +156,7 @@ impl Chain {
         let local = workspace.map(|_| pieces.local_hash());
         let hash = pieces.finish(self.seq() + 1, self.last.as_ref(), local.as_ref(), line);
         self.advance(stamped, &hash, local, stream_seq);
-        Ok(())
+        Ok(hash)
     }
 }
 
@@ -193,6 +203,7 @@ pub struct Builder {
     first: u64,
     pieces: Pieces,
     lines: Vec<u8>,
+    hashes: Vec<Hash>,
 }
 
 /// Why a commit could not be made.
@@ -213,7 +224,8 @@ impl Builder {
     /// Begins a commit after the chain's last entry.
     pub fn begin(chain: Chain) -> Self {
         let first = chain.seq() + 1;
-        Builder { chain, first, pieces: Pieces::default(), lines: Vec::new() }
+        let (pieces, lines, hashes) = (Pieces::default(), Vec::new(), Vec::new());
+        Builder { chain, first, pieces, lines, hashes }
     }
 
     /// Adds an entry.
@@ -225,7 +237,9 @@ impl Builder {
         if !self.lines.is_empty() {
             self.lines.push(b'\n');
         }
-        self.chain.seal(&mut self.pieces, stamped, proof, &mut self.lines)
+        let hash = self.chain.seal(&mut self.pieces, stamped, proof, &mut self.lines)?;
+        self.hashes.push(hash);
+        Ok(())
     }
 
     /// The chain as it is with the entries so far.
@@ -238,6 +252,11 @@ impl Builder {
         self.lines.len()
     }
 
+    /// The chain, when what was added is not to be committed.
+    pub(crate) fn into_chain(self) -> Chain {
+        self.chain
+    }
+
     /// The line of the last entry added.
     pub fn last_line(&self) -> &[u8] {
         self.lines.rsplit(|byte| *byte == b'\n').next().unwrap_or_default()
@@ -245,23 +264,17 @@ impl Builder {
 
     /// Signs the head and finishes the commit.
     pub fn finish(mut self, key: &SecretKey) -> Result<(Commit, Chain), BuildError> {
-        let project = self.chain.project.clone().ok_or(BuildError::Empty)?;
         if self.lines.is_empty() {
             return Err(BuildError::Empty);
         }
-        let head = Head {
-            project,
-            size: self.chain.seq(),
-            root: self.chain.frontier.root(),
-            prev: self.chain.last_commit,
-        };
-        let head = head.sign(key);
+        let head = self.chain.head().ok_or(BuildError::Empty)?.sign(key);
         self.chain.close(head.text());
         let commit = Commit {
             first: self.first,
             last: self.chain.seq(),
             lines: String::from_utf8(self.lines)?,
             head: head.text().to_owned(),
+            hashes: self.hashes,
         };
         Ok((commit, self.chain))
     }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::hash::Hash;
 
 /// Entries that became durable together, with the head that covers them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Commit {
     /// The sequence number of its first entry.
     pub first: u64,
@@ -15,7 +15,19 @@ pub struct Commit {
     pub lines: String,
     /// The signed head after it.
     pub head: String,
+    /// The hashes of its entries, where whoever made the commit knows them. They say nothing that
+    /// the entries do not, so two commits are the same whether or not they are known.
+    pub hashes: Vec<Hash>,
 }
+
+impl PartialEq for Commit {
+    fn eq(&self, other: &Self) -> bool {
+        let Commit { first, last, lines, head, hashes: _ } = self;
+        (first, last, lines, head) == (&other.first, &other.last, &other.lines, &other.head)
+    }
+}
+
+impl Eq for Commit {}
 
 impl Commit {
     /// Its entries, one line each.

@@ -8,11 +8,11 @@
 //! - the global hash covers everything except `hash`, so it anchors the local one.
 
 use althing_kernel::event::Draft;
-use althing_kernel::{Actor, EntryId, Event, Kind, Stamped, Stream, Timestamp, WorkspaceId};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use althing_kernel::{Event, Kind, Stamped};
+use serde::Serialize;
 
 use crate::hash::{Domain, Hash};
+use crate::line::Line;
 use crate::request::Signature;
 
 /// The longest line an entry may be read from, in bytes.
@@ -66,37 +66,14 @@ pub enum EntryError {
     TooLong(usize),
 }
 
-/// The line of an entry, as read. Unknown and repeated fields are errors.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line<'a> {
-    actor: Actor,
-    at: Timestamp,
-    #[serde(borrow)]
-    body: &'a RawValue,
-    causation: Option<EntryId>,
-    correlation: Option<EntryId>,
-    hash: Hash,
-    id: EntryId,
-    kind: Kind,
-    local_hash: Option<Hash>,
-    local_prev: Option<Hash>,
-    prev: Option<Hash>,
-    proof: Option<Signature>,
-    seq: u64,
-    stream: Stream,
-    stream_seq: u64,
-    workspace: Option<WorkspaceId>,
-}
-
 impl Entry {
     /// Reads an entry from its line. This checks its form, not its hashes.
     pub fn read(line: &str) -> Result<Self, EntryError> {
         if line.len() > ENTRY_BYTES_MAX {
             return Err(EntryError::TooLong(line.len()));
         }
-        let line: Line<'_> = serde_json::from_str(line).map_err(EntryError::Form)?;
-        let event = Event::read(line.kind, line.body.get())
+        let line = Line::read(line).map_err(EntryError::Form)?;
+        let event = Event::read(line.kind, line.body)
             .map_err(|error| EntryError::Body(line.kind, error))?;
         let local = match (&line.workspace, line.local_hash) {
             (Some(_), Some(hash)) => Some(LocalLink { prev: line.local_prev, hash }),

@@ -102,7 +102,7 @@ impl<R: BufRead> Commits<R> {
                 if lines.is_empty() {
                     return Err(ImportError::BareHead(self.line));
                 }
-                return Ok(Some(Commit { first, last, lines, head }));
+                return Ok(Some(Commit { first, last, lines, head, hashes: Vec::new() }));
             }
             last = Claimed::of(&line).map_err(form)?.seq;
             if lines.is_empty() {

@@ -15,6 +15,7 @@ pub mod export;
 pub mod hash;
 pub mod head;
 pub mod key;
+mod line;
 pub mod log;
 pub mod proof;
 pub mod request;

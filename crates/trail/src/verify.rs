@@ -13,7 +13,7 @@ use althing_kernel::{Actor, ApplyError, PublicKey, State};
 use crate::chain::{Builder, Chain, Misplaced};
 use crate::commit::Commit;
 use crate::entry::{Entry, EntryError};
-use crate::head::{HeadError, SignedHead};
+use crate::head::{Head, HeadError, SignedHead};
 use crate::request::SignatureError;
 
 /// What is wrong with an entry, or with the commit that ends with it.
@@ -79,6 +79,9 @@ pub enum Fault {
     /// The head does not name the commit before.
     #[error("the head of its commit does not name the commit before it")]
     HeadPrev,
+    /// The head has something added to what the runtime wrote.
+    #[error("the head of its commit is not in the form the runtime writes")]
+    HeadForm,
     /// The head is not signed by the runtime.
     #[error("the head of its commit is not signed with the runtime's key")]
     HeadSignature,
@@ -150,7 +153,7 @@ pub struct Verifier {
     options: Options,
     chain: Chain,
     state: State,
-    newest: Option<SignedHead>,
+    newest: Option<String>,
     checked: Checked,
 }
 
@@ -173,13 +176,13 @@ impl Verifier {
         if commit.first != next {
             return Err(found_at(next, Fault::Gap { expected: next, found: commit.first }));
         }
-        let mut builder = Builder::begin(self.chain.clone());
+        let mut builder = Builder::begin(std::mem::take(&mut self.chain));
         for line in commit.entries() {
             let seq = builder.chain().seq() + 1;
             self.check_entry(&mut builder, line).map_err(|fault| found_at(seq, fault))?;
             self.checked.entries += 1;
         }
-        self.chain = builder.chain().clone();
+        self.chain = builder.into_chain();
         let last = self.chain.seq();
         if commit.last != last {
             let fault = Fault::Extent { claimed: commit.last, found: last };
@@ -231,26 +234,16 @@ impl Verifier {
     }
 
     fn check_head(&mut self, commit: &Commit) -> Result<(), Fault> {
-        let signed = SignedHead::parse(&commit.head)?;
-        let head = signed.head();
-        if self.chain.project() != Some(&head.project) {
-            return Err(Fault::HeadProject);
-        }
-        if head.size != self.chain.seq() {
-            return Err(Fault::HeadSize { expected: self.chain.seq(), found: head.size });
-        }
-        if head.root != self.chain.frontier().root() {
-            return Err(Fault::HeadRoot);
-        }
-        if head.prev.as_ref() != self.chain.last_commit() || !signed.is_plain() {
-            return Err(Fault::HeadPrev);
+        let expected = self.chain.head().ok_or(Fault::HeadProject)?;
+        if !expected.is_head_in(&commit.head) {
+            return Err(head_difference(&expected, &commit.head));
         }
         self.note_key()?;
         if self.options.every_signature {
-            self.check_signature(&signed)?;
+            self.check_signature(&SignedHead::parse(&commit.head)?)?;
         }
-        self.chain.close(signed.text());
-        self.newest = Some(signed);
+        self.chain.close(&commit.head);
+        self.newest = Some(commit.head.clone());
         self.checked.commits += 1;
         Ok(())
     }
@@ -298,7 +291,7 @@ impl Verifier {
         if !self.options.every_signature
             && let Some(newest) = self.newest.take()
         {
-            self.check_signature(&newest)?;
+            self.check_signature(&SignedHead::parse(&newest)?)?;
         }
         for kept in &self.options.kept {
             if kept.head().size > self.chain.seq() {
@@ -313,6 +306,26 @@ impl Verifier {
             self.checked.kept_heads += 1;
         }
         Ok(())
+    }
+}
+
+/// Names how a head differs from the one that should stand there.
+fn head_difference(expected: &Head, text: &str) -> Fault {
+    let signed = match SignedHead::parse(text) {
+        Ok(signed) => signed,
+        Err(error) => return error.into(),
+    };
+    let head = signed.head();
+    if head.project != expected.project {
+        Fault::HeadProject
+    } else if head.size != expected.size {
+        Fault::HeadSize { expected: expected.size, found: head.size }
+    } else if head.root != expected.root {
+        Fault::HeadRoot
+    } else if head.prev != expected.prev {
+        Fault::HeadPrev
+    } else {
+        Fault::HeadForm
     }
 }
 

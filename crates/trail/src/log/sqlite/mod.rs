@@ -21,6 +21,7 @@ use super::{AppendError, Log, LogError, LogErrorKind, LogReader, Store};
 use crate::commit::Commit;
 use crate::hash::Hash;
 use fault::{Doing, fault};
+use tiles::TileWriter;
 
 /// Marks the file as a store of Althing's ("Alth").
 const APPLICATION_ID: i32 = 0x416c_7468;
@@ -61,6 +62,7 @@ pub struct SqliteLog {
     reader: SqliteReader,
     queue: File,
     held: bool,
+    tiles: TileWriter,
 }
 
 impl SqliteReader {
@@ -217,7 +219,8 @@ impl LogReader for SqliteReader {
 }
 
 fn commit_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Commit> {
-    Ok(Commit { last: row.get(0)?, first: row.get(1)?, lines: row.get(2)?, head: row.get(3)? })
+    let (last, first) = (row.get(0)?, row.get(1)?);
+    Ok(Commit { last, first, lines: row.get(2)?, head: row.get(3)?, hashes: Vec::new() })
 }
 
 impl SqliteLog {
@@ -259,7 +262,7 @@ impl SqliteLog {
         let conn = connect(path, mode)?;
         let reader = SqliteReader { conn, path: path.to_owned() };
         let queue = open_queue(path)?;
-        Ok(SqliteLog { reader, queue, held: false })
+        Ok(SqliteLog { reader, queue, held: false, tiles: TileWriter::default() })
     }
 
     fn set_up(&mut self) -> Result<(), LogError> {
@@ -291,19 +294,20 @@ impl SqliteLog {
     }
 
     /// Inserts the commit in the open transaction, if the log is where it should be.
-    fn insert(&self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
-        let insert = || -> rusqlite::Result<bool> {
+    fn insert(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
+        let mut insert = || -> rusqlite::Result<bool> {
             if self.reader.end()? != expected {
                 return Ok(false);
             }
             let row = "INSERT INTO commits (last, first, entries, head) VALUES (?, ?, ?, ?)";
             let mut statement = self.reader.conn.prepare_cached(row)?;
-            let Commit { first, last, lines, head } = commit;
+            let Commit { first, last, lines, head, hashes: _ } = commit;
             statement.execute(params![last, first, lines, head])?;
-            tiles::complete(&self.reader.conn, expected, *last)?;
+            self.tiles.add(&self.reader.conn, commit)?;
             Ok(true)
         };
-        match self.writing(insert()) {
+        let inserted = insert();
+        match self.writing(inserted) {
             Ok(true) => Ok(()),
             Ok(false) => Err(AppendError::Conflict),
             Err(error) => Err(AppendError::Refused(error)),
@@ -401,6 +405,10 @@ impl Log for SqliteLog {
         self.hold().map_err(AppendError::Refused)?;
         let appended = self.insert(expected, commit).and_then(|()| self.commit_transaction());
         self.let_go();
+        if appended.is_err() {
+            // What was not stored must not be remembered as if it were.
+            self.tiles = TileWriter::default();
+        }
         appended
     }
 

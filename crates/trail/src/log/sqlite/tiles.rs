@@ -6,7 +6,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::commit::Claimed;
+use crate::commit::{Claimed, Commit};
 use crate::hash::Hash;
 use crate::tree::{Frontier, node};
 
@@ -14,15 +14,51 @@ use crate::tree::{Frontier, node};
 const TILE: u64 = 256;
 const HASH_BYTES: usize = 32;
 
-/// Writes the tiles that are full now and were not before.
-pub(super) fn complete(conn: &Connection, before: u64, after: u64) -> rusqlite::Result<()> {
-    for number in before / TILE..after / TILE {
-        let hashes = hashes_of_entries(conn, number * TILE, TILE)?;
-        let leaves: Vec<u8> = hashes.iter().flat_map(|hash| *hash.as_bytes()).collect();
-        let insert = "INSERT OR REPLACE INTO tiles (number, root, leaves) VALUES (?, ?, ?)";
-        let root = root_of(&hashes);
-        conn.prepare_cached(insert)?.execute(params![number, root.as_bytes(), leaves])?;
+/// Writes tiles as they fill up, remembering the hashes of the one that is not full yet.
+#[derive(Default)]
+pub(super) struct TileWriter {
+    /// How many entries there were before the remembered ones.
+    start: u64,
+    hashes: Vec<Hash>,
+}
+
+impl TileWriter {
+    /// Takes in a commit that was just inserted, and writes the tiles that are full now.
+    pub(super) fn add(&mut self, conn: &Connection, commit: &Commit) -> rusqlite::Result<()> {
+        let before = commit.first - 1;
+        let known = self.start + self.hashes.len() as u64 == before;
+        let fits = commit.hashes.len() as u64 == commit.last - before;
+        if !known {
+            // Somebody else wrote meanwhile, or this process has just begun. Reading the entries
+            // is worth it only once they fill a tile.
+            *self = TileWriter::default();
+            if before / TILE == commit.last / TILE {
+                return Ok(());
+            }
+            self.start = before - before % TILE;
+            self.hashes = hashes_of_entries(conn, self.start, before - self.start)?;
+        }
+        if fits {
+            self.hashes.extend_from_slice(&commit.hashes);
+        } else {
+            self.hashes.extend(hashes_of_entries(conn, before, commit.last - before)?);
+        }
+        let full = usize::try_from(TILE).unwrap_or(usize::MAX);
+        while self.hashes.len() >= full {
+            let rest = self.hashes.split_off(full);
+            let tile = std::mem::replace(&mut self.hashes, rest);
+            write(conn, self.start / TILE, &tile)?;
+            self.start += TILE;
+        }
+        Ok(())
     }
+}
+
+fn write(conn: &Connection, number: u64, hashes: &[Hash]) -> rusqlite::Result<()> {
+    let leaves: Vec<u8> = hashes.iter().flat_map(|hash| *hash.as_bytes()).collect();
+    let insert = "INSERT OR REPLACE INTO tiles (number, root, leaves) VALUES (?, ?, ?)";
+    let root = root_of(hashes);
+    conn.prepare_cached(insert)?.execute(params![number, root.as_bytes(), leaves])?;
     Ok(())
 }
 
