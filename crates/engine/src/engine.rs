@@ -19,10 +19,12 @@ use crate::error::EngineError;
 use crate::home::Home;
 use crate::keyring::{Credential, Keyring};
 use crate::mint::{RandomMint, project_id, random};
+use crate::queue::{Done, Ticket};
+use crate::shared::{Health, Shared};
 use crate::snapshot;
 use crate::subscription::Subscription;
 use crate::world::World;
-use crate::writer::{Done, Health, Shared, Ticket, WriterHandle};
+use crate::writer::WriterHandle;
 
 /// How an engine is set up.
 #[derive(Clone)]

@@ -17,6 +17,8 @@ pub mod error;
 pub mod home;
 pub mod keyring;
 pub mod mint;
+pub mod queue;
+pub mod shared;
 pub mod snapshot;
 pub mod subscription;
 pub mod trail_query;
@@ -24,7 +26,7 @@ pub mod transfer;
 pub mod verify;
 pub mod witness;
 pub mod world;
-pub mod writer;
+mod writer;
 
 pub use clock::{Clock, SystemClock};
 pub use engine::{Client, Engine, Options, Signing};

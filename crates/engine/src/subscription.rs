@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::EngineError;
+use crate::shared::Shared;
 use crate::world::READ_BYTES;
-use crate::writer::Shared;
 
 /// How often to look for what other processes appended.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

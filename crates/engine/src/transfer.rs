@@ -105,7 +105,7 @@ fn sync_file(path: &Path) -> Result<(), EngineError> {
 }
 
 fn remove_store(path: &Path) {
-    for ending in ["db", "db-wal", "db-shm", "lock", "folded"] {
+    for ending in ["db", "db-wal", "db-shm", "lock", "turn", "folded"] {
         // Most of these were never there.
         let _ = std::fs::remove_file(path.with_extension(ending));
     }

@@ -3,6 +3,7 @@
 use althing_engine::{Client, Engine, Home, Options, Signing};
 use althing_kernel::lease::{Open, Release, Surfaces};
 use althing_kernel::{AgentName, Command, Reply, Surface};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::machine::{percentiles, sqlite_commits, sqlite_rows_per_second, syncs};
@@ -16,7 +17,10 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     let sync_rate = 1e6 / one_by_one.percentile_us(0.5);
     for &callers in &setup.callers {
         for signing in [Signing::Channel, Signing::Each] {
-            rows.extend(measure(setup, callers, signing, sync_rate)?);
+            rows.extend(measure(setup, callers, Waiting::InThreads, signing, sync_rate)?);
+            if callers > 1 {
+                rows.extend(measure(setup, callers, Waiting::Shared, signing, sync_rate)?);
+            }
         }
     }
     Ok(rows)
@@ -25,24 +29,26 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
 fn measure(
     setup: &Setup,
     callers: u32,
+    waiting: Waiting,
     signing: Signing,
     sync_rate: f64,
 ) -> Result<Vec<Row>, Failure> {
-    let home = Home::new(&setup.folder.join(format!("commands-{callers}-{signing:?}")));
+    let name = format!("commands-{callers}-{waiting:?}-{signing:?}");
+    let home = Home::new(&setup.folder.join(name));
     let patient = Options { patience: Duration::from_mins(2), ..Options::default() };
     Engine::create(&home, "bench", &patient)?;
     let engine = Engine::open(&home, patient)?;
     let clients =
         (0..callers).map(|n| client(&engine, n, signing)).collect::<Result<Vec<_>, _>>()?;
     // Let everybody arrive before the clock runs.
-    drive(&clients, Duration::from_millis(200))?;
+    drive(&clients, waiting, Duration::from_millis(200))?;
     let before = sizes(&engine)?;
     // The limit is measured around the figure, so that a disk that changes its mind meanwhile
     // is not held against either.
     let bytes = average_entry(&engine)?;
     let limit_before = sqlite_rows_per_second(&setup.folder, bytes, callers, setup.time / 3)?;
     let started = Instant::now();
-    let mut times = drive(&clients, setup.time)?;
+    let mut times = drive(&clients, waiting, setup.time)?;
     let seconds = started.elapsed().as_secs_f64();
     let limit_after = sqlite_rows_per_second(&setup.folder, bytes, callers, setup.time / 3)?;
     let after = sizes(&engine)?;
@@ -52,14 +58,19 @@ fn measure(
     let per_commit = number(after.0 - before.0) / number(after.1 - before.1);
     let how = match signing {
         Signing::Channel => "",
-        Signing::Each => ", each signed by its caller",
+        Signing::Each => ", signed",
+    };
+    let where_ = match waiting {
+        Waiting::InThreads => "",
+        Waiting::Shared => " in 2 threads",
     };
     let detail = format!(
         "{}; {per_commit:.0} per commit; {:.1} x one sync per command",
         percentiles(&mut times),
         rate / sync_rate
     );
-    let row = Row::new(format!("{callers} callers{how}"), rate, "commands per s").detail(detail);
+    let row =
+        Row::new(format!("{callers} callers{where_}{how}"), rate, "commands per s").detail(detail);
     let mut rows =
         vec![row.beside(format!("rows of {bytes} B in SQLite, {callers} per commit"), limit)];
     if callers == 1 {
@@ -106,17 +117,35 @@ fn average_entry(engine: &Engine) -> Result<usize, Failure> {
     Ok(bytes / usize::try_from(after).unwrap_or(1).max(1))
 }
 
+/// How callers wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waiting {
+    /// Each blocks a thread of its own.
+    InThreads,
+    /// Two threads serve them all, as a server's would.
+    Shared,
+}
+
 /// Everybody claims and releases a file of their own, over and over.
-fn drive(clients: &[Client], time: Duration) -> Result<Times, Failure> {
+fn drive(clients: &[Client], waiting: Waiting, time: Duration) -> Result<Times, Failure> {
     let deadline = Instant::now() + time;
+    let per_thread = match waiting {
+        Waiting::InThreads => 1,
+        Waiting::Shared => clients.len().div_ceil(2),
+    };
     let results: Vec<Result<Times, Failure>> = std::thread::scope(|scope| {
         let threads: Vec<_> = clients
-            .iter()
+            .chunks(per_thread)
             .enumerate()
-            .map(|(n, client)| {
-                std::thread::Builder::new()
-                    .stack_size(256 << 10)
-                    .spawn_scoped(scope, move || work(client, n, deadline))
+            .map(|(n, clients)| {
+                let first = n * per_thread;
+                std::thread::Builder::new().stack_size(256 << 10).spawn_scoped(
+                    scope,
+                    move || match (waiting, clients) {
+                        (Waiting::InThreads, [client]) => work(client, first, deadline),
+                        _ => serve(clients, first, deadline),
+                    },
+                )
             })
             .collect();
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
@@ -132,19 +161,69 @@ fn drive(clients: &[Client], time: Duration) -> Result<Times, Failure> {
     Ok(all)
 }
 
+/// The file a caller works on.
+fn surfaces(number: usize) -> Result<Surfaces, Failure> {
+    let surface = Surface::new(&format!("src/module{number}/file.rs")).map_err(failed)?;
+    Surfaces::new(vec![surface]).map_err(failed)
+}
+
+fn open(surfaces: &Surfaces) -> Command {
+    let surfaces = surfaces.clone();
+    Command::LeaseOpen(Open { purpose: None, surfaces, task: None, ttl_s: None })
+}
+
+fn release(reply: Reply) -> Result<Command, Failure> {
+    match reply {
+        Reply::Lease(lease) => {
+            Ok(Command::LeaseRelease(Release { epoch: None, lease: lease.lease }))
+        }
+        _ => Err(failed("not a lease")),
+    }
+}
+
+/// One caller that blocks its thread.
 fn work(client: &Client, number: usize, deadline: Instant) -> Result<Times, Failure> {
     let mut times = Times::default();
-    let surface = Surface::new(&format!("src/module{number}/file.rs")).map_err(failed)?;
-    let surfaces = Surfaces::new(vec![surface]).map_err(failed)?;
+    let surfaces = surfaces(number)?;
     while Instant::now() < deadline {
-        let open = Open { purpose: None, surfaces: surfaces.clone(), task: None, ttl_s: None };
         let start = Instant::now();
-        let reply = client.execute(Command::LeaseOpen(open))?;
+        let reply = client.execute(open(&surfaces))?;
         times.add(start.elapsed());
-        let Reply::Lease(lease) = reply else { return Err(failed("not a lease")) };
         let start = Instant::now();
-        client.execute(Command::LeaseRelease(Release { epoch: None, lease: lease.lease }))?;
+        client.execute(release(reply)?)?;
         times.add(start.elapsed());
+    }
+    Ok(times)
+}
+
+/// Many callers served by one thread: each has one command under way at any time.
+fn serve(clients: &[Client], first: usize, deadline: Instant) -> Result<Times, Failure> {
+    let mut times = Times::default();
+    let (send, receive) = mpsc::channel();
+    let submit = |at: usize, command: Command, opens: bool| {
+        let (send, start) = (send.clone(), Instant::now());
+        let done = Box::new(move |answer| {
+            // The thread stays until everybody is answered.
+            let _ = send.send((at, opens, start, answer));
+        });
+        clients[at].submit(command, done)
+    };
+    let files = (0..clients.len()).map(|at| surfaces(first + at)).collect::<Result<Vec<_>, _>>()?;
+    for (at, file) in files.iter().enumerate() {
+        submit(at, open(file), true)?;
+    }
+    let mut under_way = clients.len();
+    while under_way > 0 {
+        let (at, opened, start, answer) = receive.recv().map_err(failed)?;
+        times.add(start.elapsed());
+        let reply: Reply = answer?;
+        if opened {
+            submit(at, release(reply)?, false)?;
+        } else if Instant::now() < deadline {
+            submit(at, open(&files[at]), true)?;
+        } else {
+            under_way -= 1;
+        }
     }
     Ok(times)
 }

@@ -8,7 +8,7 @@ use althing_trail::verify::Options as VerifyOptions;
 fn grow(project: &Project, commands: usize) {
     let engine = project.open();
     for n in 0..commands {
-        let done = Box::new(|answer: althing_engine::writer::Answer| assert!(answer.is_ok()));
+        let done = Box::new(|answer: althing_engine::queue::Answer| assert!(answer.is_ok()));
         agent(&engine, "alice").submit(claim(&format!("f{n}")), done).unwrap();
     }
     agent(&engine, "alice").execute(claim("last")).unwrap();

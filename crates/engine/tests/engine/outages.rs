@@ -2,7 +2,7 @@
 
 use crate::support::{Project, agent, claim};
 use althing_engine::engine::Engine;
-use althing_engine::writer::Health;
+use althing_engine::shared::Health;
 use althing_engine::{EngineError, Options};
 use althing_kernel::{Kind, Rule};
 use althing_trail::log::sqlite::SqliteStore;

@@ -134,7 +134,7 @@ fn what_fell_due_is_recorded_with_the_next_command() {
     let project = Project::new();
     let engine = project.open();
     for n in 0..10_000 {
-        let done = Box::new(|answer: althing_engine::writer::Answer| assert!(answer.is_ok()));
+        let done = Box::new(|answer: althing_engine::queue::Answer| assert!(answer.is_ok()));
         agent(&engine, "alice").submit(claim(&format!("f{n}")), done).unwrap();
     }
     agent(&engine, "alice").execute(claim("last")).unwrap();

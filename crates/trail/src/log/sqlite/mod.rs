@@ -4,9 +4,11 @@
 //! the compare-and-set. The file is in write-ahead mode with full syncing: a commit that returned
 //! has reached the disk, and readers neither block the writer nor wait for it.
 //!
-//! Writers queue on an operating-system lock on a file beside the database. It is never
-//! unlinked, and the system lets go of it when its holder dies, however it dies. SQLite's own
-//! lock would do for safety; this one is there because it wakes the next writer at once.
+//! Writers queue on operating-system locks on two files beside the database. They are never
+//! unlinked, and the system lets go of them when their holder dies, however it dies. SQLite's own
+//! lock would do for safety; these are there because they wake the next writer at once, and
+//! because a busy writer cannot keep the others out: whoever wants to write takes the turnstile
+//! first and keeps it until the writer before is done, so that one has to queue behind.
 
 mod fault;
 mod tiles;
@@ -61,6 +63,7 @@ pub struct SqliteReader {
 pub struct SqliteLog {
     reader: SqliteReader,
     queue: File,
+    turnstile: File,
     held: bool,
     tiles: TileWriter,
 }
@@ -248,9 +251,24 @@ impl SqliteLog {
     }
 
     fn enter_queue(&mut self) -> Result<(), LogError> {
-        self.queue.lock().map_err(|error| no_queue(&error))?;
+        let entered = self.turnstile.lock().and_then(|()| self.queue.lock());
+        // Unlocking fails only for a file that is not open.
+        let _ = self.turnstile.unlock();
+        entered.map_err(|error| no_queue(&error))?;
         self.held = true;
         Ok(())
+    }
+
+    /// Enters the queue if nobody is in it.
+    fn try_enter_queue(&mut self) -> Result<bool, LogError> {
+        let entered = match self.turnstile.try_lock() {
+            Ok(()) => self.queue.try_lock(),
+            Err(busy) => return is_free(Err(busy)),
+        };
+        // Unlocking fails only for a file that is not open.
+        let _ = self.turnstile.unlock();
+        self.held = is_free(entered)?;
+        Ok(self.held)
     }
 
     fn begin(&mut self) -> Result<(), LogError> {
@@ -261,8 +279,8 @@ impl SqliteLog {
     fn connect(path: &Path, mode: OpenFlags) -> Result<Self, LogError> {
         let conn = connect(path, mode)?;
         let reader = SqliteReader { conn, path: path.to_owned() };
-        let queue = open_queue(path)?;
-        Ok(SqliteLog { reader, queue, held: false, tiles: TileWriter::default() })
+        let (queue, turnstile) = (open_lock(path, "lock")?, open_lock(path, "turn")?);
+        Ok(SqliteLog { reader, queue, turnstile, held: false, tiles: TileWriter::default() })
     }
 
     fn set_up(&mut self) -> Result<(), LogError> {
@@ -333,8 +351,16 @@ fn no_queue(error: &std::io::Error) -> LogError {
     LogError::new(LogErrorKind::Unwritable, format!("cannot queue for the store: {error}"))
 }
 
-fn open_queue(path: &Path) -> Result<File, LogError> {
-    let lock_path = path.with_extension("lock");
+fn is_free(locked: Result<(), std::fs::TryLockError>) -> Result<bool, LogError> {
+    match locked {
+        Ok(()) => Ok(true),
+        Err(std::fs::TryLockError::WouldBlock) => Ok(false),
+        Err(std::fs::TryLockError::Error(error)) => Err(no_queue(&error)),
+    }
+}
+
+fn open_lock(path: &Path, ending: &str) -> Result<File, LogError> {
+    let lock_path = path.with_extension(ending);
     let opened = OpenOptions::new().create(true).append(true).open(&lock_path);
     opened.map_err(|error| {
         let message = format!("cannot open the writers' queue {}: {error}", lock_path.display());
@@ -377,14 +403,7 @@ impl Log for SqliteLog {
         if self.held {
             return Ok(true);
         }
-        match self.queue.try_lock() {
-            Ok(()) => {
-                self.held = true;
-                self.begin().map(|()| true)
-            }
-            Err(std::fs::TryLockError::WouldBlock) => Ok(false),
-            Err(std::fs::TryLockError::Error(error)) => Err(no_queue(&error)),
-        }
+        if self.try_enter_queue()? { self.begin().map(|()| true) } else { Ok(false) }
     }
 
     fn let_go(&mut self) {

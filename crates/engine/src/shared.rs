@@ -1,0 +1,96 @@
+//! What the writer and everybody else in the process share: the published world, and its health.
+
+use althing_kernel::Timestamp;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use crate::world::World;
+
+/// Whether commands can be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// They can, as far as is known.
+    Good,
+    /// The last attempt failed.
+    Degraded(Outage),
+}
+
+/// A time without storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// When the first attempt failed.
+    pub since: Timestamp,
+    /// What the storage said last.
+    pub reason: String,
+    /// How many commands were turned away.
+    pub turned_away: u64,
+}
+
+/// The world as the process sees it.
+pub(crate) struct Shared {
+    view: RwLock<Arc<World>>,
+    health: Mutex<Health>,
+    /// The position of the last publication, for those who wait for more.
+    grown_to: Mutex<u64>,
+    grown: Condvar,
+}
+
+/// A panicking thread cannot leave any of these half changed: each is replaced as a whole.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(crate) fn new(world: World) -> Self {
+        Shared {
+            grown_to: Mutex::new(world.seq()),
+            view: RwLock::new(Arc::new(world)),
+            health: Mutex::new(Health::Good),
+            grown: Condvar::new(),
+        }
+    }
+
+    /// The last published world.
+    pub(crate) fn view(&self) -> Arc<World> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets everybody see a world, unless they see a later one already.
+    pub(crate) fn publish(&self, world: World) {
+        let seq = world.seq();
+        {
+            let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
+            if seq <= view.seq() {
+                return;
+            }
+            *view = Arc::new(world);
+        }
+        *lock(&self.grown_to) = seq;
+        self.grown.notify_all();
+    }
+
+    /// Waits until something after a position was published here, or the time is over.
+    pub(crate) fn wait_beyond(&self, after: u64, timeout: Duration) {
+        let grown_to = lock(&self.grown_to);
+        let stop = self.grown.wait_timeout_while(grown_to, timeout, |to| *to <= after);
+        drop(stop.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub(crate) fn health(&self) -> Health {
+        lock(&self.health).clone()
+    }
+
+    pub(crate) fn note_good(&self) {
+        *lock(&self.health) = Health::Good;
+    }
+
+    pub(crate) fn note_bad(&self, now: Timestamp, reason: String, turned_away: u64) {
+        let mut health = lock(&self.health);
+        let before = match &*health {
+            Health::Good => Outage { since: now, reason: String::new(), turned_away: 0 },
+            Health::Degraded(outage) => outage.clone(),
+        };
+        let turned_away = before.turned_away + turned_away;
+        *health = Health::Degraded(Outage { since: before.since, reason, turned_away });
+    }
+}
