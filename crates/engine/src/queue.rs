@@ -109,14 +109,18 @@ impl Queue {
     }
 
     /// Gives those who were just answered a moment to come back with their next job, so that
-    /// they share a commit again instead of splitting up. Returns once about as many wait as
-    /// before, or the moment is over.
-    pub(crate) fn gather(&self, as_before: usize, moment: Duration) {
+    /// they share a commit again instead of splitting up. Returns whether about as many wait as
+    /// before; if not, the moment is over.
+    pub(crate) fn gather(&self, as_before: usize, moment: Duration) -> bool {
         let enough = as_before - as_before / 8;
         let deadline = Instant::now() + moment;
-        while self.lock().jobs.len() < enough && Instant::now() < deadline {
+        while self.lock().jobs.len() < enough {
+            if Instant::now() >= deadline {
+                return false;
+            }
             std::thread::yield_now();
         }
+        true
     }
 
     /// Whether anybody waits who did not give up.

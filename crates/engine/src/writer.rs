@@ -34,8 +34,11 @@ use crate::{snapshot, witness};
 const IDLE: Duration = Duration::from_millis(50);
 /// What can wait does not wait for ever, however busy the writer is.
 const TIDY_EVERY: Duration = Duration::from_secs(2);
-/// How long those who were just answered may take to come back and share the next commit.
-const GATHER: Duration = Duration::from_micros(150);
+/// The longest that those who were just answered may take to come back and share the next
+/// commit, and the least. If they do not come back in time, they are waited for less the next
+/// time, so that callers who have other things to do cost the others nothing.
+const GATHER: std::ops::RangeInclusive<Duration> =
+    Duration::from_micros(2)..=Duration::from_micros(300);
 
 /// What the writer's thread and the callers share.
 struct Desk {
@@ -155,6 +158,7 @@ impl Desk {
     /// Writes until nothing waits.
     fn write_all(&self) {
         let mut writer = lock(&self.writer);
+        let mut moment = *GATHER.end();
         while !self.queue.is_empty() {
             // Queue for the log before taking jobs: who gives up meanwhile can withdraw.
             self.waits_for_log.store(true, Ordering::Release);
@@ -162,7 +166,9 @@ impl Desk {
             self.waits_for_log.store(false, Ordering::Release);
             let answered = writer.write(held, self.queue.take());
             if answered > 1 {
-                self.queue.gather(answered, GATHER);
+                let all_came = self.queue.gather(answered, moment);
+                moment = if all_came { moment * 2 } else { moment / 2 };
+                moment = moment.clamp(*GATHER.start(), *GATHER.end());
             }
         }
     }

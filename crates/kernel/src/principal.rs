@@ -1,6 +1,7 @@
 //! Who acts: agents, people, the coordinator — and the runtime itself.
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 use crate::id::WorkspaceId;
 use crate::key::PublicKey;
@@ -45,22 +46,36 @@ impl From<Principal> for Actor {
     }
 }
 
+impl Principal {
+    /// The principal as text.
+    fn text(&self) -> Cow<'static, str> {
+        match self {
+            Principal::Agent(name) => Cow::Owned(["agent:", name.as_str()].concat()),
+            Principal::User(id) => Cow::Owned(["user:", id.as_str()].concat()),
+            Principal::System => Cow::Borrowed("system"),
+        }
+    }
+}
+
+impl Actor {
+    /// The actor as text.
+    fn text(&self) -> Cow<'static, str> {
+        match self {
+            Actor::Principal(principal) => principal.text(),
+            Actor::Protocol => Cow::Borrowed("protocol"),
+        }
+    }
+}
+
 impl std::fmt::Display for Principal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Principal::Agent(name) => write!(f, "agent:{name}"),
-            Principal::User(id) => write!(f, "user:{id}"),
-            Principal::System => f.write_str("system"),
-        }
+        f.pad(&self.text())
     }
 }
 
 impl std::fmt::Display for Actor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Actor::Principal(principal) => principal.fmt(f),
-            Actor::Protocol => f.write_str("protocol"),
-        }
+        f.pad(&self.text())
     }
 }
 
@@ -98,7 +113,7 @@ macro_rules! text_serde {
     ($name:ident) => {
         impl Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str(&self.text())
             }
         }
 

@@ -140,6 +140,10 @@ pub(crate) struct Pieces {
     proof: Vec<u8>,
     /// From `stream` to `workspace`, and the closing brace.
     closing: Vec<u8>,
+    /// What only the global hash covers besides: `local_hash` and `prev` around `local_prev`.
+    links: Vec<u8>,
+    /// `seq`
+    sequence: Vec<u8>,
 }
 
 impl Pieces {
@@ -151,7 +155,7 @@ impl Pieces {
         proof: Option<&Signature>,
     ) -> Result<(), serde_json::Error> {
         let draft = &stamped.draft;
-        let Pieces { opening, naming, local_prev: local, proof: signed, closing } = self;
+        let Pieces { opening, naming, local_prev: local, proof: signed, closing, .. } = self;
         for piece in [&mut *opening, naming, local, signed, closing] {
             piece.clear();
         }
@@ -176,35 +180,36 @@ impl Pieces {
 
     /// The local hash.
     pub(crate) fn local_hash(&self) -> Hash {
-        let Pieces { opening, naming, local_prev, proof, closing } = self;
+        let Pieces { opening, naming, local_prev, proof, closing, .. } = self;
         Hash::of(Domain::Local, &[opening, naming, local_prev, proof, closing])
     }
 
     /// Finishes the line: computes the global hash and appends everything to `line`.
     pub(crate) fn finish(
-        &self,
+        &mut self,
         seq: u64,
         prev: Option<&Hash>,
         local_hash: Option<&Hash>,
         line: &mut Vec<u8>,
     ) -> Hash {
-        let mut middle = Vec::with_capacity(2 * 80 + self.local_prev.len());
+        self.links.clear();
         if let Some(hash) = local_hash {
-            hash_field(&mut middle, "local_hash", hash);
+            hash_field(&mut self.links, "local_hash", hash);
         }
-        middle.extend_from_slice(&self.local_prev);
+        self.links.extend_from_slice(&self.local_prev);
         if let Some(hash) = prev {
-            hash_field(&mut middle, "prev", hash);
+            hash_field(&mut self.links, "prev", hash);
         }
-        let sequence = format!(",\"seq\":{seq}");
-        let after_hash =
-            [&self.naming, middle.as_slice(), &self.proof, sequence.as_bytes(), &self.closing];
-        let covered: Vec<&[u8]> =
-            std::iter::once(self.opening.as_slice()).chain(after_hash).collect();
+        self.sequence.clear();
+        self.sequence.extend_from_slice(b",\"seq\":");
+        // Writing a number to a buffer in memory does not fail.
+        let _ = serde_json::to_writer(&mut self.sequence, &seq);
+        let Pieces { opening, naming, proof, closing, links, sequence, .. } = &*self;
+        let covered: [&[u8]; 6] = [opening, naming, links, proof, sequence, closing];
         let hash = Hash::of(Domain::Global, &covered);
-        line.extend_from_slice(&self.opening);
+        line.extend_from_slice(opening);
         hash_field(line, "hash", &hash);
-        for piece in after_hash {
+        for piece in &covered[1..] {
             line.extend_from_slice(piece);
         }
         hash

@@ -10,6 +10,7 @@
 //! because a busy writer cannot keep the others out: whoever wants to write takes the turnstile
 //! first and keeps it until the writer before is done, so that one has to queue behind.
 
+mod checkpoint;
 mod fault;
 mod tiles;
 
@@ -22,6 +23,7 @@ use std::time::{Duration, Instant};
 use super::{AppendError, Log, LogError, LogErrorKind, LogReader, Store};
 use crate::commit::Commit;
 use crate::hash::Hash;
+use checkpoint::Checkpoints;
 use fault::{Doing, fault};
 use tiles::TileWriter;
 
@@ -66,6 +68,7 @@ pub struct SqliteLog {
     turnstile: File,
     held: bool,
     tiles: TileWriter,
+    checkpoints: Checkpoints,
 }
 
 impl SqliteReader {
@@ -280,7 +283,8 @@ impl SqliteLog {
         let conn = connect(path, mode)?;
         let reader = SqliteReader { conn, path: path.to_owned() };
         let (queue, turnstile) = (open_lock(path, "lock")?, open_lock(path, "turn")?);
-        Ok(SqliteLog { reader, queue, turnstile, held: false, tiles: TileWriter::default() })
+        let (tiles, checkpoints) = (TileWriter::default(), Checkpoints::default());
+        Ok(SqliteLog { reader, queue, turnstile, held: false, tiles, checkpoints })
     }
 
     fn set_up(&mut self) -> Result<(), LogError> {
@@ -424,7 +428,9 @@ impl Log for SqliteLog {
         self.hold().map_err(AppendError::Refused)?;
         let appended = self.insert(expected, commit).and_then(|()| self.commit_transaction());
         self.let_go();
-        if appended.is_err() {
+        if appended.is_ok() {
+            self.checkpoints.note(&self.reader.conn, &self.reader.path, commit.bytes());
+        } else {
             // What was not stored must not be remembered as if it were.
             self.tiles = TileWriter::default();
         }

@@ -1,0 +1,63 @@
+//! Folding the write-ahead journal back into the file without making callers wait.
+//!
+//! SQLite does this on its own inside a commit, every thousand pages; whoever happens to commit
+//! then waits for milliseconds. That is right for a process that writes now and then. A busy
+//! writer has a thread for it instead, which works beside the commits. Should that thread not
+//! keep up, SQLite's own mechanism still bounds the journal, only later.
+
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// How many commits make a writer a busy one.
+const BUSY_COMMITS: u32 = 100;
+/// How many bytes are written between two rounds.
+const ROUND_BYTES: usize = 1 << 20;
+/// Where a busy writer's commits fold the journal themselves, in pages of 4 KiB: 16 MiB.
+const LAST_RESORT_PAGES: u32 = 4 << 10;
+
+/// Decides when the journal is folded back, and by whom.
+#[derive(Default)]
+pub(super) struct Checkpoints {
+    commits: u32,
+    bytes: usize,
+    thread: Option<SyncSender<()>>,
+}
+
+impl Checkpoints {
+    /// Notes a commit, and has the journal folded back if it is time.
+    pub(super) fn note(&mut self, conn: &Connection, path: &Path, bytes: usize) {
+        self.commits = self.commits.saturating_add(1);
+        self.bytes += bytes;
+        if self.commits < BUSY_COMMITS || self.bytes < ROUND_BYTES {
+            return;
+        }
+        self.bytes = 0;
+        if self.thread.is_none() {
+            self.thread = start(conn, path);
+        }
+        if let Some(thread) = &self.thread {
+            // If the last round is not over yet, this one is part of the next.
+            let _ = thread.try_send(());
+        }
+    }
+}
+
+/// Starts the thread. Without one, commits go on folding the journal as before.
+fn start(conn: &Connection, path: &Path) -> Option<SyncSender<()>> {
+    let (send, receive) = sync_channel(1);
+    let path = path.to_owned();
+    let thread = std::thread::Builder::new().name("althing-fold".to_owned());
+    thread.spawn(move || fold(&path, &receive)).ok()?;
+    conn.pragma_update(None, "wal_autocheckpoint", LAST_RESORT_PAGES).ok()?;
+    Some(send)
+}
+
+fn fold(path: &PathBuf, rounds: &Receiver<()>) {
+    let Ok(conn) = Connection::open(path) else { return };
+    while rounds.recv().is_ok() {
+        // Passive: it takes what it can without making anybody wait. What it cannot take now it
+        // takes next time.
+        let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+    }
+}
