@@ -480,10 +480,12 @@ pub(crate) struct Bench {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(crate) seconds: u64,
     /// How many entries the large trail has.
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
+    #[arg(long, default_value_t = 100_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
     pub(crate) entries: u64,
     /// How many callers wait at the same time; repeat for more figures.
-    #[arg(long, value_name = "N", default_values_t = [1, 8, 64, 512], value_parser = clap::value_parser!(u32).range(1..=4096))]
+    #[arg(long, value_name = "N", default_values_t = [1, 8, 64, 512])]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) callers: Vec<u32>,
     /// Only these parts; repeat for more.
     #[arg(long = "only", value_enum)]

@@ -105,7 +105,7 @@ rules! {
         => "Run `althing init` in the project, or pass `--project DIR`.";
     StoreUnavailable "A-STORE-02":
         "Nothing is acknowledged before it is safely stored."
-        => "See `althing doctor`. Reads go on; the command was not carried out and can be repeated.";
+        => "Reads go on; repeat the command later. `althing doctor` tells what is wrong.";
     StoreNewer "A-STORE-03":
         "A state folder written by a newer version is left untouched."
         => "Use that version or a newer one.";

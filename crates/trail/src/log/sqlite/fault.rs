@@ -35,11 +35,29 @@ pub(super) fn fault(doing: Doing, path: &Path, error: &rusqlite::Error) -> LogEr
     LogError::new(kind, format!("{} {}: {error}{hint}", doing.words(), path.display()))
 }
 
+/// Whether a commit failed before all of it was written, so that it certainly did not happen.
+/// When only the sync fails, what was written may still reach the disk.
+pub(super) fn is_before_sync(error: &rusqlite::Error) -> bool {
+    let Some(failure) = error.sqlite_error() else { return false };
+    match failure.code {
+        ErrorCode::DiskFull
+        | ErrorCode::ReadOnly
+        | ErrorCode::DatabaseBusy
+        | ErrorCode::DatabaseLocked => true,
+        ErrorCode::SystemIoFailure => failure.extended_code == rusqlite::ffi::SQLITE_IOERR_WRITE,
+        _ => false,
+    }
+}
+
 fn kind_of(doing: Doing, error: &rusqlite::Error) -> LogErrorKind {
     match error {
         rusqlite::Error::SqliteFailure(failure, _) => match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LogErrorKind::Locked,
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => LogErrorKind::Corrupt,
+            // The statements are fixed, so one that makes no sense to SQLite met a file whose
+            // tables are not what they should be.
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown => {
+                LogErrorKind::Corrupt
+            }
             ErrorCode::DiskFull | ErrorCode::ReadOnly => LogErrorKind::Unwritable,
             _ if doing == Doing::Read || doing == Doing::Open => LogErrorKind::Unreadable,
             _ => LogErrorKind::Unwritable,

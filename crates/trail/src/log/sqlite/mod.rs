@@ -337,8 +337,14 @@ impl SqliteLog {
     }
 
     fn commit_transaction(&self) -> Result<(), AppendError> {
-        // When the sync fails, what was written may still reach the disk.
-        self.writing(self.execute("COMMIT")).map_err(AppendError::Unknown)
+        self.execute("COMMIT").map_err(|error| {
+            let said = fault(Doing::Write, &self.reader.path, &error);
+            if fault::is_before_sync(&error) {
+                AppendError::Refused(said)
+            } else {
+                AppendError::Unknown(said)
+            }
+        })
     }
 }
 

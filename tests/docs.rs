@@ -1,0 +1,154 @@
+//! Documents that are made from the code, and those that must not drift from it.
+//!
+//! `ALTHING_BLESS=1 cargo test docs` writes them anew.
+
+use crate::support::Sandbox;
+use althing_kernel::{Rule, lifecycle};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+#[track_caller]
+fn assert_current(name: &str, made: &str) {
+    let path = root().join("docs").join(name);
+    if std::env::var_os("ALTHING_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, made).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == made, "docs/{name} is not what the code says; bless it");
+}
+
+#[test]
+fn the_list_of_rules_is_current() {
+    let mut text = String::from(
+        "# Rules\n\nEvery refusal and every error cites one of these. `althing rules ID` prints \
+         it too.\nThis page is made from the code.\n\n| Rule | Says | Way out |\n|---|---|---|\n",
+    );
+    for rule in Rule::ALL {
+        writeln!(text, "| {} | {} | {} |", rule.id(), rule.text(), rule.way_out()).unwrap();
+    }
+    assert_current("rules.md", &text);
+}
+
+#[test]
+fn the_lifecycles_are_current() {
+    let mut text = String::from("# Lifecycles\n\nThis page is made from the kernel's tables.\n");
+    for table in lifecycle::ALL {
+        write!(text, "\n## A {}\n\n```mermaid\n{}\n```\n", table.noun, table.diagram()).unwrap();
+    }
+    assert_current("lifecycles.md", &text);
+}
+
+#[test]
+fn the_schemas_are_current() {
+    let project = Sandbox::bare();
+    let doors = project.json(&["do", "--list"]);
+    let mut text = String::from(
+        "# Commands and questions by name\n\nWhat `althing do NAME JSON` takes. This page is made \
+         from the types that read it.\n",
+    );
+    for door in doors.as_array().unwrap() {
+        let name = door["name"].as_str().unwrap();
+        let schema = project.json(&["do", "--schema", name]);
+        let schema = serde_json::to_string_pretty(&schema).unwrap();
+        let (sort, help) = (door["sort"].as_str().unwrap(), door["help"].as_str().unwrap());
+        write!(text, "\n## `{name}`\n\n*{sort}.* {help}\n\n```json\n{schema}\n```\n").unwrap();
+    }
+    assert_current("commands.md", &text);
+}
+
+#[test]
+fn the_command_line_reference_is_current() {
+    let project = Sandbox::bare();
+    let commands: &[&[&str]] = &[
+        &[],
+        &["init"],
+        &["demo"],
+        &["status"],
+        &["claim"],
+        &["release"],
+        &["renew"],
+        &["claims"],
+        &["check"],
+        &["do"],
+        &["trail"],
+        &["trail", "verify"],
+        &["trail", "prove"],
+        &["trail", "head"],
+        &["trail", "show"],
+        &["trail", "export"],
+        &["trail", "import"],
+        &["agents"],
+        &["users"],
+        &["users", "add"],
+        &["login"],
+        &["config"],
+        &["rules"],
+        &["doctor"],
+        &["backup"],
+        &["bench"],
+        &["completions"],
+    ];
+    let mut text = String::from(
+        "# Command line\n\nWhat `--help` says, for reading in one go. This page is made from the \
+         program.\n",
+    );
+    for command in commands {
+        let help = project.ok(&[*command, &["--help"]].concat()).out;
+        let title = [&["althing"], *command].concat().join(" ");
+        // The shared options are the same everywhere and stand in the first chapter.
+        let own = if command.is_empty() {
+            help.clone()
+        } else {
+            let mut kept = String::new();
+            let mut skipping = false;
+            for line in help.lines() {
+                if line == "Everywhere:" {
+                    skipping = true;
+                } else if skipping && !line.is_empty() && !line.starts_with(' ') {
+                    skipping = false;
+                }
+                if !skipping {
+                    kept.push_str(line);
+                    kept.push('\n');
+                }
+            }
+            kept
+        };
+        write!(text, "\n## `{title}`\n\n```text\n{}\n```\n", own.trim_end()).unwrap();
+    }
+    let visible = project.ok(&["--help"]).out;
+    let listed = visible.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
+    for line in listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+        let name = line.trim().split(' ').next().unwrap();
+        let documented = commands.iter().any(|command| command.first() == Some(&name));
+        assert!(documented || name == "help", "{name} is missing from the reference");
+    }
+    assert_current("cli.md", &text);
+}
+
+#[test]
+fn documents_link_to_files_that_exist() {
+    let mut pages = vec!["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+        .into_iter()
+        .map(|name| root().join(name))
+        .collect::<Vec<_>>();
+    for entry in std::fs::read_dir(root().join("docs")).unwrap() {
+        pages.push(entry.unwrap().path());
+    }
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for part in text.split("](").skip(1) {
+            let target = part.split([')', '#']).next().unwrap();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            let path = page.parent().unwrap().join(target);
+            assert!(path.exists(), "{} links to {target}", page.display());
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Leases from the command line: claim, check, renew, release, list.
+
+use crate::support::Sandbox;
+use serde_json::json;
+
+#[test]
+fn a_claim_keeps_others_out_until_it_is_released() {
+    let project = Sandbox::new();
+    let lease = project.claim("alice", "src/parser");
+    assert_eq!(lease["holder"], "agent:alice");
+    assert_eq!(lease["surfaces"], json!(["src/parser"]));
+
+    let refused = project.run(&["claim", "src/**/*.rs", "--as", "bob", "--json"]);
+    assert_eq!(refused.code, Some(3));
+    let error = refused.error();
+    assert_eq!(error["rule"], "A-LEASE-01");
+    let collision = &error["details"]["collisions"][0];
+    assert_eq!(collision["lease"], lease["lease"]);
+    assert_eq!(collision["holder"], "agent:alice");
+    assert_eq!(collision["expires_at"], lease["expires_at"]);
+
+    let id = lease["lease"].as_str().unwrap();
+    assert_eq!(project.run(&["release", id, "--as", "bob"]).code, Some(1), "not bob's");
+    project.ok(&["release", id, "--as", "alice"]);
+    let granted = project.json(&["claim", "src/**/*.rs", "--as", "bob"]);
+    assert!(granted["epoch"].as_u64() > lease["epoch"].as_u64());
+}
+
+#[test]
+fn people_read_who_holds_what_and_what_to_do() {
+    let project = Sandbox::new();
+    project.ok(&["claim", "src", "--as", "alice", "-m", "rewrite the parser"]);
+    let refused = project.run(&["claim", "src/lib.rs", "--as", "bob"]);
+    assert_eq!(refused.code, Some(3));
+    assert!(refused.out.is_empty(), "data goes to standard output, messages do not");
+    for words in ["agent:alice", "src", "rewrite the parser", "[A-LEASE-01]", "Wait for"] {
+        assert!(refused.err.contains(words), "{words}: {}", refused.err);
+    }
+    let claims = project.ok(&["claims"]);
+    for words in ["HOLDER", "agent:alice", "src", "in 1h29m", "rewrite the parser"] {
+        assert!(claims.out.contains(words), "{words}: {}", claims.out);
+    }
+}
+
+#[test]
+fn a_check_asks_without_leaving_a_trace() {
+    let project = Sandbox::new();
+    let lease = project.claim("alice", "src");
+    let before = project.bytes_of_state();
+    assert_eq!(project.run(&["check", "src/a.rs", "--as", "bob"]).code, Some(3));
+    assert_eq!(project.run(&["check", "src/a.rs"]).code, Some(3));
+    assert_eq!(project.json(&["check", "src/a.rs", "--as", "alice"])["held"], true);
+    assert_eq!(project.json(&["check", "docs", "--as", "bob"])["free"], true);
+    let epoch = lease["epoch"].to_string();
+    project.ok(&["check", "src/a.rs", "--as", "alice", "--epoch", &epoch]);
+    let stale = project.run(&["check", "src/a.rs", "--as", "alice", "--epoch", "999", "--json"]);
+    assert_eq!((stale.code, stale.error()["rule"].as_str()), (Some(1), Some("A-LEASE-04")));
+    project.ok(&["claims"]);
+    project.ok(&["status"]);
+    project.ok(&["trail"]);
+    project.ok(&["trail", "verify"]);
+    project.ok(&["agents"]);
+    assert!(project.bytes_of_state() == before, "reads never write");
+}
+
+#[test]
+fn a_lease_runs_out_by_itself_and_is_taken_over() {
+    let project = Sandbox::new();
+    let first = project.json(&["claim", "a", "--as", "alice", "--ttl", "1s"]);
+    assert_eq!(project.run(&["claim", "a", "--as", "bob"]).code, Some(3));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    project.ok(&["check", "a", "--as", "bob"]);
+    let second = project.json(&["claim", "a", "--as", "bob"]);
+    assert!(second["epoch"].as_u64() > first["epoch"].as_u64());
+    assert!(project.kinds().contains(&"lease.expired".to_owned()));
+    let late = project.run(&["renew", first["lease"].as_str().unwrap(), "--as", "alice", "--json"]);
+    assert_eq!((late.code, late.error()["kind"].as_str()), (Some(1), Some("not_found")));
+}
+
+#[test]
+fn renewing_and_releasing_take_ids_beginnings_surfaces_and_all() {
+    let project = Sandbox::new();
+    let lease = project.json(&["claim", "a", "--as", "alice", "--ttl", "10m"]);
+    let id = lease["lease"].as_str().unwrap();
+    for name in [id, &id[..id.len() - 3], "a", "./a/"] {
+        let renewed = project.json(&["renew", name, "--as", "alice", "--ttl", "2h"]);
+        assert_eq!(renewed[0]["ttl_s"], 7200, "{name}");
+        assert_eq!(renewed[0]["epoch"], lease["epoch"], "{name}");
+    }
+    let other = project.claim("alice", "b");
+    assert_eq!(project.run(&["release", "lease_", "--as", "alice"]).code, Some(2), "ambiguous");
+    let epoch = lease["epoch"].to_string();
+    let fenced = project.run(&["release", "b", "--as", "alice", "--epoch", &epoch, "--json"]);
+    assert_eq!((fenced.code, fenced.error()["rule"].as_str()), (Some(1), Some("A-LEASE-04")));
+    assert_eq!(other["holder"], "agent:alice");
+    let released = project.json(&["release", "--all", "--as", "alice"]);
+    assert_eq!(released.as_array().unwrap().len(), 2);
+    assert_eq!(project.json(&["claims"]), json!([]));
+    assert_eq!(project.run(&["release", "a", "--as", "alice"]).code, Some(1));
+}
+
+#[test]
+fn surfaces_are_read_from_where_one_stands() {
+    let project = Sandbox::new();
+    std::fs::create_dir_all(project.path().join("src/deep")).unwrap();
+    let claim = |surface: &str, agent: &str| {
+        let mut command = project.command();
+        command.current_dir(project.path().join("src/deep"));
+        let output = command.args(["claim", surface, "--as", agent, "--json"]).output().unwrap();
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()["surfaces"][0].clone()
+    };
+    assert_eq!(claim("a.rs", "a"), "src/deep/a.rs");
+    assert_eq!(claim("../b.rs", "b"), "src/b.rs");
+    assert_eq!(claim(":/README.md", "c"), "README.md");
+    assert_eq!(claim("*.md", "d"), "src/deep/*.md");
+}
+
+#[test]
+fn a_file_whose_name_looks_like_a_glob_is_not_claimed_by_accident() {
+    let project = Sandbox::new();
+    std::fs::create_dir_all(project.path().join("app/[id]")).unwrap();
+    std::fs::write(project.path().join("app/[id]/page.tsx"), "").unwrap();
+    let refused = project.run(&["claim", "app/[id]/page.tsx", "--as", "alice", "--json"]);
+    assert_eq!((refused.code, refused.error()["rule"].as_str()), (Some(2), Some("A-USE-02")));
+    let lease = project.json(&["claim", "--literal", "app/[id]/page.tsx", "--as", "alice"]);
+    assert_eq!(lease["surfaces"], json!(["app/[[]id]/page.tsx"]));
+    assert_eq!(project.run(&["claim", "app", "--as", "bob"]).code, Some(3));
+}
+
+#[test]
+fn worktrees_share_one_project() {
+    let project = Sandbox::new();
+    let git = |args: &[&str]| {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"];
+        let status = std::process::Command::new("git")
+            .args(identity)
+            .args(args)
+            .current_dir(project.path())
+            .status();
+        assert!(status.unwrap().success(), "{args:?}");
+    };
+    git(&["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    let other = tempfile::tempdir().unwrap();
+    let tree = other.path().join("tree");
+    git(&["worktree", "add", "--quiet", tree.to_str().unwrap()]);
+    project.claim("alice", "src");
+    let mut command = project.command();
+    let from_tree = command.current_dir(&tree).args(["claim", "src/a.rs", "--as", "bob"]);
+    assert_eq!(from_tree.status().unwrap().code(), Some(3));
+}
+
+#[test]
+fn a_project_without_git_works_from_its_subfolders() {
+    let project = Sandbox::bare();
+    project.ok(&["init"]);
+    assert!(project.path().join(".althing/trail.db").exists());
+    project.claim("alice", "src");
+    std::fs::create_dir(project.path().join("src")).unwrap();
+    let mut command = project.command();
+    command.current_dir(project.path().join("src"));
+    assert_eq!(command.args(["claim", "a.rs", "--as", "bob"]).status().unwrap().code(), Some(3));
+}
+
+#[test]
+fn sessions_end_with_their_leases() {
+    let project = Sandbox::new();
+    let opened =
+        project.ok(&["do", "session.open", r#"{"client":"test"}"#, "--as", "alice"]).json();
+    let session = opened["workspace"].as_str().unwrap();
+    project.ok(&["claim", "a", "--as", "alice", "--session", session]);
+    project.ok(&["claim", "b", "--as", "alice"]);
+    let stolen = project.run(&["claim", "c", "--as", "bob", "--session", session, "--json"]);
+    assert_eq!((stolen.code, stolen.error()["rule"].as_str()), (Some(1), Some("A-SESS-01")));
+    project.ok(&["do", "session.close", "{}", "--as", "alice", "--session", session]);
+    let left = project.json(&["claims"]);
+    assert_eq!(left.as_array().unwrap().len(), 1);
+    assert_eq!(left[0]["surfaces"], json!(["b"]));
+}
+
+#[test]
+fn every_command_and_question_works_by_name() {
+    let project = Sandbox::new();
+    let doors = project.json(&["do", "--list"]);
+    let names: Vec<&str> =
+        doors.as_array().unwrap().iter().map(|door| door["name"].as_str().unwrap()).collect();
+    for name in &names {
+        let schema = project.json(&["do", "--schema", name]);
+        assert_eq!(schema["type"], "object", "{name}");
+        assert!(schema["description"].is_string(), "{name}");
+    }
+    let lease = project.ok(&["do", "lease.open", r#"{"surfaces":["a"]}"#, "--as", "x"]).json();
+    let id = lease["lease"].as_str().unwrap().to_owned();
+    let by_id = format!(r#"{{"lease":"{id}"}}"#);
+    project.ok(&["do", "lease.renew", &by_id, "--as", "x"]);
+    let listed = project.ok(&["do", "lease.list", r#"{"holder":"agent:x"}"#]).json();
+    assert_eq!(listed[0]["lease"], id.as_str());
+    let check = project.run_with(&["do", "lease.check", "-"], br#"{"surfaces":["a/b"]}"#);
+    assert_eq!(check.json()["free"], false);
+    project.ok(&["do", "lease.release", &by_id, "--as", "x"]);
+    assert_eq!(project.ok(&["do", "session.list"]).json()[0]["agent"], "x");
+    assert_eq!(project.ok(&["do", "agent.list"]).json()[0]["leases"], 0);
+    assert_eq!(project.ok(&["do", "user.list"]).json(), json!([]));
+    let query = r#"{"kinds":["lease.opened"],"mentions":"agent:x"}"#;
+    assert_eq!(project.ok(&["do", "trail.query", query]).json()[0]["body"]["lease"], id.as_str());
+    assert!(project.ok(&["do", "trail.head"]).json()["note"].is_string());
+    assert!(project.ok(&["do", "trail.prove", r#"{"seq":2}"#]).json()["path"].is_array());
+    let verified = project.ok(&["do", "trail.verify", r#"{"every_signature":true}"#]).json();
+    assert!(verified["caller_signatures"].as_u64() > Some(0));
+}
+
+#[test]
+fn lines_are_answered_one_by_one() {
+    let project = Sandbox::new();
+    let input = r#"{"name":"lease.open","args":{"surfaces":["a"]}}
+not json
+{"name":"lease.open","args":{"surfaces":["../x"]}}
+
+{"name":"nothing.here"}
+{"name":"lease.open","args":{"surfaces":["b"]},"more":1}
+"#;
+    let ran = project.run_with(&["do", "--lines", "--as", "alice"], input.as_bytes());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let mut answers: Vec<serde_json::Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    answers.sort_by_key(|answer| answer["line"].as_u64());
+    let lines: Vec<_> = answers.iter().map(|answer| answer["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [1, 2, 3, 5, 6]);
+    assert_eq!(answers[0]["ok"]["holder"], "agent:alice");
+    for bad in &answers[1..] {
+        assert_eq!(bad["error"]["kind"], "usage", "{bad}");
+    }
+    assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1);
+}

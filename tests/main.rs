@@ -1,0 +1,17 @@
+//! The whole system, tested through its front door: the real binary, real processes, a real
+//! SQLite store and real git, as people and scripts use them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
+
+mod bad_input;
+mod care;
+mod demo;
+mod docs;
+mod faults;
+mod identity;
+mod leases;
+mod races;
+mod support;
+mod tamper;
+mod tidy;
+mod torture;
+mod trail;

@@ -1,0 +1,167 @@
+//! House rules that no compiler checks.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Files of the project with an ending, and what they say.
+fn files(ending: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![root()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() {
+                if name != "target" && name != ".git" && name != "corpus" {
+                    folders.push(path);
+                }
+            } else if path.extension().is_some_and(|own| own == ending) {
+                let text = std::fs::read_to_string(&path).unwrap();
+                found.push((path.strip_prefix(root()).unwrap().to_owned(), text));
+            }
+        }
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+#[test]
+fn the_kernel_is_pure() {
+    let banned = [
+        "std::time",
+        "std::fs",
+        "std::net",
+        "std::env",
+        "std::thread",
+        "std::process",
+        "std::io",
+        "SystemTime",
+        "Instant::now",
+        "getrandom",
+        "rand::",
+        "tokio",
+        "async fn",
+        "HashMap",
+        "HashSet",
+        "RandomState",
+    ];
+    for (path, text) in files("rs") {
+        if !path.starts_with("crates/kernel/src") {
+            continue;
+        }
+        for word in banned {
+            assert!(!text.contains(word), "{} uses {word}", path.display());
+        }
+    }
+    let manifest = std::fs::read_to_string(root().join("crates/kernel/Cargo.toml")).unwrap();
+    for dependency in ["tokio", "rusqlite", "getrandom", "rand", "althing-"] {
+        let used = manifest.lines().any(|line| line.starts_with(dependency));
+        assert!(!used, "the kernel depends on {dependency}");
+    }
+}
+
+#[test]
+fn dependencies_point_downwards() {
+    let order = ["althing-kernel", "althing-trail", "althing-engine", "althing"];
+    for (level, name) in order.iter().enumerate() {
+        let folder = name.strip_prefix("althing-").unwrap_or(name);
+        let path = root().join("crates").join(folder).join("Cargo.toml");
+        let manifest = std::fs::read_to_string(path).unwrap();
+        for above in &order[level + 1..] {
+            let used = manifest.lines().any(|line| line.starts_with(&format!("{above}.")));
+            assert!(!used, "{name} depends on {above}");
+        }
+    }
+}
+
+#[test]
+fn state_changes_in_one_place() {
+    for (path, text) in files("rs") {
+        let is_kernel = path.starts_with("crates/kernel/src");
+        let is_test = path.to_string_lossy().contains("tests");
+        let may_apply = ["crates/engine/src/world.rs", "crates/trail/src/verify.rs"];
+        if is_kernel || is_test || may_apply.iter().any(|own| path == Path::new(own)) {
+            continue;
+        }
+        assert!(!text.contains(".apply(&"), "{} applies entries by itself", path.display());
+    }
+}
+
+#[test]
+fn only_the_clock_tells_the_time() {
+    for (path, text) in files("rs") {
+        let may = path.ends_with("clock.rs") || path.to_string_lossy().contains("tests");
+        assert!(may || !text.contains("SystemTime::now"), "{}", path.display());
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    for (path, text) in files("rs") {
+        assert!(text.starts_with("//!"), "{} has no module comment", path.display());
+    }
+}
+
+#[test]
+fn nothing_is_left_to_do_or_silenced() {
+    // Spelled in pieces, so that this file does not find itself.
+    let banned = [
+        concat!("to", "do!("),
+        concat!("unimple", "mented!("),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+        concat!("allow(dead", "_code)"),
+        concat!("allow(un", "used"),
+        concat!("#[ig", "nore"),
+    ];
+    for (path, text) in files("rs") {
+        for word in banned {
+            assert!(!text.contains(word), "{} contains {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn files_stay_rooms_and_lines_stay_readable() {
+    for (path, text) in files("rs") {
+        let lines = text.lines().count();
+        assert!(lines <= 700, "{} has {lines} lines", path.display());
+        for (number, line) in text.lines().enumerate() {
+            let width = line.chars().count();
+            assert!(width <= 120, "{}:{} has {width} columns", path.display(), number + 1);
+        }
+    }
+}
+
+#[test]
+fn every_setting_has_a_reader() {
+    let settings = std::fs::read_to_string(root().join("crates/althing/src/settings.rs")).unwrap();
+    let body = settings.split("struct File {").nth(1).unwrap().split('}').next().unwrap();
+    let keys: Vec<&str> =
+        body.lines().filter_map(|line| line.trim().split_once(':').map(|(key, _)| key)).collect();
+    assert!(keys.len() >= 4, "{keys:?}");
+    for key in keys {
+        let used = settings.matches(&format!("file.{key}")).count();
+        assert!(used > 0, "the setting {key} is read by nobody");
+    }
+}
+
+/// A budget, so that growth is a decision.
+#[test]
+fn the_dependency_tree_stays_within_budget() {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--package", "althing", "--edges", "normal,build", "--prefix", "none"])
+        .args(["--locked", "--offline", "--no-dedupe"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let crates: std::collections::BTreeSet<&str> =
+        text.lines().filter_map(|line| line.split(" (").next()).map(str::trim).collect();
+    assert!(crates.len() <= 130, "{} crates: {crates:#?}", crates.len());
+}

@@ -1,0 +1,111 @@
+//! Kill -9: processes die at any moment, and nothing that was acknowledged is lost.
+//!
+//! Several processes write to one project as fast as they can and are killed after a random
+//! time. Everything they were told is done must be in the trail afterwards, the trail must be
+//! sound, and no commit may be there in part. `ALTHING_TORTURE_KILLS=n` kills more often.
+
+use crate::support::Sandbox;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+/// A process that writes, with threads that feed it and listen to it.
+struct Victim {
+    child: Child,
+    feeder: std::thread::JoinHandle<()>,
+    listener: std::thread::JoinHandle<Vec<Value>>,
+}
+
+fn start(project: &Sandbox, round: usize, number: usize) -> Victim {
+    let name = format!("victim{number}");
+    let mut child = project
+        .command()
+        .args(["do", "--lines", "--as", &name])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || {
+        for n in 0..100_000 {
+            let surface = format!("{name}/{round}/{n}");
+            let line = format!(r#"{{"name":"lease.open","args":{{"surfaces":["{surface}"]}}}}"#);
+            // Slow enough that commits of one and of many both happen.
+            if n % 40 == 0 {
+                std::thread::sleep(Duration::from_micros(300));
+            }
+            if writeln!(input, "{line}").is_err() {
+                return;
+            }
+        }
+    });
+    let output = BufReader::new(child.stdout.take().unwrap());
+    let listener = std::thread::spawn(move || {
+        let lines = output.lines().map_while(Result::ok);
+        // The last line may have been cut off by the kill; then it was not received.
+        lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
+    });
+    Victim { child, feeder, listener }
+}
+
+/// A small generator, so that a run can be repeated.
+fn next(random: &mut u64) -> u64 {
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    *random
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_however_often_processes_are_killed() {
+    let kills: usize =
+        std::env::var("ALTHING_TORTURE_KILLS").map_or(240, |text| text.parse().unwrap());
+    let project = Sandbox::new();
+    let mut random = 0x9e37_79b9_7f4a_7c15;
+    let mut acknowledged: BTreeSet<String> = BTreeSet::new();
+    let mut killed = 0;
+    let mut round = 0;
+    while killed < kills {
+        round += 1;
+        let victims: Vec<Victim> = (0..3).map(|n| start(&project, round, n)).collect();
+        std::thread::sleep(Duration::from_micros(3_000 + next(&mut random) % 40_000));
+        for mut victim in victims {
+            victim.child.kill().unwrap();
+            victim.child.wait().unwrap();
+            killed += 1;
+            for answer in victim.listener.join().unwrap() {
+                assert!(answer["error"].is_null(), "{answer}");
+                acknowledged.insert(answer["ok"]["lease"].as_str().unwrap().to_owned());
+            }
+            victim.feeder.join().unwrap();
+        }
+        if round % 20 == 0 {
+            check(&project, &acknowledged);
+        }
+    }
+    check(&project, &acknowledged);
+    assert!(acknowledged.len() > kills, "{} acknowledged", acknowledged.len());
+    println!("{killed} kills, {} acknowledged, none lost", acknowledged.len());
+    // And the project goes on as if nothing had happened.
+    project.claim("survivor", "after it all");
+}
+
+fn check(project: &Sandbox, acknowledged: &BTreeSet<String>) {
+    project.ok(&["trail", "verify"]);
+    let export = project.ok(&["trail", "export"]).out;
+    let stored: BTreeSet<String> = export
+        .lines()
+        .filter(|line| line.contains("\"kind\":\"lease.opened\""))
+        .map(|line| {
+            let entry: Value = serde_json::from_str(line).unwrap();
+            entry["body"]["lease"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    let lost: Vec<_> = acknowledged.difference(&stored).collect();
+    assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+    let live = project.json(&["claims"]).as_array().unwrap().len();
+    assert_eq!(live, stored.len(), "the state is what the trail says");
+}
