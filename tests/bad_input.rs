@@ -61,7 +61,7 @@ fn what_cannot_be_used_is_refused_by_name_and_changes_nothing() {
         (&["do", "--schema", "no.such"], 1, "nothing called"),
         (&["trail", "--kind", "no.such"], 2, "not a kind"),
         (&["trail", "--actor", "somebody"], 2, "names nobody"),
-        (&["trail", "--since", "yesterday"], 2, "length of time"),
+        (&["trail", "--since", "yesterday"], 2, "is no time"),
         (&["trail", "show", "999"], 1, "no entry 999"),
         (&["trail", "show", "0"], 1, "no entry 0"),
         (&["trail", "prove", "999"], 1, "no entry 999"),

@@ -80,6 +80,8 @@ fn the_command_line_reference_is_current() {
         &["trail", "prove"],
         &["trail", "head"],
         &["trail", "show"],
+        &["trail", "at"],
+        &["trail", "diff"],
         &["trail", "export"],
         &["trail", "import"],
         &["agents"],

@@ -42,6 +42,65 @@ fn entries_can_be_filtered() {
 }
 
 #[test]
+fn the_past_can_be_looked_at() {
+    let project = Sandbox::new();
+    let first = project.claim("alice", "src");
+    let after_first = project.entries().len();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    project.ok(&["release", "--all", "--as", "alice"]);
+    let second = project.claim("bob", "src");
+    let now = project.entries().len();
+
+    let then = project.json(&["trail", "at", &after_first.to_string()]);
+    assert_eq!(then["seq"], after_first);
+    assert_eq!(then["leases"], json!([first]), "what was granted, as it was shown");
+    assert_eq!(then["agents"].as_array().unwrap().len(), 1, "bob had not come yet");
+    assert_eq!(project.json(&["trail", "at", "1s"])["leases"], json!([first]));
+    assert_eq!(project.json(&["trail", "at", "1"])["leases"], json!([]));
+    assert_eq!(project.json(&["trail", "at", "now"])["leases"], json!([second]));
+    assert_eq!(project.json(&["trail", "at", "10d"])["seq"], 0, "before there was anything");
+    let by_name = project.json(&["do", "trail.at", &json!({ "seq": after_first }).to_string()]);
+    assert_eq!(by_name, then);
+    assert!(project.ok(&["trail", "at", "1s"]).out.contains("agent:alice"));
+
+    let changed = project.json(&["trail", "diff", &after_first.to_string()]);
+    assert_eq!(changed["to_seq"], now);
+    assert_eq!(changed["leases"]["added"], json!([second]));
+    assert_eq!(changed["leases"]["gone"], json!([first]));
+    assert_eq!(changed["agents"]["added"][0]["agent"], "bob");
+    let backwards = project.json(&["trail", "diff", &now.to_string(), &after_first.to_string()]);
+    assert_eq!(backwards["leases"], changed["leases"], "the order of the moments does not matter");
+    let shown = project.ok(&["trail", "diff", &after_first.to_string(), "now"]).out;
+    assert!(shown.contains("- lease    agent:alice  src"), "{shown}");
+    assert!(shown.contains("+ lease    agent:bob  src"), "{shown}");
+    assert!(project.ok(&["trail", "diff", "now", "now"]).out.contains("nothing changed"));
+
+    for (moment, code, rule) in [
+        ("0", 1, "A-USE-05"),
+        ("9999", 1, "A-USE-05"),
+        ("2200-01-01", 2, "A-USE-01"),
+        ("someday", 2, "A-USE-01"),
+    ] {
+        let ran = project.run(&["trail", "at", moment, "--json"]);
+        assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(code), Some(rule)), "{moment}");
+    }
+    assert_eq!(project.run(&["do", "trail.at", r#"{"seq":1,"time":1}"#]).code, Some(2));
+}
+
+#[test]
+fn a_lease_is_gone_from_the_past_once_it_had_run_out() {
+    let project = Sandbox::new();
+    project.ok(&["claim", "src", "--ttl", "1s", "--as", "alice"]);
+    let granted = project.entries().len();
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    project.claim("bob", "docs");
+    // No entry says so between these two moments: the lease ended by itself.
+    assert_eq!(project.json(&["trail", "at", "1s"])["leases"], json!([]));
+    let right_after = project.json(&["trail", "at", &granted.to_string()]);
+    assert_eq!(right_after["leases"][0]["surfaces"], json!(["src"]));
+}
+
+#[test]
 fn following_shows_what_other_processes_do() {
     let project = Sandbox::new();
     let mut follower = project

@@ -281,6 +281,7 @@ Examples:
   althing trail --follow                       and whatever comes
   althing trail --kind lease.forced --all      every lease ended by force
   althing trail --mentions lease_01k9x         the story of a lease
+  althing trail at 2h                          who held what two hours ago
   althing trail verify --head kept-head.txt")]
 pub(crate) struct Trail {
     #[command(subcommand)]
@@ -304,9 +305,12 @@ pub(crate) struct TrailFilter {
     /// Only entries that contain this text, such as the id of a lease.
     #[arg(long, value_name = "TEXT")]
     pub(crate) mentions: Option<String>,
-    /// Only entries of the last TIME: 90m, 2d.
+    /// Only entries since TIME: 90m or 2d ago, or a date as in 2026-05-01T12:30.
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
+    /// Only entries before TIME.
+    #[arg(long, value_name = "TIME", conflicts_with = "follow")]
+    pub(crate) until: Option<String>,
     /// Only entries after this sequence number.
     #[arg(long, value_name = "SEQ")]
     pub(crate) after: Option<u64>,
@@ -332,6 +336,10 @@ pub(crate) enum TrailCommand {
     Head(TrailHead),
     /// Show one entry in full.
     Show(TrailShow),
+    /// Show what was true at a moment of the past.
+    At(TrailAt),
+    /// Show what changed between two moments.
+    Diff(TrailDiff),
     /// Write the trail as JSON lines to standard output.
     Export,
     /// Read a trail from JSON lines on standard input into a project that has none.
@@ -393,6 +401,37 @@ pub(crate) struct TrailHead {
 pub(crate) struct TrailShow {
     /// The sequence number of the entry.
     pub(crate) seq: u64,
+}
+
+/// Arguments of `trail at`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A moment is an entry's number (right after it), how long ago it was (90m, 2d), a date with or
+without a time of day (2026-05-01T12:30, local unless it says otherwise), or `now`.
+
+Examples:
+  althing trail at 120                    after entry 120
+  althing trail at 2h                     two hours ago
+  althing trail at 2026-05-01T12:30:00Z")]
+pub(crate) struct TrailAt {
+    /// When.
+    pub(crate) moment: String,
+}
+
+/// Arguments of `trail diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Moments are written as for `althing trail at`.
+
+Examples:
+  althing trail diff 1d                   since yesterday
+  althing trail diff 100 200              between two entries")]
+pub(crate) struct TrailDiff {
+    /// From when.
+    pub(crate) from: String,
+    /// Until when.
+    #[arg(default_value = "now")]
+    pub(crate) to: String,
 }
 
 /// Arguments of `users`.

@@ -14,6 +14,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::engine::{Client, Engine};
 use crate::error::EngineError;
+use crate::history::{self, Moment};
 use crate::trail_query::TrailQuery;
 use crate::verify;
 
@@ -55,6 +56,16 @@ struct Verify {
     every_signature: bool,
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Diff {
+    /// The first moment.
+    from: Moment,
+    /// The second moment; now if left out.
+    #[serde(default)]
+    to: Moment,
+}
+
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Nothing {}
@@ -64,6 +75,8 @@ const TRAIL: &[(&str, &str)] = &[
     ("trail.head", "The newest signed head."),
     ("trail.prove", "A proof that an entry is covered by the newest head."),
     ("trail.verify", "Check the whole trail."),
+    ("trail.at", "What was true at a moment of the past."),
+    ("trail.diff", "What changed between two moments; without the second, until now."),
 ];
 
 /// All names, commands first.
@@ -91,6 +104,8 @@ pub fn schema(name: &str) -> Option<Schema> {
             "trail.head" => schemars::schema_for!(Nothing),
             "trail.prove" => schemars::schema_for!(Prove),
             "trail.verify" => schemars::schema_for!(Verify),
+            "trail.at" => schemars::schema_for!(Moment),
+            "trail.diff" => schemars::schema_for!(Diff),
             _ => return None,
         }))
     })
@@ -116,6 +131,10 @@ pub enum TrailRequest {
     Prove(u64),
     /// `trail.verify`
     Verify(bool),
+    /// `trail.at`
+    At(Moment),
+    /// `trail.diff`
+    Diff(Moment, Moment),
 }
 
 /// Reads a request. Nothing is carried out in part: it is understood as a whole or refused.
@@ -140,6 +159,10 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
         "trail.verify" => {
             serde_json::from_str::<Verify>(args).map(|v| TrailRequest::Verify(v.every_signature))
         }
+        "trail.at" => serde_json::from_str(args).map(TrailRequest::At),
+        "trail.diff" => {
+            serde_json::from_str::<Diff>(args).map(|d| TrailRequest::Diff(d.from, d.to))
+        }
         _ => {
             let message = format!("there is no command or question called {name:?}");
             return Err(EngineError::Invalid(message));
@@ -163,21 +186,33 @@ pub fn perform(
             json(to_raw_value(&client.execute(command)?))
         }
         Request::Query(query) => json(to_raw_value(&engine.ask(&query)?)),
-        Request::Trail(TrailRequest::Query(query)) => {
+        Request::Trail(request) => json(about_trail(engine, request)?),
+    }
+}
+
+/// Answers a question about the trail.
+fn about_trail(
+    engine: &Engine,
+    request: TrailRequest,
+) -> Result<Result<Box<RawValue>, serde_json::Error>, EngineError> {
+    Ok(match request {
+        TrailRequest::Query(query) => {
             let found = query.find(&mut *engine.reader()?)?;
             let lines: Result<Vec<_>, _> =
                 found.iter().map(crate::trail_query::Found::raw).collect();
-            json(lines.and_then(|lines| to_raw_value(&lines)))
+            lines.and_then(|lines| to_raw_value(&lines))
         }
-        Request::Trail(TrailRequest::Head) => json(to_raw_value(&head(engine)?)),
-        Request::Trail(TrailRequest::Prove(seq)) => json(to_raw_value(&prove(engine, seq)?)),
-        Request::Trail(TrailRequest::Verify(every_signature)) => {
+        TrailRequest::Head => to_raw_value(&head(engine)?),
+        TrailRequest::Prove(seq) => to_raw_value(&prove(engine, seq)?),
+        TrailRequest::Verify(every_signature) => {
             let options = Options { every_signature, ..Options::default() };
             let mut log = engine.reader()?;
             let verdict = verify::verify(engine.home(), &mut *log, options, &mut |_, _| {})?;
-            json(to_raw_value(&verdict.sound()?))
+            to_raw_value(&verdict.sound()?)
         }
-    }
+        TrailRequest::At(moment) => to_raw_value(&history::at(engine, moment)?),
+        TrailRequest::Diff(from, to) => to_raw_value(&history::diff(engine, from, to)?),
+    })
 }
 
 /// The newest head, and the key to check it with.

@@ -97,7 +97,7 @@ impl Engine {
         store: Arc<dyn Store>,
     ) -> Result<Self, EngineError> {
         let mut reader = store.reader()?;
-        let mut world = snapshot::load(home, &mut *reader)?;
+        let mut world = snapshot::load(home, &mut *reader, &|_| true)?;
         let mut snapshot_seq = world.seq();
         if let Err(error) = world.catch_up(&mut *reader) {
             if snapshot_seq == 0 {

@@ -14,6 +14,7 @@ pub mod core;
 pub mod door;
 pub mod engine;
 pub mod error;
+pub mod history;
 pub mod home;
 pub mod keyring;
 pub mod mint;

@@ -83,11 +83,15 @@ pub fn read(path: &Path) -> Option<World> {
     Some(World { state, chain })
 }
 
-/// The newest snapshot that belongs to this log, or the empty world.
-pub(crate) fn load<L: LogReader + ?Sized>(home: &Home, log: &mut L) -> Result<World, EngineError> {
+/// The newest snapshot that will do and belongs to this log, or the empty world.
+pub(crate) fn load<L: LogReader + ?Sized>(
+    home: &Home,
+    log: &mut L,
+    will_do: &dyn Fn(&World) -> bool,
+) -> Result<World, EngineError> {
     for path in list(home) {
         let Some(world) = read(&path) else { continue };
-        if belongs(&world, log)? {
+        if will_do(&world) && belongs(&world, log)? {
             return Ok(world);
         }
     }

@@ -1,6 +1,6 @@
 //! A world: the state and the chain it came from, after the same entries. Cheap to clone.
 
-use althing_kernel::State;
+use althing_kernel::{State, Timestamp};
 use althing_trail::{Chain, Commit, Entry, LogReader};
 
 use crate::error::EngineError;
@@ -25,19 +25,56 @@ impl World {
 
     /// Takes in the entries of a commit.
     pub fn replay(&mut self, commit: &Commit) -> Result<(), EngineError> {
-        let damaged = |seq: u64, what: String| EngineError::Damaged { seq, what };
         for line in commit.entries() {
-            let next = self.seq() + 1;
-            let entry = Entry::read(line).map_err(|error| damaged(next, error.to_string()))?;
-            self.chain.follow(&entry).map_err(|error| damaged(next, error.to_string()))?;
-            self.state.apply(&entry.stamped).map_err(|error| damaged(next, error.to_string()))?;
+            let entry = self.read(line)?;
+            self.take(&entry)?;
         }
         if self.seq() != commit.last {
             let what = format!("its commit says it ends at entry {}", commit.last);
-            return Err(damaged(self.seq(), what));
+            return Err(EngineError::Damaged { seq: self.seq(), what });
         }
         self.chain.close(&commit.head);
         Ok(())
+    }
+
+    fn read(&self, line: &str) -> Result<Entry, EngineError> {
+        Entry::read(line).map_err(|error| self.damaged_next(&error))
+    }
+
+    fn take(&mut self, entry: &Entry) -> Result<(), EngineError> {
+        self.chain.follow(entry).map_err(|error| self.damaged_next(&error))?;
+        self.state
+            .apply(&entry.stamped)
+            .map_err(|error| EngineError::Damaged { seq: self.seq(), what: error.to_string() })
+    }
+
+    fn damaged_next(&self, error: &dyn std::fmt::Display) -> EngineError {
+        EngineError::Damaged { seq: self.seq() + 1, what: error.to_string() }
+    }
+
+    /// Takes in the entries a log has up to a place and a time, which may be inside a commit.
+    pub(crate) fn catch_up_to<L: LogReader + ?Sized>(
+        &mut self,
+        log: &mut L,
+        seq: u64,
+        time: Timestamp,
+    ) -> Result<(), EngineError> {
+        loop {
+            let commits = log.tail(self.seq(), READ_BYTES)?;
+            if commits.is_empty() {
+                return Ok(());
+            }
+            for commit in &commits {
+                for line in commit.entries() {
+                    let entry = self.read(line)?;
+                    if entry.seq > seq || entry.stamped.at > time {
+                        return Ok(());
+                    }
+                    self.take(&entry)?;
+                }
+                self.chain.close(&commit.head);
+            }
+        }
     }
 
     /// Takes in everything a log has that is not known yet. Returns how many entries that was.

@@ -215,26 +215,33 @@ pub enum Answer {
 /// Answers a question as of `now`.
 pub fn answer(state: &State, now: Timestamp, query: &Query) -> Answer {
     match query {
-        Query::LeaseList(list) => Answer::Leases(lease_list(state, now, list)),
+        Query::LeaseList(list) => Answer::Leases(leases(state, now, list)),
         Query::LeaseCheck(check) => Answer::Check(lease_check(state, now, check)),
-        Query::SessionList(_) => {
-            let open = state.sessions.iter().filter(|(_, session)| now < session.lapses_at());
-            Answer::Sessions(open.map(|(id, session)| SessionView::of(id, session)).collect())
-        }
-        Query::AgentList(_) => Answer::Agents(agent_list(state, now)),
-        Query::UserList(_) => {
-            let view = |(id, user): (&UserId, &crate::user::User)| UserView {
-                user: id.clone(),
-                key: user.key,
-                created_by: user.created_by.clone(),
-                created_at: user.created_at,
-            };
-            Answer::Users(state.users.iter().map(view).collect())
-        }
+        Query::SessionList(_) => Answer::Sessions(sessions(state, now)),
+        Query::AgentList(_) => Answer::Agents(agents(state, now)),
+        Query::UserList(_) => Answer::Users(users(state)),
     }
 }
 
-fn lease_list(state: &State, now: Timestamp, list: &LeaseList) -> Vec<LeaseView> {
+/// The open sessions, in the order of their ids.
+pub fn sessions(state: &State, now: Timestamp) -> Vec<SessionView> {
+    let open = state.sessions.iter().filter(|(_, session)| now < session.lapses_at());
+    open.map(|(id, session)| SessionView::of(id, session)).collect()
+}
+
+/// The people who were let in, in the order of their ids.
+pub fn users(state: &State) -> Vec<UserView> {
+    let view = |(id, user): (&UserId, &crate::user::User)| UserView {
+        user: id.clone(),
+        key: user.key,
+        created_by: user.created_by.clone(),
+        created_at: user.created_at,
+    };
+    state.users.iter().map(view).collect()
+}
+
+/// The live leases, in the order of their ids.
+pub fn leases(state: &State, now: Timestamp, list: &LeaseList) -> Vec<LeaseView> {
     let overlapping = list
         .surfaces
         .as_ref()
@@ -274,7 +281,8 @@ fn own_leases<'s>(
     found.iter().filter_map(|id| state.leases.get(id)).map(AsRef::as_ref).collect()
 }
 
-fn agent_list(state: &State, now: Timestamp) -> Vec<AgentView> {
+/// The agents that ever registered, in the order of their names.
+pub fn agents(state: &State, now: Timestamp) -> Vec<AgentView> {
     let mut sessions: BTreeMap<&AgentName, Vec<WorkspaceId>> = BTreeMap::new();
     for (id, session) in &state.sessions {
         if now < session.lapses_at() {

@@ -62,7 +62,8 @@ fn show_lease(app: &App, verb: &str, lease: &LeaseView, now: Timestamp) -> Resul
     app.out.line(format!("lease {}  epoch {}", lease.lease, lease.epoch))
 }
 
-fn list(surfaces: &[Surface]) -> String {
+/// Surfaces on one line.
+pub(crate) fn list(surfaces: &[Surface]) -> String {
     surfaces.iter().map(Surface::as_str).collect::<Vec<_>>().join(" ")
 }
 

@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod do_by_name;
 mod doctor;
+mod history;
 mod init;
 mod leases;
 mod login;

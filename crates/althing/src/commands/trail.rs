@@ -2,7 +2,7 @@
 
 use althing_engine::trail_query::{ENTRIES_MAX, Found, TrailQuery};
 use althing_engine::{Engine, door, transfer, verify};
-use althing_kernel::{Event, PublicKey, Rule, Span, Timestamp};
+use althing_kernel::{Event, PublicKey, Rule, Timestamp};
 use althing_trail::export::Commits;
 use althing_trail::proof::{Consistency, Inclusion, ProofError};
 use althing_trail::verify::{Finding, Options, Verifier};
@@ -14,10 +14,11 @@ use std::time::Duration;
 
 use crate::app::App;
 use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify};
+use crate::commands::history;
 use crate::failure::Failure;
+use crate::moment::parse_time;
 use crate::output::{Tone, clock_time, written};
 use crate::progress::Progress;
-use crate::span::parse_secs;
 
 pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
     match args.command {
@@ -26,6 +27,8 @@ pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
         Some(TrailCommand::Prove(args)) => prove(app, &args),
         Some(TrailCommand::Head(args)) => head(app, args.key),
         Some(TrailCommand::Show(args)) => show(app, args.seq),
+        Some(TrailCommand::At(args)) => history::at(app, &args),
+        Some(TrailCommand::Diff(args)) => history::diff(app, &args),
         Some(TrailCommand::Export) => export(app),
         Some(TrailCommand::Import) => import(app),
     }
@@ -36,16 +39,15 @@ fn query_of(filter: &TrailFilter, now: Timestamp) -> Result<TrailQuery, Failure>
         |what: &str, error: &dyn std::fmt::Display| Failure::usage(format!("{what}: {error}"));
     let kinds =
         filter.kinds.iter().map(|kind| kind.parse().map_err(|error| usage("--kind", &error)));
-    let since = filter.since.as_deref().map(|text| -> Result<Timestamp, Failure> {
-        let secs = parse_secs(text).map_err(|error| usage("--since", &error))?;
-        let span = Span::from_secs(u64::try_from(secs).unwrap_or_default());
-        Ok(Timestamp::from_micros(now.micros().saturating_sub(span.micros())))
-    });
+    let time = |what: &str, text: &Option<String>| {
+        let time = text.as_deref().map(|text| parse_time(text, now)).transpose();
+        time.map_err(|error| usage(what, &error))
+    };
     Ok(TrailQuery {
         after: filter.after,
         upto: None,
-        since: since.transpose()?,
-        until: None,
+        since: time("--since", &filter.since)?,
+        until: time("--until", &filter.until)?,
         kinds: kinds.collect::<Result<_, Failure>>()?,
         actor: filter
             .actor

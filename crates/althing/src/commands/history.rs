@@ -1,0 +1,102 @@
+//! `althing trail at` and `althing trail diff`
+
+use althing_engine::history::{self, Change, Difference, Moment, Picture};
+use althing_kernel::Timestamp;
+use althing_kernel::query::{LeaseView, SessionView};
+
+use crate::app::App;
+use crate::cli::{TrailAt, TrailDiff};
+use crate::commands::leases;
+use crate::failure::Failure;
+use crate::moment;
+use crate::output::{Tone, clock_time};
+
+fn read(text: &str, now: Timestamp) -> Result<Moment, Failure> {
+    moment::parse(text, now).map_err(Failure::usage)
+}
+
+pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Failure> {
+    let engine = app.project()?.engine()?;
+    let mut picture = history::at(&engine, read(&args.moment, engine.now())?)?;
+    if app.out.json {
+        return app.out.value(&picture);
+    }
+    app.out.line(headline(app, &picture))?;
+    picture.leases.sort_by_key(|lease| lease.epoch);
+    leases::table(app, &picture.leases, picture.time)
+}
+
+fn headline(app: &App, picture: &Picture) -> String {
+    let Picture { seq, time, sessions, agents, users, .. } = picture;
+    let title = app.out.paint(Tone::Strong, &clock_time(*time));
+    format!(
+        "{title}, after entry {seq}: {} agents, {} people, {} open sessions",
+        agents.len(),
+        users.len(),
+        sessions.len()
+    )
+}
+
+pub(crate) fn diff(app: &App, args: &TrailDiff) -> Result<(), Failure> {
+    let engine = app.project()?.engine()?;
+    let (from, to) = (read(&args.from, engine.now())?, read(&args.to, engine.now())?);
+    let difference = history::diff(&engine, from, to)?;
+    if app.out.json {
+        return app.out.value(&difference);
+    }
+    show(app, &difference)
+}
+
+fn show(app: &App, difference: &Difference) -> Result<(), Failure> {
+    let Difference { from_seq, from_time, to_seq, to_time, .. } = difference;
+    let (from, to) = (clock_time(*from_time), clock_time(*to_time));
+    let entries = to_seq - from_seq;
+    app.out.line(format!(
+        "from {from} (entry {from_seq}) to {to} (entry {to_seq}): {entries} entries"
+    ))?;
+    let mut lines = Vec::new();
+    let agents = &difference.agents.added;
+    lines.extend(agents.iter().map(|agent| (Sign::New, format!("agent    {}", agent.agent))));
+    let users = &difference.users.added;
+    lines.extend(users.iter().map(|user| (Sign::New, format!("person   {}", user.user))));
+    each(&mut lines, &difference.sessions, |session: &SessionView| {
+        format!("session  {}  {}", session.agent, session.workspace)
+    });
+    each(&mut lines, &difference.leases, |lease: &LeaseView| {
+        let (surfaces, until) = (leases::list(&lease.surfaces), clock_time(lease.expires_at));
+        format!("lease    {}  {surfaces}  until {until}  {}", lease.holder, lease.lease)
+    });
+    if lines.is_empty() {
+        return app.out.line("nothing changed");
+    }
+    for (sign, text) in lines {
+        let (mark, tone) = sign.shown();
+        app.out.line(app.out.paint(tone, &format!("{mark} {text}")))?;
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Sign {
+    New,
+    Changed,
+    Gone,
+}
+
+impl Sign {
+    fn shown(self) -> (char, Tone) {
+        match self {
+            Sign::New => ('+', Tone::Good),
+            Sign::Changed => ('~', Tone::Strong),
+            Sign::Gone => ('-', Tone::Bad),
+        }
+    }
+}
+
+fn each<T>(lines: &mut Vec<(Sign, String)>, change: &Change<T>, say: impl Fn(&T) -> String) {
+    let parts =
+        [(Sign::New, &change.added), (Sign::Changed, &change.changed), (Sign::Gone, &change.gone)];
+    for (sign, items) in parts {
+        lines.extend(items.iter().map(|item| (sign, say(item))));
+    }
+}
