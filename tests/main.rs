@@ -9,6 +9,7 @@ mod docs;
 mod faults;
 mod identity;
 mod leases;
+mod parsers;
 mod races;
 mod support;
 mod tamper;

@@ -1,6 +1,7 @@
 //! The state folder: what lies where.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::EngineError;
 
@@ -92,9 +93,24 @@ pub fn is_open_to_others(path: &Path) -> bool {
     }
 }
 
+/// Makes sure that a file's name survives a power cut, not only its content.
+pub(crate) fn sync_folder_of(path: &Path) -> Result<(), EngineError> {
+    // Only here can a folder be opened and synced like a file.
+    #[cfg(unix)]
+    if let Some(folder) = path.parent() {
+        let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(EngineError::file("sync", folder))?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
 /// Replaces a file as a whole: readers see the old content or the new, never a part.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), EngineError> {
-    let beside = path.with_extension(format!("new-{}", std::process::id()));
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let turn = NEXT.fetch_add(1, Ordering::Relaxed);
+    let beside = path.with_extension(format!("new-{}-{turn}", std::process::id()));
     std::fs::write(&beside, content).map_err(EngineError::file("write", &beside))?;
     std::fs::rename(&beside, path).map_err(|source| {
         // The half-done copy is of no use to anybody.

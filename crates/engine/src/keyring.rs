@@ -7,25 +7,20 @@
 //! A [`Credential`] comes out of here and from nowhere else; a door that has none can act as
 //! nobody.
 
-use althing_kernel::{AgentName, Principal, PublicKey, UserId};
+use althing_kernel::{AgentName, Principal, UserId};
 use althing_trail::SecretKey;
-use argon2::{Algorithm, Argon2, Params, Version};
-use chacha20poly1305::aead::{Aead as _, KeyInit as _, Payload};
-use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use data_encoding::HEXLOWER;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
-use crate::home::{Home, owner_only};
+use crate::home::{Home, owner_only, sync_folder_of};
 use crate::mint::random;
+use crate::sealed::Sealed;
 
 const PLAIN_HEADER: &str = "althing secret key v1";
-const SEALED_HEADER: &str = "althing sealed key v1";
 /// The shortest passphrase, in characters.
 pub const PASSPHRASE_CHARS_MIN: usize = 8;
-const MEMORY_KIB: u32 = 64 * 1024;
-const PASSES: u32 = 3;
 
 /// Proof of being somebody: a principal and the key that is theirs.
 #[derive(Clone, Debug)]
@@ -172,11 +167,18 @@ fn read_plain(path: &Path) -> Result<Option<SecretKey>, EngineError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(EngineError::file("read", path)(error)),
     };
-    let seed = text
-        .strip_prefix(PLAIN_HEADER)
-        .and_then(|rest| HEXLOWER.decode(rest.trim().as_bytes()).ok())
-        .and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-    seed.map(|seed| Some(SecretKey::from_seed(&seed))).ok_or_else(|| damaged(path))
+    parse_plain(&text).map(Some).ok_or_else(|| damaged(path))
+}
+
+fn parse_plain(text: &str) -> Option<SecretKey> {
+    let rest = text.strip_prefix(PLAIN_HEADER)?;
+    let seed = HEXLOWER.decode(rest.trim().as_bytes()).ok()?;
+    Some(SecretKey::from_seed(&seed.try_into().ok()?))
+}
+
+/// Whether a text is what a key file holds.
+pub fn is_key(text: &str) -> bool {
+    parse_plain(text).is_some() || Sealed::parse(text).is_some()
 }
 
 fn read_or_make(path: &Path) -> Result<SecretKey, EngineError> {
@@ -205,80 +207,13 @@ fn create_once(path: &Path, text: &str) -> Result<bool, EngineError> {
         .map_err(EngineError::file("write", &beside))
         .and_then(|()| owner_only(&beside, 0o600))
         .and_then(|()| match std::fs::hard_link(&beside, path) {
-            Ok(()) => Ok(true),
+            Ok(()) => sync_folder_of(path).map(|()| true),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(EngineError::file("create", path)(error)),
         });
     // The other name of the file has served its purpose either way.
     let _ = std::fs::remove_file(&beside);
     linked
-}
-
-/// A key behind a passphrase.
-struct Sealed {
-    public: PublicKey,
-    memory_kib: u32,
-    passes: u32,
-    salt: [u8; 16],
-    nonce: [u8; 24],
-    cipher: Vec<u8>,
-}
-
-impl Sealed {
-    fn new(key: &SecretKey, passphrase: &str, salt: [u8; 16], nonce: [u8; 24]) -> Option<Self> {
-        let mut sealed = Sealed {
-            public: key.public(),
-            memory_kib: MEMORY_KIB,
-            passes: PASSES,
-            salt,
-            nonce,
-            cipher: Vec::new(),
-        };
-        let public = sealed.public.to_string();
-        let payload = Payload { msg: &key.seed(), aad: public.as_bytes() };
-        sealed.cipher = sealed.lock(passphrase)?.encrypt(&XNonce::from(nonce), payload).ok()?;
-        Some(sealed)
-    }
-
-    fn lock(&self, passphrase: &str) -> Option<XChaCha20Poly1305> {
-        let params = Params::new(self.memory_kib, self.passes, 1, Some(32)).ok()?;
-        let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-        let mut secret = [0; 32];
-        argon.hash_password_into(passphrase.as_bytes(), &self.salt, &mut secret).ok()?;
-        XChaCha20Poly1305::new_from_slice(&secret).ok()
-    }
-
-    fn open(&self, passphrase: &str) -> Option<SecretKey> {
-        let public = self.public.to_string();
-        let payload = Payload { msg: self.cipher.as_slice(), aad: public.as_bytes() };
-        let seed = self.lock(passphrase)?.decrypt(&XNonce::from(self.nonce), payload).ok()?;
-        let key = SecretKey::from_seed(&seed.try_into().ok()?);
-        (key.public() == self.public).then_some(key)
-    }
-
-    fn text(&self) -> String {
-        let Sealed { public, memory_kib, passes, salt, nonce, cipher } = self;
-        format!(
-            "{SEALED_HEADER}\npublic {public}\nargon2id {memory_kib} {passes} {}\n\
-             xchacha20poly1305 {} {}\n",
-            HEXLOWER.encode(salt),
-            HEXLOWER.encode(nonce),
-            HEXLOWER.encode(cipher),
-        )
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut lines = text.strip_prefix(SEALED_HEADER)?.trim().lines();
-        let public = lines.next()?.strip_prefix("public ")?.parse().ok()?;
-        let mut stretch = lines.next()?.strip_prefix("argon2id ")?.split(' ');
-        let memory_kib = stretch.next()?.parse().ok().filter(|kib| *kib <= 16 * MEMORY_KIB)?;
-        let passes = stretch.next()?.parse().ok().filter(|passes| *passes <= 100)?;
-        let salt = HEXLOWER.decode(stretch.next()?.as_bytes()).ok()?.try_into().ok()?;
-        let mut sealed = lines.next()?.strip_prefix("xchacha20poly1305 ")?.split(' ');
-        let nonce = HEXLOWER.decode(sealed.next()?.as_bytes()).ok()?.try_into().ok()?;
-        let cipher = HEXLOWER.decode(sealed.next()?.as_bytes()).ok()?;
-        Some(Sealed { public, memory_kib, passes, salt, nonce, cipher })
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod home;
 pub mod keyring;
 pub mod mint;
 pub mod queue;
+mod sealed;
 pub mod shared;
 pub mod snapshot;
 pub mod subscription;

@@ -48,10 +48,8 @@ pub fn save(home: &Home, world: &World) -> Result<(), EngineError> {
     let content = Content { chain: world.chain.image(), state: world.state.image() };
     let payload = postcard::to_allocvec(&content)
         .map_err(|error| EngineError::Defect(format!("a snapshot cannot be written: {error}")))?;
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&sha2::Sha256::digest(&payload));
-    bytes.extend_from_slice(&payload);
-    replace(&home.snapshots().join(format!("{:020}.snap", world.seq())), &bytes)?;
+    let path = home.snapshots().join(format!("{:020}.snap", world.seq()));
+    replace(&path, &with_checksum(&payload))?;
     for old in list(home).into_iter().skip(KEPT) {
         // What cannot be cleared away now is cleared away next time.
         let _ = std::fs::remove_file(old);
@@ -69,9 +67,19 @@ pub fn list(home: &Home) -> Vec<PathBuf> {
     found
 }
 
+/// What a file holds: which form it is in, a checksum, and the payload.
+pub fn with_checksum(payload: &[u8]) -> Vec<u8> {
+    let digest = sha2::Sha256::digest(payload);
+    [MAGIC.as_slice(), digest.as_slice(), payload].concat()
+}
+
 /// Reads a snapshot; `None` if it is not a sound one.
 pub fn read(path: &Path) -> Option<World> {
-    let bytes = std::fs::read(path).ok()?;
+    decode(&std::fs::read(path).ok()?)
+}
+
+/// Reads what a file holds; `None` if it is not a sound snapshot.
+pub fn decode(bytes: &[u8]) -> Option<World> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (digest, payload) = rest.split_at_checked(DIGEST_BYTES)?;
     if sha2::Sha256::digest(payload).as_slice() != digest {

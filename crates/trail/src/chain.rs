@@ -237,7 +237,11 @@ impl Builder {
         if !self.lines.is_empty() {
             self.lines.push(b'\n');
         }
+        let from = self.lines.len();
         let hash = self.chain.seal(&mut self.pieces, stamped, proof, &mut self.lines)?;
+        // Types that come in through a door promise that their text can be read again; a trail
+        // with an entry that cannot is lost. The simulation and every test check it here.
+        debug_assert!(can_be_read(&self.lines[from..]), "{stamped:?} cannot be read again");
         self.hashes.push(hash);
         Ok(())
     }
@@ -278,4 +282,8 @@ impl Builder {
         };
         Ok((commit, self.chain))
     }
+}
+
+fn can_be_read(line: &[u8]) -> bool {
+    std::str::from_utf8(line).is_ok_and(|line| Entry::read(line).is_ok())
 }

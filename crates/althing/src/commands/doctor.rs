@@ -1,9 +1,10 @@
 //! `althing doctor`
 
-use althing_engine::{Engine, Keyring, home, snapshot, witness};
+use althing_engine::{Engine, Keyring, home, keyring, snapshot, witness};
 use althing_kernel::Span;
 use althing_trail::log::sqlite::SqliteReader;
 use serde::Serialize;
+use std::path::Path;
 
 use crate::app::{App, Project};
 use crate::cli::Doctor;
@@ -211,14 +212,23 @@ fn keys(project: &Project) -> Finding {
         Ok(files) => files,
         Err(error) => return Finding::bad("keys", error.to_string(), error.rule().way_out()),
     };
-    let open: Vec<String> = files
-        .iter()
-        .filter(|file| home::is_open_to_others(file))
-        .map(|file| file.display().to_string())
-        .collect();
-    if open.is_empty() {
-        return Finding::good("keys", format!("{} files, for their owner only", files.len()));
+    let those = |wanted: &dyn Fn(&Path) -> bool| -> Option<String> {
+        let found = files.iter().filter(|file| wanted(file));
+        let names: Vec<String> = found.map(|file| file.display().to_string()).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    if let Some(open) = those(&home::is_open_to_others) {
+        let way_out = "Run `chmod 600` on them; consider the agents' names burnt.";
+        return Finding::bad("keys", format!("others can read {open}"), way_out);
     }
-    let says = format!("others can read {}", open.join(", "));
-    Finding::bad("keys", says, "Run `chmod 600` on them; consider the agents' names burnt.")
+    // A file that was being made when its maker was killed has another ending and is never read.
+    let is_damaged = |file: &Path| {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        file.extension().is_some_and(|ending| ending == "key") && !keyring::is_key(&text)
+    };
+    if let Some(damaged) = those(&is_damaged) {
+        let way_out = "Restore them from a backup; without its key a name cannot be used again.";
+        return Finding::bad("keys", format!("not readable as keys: {damaged}"), way_out);
+    }
+    Finding::good("keys", format!("{} files, for their owner only", files.len()))
 }

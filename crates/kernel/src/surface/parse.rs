@@ -56,7 +56,17 @@ pub(super) struct Parsed {
     pub(super) patterns: Vec<Pattern>,
 }
 
+/// Reads a surface. Its normal text reads as the very same surface: entries of the trail hold
+/// that text, and an entry that cannot be read again would take the whole trail with it.
 pub(super) fn parse(input: &str) -> Result<Parsed, SurfaceError> {
+    let parsed = parse_once(input)?;
+    if parsed.text != input && parse_once(&parsed.text)?.text != parsed.text {
+        return Err(SurfaceError::Glob(shown(input), "it has no normal form"));
+    }
+    Ok(parsed)
+}
+
+fn parse_once(input: &str) -> Result<Parsed, SurfaceError> {
     check_characters(input)?;
     let text = if input.contains('\\') {
         Cow::Owned(input.replace('\\', "/"))
@@ -76,6 +86,7 @@ pub(super) fn parse(input: &str) -> Result<Parsed, SurfaceError> {
     let mut patterns = Vec::with_capacity(alternatives.len());
     let mut normal_path = path.to_owned();
     for alternative in &alternatives {
+        check_relative(alternative, input)?;
         let (segments, normal) = parse_segments(alternative, input)?;
         if segments.is_empty() && (has_braces || symbol.is_some()) {
             return Err(SurfaceError::Glob(shown(input), "an alternative names no path"));
@@ -250,6 +261,8 @@ fn parse_segments(path: &str, input: &str) -> Result<(Vec<Segment>, String), Sur
     if segments.is_empty() {
         normal.push('.');
     }
+    // `./C:` is no way around it.
+    check_relative(&normal, input)?;
     Ok((segments, normal))
 }
 

@@ -118,6 +118,7 @@ fn surfaces_are_normalised() {
         ("src/*/", "src/*"),
         ("a.rs#Foo::bar", "a.rs#Foo::bar"),
         ("app/[[]id]/page.tsx", "app/[[]id]/page.tsx"),
+        ("./[c]:x", "[c]:x"),
     ] {
         assert_eq!(surface(written).as_str(), normal, "{written}");
         assert_eq!(surface(normal).as_str(), normal, "normal form is stable: {normal}");
@@ -131,6 +132,10 @@ fn what_is_not_a_surface_is_refused_with_the_reason() {
         ("/etc/passwd", "absolute"),
         (r"C:\x", "absolute"),
         ("c:x", "absolute"),
+        ("./c:x", "absolute"),
+        ("//c:x", "absolute"),
+        ("{c:x,a}", "absolute"),
+        ("{/etc,a}", "absolute"),
         (r"\\server\share", "absolute"),
         ("../x", "`..`"),
         ("a/../b", "`..`"),
@@ -329,7 +334,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_panics_and_normal_forms_are_stable(text in "\\PC{0,40}|[ab/*?\\[\\]{},.!#\\\\-]{0,24}") {
+    fn no_text_panics_and_normal_forms_are_stable(text in "\\PC{0,40}|[ab/:*?\\[\\]{},.!#\\\\-]{0,24}") {
         if let Ok(surface) = Surface::new(&text) {
             let again = Surface::new(surface.as_str()).unwrap();
             prop_assert_eq!(&again, &surface);
