@@ -4,7 +4,11 @@
 //! fixed seed. `ALTHING_PARSER_RUNS=100000 cargo test parsers` tries more.
 
 #[path = "../fuzz/src/lib.rs"]
-#[allow(unreachable_pub, reason = "as a library of its own it is for the fuzz targets")]
+#[allow(
+    unreachable_pub,
+    clippy::expect_used,
+    reason = "a library of its own for the fuzz targets, where a panic is a finding"
+)]
 mod promises;
 
 use crate::support::Sandbox;
@@ -22,7 +26,11 @@ impl Dice {
 
     fn byte(&mut self) -> u8 {
         let special = b"\0\n\r\"\\{}[]*?!#,/.:-09azAZ \xc3\xa9\xff";
-        if self.roll(2) == 0 { special[self.roll(special.len())] } else { self.roll(256) as u8 }
+        if self.roll(2) == 0 {
+            special[self.roll(special.len())]
+        } else {
+            u8::try_from(self.roll(256)).unwrap()
+        }
     }
 
     /// A piece of some length at some place.

@@ -41,6 +41,9 @@ pub enum ImportError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// A head line that says the same in other words. There is one way to write a trail.
+    #[error("line {0} is a head, but not written the way heads are")]
+    HeadForm(u64),
     /// Longer than any entry.
     #[error("line {0} is longer than any entry may be")]
     TooLong(u64),
@@ -98,7 +101,11 @@ impl<R: BufRead> Commits<R> {
         while let Some(line) = self.next_line()? {
             let form = |source| ImportError::Form { line: self.line, source };
             if line.starts_with("{\"head\":") {
-                let HeadLine { head } = serde_json::from_str(&line).map_err(form)?;
+                let read: HeadLine = serde_json::from_str(&line).map_err(form)?;
+                if serde_json::to_string(&read).map_err(form)? != line {
+                    return Err(ImportError::HeadForm(self.line));
+                }
+                let HeadLine { head } = read;
                 if lines.is_empty() {
                     return Err(ImportError::BareHead(self.line));
                 }

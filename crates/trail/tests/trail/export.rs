@@ -36,6 +36,8 @@ fn broken_files_are_refused_with_the_line() {
     let cut = lines[..lines.len() - 2].join(&b'\n');
     assert!(matches!(import(&cut), Err(ImportError::CutOff(_))));
     assert!(matches!(import(lines[1]), Err(ImportError::BareHead(1))));
+    let spaced = String::from_utf8(text.clone()).unwrap().replacen("{\"head\":", "{\"head\": ", 1);
+    assert!(matches!(import(spaced.as_bytes()), Err(ImportError::HeadForm(_))));
     assert!(matches!(import(b"nonsense\n"), Err(ImportError::Form { line: 1, .. })));
     assert!(matches!(import(b"\n"), Err(ImportError::Form { line: 1, .. })));
     assert!(matches!(import(b"\xff\xfe\n"), Err(ImportError::Read { line: 1, .. })));
