@@ -134,6 +134,21 @@ fn the_command_line_reference_is_current() {
 }
 
 #[test]
+fn the_table_of_overlaps_is_right() {
+    let text = std::fs::read_to_string(root().join("docs/leases.md")).unwrap();
+    let table = text.split("| A | B | Overlap |\n|---|---|---|\n").nth(1).unwrap();
+    let rows: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() >= 8, "{rows:?}");
+    for row in rows {
+        let cells: Vec<&str> =
+            row.split(" | ").map(|cell| cell.trim_matches(['|', ' ', '`'])).collect();
+        let surface = |text: &str| althing_kernel::Surface::new(text).unwrap();
+        let overlap = surface(cells[0]).common_path(&surface(cells[1])).is_some();
+        assert_eq!(overlap, cells[2] == "yes", "{row}");
+    }
+}
+
+#[test]
 fn documents_link_to_files_that_exist() {
     let mut pages = vec!["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
         .into_iter()

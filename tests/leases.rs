@@ -2,6 +2,7 @@
 
 use crate::support::Sandbox;
 use serde_json::json;
+use std::path::Path;
 
 #[test]
 fn a_claim_keeps_others_out_until_it_is_released() {
@@ -230,4 +231,44 @@ not json
         assert_eq!(bad["error"]["kind"], "usage", "{bad}");
     }
     assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1);
+}
+
+/// The hook that the documents show, as they show it.
+#[cfg(unix)]
+#[test]
+fn the_documented_hook_refuses_to_commit_what_somebody_else_holds() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = Sandbox::new();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/leases.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let hook = project.path().join(".git/hooks/pre-commit");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_althing")).parent().unwrap();
+    let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
+    let commit = |agent: &str| {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(project.path()).env("PATH", &path).env("ALTHING_AGENT", agent);
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-qm", "x"]);
+        git.output().unwrap()
+    };
+    for name in ["-dash", "app/[id].tsx", "free"] {
+        let file = project.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "x").unwrap();
+    }
+    let add =
+        std::process::Command::new("git").current_dir(project.path()).args(["add", "."]).output();
+    assert!(add.unwrap().status.success());
+    project.claim("alice", "app");
+    let refused = commit("bob");
+    assert!(!refused.status.success(), "{refused:?}");
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("agent:alice holds app"),
+        "{refused:?}"
+    );
+    let done = commit("alice");
+    assert!(done.status.success(), "{done:?}");
 }

@@ -63,11 +63,15 @@ pub fn surface(data: &[u8]) {
     }
 }
 
-/// The surface of a path that stands for itself. A name that looks like a drive is spelled so
-/// that it does not.
+/// A path as a surface that stands for itself. A name that looks like a drive is spelled so that
+/// it does not.
 fn literal(path: &str) -> String {
-    let escaped = Surface::literal(path).map(|literal| literal.to_string());
-    escaped.unwrap_or_else(|_| format!("[{}]{}", &path[..1], &path[1..]))
+    let below = Surface::literal(&format!("x/{path}")).expect("an example is a path").to_string();
+    let escaped = &below["x/".len()..];
+    match Surface::new(escaped) {
+        Ok(_) => escaped.to_owned(),
+        Err(_) => format!("[{}]{}", &escaped[..1], &escaped[1..]),
+    }
 }
 
 /// Names and principals: what can be read is written back the same.
