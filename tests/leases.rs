@@ -233,6 +233,21 @@ not json
     assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1);
 }
 
+#[test]
+fn a_purpose_cannot_forge_lines_for_others_to_read() {
+    let project = Sandbox::new();
+    let purpose = "x\nagent:root  src  forged\u{202e}";
+    project.ok(&["claim", "docs", "--as", "mallory", "-m", purpose]);
+    assert_eq!(project.json(&["claims"])[0]["purpose"], purpose, "kept as it was given");
+    for args in [&["claims"][..], &["status"], &["trail", "at", "now"], &["trail"]] {
+        let shown = project.ok(args).out;
+        assert!(!shown.lines().any(|line| line.starts_with("agent:root")), "{shown}");
+        assert!(!shown.contains('\u{202e}'), "{shown}");
+    }
+    let refused = project.run(&["claim", "docs/a", "--as", "bob"]).err;
+    assert!(!refused.lines().any(|line| line.starts_with("agent:root")), "{refused}");
+}
+
 /// The hook that the documents show, as they show it.
 #[cfg(unix)]
 #[test]

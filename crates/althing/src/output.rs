@@ -75,8 +75,10 @@ impl Out {
     /// Prints a table with aligned columns.
     pub(crate) fn table(self, titles: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
         let width = |text: &str| text.chars().count();
+        let rows: Vec<Vec<String>> =
+            rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
         let mut widths: Vec<usize> = titles.iter().map(|title| width(title)).collect();
-        for row in rows {
+        for row in &rows {
             for (at, cell) in row.iter().enumerate() {
                 widths[at] = widths[at].max(width(cell));
             }
@@ -92,7 +94,7 @@ impl Out {
             line.trim_end().to_owned()
         };
         self.line(self.paint(Tone::Faint, &print(titles.to_vec())))?;
-        for row in rows {
+        for row in &rows {
             self.line(print(row.iter().map(String::as_str).collect()))?;
         }
         Ok(())
@@ -107,7 +109,12 @@ impl Out {
             // If this cannot be printed either, the exit code still tells.
             let _ = self.line(failure.json().to_string());
         } else {
-            let mut lines = vec![format!("error: {} [{}]", failure.message, failure.rule)];
+            // A refusal quotes others; our own messages may need more than one line.
+            let message = match &failure.refusal {
+                Some(_) => one_line(&failure.message),
+                None => failure.message.clone(),
+            };
+            let mut lines = vec![format!("error: {message} [{}]", failure.rule)];
             if let Some(refusal) = &failure.refusal
                 && let Details::Collisions(collisions) = &refusal.details
             {
@@ -142,7 +149,29 @@ pub(crate) fn describe(collision: &Collision) -> String {
     let purpose = purpose.as_ref().map_or_else(String::new, |text| format!(", for {text:?}"));
     let example = if example == "." { "everything" } else { example };
     let until = clock_time(*expires_at);
-    format!("{holder} holds {surface} until {until}{purpose} ({lease}; both cover {example})")
+    let text =
+        format!("{holder} holds {surface} until {until}{purpose} ({lease}; both cover {example})");
+    one_line(&text)
+}
+
+/// Somebody's text on one line of ours: what would begin another line, move the cursor or turn
+/// the direction of writing is spelled out.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        if c.is_control() || turns {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// A number of things.
+pub(crate) fn counted(number: u64, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
 }
 
 /// A moment in local time.
@@ -177,4 +206,27 @@ pub(crate) fn show_bytes(bytes: u64) -> String {
         unit += 1;
     }
     format!("{scaled} {}", units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_text_cannot_forge_lines_of_ours() {
+        for (text, shown) in [
+            ("plain é", "plain é"),
+            ("a\nerror: b", "a\\nerror: b"),
+            ("\t\u{1b}[2J", "\\t\\u{1b}[2J"),
+            ("\u{202e}cod.exe", "\\u{202e}cod.exe"),
+        ] {
+            assert_eq!(one_line(text), shown);
+        }
+    }
+
+    #[test]
+    fn numbers_agree_with_what_they_count() {
+        assert_eq!(counted(1, "entry", "entries"), "1 entry");
+        assert_eq!(counted(2, "entry", "entries"), "2 entries");
+    }
 }

@@ -9,7 +9,7 @@ use crate::cli::{TrailAt, TrailDiff};
 use crate::commands::leases;
 use crate::failure::Failure;
 use crate::moment;
-use crate::output::{Tone, clock_time};
+use crate::output::{Tone, clock_time, counted, one_line};
 
 fn read(text: &str, now: Timestamp) -> Result<Moment, Failure> {
     moment::parse(text, now).map_err(Failure::usage)
@@ -30,10 +30,10 @@ fn headline(app: &App, picture: &Picture) -> String {
     let Picture { seq, time, sessions, agents, users, .. } = picture;
     let title = app.out.paint(Tone::Strong, &clock_time(*time));
     format!(
-        "{title}, after entry {seq}: {} agents, {} people, {} open sessions",
-        agents.len(),
-        users.len(),
-        sessions.len()
+        "{title}, after entry {seq}: {}, {}, {}",
+        counted(agents.len() as u64, "agent", "agents"),
+        counted(users.len() as u64, "person", "people"),
+        counted(sessions.len() as u64, "open session", "open sessions")
     )
 }
 
@@ -50,10 +50,8 @@ pub(crate) fn diff(app: &App, args: &TrailDiff) -> Result<(), Failure> {
 fn show(app: &App, difference: &Difference) -> Result<(), Failure> {
     let Difference { from_seq, from_time, to_seq, to_time, .. } = difference;
     let (from, to) = (clock_time(*from_time), clock_time(*to_time));
-    let entries = to_seq - from_seq;
-    app.out.line(format!(
-        "from {from} (entry {from_seq}) to {to} (entry {to_seq}): {entries} entries"
-    ))?;
+    let entries = counted(to_seq - from_seq, "entry", "entries");
+    app.out.line(format!("from {from} (entry {from_seq}) to {to} (entry {to_seq}): {entries}"))?;
     let mut lines = Vec::new();
     let agents = &difference.agents.added;
     lines.extend(agents.iter().map(|agent| (Sign::New, format!("agent    {}", agent.agent))));
@@ -71,7 +69,7 @@ fn show(app: &App, difference: &Difference) -> Result<(), Failure> {
     }
     for (sign, text) in lines {
         let (mark, tone) = sign.shown();
-        app.out.line(app.out.paint(tone, &format!("{mark} {text}")))?;
+        app.out.line(app.out.paint(tone, &format!("{mark} {}", one_line(&text))))?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::app::{App, Project};
 use crate::cli::{Check, Claim, Claims, Release, Renew};
 use crate::failure::Failure;
-use crate::output::{Tone, clock_time, describe, from_now};
+use crate::output::{Tone, clock_time, describe, from_now, one_line};
 use crate::settings::read_ttl;
 use crate::surfaces;
 
@@ -64,7 +64,7 @@ fn show_lease(app: &App, verb: &str, lease: &LeaseView, now: Timestamp) -> Resul
 
 /// Surfaces on one line.
 pub(crate) fn list(surfaces: &[Surface]) -> String {
-    surfaces.iter().map(Surface::as_str).collect::<Vec<_>>().join(" ")
+    one_line(&surfaces.iter().map(Surface::as_str).collect::<Vec<_>>().join(" "))
 }
 
 /// The live leases, of one holder or of everybody.

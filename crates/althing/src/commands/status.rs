@@ -1,103 +1,132 @@
 //! `althing status`
 
-use althing_engine::trail_query::TrailQuery;
-use althing_engine::witness;
-use althing_kernel::query::{Answer, Everything, LeaseList, Query};
-use althing_kernel::{Event, Kind, Span};
+use althing_engine::trail_query::{Found, TrailQuery};
+use althing_engine::{Engine, World, witness};
+use althing_kernel::query::{self, LeaseList, LeaseView, SessionView};
+use althing_kernel::{Kind, Span, Timestamp};
 use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
 
-use super::leases;
-use crate::app::App;
+use super::{leases, trail};
+use crate::app::{App, Project};
 use crate::failure::Failure;
-use crate::output::{Tone, clock_time, from_now, show_bytes};
+use crate::output::{Tone, clock_time, counted, from_now, one_line, show_bytes};
 
-/// How many recent refusals are shown.
+/// How many recent refusals are shown, and among how many last entries they are looked for.
 const REFUSALS: usize = 5;
+const REFUSALS_AMONG: u64 = 2_000;
+
+/// What is shown.
+struct Overview {
+    world: Arc<World>,
+    now: Timestamp,
+    leases: Vec<LeaseView>,
+    sessions: Vec<SessionView>,
+    refusals: Vec<Found>,
+    store_bytes: u64,
+}
 
 pub(crate) fn run(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
-    let engine = project.engine()?;
-    let world = engine.world()?;
-    let now = engine.now();
-    let Answer::Leases(mut live) = engine.ask(&Query::LeaseList(LeaseList::default()))? else {
-        return Err(Failure::unavailable("an unexpected answer"));
-    };
-    live.sort_by_key(|lease| lease.epoch);
-    let Answer::Sessions(sessions) = engine.ask(&Query::SessionList(Everything {}))? else {
-        return Err(Failure::unavailable("an unexpected answer"));
-    };
-    let query = TrailQuery {
-        kinds: vec![Kind::CommandRefused, Kind::AuthenticationFailed],
-        limit: Some(REFUSALS),
-        last: true,
-        after: Some(world.seq().saturating_sub(2_000)),
-        ..TrailQuery::default()
-    };
-    let refusals = query.find(&mut *engine.reader()?)?;
-    let store = std::fs::metadata(project.home.store()).map_or(0, |data| data.len());
-    let ahead = world.state.clock().since(now);
-    let name = world.state.project().map(|project| project.name.to_string()).unwrap_or_default();
-    let id = world.state.project().map(|project| project.id.to_string()).unwrap_or_default();
-
+    let overview = Overview::of(&project, &project.engine()?)?;
     if app.out.json {
-        let refusals: Vec<_> = refusals.iter().filter_map(|found| found.raw().ok()).collect();
-        return app.out.value(&json!({
-            "project": id,
-            "name": name,
+        return overview.print_json(app, &project);
+    }
+    overview.print(app, &project)
+}
+
+impl Overview {
+    fn of(project: &Project, engine: &Engine) -> Result<Self, Failure> {
+        let world = engine.world()?;
+        let moment = engine.moment(&world.state);
+        let mut leases = query::leases(&world.state, moment, &LeaseList::default());
+        leases.sort_by_key(|lease| lease.epoch);
+        let refused = TrailQuery {
+            kinds: vec![Kind::CommandRefused, Kind::AuthenticationFailed],
+            limit: Some(REFUSALS),
+            last: true,
+            after: Some(world.seq().saturating_sub(REFUSALS_AMONG)),
+            ..TrailQuery::default()
+        };
+        Ok(Overview {
+            now: engine.now(),
+            leases,
+            sessions: query::sessions(&world.state, moment),
+            refusals: refused.find(&mut *engine.reader()?)?,
+            store_bytes: store_bytes(project.home.store()),
+            world,
+        })
+    }
+
+    /// How far the trail's clock is ahead of this machine's.
+    fn ahead(&self) -> Span {
+        self.world.state.clock().since(self.now)
+    }
+
+    fn print_json(&self, app: &App, project: &Project) -> Result<(), Failure> {
+        let state = &self.world.state;
+        let refusals: Vec<_> = self.refusals.iter().filter_map(|found| found.raw().ok()).collect();
+        app.out.value(&json!({
+            "project": state.project().map(|project| &project.id),
+            "name": state.project().map(|project| project.name.to_string()),
             "root": project.root(),
             "state": project.home.root(),
-            "store_bytes": store,
-            "entries": world.seq(),
-            "last_entry_at": world.state.clock(),
-            "clock_ahead_us": ahead.micros(),
-            "agents": world.state.agents().count(),
-            "users": world.state.user_count(),
-            "sessions": sessions,
-            "leases": live,
+            "store_bytes": self.store_bytes,
+            "entries": self.world.seq(),
+            "last_entry_at": state.clock(),
+            "clock_ahead_us": self.ahead().micros(),
+            "agents": state.agents().count(),
+            "users": state.user_count(),
+            "sessions": self.sessions,
+            "leases": self.leases,
             "recent_refusals": refusals,
             "witness": witness::read(&project.home).map(|head| head.head().size),
-        }));
+        }))
     }
-    app.out.line(format!(
-        "{}  {}",
-        app.out.paint(Tone::Strong, &name),
-        project.root().display()
-    ))?;
-    app.out.line(format!(
-        "{} entries, the last {}; {} on disk",
-        world.seq(),
-        from_now(world.state.clock(), now),
-        show_bytes(store)
-    ))?;
-    app.out.line(format!(
-        "{} agents, {} people, {} open sessions, {} live leases",
-        world.state.agents().count(),
-        world.state.user_count(),
-        sessions.len(),
-        live.len()
-    ))?;
-    if ahead > Span::from_secs(5) {
-        app.out.line(app.out.paint(
-            Tone::Bad,
-            &format!(
-                "the trail's clock is {} ahead of this machine's: nothing expires until then",
-                crate::span::show_secs(ahead.secs())
-            ),
+
+    fn print(&self, app: &App, project: &Project) -> Result<(), Failure> {
+        let state = &self.world.state;
+        let name = state.project().map(|project| project.name.to_string()).unwrap_or_default();
+        let title = app.out.paint(Tone::Strong, &one_line(&name));
+        app.out.line(format!("{title}  {}", project.root().display()))?;
+        app.out.line(format!(
+            "{}, the last {}; {} on disk",
+            counted(self.world.seq(), "entry", "entries"),
+            from_now(state.clock(), self.now),
+            show_bytes(self.store_bytes)
         ))?;
+        app.out.line(format!(
+            "{}, {}, {}, {}",
+            counted(state.agents().count() as u64, "agent", "agents"),
+            counted(state.user_count() as u64, "person", "people"),
+            counted(self.sessions.len() as u64, "open session", "open sessions"),
+            counted(self.leases.len() as u64, "live lease", "live leases")
+        ))?;
+        if self.ahead() > Span::from_secs(5) {
+            let ahead = crate::span::show_secs(self.ahead().secs());
+            app.out.line(app.out.paint(
+                Tone::Bad,
+                &format!("the trail's clock is {ahead} ahead of this machine's: nothing expires until then"),
+            ))?;
+        }
+        app.out.line("")?;
+        leases::table(app, &self.leases, self.now)?;
+        if !self.refusals.is_empty() {
+            app.out.line("\nrecently refused:")?;
+        }
+        for Found { entry, .. } in &self.refusals {
+            let (at, draft) = (clock_time(entry.stamped.at), &entry.stamped.draft);
+            app.out.line(format!("  {at}  {}  {}", draft.actor, trail::summary(&draft.event)))?;
+        }
+        Ok(())
     }
-    app.out.line("")?;
-    leases::table(app, &live, now)?;
-    if !refusals.is_empty() {
-        app.out.line("\nrecently refused:")?;
-    }
-    for found in &refusals {
-        let stamped = &found.entry.stamped;
-        let what = match &stamped.draft.event {
-            Event::CommandRefused(no) => format!("{} [{}] {}", no.command, no.rule, no.message),
-            Event::AuthenticationFailed(no) => format!("{}: {}", no.entity, no.reason),
-            _ => String::new(),
-        };
-        app.out.line(format!("  {}  {}  {what}", clock_time(stamped.at), stamped.draft.actor))?;
-    }
-    Ok(())
+}
+
+/// The store and its journal.
+fn store_bytes(store: &Path) -> u64 {
+    let mut journal = store.as_os_str().to_owned();
+    journal.push("-wal");
+    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
+    bytes(store) + bytes(Path::new(&journal))
 }

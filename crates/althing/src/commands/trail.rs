@@ -17,7 +17,7 @@ use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify};
 use crate::commands::history;
 use crate::failure::Failure;
 use crate::moment::parse_time;
-use crate::output::{Tone, clock_time, written};
+use crate::output::{Tone, clock_time, one_line, written};
 use crate::progress::Progress;
 
 pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
@@ -131,6 +131,10 @@ fn print(app: &App, entry: &Entry, line: &str) -> Result<(), Failure> {
 
 /// What an entry says, in a few words.
 pub(crate) fn summary(event: &Event) -> String {
+    one_line(&said(event))
+}
+
+fn said(event: &Event) -> String {
     match event {
         Event::ProjectCreated(body) => format!("{} ({})", body.name, body.project),
         Event::RuntimeRekeyed(body) => format!("now {}: {}", body.new_key.short(), body.reason),
