@@ -22,7 +22,7 @@ const DIGEST_BYTES: usize = 32;
 /// How many are kept: the newest, and one in case it is damaged.
 const KEPT: usize = 2;
 /// The fewest entries worth a new snapshot.
-const ENTRIES_MIN: u64 = 1_000;
+const ENTRIES_MIN: u64 = 250;
 
 #[derive(Serialize)]
 struct Content {

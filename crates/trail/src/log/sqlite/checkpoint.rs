@@ -1,9 +1,10 @@
 //! Folding the write-ahead journal back into the file without making callers wait.
 //!
-//! SQLite does this on its own inside a commit, every thousand pages; whoever happens to commit
-//! then waits for milliseconds. That is right for a process that writes now and then. A busy
-//! writer has a thread for it instead, which works beside the commits. Should that thread not
-//! keep up, SQLite's own mechanism still bounds the journal, only later.
+//! SQLite does this on its own inside a commit, once the journal has some number of pages. For a
+//! process that writes now and then that number is small: every process that opens the store
+//! reads the journal first, and short commands should not pay for a long one. A busy writer has
+//! a thread for it instead, which works beside the commits. Should that thread not keep up,
+//! SQLite's own mechanism still bounds the journal, only later.
 
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,9 @@ const BUSY_COMMITS: u32 = 100;
 const ROUND_BYTES: usize = 1 << 20;
 /// Where a busy writer's commits fold the journal themselves, in pages of 4 KiB: 16 MiB.
 const LAST_RESORT_PAGES: u32 = 4 << 10;
+
+/// Where other writers' commits fold it, in pages: 512 KiB.
+pub(super) const CALM_PAGES: u32 = 128;
 
 /// Decides when the journal is folded back, and by whom.
 #[derive(Default)]

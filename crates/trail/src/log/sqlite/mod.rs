@@ -295,6 +295,7 @@ impl SqliteLog {
     fn set_durable(&self) -> Result<(), LogError> {
         let set = || -> rusqlite::Result<()> {
             self.reader.conn.pragma_update(None, "journal_mode", "WAL")?;
+            self.reader.conn.pragma_update(None, "wal_autocheckpoint", checkpoint::CALM_PAGES)?;
             self.reader.conn.pragma_update(None, "synchronous", "FULL")
         };
         set().map_err(|error| fault(Doing::Write, &self.reader.path, &error))
