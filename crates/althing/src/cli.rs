@@ -349,9 +349,9 @@ pub(crate) enum TrailCommand {
 /// Arguments of `trail verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without options the whole trail is walked: canonical form, both hash chains, sequence, the rules
-themselves (by replay), the root and the link of every commit, the signature of the newest head,
-the snapshots, and the head this machine remembers.
+Without options the whole trail is walked: canonical form, both hash chains, sequence, whether the
+rules allow each entry, the root and the link of every commit, the signature of the newest head,
+this machine's key, the snapshots, and the head this machine remembers.
 
 Examples:
   althing trail verify
@@ -366,9 +366,9 @@ pub(crate) struct TrailVerify {
     /// A head kept earlier that must be part of the trail; repeat for more.
     #[arg(long = "head", value_name = "FILE")]
     pub(crate) heads: Vec<PathBuf>,
-    /// The key the trail must begin with.
-    #[arg(long, value_name = "KEY")]
-    pub(crate) key: Option<String>,
+    /// A key the trail may be signed with; repeat for more. Any other key in it is an error.
+    #[arg(long = "key", value_name = "KEY")]
+    pub(crate) keys: Vec<String>,
     /// Verify an exported trail instead of the project's.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,

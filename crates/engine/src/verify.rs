@@ -1,10 +1,11 @@
 //! Verifying a project: its trail, and what lies beside it.
 
 use althing_trail::LogReader;
-use althing_trail::verify::{Checked, Finding, Options, Verifier};
+use althing_trail::verify::{Checked, Fault, Finding, Options, Verifier};
 
 use crate::error::EngineError;
 use crate::home::Home;
+use crate::keyring::Keyring;
 use crate::world::{READ_BYTES, World};
 use crate::{snapshot, witness};
 
@@ -51,9 +52,11 @@ pub fn verify(
     mut options: Options,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verdict, EngineError> {
-    let total = log.position()?;
+    // The witness first: what is appended meanwhile must not look like what is missing.
     let witness = witness::read(home);
+    let total = log.position()?;
     let witnessed = witness.is_some();
+    let own_key = if options.keys.is_empty() { Keyring::of(home).runtime()? } else { None };
     options.kept.extend(witness);
     let mut snapshots = sound_snapshots(home, total);
     let mut verifier = Verifier::new(options);
@@ -77,10 +80,18 @@ pub fn verify(
         }
         progress(verifier.chain().seq(), total);
     }
-    Ok(match verifier.finish() {
-        Ok(trail) => Verdict::Sound(Report { trail, snapshots: compared, witness: witnessed }),
-        Err(finding) => Verdict::Bad(finding),
-    })
+    let trail = match verifier.finish() {
+        Ok(trail) => trail,
+        Err(finding) => return Ok(Verdict::Bad(finding)),
+    };
+    // Somebody without the key can take over on the record; where the key is, that shows.
+    match (own_key, trail.keys.last()) {
+        (Some(own), Some(last)) if own.public() != *last => {
+            let fault = Fault::ForeignKey { found: *last };
+            Ok(Verdict::Bad(Finding { seq: trail.entries, fault }))
+        }
+        _ => Ok(Verdict::Sound(Report { trail, snapshots: compared, witness: witnessed })),
+    }
 }
 
 /// The snapshots that can be read at all, the oldest last. One from beyond the end of the trail

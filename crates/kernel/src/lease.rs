@@ -32,6 +32,11 @@ pub const TTL_SECS_MAX: u64 = 30 * 24 * 60 * 60;
 pub const TTL_SECS_DEFAULT: u64 = 90 * 60;
 /// The most surfaces one lease may have.
 pub const SURFACES_MAX: usize = 256;
+/// The most leases of one session: they end with it, in one commit.
+pub const PER_SESSION_MAX: usize = 1_000;
+/// The most bytes the globs of one lease may expand to. Deciding whether two leases overlap costs
+/// at most the product of theirs.
+pub const WILD_BYTES_MAX: usize = 4096;
 /// The most collisions a refusal lists.
 pub const COLLISIONS_MAX: usize = 32;
 
@@ -108,14 +113,26 @@ pub struct Surfaces(Arc<[Surface]>);
 
 /// A list that is not a set of surfaces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a lease has 1 to {SURFACES_MAX} surfaces, not {0}")]
-pub struct SurfacesError(usize);
+pub enum SurfacesError {
+    /// None, or too many.
+    #[error("a lease has 1 to {SURFACES_MAX} surfaces, not {0}")]
+    Count(usize),
+    /// More wildcards than overlaps can be decided for in good time.
+    #[error(
+        "the globs of one lease expand to at most {WILD_BYTES_MAX} bytes, not {0}; claim folders"
+    )]
+    Wild(usize),
+}
 
 impl Surfaces {
     /// Checks and takes a list; repeated surfaces are kept once.
     pub fn new(mut list: Vec<Surface>) -> Result<Self, SurfacesError> {
         if list.is_empty() || list.len() > SURFACES_MAX {
-            return Err(SurfacesError(list.len()));
+            return Err(SurfacesError::Count(list.len()));
+        }
+        let wild = list.iter().map(Surface::wild_bytes).sum();
+        if wild > WILD_BYTES_MAX {
+            return Err(SurfacesError::Wild(wild));
         }
         if list.len() > 1 {
             let mut seen = std::collections::BTreeSet::new();
@@ -188,16 +205,19 @@ impl Lease {
     }
 }
 
+/// The state of a lease that is held.
+pub const LIVE: &str = "live";
+
 /// The ways of a lease.
 pub const LIFECYCLE: Lifecycle = Lifecycle {
     noun: "lease",
     edges: &[
-        Edge { from: None, to: "live", event: Kind::LeaseOpened, by: "its holder" },
-        Edge { from: Some("live"), to: "live", event: Kind::LeaseRenewed, by: "its holder" },
-        Edge { from: Some("live"), to: "released", event: Kind::LeaseReleased, by: "its holder" },
-        Edge { from: Some("live"), to: "expired", event: Kind::LeaseExpired, by: "the runtime" },
+        Edge { from: None, to: LIVE, event: Kind::LeaseOpened, by: "its holder" },
+        Edge { from: Some(LIVE), to: LIVE, event: Kind::LeaseRenewed, by: "its holder" },
+        Edge { from: Some(LIVE), to: "released", event: Kind::LeaseReleased, by: "its holder" },
+        Edge { from: Some(LIVE), to: "expired", event: Kind::LeaseExpired, by: "the runtime" },
         Edge {
-            from: Some("live"),
+            from: Some(LIVE),
             to: "forced",
             event: Kind::LeaseForced,
             by: "a person or the coordinator",
@@ -358,6 +378,10 @@ pub(crate) fn decide_open(
     open: &Open,
 ) -> Result<Reply, Halt> {
     let workspace = session::ensure(turn, caller)?;
+    if workspace.as_ref().is_some_and(|id| turn.state().lease_count(id) >= PER_SESSION_MAX) {
+        let message = format!("the session of {} holds {PER_SESSION_MAX} leases", caller.principal);
+        return Err(Refusal::denied(Rule::LeasesPerSession, message).into());
+    }
     let holder = &caller.principal;
     let taken = collisions(turn.state(), turn.now(), open.surfaces.as_slice(), Some(holder));
     if let Some(first) = taken.first() {

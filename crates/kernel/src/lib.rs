@@ -11,6 +11,7 @@
 //! - Every refusal cites a [`Rule`]; the whole list is in one file.
 
 pub mod agent;
+pub mod audit;
 pub mod command;
 mod de;
 pub mod event;

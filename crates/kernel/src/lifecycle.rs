@@ -1,4 +1,5 @@
-//! Lifecycle tables: one per kind of thing, the source for checks, docs and tests.
+//! Lifecycle tables: one per kind of thing. The audit checks every step against them, and the
+//! documents and tests are made from them.
 
 use crate::event::Kind;
 
@@ -28,6 +29,11 @@ pub struct Lifecycle {
 pub const ALL: &[Lifecycle] = &[crate::lease::LIFECYCLE, crate::session::LIFECYCLE];
 
 impl Lifecycle {
+    /// Whether this event is a step from that state; no state is before the beginning.
+    pub fn has_step(&self, from: Option<&str>, event: Kind) -> bool {
+        self.edges.iter().any(|edge| edge.from == from && edge.event == event)
+    }
+
     /// The table as a state diagram in Mermaid's notation.
     pub fn diagram(&self) -> String {
         let mut lines = vec!["stateDiagram-v2".to_owned()];

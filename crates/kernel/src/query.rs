@@ -143,9 +143,9 @@ pub struct LeaseCheck {
 pub struct CheckReport {
     /// Whether the surfaces could be claimed now (by the holder asked about).
     pub free: bool,
-    /// Whether the holder asked about holds something that overlaps them.
+    /// Whether each of the surfaces lies within what the holder asked about holds.
     pub held: bool,
-    /// Whether the holder asked about holds them under the epoch asked about.
+    /// Whether each lies within what the holder holds under the epoch asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch_valid: Option<bool>,
     /// The leases in the way.
@@ -262,10 +262,16 @@ fn lease_check(state: &State, now: Timestamp, check: &LeaseCheck) -> CheckReport
         None => Vec::new(),
         Some(holder) => own_leases(state, now, holder, surfaces),
     };
+    let held_by = |counts: &dyn Fn(&Lease) -> bool| {
+        surfaces.iter().all(|wanted| {
+            let mut held = own.iter().filter(|lease| counts(lease));
+            held.any(|lease| lease.surfaces.as_slice().iter().any(|own| own.covers(wanted)))
+        })
+    };
     CheckReport {
         free: collisions.is_empty(),
-        held: !own.is_empty(),
-        epoch_valid: check.epoch.map(|epoch| own.iter().any(|lease| lease.epoch == epoch)),
+        held: held_by(&|_| true),
+        epoch_valid: check.epoch.map(|epoch| held_by(&|lease| lease.epoch == epoch)),
         collisions,
     }
 }
@@ -320,12 +326,17 @@ pub(crate) fn collisions(
 
 impl Collision {
     fn between(wanted: &[Surface], id: &LeaseId, lease: &Lease) -> Option<Self> {
-        let pairs = wanted.iter().flat_map(|wanted| {
+        let mut pairs = wanted.iter().flat_map(|wanted| {
             lease.surfaces.as_slice().iter().map(move |surface| (wanted, surface))
         });
-        let (wanted, surface, example) = pairs.into_iter().find_map(|(wanted, surface)| {
+        let met = pairs.clone().find_map(|(wanted, surface)| {
             wanted.common_path(surface).map(|example| (wanted, surface, example))
-        })?;
+        });
+        // The index found it, so it is in the way even if no pair shows how.
+        debug_assert!(met.is_some(), "{wanted:?} and {lease:?}");
+        let unshown =
+            || pairs.next().map(|(wanted, surface)| (wanted, surface, surface.to_string()));
+        let (wanted, surface, example) = met.or_else(unshown)?;
         Some(Collision {
             lease: id.clone(),
             holder: lease.holder.clone(),

@@ -76,6 +76,9 @@ rules! {
     ForceNeedsRight "A-LEASE-05":
         "Ending somebody else's lease needs a person or the coordinator, and a reason."
         => "Have a person run `althing release LEASE --force --reason … --user NAME`.";
+    LeasesPerSession "A-LEASE-06":
+        "A session holds at most 1,000 leases at a time."
+        => "Claim folders or globs instead of single files, or release what is done.";
     ProjectOnce "A-PROJ-01":
         "A project is created once, as the first entry of its trail."
         => "Use the existing project, or another state folder.";

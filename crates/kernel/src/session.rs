@@ -124,13 +124,16 @@ impl Session {
     }
 }
 
+/// The state of a session that goes on.
+pub const OPEN: &str = "open";
+
 /// The ways of a session.
 pub const LIFECYCLE: Lifecycle = Lifecycle {
     noun: "session",
     edges: &[
-        Edge { from: None, to: "open", event: Kind::SessionOpened, by: "its agent" },
-        Edge { from: Some("open"), to: "closed", event: Kind::SessionClosed, by: "its agent" },
-        Edge { from: Some("open"), to: "lapsed", event: Kind::SessionClosed, by: "the runtime" },
+        Edge { from: None, to: OPEN, event: Kind::SessionOpened, by: "its agent" },
+        Edge { from: Some(OPEN), to: "closed", event: Kind::SessionClosed, by: "its agent" },
+        Edge { from: Some(OPEN), to: "lapsed", event: Kind::SessionClosed, by: "the runtime" },
     ],
 };
 

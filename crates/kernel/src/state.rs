@@ -41,7 +41,7 @@ pub struct State {
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
     // What follows is derived from the above and kept in step by the same functions.
     pub(crate) standing: OrdMap<AgentName, WorkspaceId>,
-    pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
+    pub(crate) held_in: OrdMap<WorkspaceId, OrdSet<LeaseId>>,
     pub(crate) surfaces: SurfaceIndex,
     pub(crate) deadlines: OrdSet<(Timestamp, Deadline)>,
 }
@@ -182,10 +182,12 @@ impl State {
 
     /// The leases opened in a session.
     pub(crate) fn leases_in(&self, workspace: &WorkspaceId) -> Vec<LeaseId> {
-        let first = (workspace.clone(), LeaseId::first());
-        let from_first = self.held_in.range(first..);
-        let own = from_first.take_while(|(of, _)| of == workspace);
-        own.map(|(_, lease)| lease.clone()).collect()
+        self.held_in.get(workspace).into_iter().flatten().cloned().collect()
+    }
+
+    /// How many leases a session has.
+    pub(crate) fn lease_count(&self, workspace: &WorkspaceId) -> usize {
+        self.held_in.get(workspace).map_or(0, OrdSet::len)
     }
 
     pub(crate) fn insert_lease(&mut self, id: LeaseId, lease: Lease) -> Result<(), ApplyError> {
@@ -193,7 +195,7 @@ impl State {
             if !self.sessions.contains_key(workspace) {
                 return Err(ApplyError::Unknown("the session"));
             }
-            self.held_in.insert((workspace.clone(), id.clone()));
+            self.held_in.entry(workspace.clone()).or_default().insert(id.clone());
         }
         self.surfaces.insert(&id, &lease.holder, lease.surfaces.as_slice());
         self.deadlines.insert((lease.expires_at, Deadline::Lease(id.clone())));
@@ -204,7 +206,12 @@ impl State {
     pub(crate) fn remove_lease(&mut self, id: &LeaseId) -> Result<(), ApplyError> {
         let lease = self.leases.remove(id).ok_or(ApplyError::Unknown("the lease"))?;
         if let Some(workspace) = &lease.workspace {
-            self.held_in.remove(&(workspace.clone(), id.clone()));
+            if let Some(held) = self.held_in.get_mut(workspace) {
+                held.remove(id);
+                if held.is_empty() {
+                    self.held_in.remove(workspace);
+                }
+            }
         }
         self.surfaces.remove(id, lease.surfaces.as_slice());
         self.deadlines.remove(&(lease.expires_at, Deadline::Lease(id.clone())));

@@ -51,9 +51,9 @@ pub enum ProofError {
     /// The path does not lead to the root.
     #[error("the path does not lead from the entry to the root of the head")]
     Path,
-    /// The head is not signed with the key.
-    #[error("the head is not signed with the key {0}")]
-    Signature(PublicKey),
+    /// A head is not signed with any of the keys.
+    #[error("a head is not signed with a key that is known to be the trail's")]
+    Signature,
     /// The newer head does not continue the older.
     #[error("the newer head does not continue the older one")]
     NotConsistent,
@@ -67,6 +67,12 @@ fn newest_head(log: &mut dyn LogReader) -> Result<(Commit, SignedHead), ProofErr
     let commit = log.commit_of(last)?.ok_or(ProofError::NoEntry(last))?;
     let head = SignedHead::parse(&commit.head).map_err(|error| corrupt(&error))?;
     Ok((commit, head))
+}
+
+fn check_signature(text: &str, keys: &[PublicKey]) -> Result<(), ProofError> {
+    let head = SignedHead::parse(text).map_err(|error| ProofError::Form(error.to_string()))?;
+    let known = keys.iter().any(|key| head.is_signed_by(key));
+    if known { Ok(()) } else { Err(ProofError::Signature) }
 }
 
 fn corrupt(error: &dyn std::fmt::Display) -> ProofError {
@@ -91,14 +97,10 @@ impl Inclusion {
         proof.check_path().map(|_| proof)
     }
 
-    /// Checks the proof against the key that is known to be the trail's.
-    pub fn check(&self, key: &PublicKey) -> Result<Entry, ProofError> {
+    /// Checks the proof against the keys that are known to be the trail's.
+    pub fn check(&self, keys: &[PublicKey]) -> Result<Entry, ProofError> {
         let entry = self.check_path()?;
-        let head = SignedHead::parse(&self.head).map_err(|e| ProofError::Form(e.to_string()))?;
-        if !head.is_signed_by(key) {
-            return Err(ProofError::Signature(*key));
-        }
-        Ok(entry)
+        check_signature(&self.head, keys).map(|()| entry)
     }
 
     fn check_path(&self) -> Result<Entry, ProofError> {
@@ -127,13 +129,11 @@ impl Consistency {
         proof.check_path().map(|()| proof)
     }
 
-    /// Checks the proof against the key that is known to be the trail's.
-    pub fn check(&self, key: &PublicKey) -> Result<(), ProofError> {
+    /// Checks the proof against the keys that are known to be the trail's: each head is signed
+    /// with one of them.
+    pub fn check(&self, keys: &[PublicKey]) -> Result<(), ProofError> {
         for text in [&self.from, &self.to] {
-            let head = SignedHead::parse(text).map_err(|e| ProofError::Form(e.to_string()))?;
-            if !head.is_signed_by(key) {
-                return Err(ProofError::Signature(*key));
-            }
+            check_signature(text, keys)?;
         }
         self.check_path()
     }

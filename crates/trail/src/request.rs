@@ -88,8 +88,12 @@ impl Signature {
         Ok(Signature { key: key.public(), nonce, request, session: caller.session.clone(), sig })
     }
 
-    /// Checks the signature against who is said to have asked.
-    pub fn check(&self, project: &ProjectId, caller: &Principal) -> Result<(), SignatureError> {
+    /// Checks the signature against who is said to have asked. Returns what was asked for.
+    pub fn check(
+        &self,
+        project: &ProjectId,
+        caller: &Principal,
+    ) -> Result<Command, SignatureError> {
         let command = Command::read(&self.request.name, self.request.args.get())
             .and_then(Result::ok)
             .ok_or(SignatureError::Request)?;
@@ -109,7 +113,7 @@ impl Signature {
         let signature = data_encoding::BASE64.decode(self.sig.as_bytes()).ok();
         let signature: Option<[u8; 64]> = signature.and_then(|bytes| bytes.try_into().ok());
         match signature {
-            Some(signature) if is_signed_by(&self.key, &bytes, &signature) => Ok(()),
+            Some(signature) if is_signed_by(&self.key, &bytes, &signature) => Ok(command),
             _ => Err(SignatureError::Invalid),
         }
     }
@@ -130,7 +134,7 @@ mod tests {
         let command = Command::read("lease.release", r#"{"lease":"l"}"#).unwrap().unwrap();
         let good = Signature::make(&key, &project, &caller, &command, [3; 16]).unwrap();
 
-        assert_eq!(good.check(&project, &alice), Ok(()));
+        assert_eq!(good.check(&project, &alice), Ok(command));
         assert_eq!(good.check(&project, &bob), Err(SignatureError::Invalid));
         let elsewhere = ProjectId::new("q").unwrap();
         assert_eq!(good.check(&elsewhere, &alice), Err(SignatureError::Invalid));

@@ -3,16 +3,20 @@
 //! Each entry is read, and the entry that *should* stand there is made anew from what it says
 //! happened; the two must be the same bytes. That one comparison covers the canonical form, both
 //! chains, the anchoring of one in the other, sequence numbers and streams. The kernel then
-//! applies the entry, so a record that could not have happened is noticed too. After each commit
-//! the root and the link to the commit before are compared with its head. The signature of the
-//! newest head vouches for all older ones, because each head names the one before it; every
-//! signature can be checked on its own as well, at the cost of one verification each.
+//! audits and applies the entry, so a record of what the rules forbid is noticed even if it is
+//! sealed and signed. After each commit the root and the link to the commit before are compared
+//! with its head. The signature of the newest head vouches for all older ones, because each head
+//! names the one before it; where a key took over from another, the last head of the old one is
+//! checked too. Every signature can be checked on its own, at the cost of one verification each.
 
-use althing_kernel::{Actor, ApplyError, PublicKey, State};
+use althing_kernel::audit::{self, Breach};
+use althing_kernel::{Actor, ApplyError, Event, Principal, PublicKey, State};
+use std::collections::HashSet;
 
 use crate::chain::{Builder, Chain, Misplaced};
 use crate::commit::Commit;
 use crate::entry::{Entry, EntryError};
+use crate::hash::{Domain, Hash};
 use crate::head::{Head, HeadError, SignedHead};
 use crate::request::SignatureError;
 
@@ -53,12 +57,24 @@ pub enum Fault {
     /// Could not have happened after what came before.
     #[error("it cannot follow from the state before it: {0}")]
     CannotFollow(#[from] ApplyError),
+    /// Breaks a rule.
+    #[error("the rules do not allow it: {0}")]
+    Forbidden(#[from] Breach),
     /// The signature of whoever asked for it does not hold.
     #[error("{0}")]
     Proof(#[from] SignatureError),
     /// The caller's signature is made with another key than the caller's.
     #[error("it is signed with another key than its actor's")]
     ProofKey,
+    /// Done in a person's name without their signature.
+    #[error("it is done in a person's name, but the person did not sign it")]
+    ProofMissing,
+    /// What the caller signed is not what happened.
+    #[error("its caller signed a request for something else")]
+    ProofContent,
+    /// What the caller signed once is used again.
+    #[error("its caller's signature was used before")]
+    ProofReused,
     /// The head cannot be read.
     #[error("the head of its commit: {0}")]
     Head(#[from] HeadError),
@@ -102,8 +118,11 @@ pub enum Fault {
     /// A kept head is not signed by a key this trail ever had.
     #[error("a head kept earlier is not signed with a key of this trail")]
     KeptSignature,
-    /// The key is not the one expected.
-    #[error("the trail's first key is {found}, not the expected one")]
+    /// There is nothing.
+    #[error("there are no entries; every trail has at least one")]
+    Empty,
+    /// A key that is not among those expected.
+    #[error("the trail is signed with {found}, which is not an expected key")]
     ForeignKey {
         /// The key found.
         found: PublicKey,
@@ -127,8 +146,9 @@ pub struct Options {
     pub every_signature: bool,
     /// Heads kept from earlier; each must be part of this trail.
     pub kept: Vec<SignedHead>,
-    /// The key the trail must begin with.
-    pub key: Option<PublicKey>,
+    /// The keys the trail may be signed with; any, if there are none. A takeover by another key
+    /// is on record, but nobody who held the old key has vouched for it.
+    pub keys: Vec<PublicKey>,
 }
 
 /// What was checked.
@@ -154,6 +174,8 @@ pub struct Verifier {
     chain: Chain,
     state: State,
     newest: Option<String>,
+    /// What callers signed so far, as hashes; only kept if every signature is checked.
+    requests: HashSet<Hash>,
     checked: Checked,
 }
 
@@ -166,6 +188,7 @@ impl Verifier {
             chain: Chain::default(),
             state: State::default(),
             newest: None,
+            requests: HashSet::new(),
             checked: Checked::default(),
         }
     }
@@ -199,12 +222,15 @@ impl Verifier {
         if made != line.as_bytes() {
             return Err(difference(made, &entry));
         }
+        audit::audit(&self.state, &entry.stamped)?;
         self.state.apply(&entry.stamped)?;
         self.check_proof(&entry)?;
         let size = builder.chain().seq();
         let kept = self.options.kept.iter().filter(|kept| kept.head().size == size);
         for kept in kept {
-            if kept.head().root != builder.chain().frontier().root() {
+            // Whether it is of this project at all is said at the end.
+            let own = builder.chain().project() == Some(&kept.head().project);
+            if own && kept.head().root != builder.chain().frontier().root() {
                 return Err(Fault::KeptRoot);
             }
         }
@@ -212,19 +238,36 @@ impl Verifier {
     }
 
     fn check_proof(&mut self, entry: &Entry) -> Result<(), Fault> {
-        let Some(proof) = &entry.proof else { return Ok(()) };
         if !self.options.every_signature {
             return Ok(());
         }
+        let Some(proof) = &entry.proof else {
+            // What a person does is one entry, signed with the key only they can open. Agents
+            // may be known by their channel, and one command of theirs may lead to several.
+            let by_person =
+                matches!(entry.stamped.draft.actor, Actor::Principal(Principal::User(_)));
+            return if by_person { Err(Fault::ProofMissing) } else { Ok(()) };
+        };
         let Some(project) = self.state.project() else { return Ok(()) };
         // A refusal for a false identity is the runtime's entry; whom the caller claimed to be
         // stands in its body, and its signature proves only that it held some other key.
         let Actor::Principal(actor) = &entry.stamped.draft.actor else { return Ok(()) };
-        proof.check(&project.id, actor)?;
+        let asked = proof.check(&project.id, actor)?;
+        let draft = &entry.stamped.draft;
+        let elsewhere = matches!(draft.event, Event::LeaseOpened(_))
+            && proof.session.is_some()
+            && proof.session != draft.workspace;
+        if elsewhere || !audit::follows(&asked, &draft.event) {
+            return Err(Fault::ProofContent);
+        }
+        let request = Hash::of(Domain::Command, &[proof.key.as_bytes(), proof.nonce.as_bytes()]);
+        if !self.requests.insert(request) {
+            return Err(Fault::ProofReused);
+        }
         let bound = match actor {
-            althing_kernel::Principal::Agent(name) => self.state.agent(name).map(|a| a.key),
-            althing_kernel::Principal::User(id) => self.state.user(id).map(|u| u.key),
-            althing_kernel::Principal::System => Some(project.runtime_key),
+            Principal::Agent(name) => self.state.agent(name).map(|a| a.key),
+            Principal::User(id) => self.state.user(id).map(|u| u.key),
+            Principal::System => Some(project.runtime_key),
         };
         if bound != Some(proof.key) {
             return Err(Fault::ProofKey);
@@ -252,8 +295,14 @@ impl Verifier {
         let Some(project) = self.state.project() else { return Ok(()) };
         let key = project.runtime_key;
         if self.checked.keys.last() != Some(&key) {
-            if self.checked.keys.is_empty() && self.options.key.is_some_and(|own| own != key) {
+            if !self.options.keys.is_empty() && !self.options.keys.contains(&key) {
                 return Err(Fault::ForeignKey { found: key });
+            }
+            // The new key cannot vouch for what came before it took over.
+            if !self.options.every_signature
+                && let Some(last_of_old_key) = self.newest.take()
+            {
+                self.check_signature(&SignedHead::parse(&last_of_old_key)?)?;
             }
             self.checked.keys.push(key);
         }
@@ -288,17 +337,20 @@ impl Verifier {
     }
 
     fn check_end(&mut self) -> Result<(), Fault> {
+        if self.chain.seq() == 0 {
+            return Err(Fault::Empty);
+        }
         if !self.options.every_signature
             && let Some(newest) = self.newest.take()
         {
             self.check_signature(&SignedHead::parse(&newest)?)?;
         }
         for kept in &self.options.kept {
-            if kept.head().size > self.chain.seq() {
-                return Err(Fault::KeptBeyond { kept: kept.head().size });
-            }
             if self.chain.project() != Some(&kept.head().project) {
                 return Err(Fault::KeptProject);
+            }
+            if kept.head().size > self.chain.seq() {
+                return Err(Fault::KeptBeyond { kept: kept.head().size });
             }
             if !self.checked.keys.iter().any(|key| kept.is_signed_by(key)) {
                 return Err(Fault::KeptSignature);

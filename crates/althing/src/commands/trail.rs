@@ -2,7 +2,7 @@
 
 use althing_engine::trail_query::{ENTRIES_MAX, Found, TrailQuery};
 use althing_engine::{Engine, door, transfer, verify};
-use althing_kernel::{Event, PublicKey, Rule, Timestamp};
+use althing_kernel::{Event, Kind, PublicKey, Rule, Timestamp};
 use althing_trail::export::Commits;
 use althing_trail::proof::{Consistency, Inclusion, ProofError};
 use althing_trail::verify::{Finding, Options, Verifier};
@@ -222,17 +222,17 @@ fn read_head(path: &Path) -> Result<SignedHead, Failure> {
 }
 
 fn verify_any(app: &App, args: &TrailVerify) -> Result<(), Failure> {
-    let key: Option<PublicKey> = args
-        .key
-        .as_deref()
-        .map(str::parse)
-        .transpose()
+    let keys: Vec<PublicKey> = args
+        .keys
+        .iter()
+        .map(|text| text.parse())
+        .collect::<Result<_, _>>()
         .map_err(|error| Failure::usage(format!("--key: {error}")))?;
     if let Some(path) = &args.proof {
-        return verify_proof(app, path, key);
+        return verify_proof(app, path, keys);
     }
     let kept = args.heads.iter().map(|path| read_head(path)).collect::<Result<_, _>>()?;
-    let options = Options { every_signature: args.signatures, kept, key };
+    let options = Options { every_signature: args.signatures, kept, keys };
     match &args.file {
         Some(path) => verify_file(app, path, options),
         None => verify_project(app, options),
@@ -284,8 +284,13 @@ fn say_sound(app: &App, checked: &althing_trail::verify::Checked) -> Result<(), 
         checked.head_signatures, checked.caller_signatures, checked.kept_heads
     ))?;
     for (n, key) in checked.keys.iter().enumerate() {
-        let note = if n == 0 { "" } else { "  (took over)" };
-        app.out.line(format!("key {key}{note}"))?;
+        let text = format!("key {key}");
+        app.out.line(if n == 0 {
+            text
+        } else {
+            let note = "took over without the key before it; see `trail --kind runtime.rekeyed`";
+            app.out.paint(Tone::Bad, &format!("{text}  ({note})"))
+        })?;
     }
     Ok(())
 }
@@ -309,22 +314,33 @@ fn verify_file(app: &App, path: &Path, options: Options) -> Result<(), Failure> 
     say_sound(app, &checked)
 }
 
-fn verify_proof(app: &App, path: &Path, key: Option<PublicKey>) -> Result<(), Failure> {
-    let text = read_file(path)?;
-    let key = if let Some(key) = key {
-        key
-    } else {
-        let world = app.project()?.engine()?.world()?;
-        let known = world.state.project().map(|project| project.runtime_key);
-        known.ok_or_else(|| Failure::usage("pass the trail's key with --key"))?
+/// The keys the project's trail was ever signed with.
+fn keys_of_project(app: &App) -> Result<Vec<PublicKey>, Failure> {
+    let engine = app.project()?.engine()?;
+    let now = engine.world()?.state.project().map(|project| project.runtime_key);
+    let takeovers = TrailQuery {
+        kinds: vec![Kind::RuntimeRekeyed],
+        limit: Some(ENTRIES_MAX),
+        ..TrailQuery::default()
     };
+    let found = takeovers.find(&mut *engine.reader()?)?;
+    let before = found.iter().filter_map(|found| match &found.entry.stamped.draft.event {
+        Event::RuntimeRekeyed(body) => Some(body.old_key),
+        _ => None,
+    });
+    Ok(before.chain(now).collect())
+}
+
+fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Failure> {
+    let text = read_file(path)?;
+    let keys = if keys.is_empty() { keys_of_project(app)? } else { keys };
     let says = if let Ok(proof) = serde_json::from_str::<Inclusion>(&text) {
-        let entry = proof.check(&key).map_err(not_proved)?;
+        let entry = proof.check(&keys).map_err(not_proved)?;
         format!("entry {} is in the trail: {}", entry.seq, summary(&entry.stamped.draft.event))
     } else {
         let proof: Consistency = serde_json::from_str(&text)
             .map_err(|error| Failure::usage(format!("{} is no proof: {error}", path.display())))?;
-        proof.check(&key).map_err(not_proved)?;
+        proof.check(&keys).map_err(not_proved)?;
         "the newer head continues the older one".to_owned()
     };
     if app.out.json {

@@ -88,6 +88,24 @@ impl CharSet {
         CharSet(shared)
     }
 
+    /// Whether two sets share a character other than a dot, and whether they share the dot.
+    fn shared_with(&self, other: &CharSet) -> (bool, bool) {
+        let dot = self.contains('.') && other.contains('.');
+        let (mut a, mut b) = (self.0.as_slice(), other.0.as_slice());
+        while let (Some(&(a_low, a_high)), Some(&(b_low, b_high))) = (a.first(), b.first()) {
+            let (low, high) = (a_low.max(b_low), a_high.min(b_high));
+            if low <= high && (low, high) != ('.', '.') {
+                return (true, dot);
+            }
+            if a_high <= b_high {
+                a = &a[1..];
+            } else {
+                b = &b[1..];
+            }
+        }
+        (false, dot)
+    }
+
     pub(super) fn contains(&self, c: char) -> bool {
         let after_it = self.0.partition_point(|&(low, _)| low <= c);
         after_it > 0 && c <= self.0[after_it - 1].1
@@ -202,6 +220,19 @@ impl Token {
         }
     }
 
+    /// Whether some character other than a dot fits both tokens, and whether a dot does.
+    fn shared_with(&self, other: &Token) -> (bool, bool) {
+        match (self, other) {
+            (Token::Char(c), other) | (other, Token::Char(c)) => {
+                let fits = *other == Token::Star || other.accepts(*c);
+                (fits && *c != '.', fits && *c == '.')
+            }
+            (Token::One(a), Token::One(b)) => a.shared_with(b),
+            (Token::One(set), Token::Star) | (Token::Star, Token::One(set)) => set.shared_with(set),
+            (Token::Star, Token::Star) => (true, true),
+        }
+    }
+
     fn as_set(&self) -> CharSet {
         match self {
             Token::Char(c) => CharSet(vec![(*c, *c)]),
@@ -228,6 +259,90 @@ impl Read {
             (Read::Dot, true) => Read::DotDot,
             _ => Read::AName,
         }
+    }
+}
+
+/// Whether some name matches both patterns.
+///
+/// Each cell of the table stands for a place in both patterns and holds the ways to have read a
+/// name up to there. Every step leads to a later cell, so one pass in order is enough and the
+/// cost is the product of the two lengths, whatever the patterns are.
+pub(super) fn names_meet(a: &[Token], b: &[Token]) -> bool {
+    let mut row = vec![Reads::default(); b.len() + 1];
+    row[0] = Reads::NOTHING;
+    for token_a in a.iter().map(Some).chain([None]) {
+        let mut next = vec![Reads::default(); b.len() + 1];
+        for at in 0..=b.len() {
+            let token_b = b.get(at);
+            if let (Some(token_a), Some(token_b)) = (token_a, token_b) {
+                let stars = (*token_a == Token::Star, *token_b == Token::Star);
+                let shared = token_a.shared_with(token_b);
+                if stars == (true, true) {
+                    row[at] = row[at].and_any_more();
+                }
+                let read = row[at].then(shared);
+                match stars {
+                    (false, false) => next[at + 1].add(read),
+                    (true, false) => row[at + 1].add(read),
+                    (false, true) => next[at].add(read),
+                    (true, true) => {}
+                }
+            }
+            // A star may end without consuming anything more.
+            let here = row[at];
+            if token_a == Some(&Token::Star) {
+                next[at].add(here);
+            }
+            if token_b == Some(&Token::Star) {
+                row[at + 1].add(here);
+            }
+        }
+        if token_a.is_none() {
+            return row[b.len()].has_a_name();
+        }
+        row = next;
+    }
+    false
+}
+
+/// A set of [`Read`]s.
+#[derive(Clone, Copy, Default)]
+struct Reads(u8);
+
+impl Reads {
+    const NOTHING: Reads = Reads(1 << Read::Nothing as u8);
+
+    fn add(&mut self, other: Reads) {
+        self.0 |= other.0;
+    }
+
+    fn has_a_name(self) -> bool {
+        self.0 & (1 << Read::AName as u8) != 0
+    }
+
+    /// After one more character: one that is no dot, or a dot, as far as there are such.
+    fn then(self, (other, dot): (bool, bool)) -> Reads {
+        let mut after = Reads::default();
+        for read in [Read::Nothing, Read::Dot, Read::DotDot, Read::AName] {
+            if self.0 & (1 << read as u8) != 0 {
+                if other {
+                    after.0 |= 1 << read.then(false) as u8;
+                }
+                if dot {
+                    after.0 |= 1 << read.then(true) as u8;
+                }
+            }
+        }
+        after
+    }
+
+    /// After any number of any characters.
+    fn and_any_more(self) -> Reads {
+        let mut all = self;
+        for _ in 0..3 {
+            all.add(all.then((true, true)));
+        }
+        all
     }
 }
 
@@ -342,6 +457,27 @@ mod tests {
         }
         for name in ["ab", "b", "abx"] {
             assert!(!glob.matches(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn meeting_is_having_a_common_name() {
+        let set = |low, high| Token::One(CharSet::of(&[(low, high)]));
+        let pieces =
+            [Token::Star, any(), Token::Char('.'), Token::Char('a'), set('a', 'b'), set('-', '.')];
+        let mut patterns: Vec<Vec<Token>> = vec![Vec::new()];
+        for _ in 0..3 {
+            let longer = patterns.iter().flat_map(|pattern| {
+                pieces
+                    .iter()
+                    .map(|piece| [pattern.as_slice(), std::slice::from_ref(piece)].concat())
+            });
+            patterns = [vec![Vec::new()], longer.collect()].concat();
+        }
+        for a in &patterns {
+            for b in &patterns {
+                assert_eq!(names_meet(a, b), common_name(a, b).is_some(), "{a:?} {b:?}");
+            }
         }
     }
 

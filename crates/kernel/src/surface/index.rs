@@ -25,23 +25,26 @@ pub(crate) struct SurfaceIndex {
 
 #[derive(Clone, Debug, Default)]
 struct Node {
-    marks: SmallMap<MarkKey, Mark>,
+    /// Each with its holder.
+    marks: SmallMap<Mark, Principal>,
     literals: SmallMap<Arc<str>, Arc<Node>>,
     globs: SmallMap<GlobKey, GlobChild>,
     deep: Option<Arc<Node>>,
 }
 
-/// One lease may end at a node several times, with different symbols.
+/// What ends at a node. One lease may end there several times: with different symbols, or once
+/// with everything below (`src`) and once without (`{src,lib}`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct MarkKey {
+struct Mark {
     lease: LeaseId,
     symbol: Option<Symbol>,
+    below: bool,
 }
 
-#[derive(Clone, Debug)]
-struct Mark {
-    holder: Principal,
-    below: bool,
+impl Mark {
+    fn of(lease: &LeaseId, pattern: &Pattern) -> Self {
+        Mark { lease: lease.clone(), symbol: pattern.symbol.clone(), below: pattern.below }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -86,17 +89,15 @@ impl SurfaceIndex {
     /// Adds the surfaces of a lease.
     pub(crate) fn insert(&mut self, lease: &LeaseId, holder: &Principal, surfaces: &[Surface]) {
         for pattern in surfaces.iter().flat_map(Surface::patterns) {
-            let key = MarkKey { lease: lease.clone(), symbol: pattern.symbol.clone() };
-            let mark = Mark { holder: holder.clone(), below: pattern.below };
-            Arc::make_mut(&mut self.root).insert(&pattern.segments, key, mark);
+            let mark = Mark::of(lease, pattern);
+            Arc::make_mut(&mut self.root).insert(&pattern.segments, mark, holder);
         }
     }
 
     /// Takes the surfaces of a lease out again.
     pub(crate) fn remove(&mut self, lease: &LeaseId, surfaces: &[Surface]) {
         for pattern in surfaces.iter().flat_map(Surface::patterns) {
-            let key = MarkKey { lease: lease.clone(), symbol: pattern.symbol.clone() };
-            Arc::make_mut(&mut self.root).remove(&pattern.segments, &key);
+            Arc::make_mut(&mut self.root).remove(&pattern.segments, &Mark::of(lease, pattern));
         }
     }
 
@@ -131,9 +132,9 @@ impl Node {
             && self.deep.is_none()
     }
 
-    fn insert(&mut self, segments: &[Segment], key: MarkKey, mark: Mark) {
+    fn insert(&mut self, segments: &[Segment], mark: Mark, holder: &Principal) {
         let Some((segment, rest)) = segments.split_first() else {
-            self.marks.insert(key, mark);
+            self.marks.insert(mark, holder.clone());
             return;
         };
         let child = match segment {
@@ -144,12 +145,12 @@ impl Node {
             }
             Segment::Deep => self.deep.get_or_insert_default(),
         };
-        Arc::make_mut(child).insert(rest, key, mark);
+        Arc::make_mut(child).insert(rest, mark, holder);
     }
 
-    fn remove(&mut self, segments: &[Segment], key: &MarkKey) {
+    fn remove(&mut self, segments: &[Segment], mark: &Mark) {
         let Some((segment, rest)) = segments.split_first() else {
-            self.marks.remove(key);
+            self.marks.remove(mark);
             return;
         };
         match segment {
@@ -157,7 +158,7 @@ impl Node {
                 let Some(child) = self.literals.get_mut(name) else {
                     return;
                 };
-                Arc::make_mut(child).remove(rest, key);
+                Arc::make_mut(child).remove(rest, mark);
                 if child.is_empty() {
                     self.literals.remove(name);
                 }
@@ -167,14 +168,14 @@ impl Node {
                 let Some(child) = self.globs.get_mut(&glob_key) else {
                     return;
                 };
-                Arc::make_mut(&mut child.node).remove(rest, key);
+                Arc::make_mut(&mut child.node).remove(rest, mark);
                 if child.node.is_empty() {
                     self.globs.remove(&glob_key);
                 }
             }
             Segment::Deep => {
                 let Some(child) = &mut self.deep else { return };
-                Arc::make_mut(child).remove(rest, key);
+                Arc::make_mut(child).remove(rest, mark);
                 if child.is_empty() {
                     self.deep = None;
                 }
@@ -317,13 +318,13 @@ impl Walk<'_> {
     }
 
     fn take_marks(&mut self, node: &Node, meets: impl Fn(&Mark) -> bool) {
-        for (key, mark) in node.marks.iter() {
+        for (mark, holder) in node.marks.iter() {
             if self.is_full() {
                 return;
             }
-            let same_scope = symbols_meet(self.pattern.symbol.as_ref(), key.symbol.as_ref());
-            if same_scope && meets(mark) && (self.counts)(&key.lease, &mark.holder) {
-                self.found.insert(key.lease.clone());
+            let same_scope = symbols_meet(self.pattern.symbol.as_ref(), mark.symbol.as_ref());
+            if same_scope && meets(mark) && (self.counts)(&mark.lease, holder) {
+                self.found.insert(mark.lease.clone());
             }
         }
     }

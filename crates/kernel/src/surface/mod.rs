@@ -55,8 +55,26 @@ impl Surface {
 
     /// Whether it holds a wildcard and so stands for other names than its own.
     pub fn is_glob(&self) -> bool {
-        let plain = |pattern: &Pattern| pattern.below || pattern.symbol.is_some();
-        !self.patterns().iter().all(plain)
+        // Braces make several patterns, or one that covers nothing below it.
+        let other = |p: &Pattern| p.is_wild() || (!p.below && p.symbol.is_none());
+        self.patterns().len() > 1 || self.patterns().iter().any(other)
+    }
+
+    /// How many bytes its wildcards expand to: what deciding overlaps with it costs.
+    pub(crate) fn wild_bytes(&self) -> usize {
+        self.patterns().iter().filter(|pattern| pattern.is_wild()).map(Pattern::bytes).sum()
+    }
+
+    /// Whether some path is covered by both surfaces.
+    pub fn meets(&self, other: &Surface) -> bool {
+        self.patterns().iter().any(|a| other.patterns().iter().any(|b| a.meets(b)))
+    }
+
+    /// Whether the other surface lies within this one for certain. Two globs that are written
+    /// differently are not compared, even if one matches all that the other does.
+    pub fn covers(&self, other: &Surface) -> bool {
+        let covered = |b: &Pattern| self.patterns().iter().any(|a| a.covers(b));
+        other.patterns().iter().all(covered)
     }
 
     /// A path that both surfaces cover, if there is one.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::glob::{SegmentGlob, Token, common_name};
+use super::glob::{SegmentGlob, Token, common_name, names_meet};
 
 /// One segment of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,16 +87,94 @@ impl Segment {
             (Segment::Literal(name), Segment::Glob(glob))
             | (Segment::Glob(glob), Segment::Literal(name)) => glob.matches(name),
             (Segment::Glob(a), Segment::Glob(b)) => {
-                a.text == b.text || common_name(&a.tokens, &b.tokens).is_some()
+                a.text == b.text || names_meet(&a.tokens, &b.tokens)
             }
         }
     }
 }
 
 impl Pattern {
+    /// Whether it stands for other names than its own.
+    pub(super) fn is_wild(&self) -> bool {
+        self.segments.iter().any(|segment| !matches!(segment, Segment::Literal(_)))
+    }
+
+    /// How long it is, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let bytes = |segment: &Segment| match segment {
+            Segment::Literal(name) => name.len(),
+            Segment::Glob(glob) => glob.text.len(),
+            Segment::Deep => 2,
+        };
+        self.segments.iter().map(|segment| bytes(segment) + 1).sum()
+    }
+
+    /// Whether everything the other pattern covers is covered by this one, as far as that can be
+    /// told at a glance: the other lies below this path, is the same, is a file that this glob
+    /// matches, or a symbol nested in this one.
+    pub(super) fn covers(&self, other: &Pattern) -> bool {
+        if self == other {
+            return true;
+        }
+        if self.below {
+            return other.segments.starts_with(&self.segments);
+        }
+        match (&self.symbol, &other.symbol) {
+            (Some(own), Some(nested)) => {
+                self.segments == other.segments && nested.parts.starts_with(&own.parts)
+            }
+            (Some(_), None) => false,
+            (None, _) => {
+                let file = Pattern { segments: other.segments.clone(), below: false, symbol: None };
+                !other.is_wild() && self.meets(&file)
+            }
+        }
+    }
+
+    /// Whether some path is covered by both patterns.
+    pub(super) fn meets(&self, other: &Pattern) -> bool {
+        if !symbols_meet(self.symbol.as_ref(), other.symbol.as_ref()) {
+            return false;
+        }
+        let (a, b) = (self.with_tail(), other.with_tail());
+        // Every step leads to a later place in both, so one pass in order is enough.
+        let mut row = vec![false; b.len() + 1];
+        row[0] = true;
+        for segment_a in a.iter().map(Some).chain([None]) {
+            let mut next = vec![false; b.len() + 1];
+            for at in 0..=b.len() {
+                if !row[at] {
+                    continue;
+                }
+                let segment_b = b.get(at);
+                let deep = (segment_a == Some(&Segment::Deep), segment_b == Some(&Segment::Deep));
+                next[at] |= deep.0;
+                if deep.1 {
+                    row[at + 1] = true;
+                }
+                if let (Some(segment_a), Some(segment_b)) = (segment_a, segment_b)
+                    && segment_a.meets(segment_b)
+                {
+                    match deep {
+                        (false, false) => next[at + 1] = true,
+                        (true, false) => row[at + 1] = true,
+                        (false, true) => next[at] = true,
+                        (true, true) => {}
+                    }
+                }
+            }
+            if segment_a.is_none() {
+                return row[b.len()];
+            }
+            row = next;
+        }
+        false
+    }
+
     /// A shortest path both patterns cover, if there is one; the project root is `.`.
     pub(super) fn common_path(&self, other: &Pattern) -> Option<String> {
-        if !symbols_meet(self.symbol.as_ref(), other.symbol.as_ref()) {
+        // Most pairs share nothing, and telling that costs less than looking for a path.
+        if !self.meets(other) {
             return None;
         }
         let (a, b) = (self.with_tail(), other.with_tail());

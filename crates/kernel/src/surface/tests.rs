@@ -297,30 +297,52 @@ proptest! {
             prop_assert!(oracle::covers(b.as_str(), witness), "{b} covers {witness}");
         }
         prop_assert_eq!(witness.is_some(), b.common_path(&a).is_some());
+        prop_assert_eq!(witness.is_some(), a.meets(&b));
+    }
+
+    #[test]
+    fn covering_agrees_with_brute_force(a in any_surface(), b in any_surface()) {
+        thread_local! {
+            static UNIVERSE: Vec<String> = oracle::universe(4);
+        }
+        prop_assert!(a.covers(&a));
+        if a.covers(&b) {
+            prop_assert!(a.meets(&b));
+            // A plain path may be a file that a glob matches; what lies below is not meant then.
+            let file_of_a_glob = a.is_glob() && !b.is_glob();
+            let beyond = UNIVERSE.with(|paths| {
+                paths.iter().find(|path| {
+                    oracle::covers(b.as_str(), path)
+                        && !oracle::covers(a.as_str(), path)
+                        && !(file_of_a_glob && path.as_str() != b.as_str())
+                }).cloned()
+            });
+            prop_assert_eq!(beyond, None, "{} within {}", b, a);
+        }
     }
 
     #[test]
     fn the_index_finds_exactly_what_meets(
-        held in prop::collection::vec(any_surface(), 0..40),
+        held in prop::collection::vec(prop::collection::vec(any_surface(), 1..4), 0..25),
         gone in prop::collection::vec(any::<prop::sample::Index>(), 0..10),
         wanted in any_surface(),
     ) {
         let mut index = SurfaceIndex::default();
         let holder = Principal::System;
         let lease = |n: usize| LeaseId::new(&format!("l{n}")).unwrap();
-        for (n, surface) in held.iter().enumerate() {
-            index.insert(&lease(n), &holder, std::slice::from_ref(surface));
+        for (n, surfaces) in held.iter().enumerate() {
+            index.insert(&lease(n), &holder, surfaces);
         }
         let mut live: Vec<usize> = (0..held.len()).collect();
         for choice in gone {
             if !live.is_empty() {
                 let n = live.remove(choice.index(live.len()));
-                index.remove(&lease(n), std::slice::from_ref(&held[n]));
+                index.remove(&lease(n), &held[n]);
             }
         }
         let expected: std::collections::BTreeSet<LeaseId> = live
             .iter()
-            .filter(|n| held[**n].common_path(&wanted).is_some())
+            .filter(|n| held[**n].iter().any(|held| held.common_path(&wanted).is_some()))
             .map(|n| lease(*n))
             .collect();
         let found = index.meeting(std::slice::from_ref(&wanted), usize::MAX, &|_, _| true);
@@ -328,7 +350,7 @@ proptest! {
         let foreign = |_: &LeaseId, own: &Principal| *own != holder;
         prop_assert!(index.meeting(std::slice::from_ref(&wanted), 9, &foreign).is_empty());
         for n in live {
-            index.remove(&lease(n), std::slice::from_ref(&held[n]));
+            index.remove(&lease(n), &held[n]);
         }
         prop_assert!(index.is_empty(), "what goes in comes out again");
     }

@@ -162,6 +162,51 @@ fn a_check_tells_holders_from_others() {
 }
 
 #[test]
+fn a_path_covers_what_is_below_it_however_else_the_lease_names_it() {
+    for surfaces in [["src", "{src,lib}"], ["{src,lib}", "src"], ["{src,src/x}", "src"]] {
+        let mut world = World::new();
+        world.claim(&agent("alice"), &surfaces, 60).unwrap();
+        assert!(world.claim(&agent("bob"), &["src/main.rs"], 60).is_err(), "{surfaces:?}");
+        assert!(!world.check(None, "src/main.rs").free, "{surfaces:?}");
+    }
+}
+
+#[test]
+fn only_what_lies_within_a_lease_is_held() {
+    let mut world = World::new();
+    let old = world.claim(&agent("alice"), &["b"], 10).unwrap();
+    let live = world.claim(&agent("alice"), &["a", "docs/*.md", "x.rs#A"], 60).unwrap();
+    world.pass(20);
+    let held = |surface: &str| world.check(Some(&agent("alice")), surface).held;
+    for within in ["a", "a/b/c.rs", "a/**/*.rs", "docs/x.md", "x.rs#A::b", "{a/x,a/y}"] {
+        assert!(held(within), "{within}");
+    }
+    for beyond in [".", "b", "docs", "docs/x.rs", "{a,b}", "x.rs", "x.rs#B", "**"] {
+        assert!(!held(beyond), "{beyond}");
+    }
+    let check = |surfaces: &str, epoch: u64| {
+        let args = format!(r#"{{"surfaces":{surfaces},"holder":"agent:alice","epoch":{epoch}}}"#);
+        world.ask("lease.check", &args)["epoch_valid"].clone()
+    };
+    assert_eq!(check(r#"["a"]"#, live.epoch), true);
+    assert_eq!(check(r#"["a","b"]"#, live.epoch), false, "b is not held any more");
+    assert_eq!(check(r#"["b"]"#, old.epoch), false);
+}
+
+#[test]
+fn a_session_holds_so_many_leases_and_no_more() {
+    let mut world = World::new();
+    for n in 0..althing_kernel::lease::PER_SESSION_MAX {
+        world.claim(&agent("alice"), &[&format!("a{n}")], 60).unwrap();
+    }
+    let refusal = world.claim(&agent("alice"), &["one-more"], 60).unwrap_err();
+    assert_eq!(refusal.rule, Rule::LeasesPerSession);
+    world.claim(&agent("bob"), &["one-more"], 60).unwrap();
+    world.run(&agent("alice"), "session.close", "{}").unwrap();
+    world.claim(&agent("alice"), &["a1"], 60).unwrap();
+}
+
+#[test]
 fn many_lapsed_leases_do_not_hide_a_live_one() {
     let mut world = World::new();
     for n in 0..100 {
@@ -179,6 +224,10 @@ fn many_lapsed_leases_do_not_hide_a_live_one() {
 fn commands_with_values_out_of_range_are_not_commands() {
     for (name, args) in [
         ("lease.open", r#"{"surfaces":["a"],"ttl_s":0}"#),
+        (
+            "lease.open",
+            &format!(r#"{{"surfaces":[{}"z"]}}"#, format!("{:?},", "*?".repeat(120)).repeat(18)),
+        ),
         ("lease.open", r#"{"surfaces":["a"],"ttl_s":-5}"#),
         ("lease.open", r#"{"surfaces":["a"],"ttl_s":99999999999999999999}"#),
         ("lease.open", r#"{"surfaces":["a"],"ttl_s":2592001}"#),

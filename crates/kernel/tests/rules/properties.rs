@@ -1,6 +1,7 @@
 //! What holds after any sequence of commands.
 
 use crate::support::{World, agent, system, user};
+use althing_kernel::audit::audit;
 use althing_kernel::{Caller, Command, LeaseId, State, Timestamp};
 use proptest::prelude::*;
 
@@ -130,6 +131,7 @@ proptest! {
 
         let mut replayed = State::default();
         for entry in &world.entries {
+            prop_assert_eq!(audit(&replayed, entry), Ok(()), "what was decided is allowed");
             replayed.apply(entry).unwrap();
         }
         prop_assert_eq!(replayed.image(), world.state.image(), "replay is the live state");

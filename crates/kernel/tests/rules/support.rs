@@ -134,6 +134,12 @@ impl World {
         }
     }
 
+    /// Asks a question by name.
+    pub(crate) fn ask(&self, name: &str, args: &str) -> serde_json::Value {
+        let query = Query::read(name, args).unwrap().unwrap();
+        serde_json::to_value(answer(&self.state, self.now, &query)).unwrap()
+    }
+
     pub(crate) fn leases(&self) -> Vec<LeaseView> {
         match answer(&self.state, self.now, &Query::LeaseList(LeaseList::default())) {
             Answer::Leases(leases) => leases,

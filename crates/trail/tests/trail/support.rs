@@ -7,7 +7,7 @@ use althing_trail::verify::{Checked, Finding, Options, Verifier};
 use althing_trail::{Commit, Log as _, SecretKey, Signature};
 use std::sync::Arc;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Counter(u64);
 
 impl Mint for Counter {
@@ -36,6 +36,7 @@ pub(crate) fn agent(name: &str) -> Caller {
 }
 
 /// Grows a trail commit by commit.
+#[derive(Clone)]
 pub(crate) struct Grower {
     pub(crate) state: State,
     pub(crate) chain: Chain,

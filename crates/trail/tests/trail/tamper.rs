@@ -141,7 +141,7 @@ fn heads_signed_with_another_key_are_noticed() {
     let finding = verify(&commits, options(false)).unwrap_err();
     assert!(matches!(finding.fault, Fault::HeadSignature), "{finding}");
 
-    let pinned = Options { key: Some(SecretKey::from_seed(&[66; 32]).public()), ..options(false) };
+    let pinned = Options { keys: vec![SecretKey::from_seed(&[66; 32]).public()], ..options(false) };
     let finding = verify(&sample(4).commits, pinned).unwrap_err();
     assert!(matches!(finding.fault, Fault::ForeignKey { .. }), "{finding}");
 }

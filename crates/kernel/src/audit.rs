@@ -1,0 +1,216 @@
+//! Auditing: whether an entry is one the rules allow after what came before it.
+//!
+//! `apply` trusts that an entry was decided by this kernel and checks only what it needs. Whoever
+//! verifies a trail does not trust that: somebody may have written entries that were never
+//! decided and sealed them properly. The audit asks of each entry whether its actor may cause
+//! it, whether the thing it is about is in a state that has such a step, and whether the promise
+//! that two holders never overlap still holds.
+
+use crate::command::Command;
+use crate::event::{Event, Stamped};
+use crate::id::{LeaseId, WorkspaceId};
+use crate::lease::{self, Lease, ReleaseCause};
+use crate::principal::{Actor, Principal};
+use crate::session::{self, EndCause};
+use crate::state::State;
+use crate::time::{Span, Timestamp};
+
+/// A rule that an entry breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Breach {
+    /// Caused by somebody who may not.
+    #[error("{actor} may not cause it")]
+    Actor {
+        /// Who caused it.
+        actor: Actor,
+    },
+    /// No such step from the state the thing is in.
+    #[error("a {noun} has no such step from where it is")]
+    Step {
+        /// The kind of thing.
+        noun: &'static str,
+    },
+    /// Two holders on one surface.
+    #[error("it grants what {holder} holds under lease {lease}")]
+    Overlap {
+        /// Who holds it.
+        holder: Principal,
+        /// The lease in the way.
+        lease: LeaseId,
+    },
+    /// A lease for longer than its time to live.
+    #[error("it lasts longer than its time to live")]
+    TooLong,
+    /// Ended by time before its time.
+    #[error("its time had not come")]
+    TooEarly,
+    /// In a session that is not the actor's.
+    #[error("it is not in an open session of its holder's")]
+    Session,
+    /// Says something else about a thing than what is known of it.
+    #[error("it does not say what is known of the {0}")]
+    Tale(&'static str),
+}
+
+/// Whether the rules allow an entry after the entries that led to `state`.
+pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
+    match &entry.draft.event {
+        Event::ProjectCreated(_) | Event::RuntimeRekeyed(_) => by(entry, &SYSTEM),
+        Event::SystemDegraded(_) | Event::AgentRegistered(_) | Event::AuthenticationFailed(_) => {
+            by(entry, &Actor::Protocol)
+        }
+        Event::CommandRefused(_) => Ok(()),
+        Event::UserCreated(body) => {
+            by(entry, &Actor::from(body.created_by.clone()))?;
+            let Principal::User(creator) = &body.created_by else { return wrong_actor(entry) };
+            let first = state.users.is_empty() && *creator == body.user_id;
+            if first || state.users.contains_key(creator) { Ok(()) } else { wrong_actor(entry) }
+        }
+        Event::SessionOpened(body) => {
+            step(&session::LIFECYCLE, in_session(state, &body.workspace), entry)?;
+            by(entry, &Principal::Agent(body.agent.clone()).into())?;
+            let own = entry.draft.workspace.as_ref() == Some(&body.workspace);
+            if own { Ok(()) } else { Err(Breach::Session) }
+        }
+        Event::SessionClosed(body) => session_closed(state, entry, body),
+        Event::LeaseOpened(body) => lease_opened(state, entry, body),
+        Event::LeaseRenewed(body) => {
+            let lease = live(state, &body.lease, entry)?;
+            by(entry, &lease.holder.clone().into())?;
+            lasts(entry.at, body.expires_at, body.ttl_s.span())
+        }
+        Event::LeaseReleased(body) => {
+            let lease = live(state, &body.lease, entry)?;
+            tells(&body.holder, lease)?;
+            match (body.cause, &entry.draft.actor) {
+                (ReleaseCause::SessionEnded, Actor::Protocol) => Ok(()),
+                _ => by(entry, &lease.holder.clone().into()),
+            }
+        }
+        Event::LeaseExpired(body) => {
+            let lease = live(state, &body.lease, entry)?;
+            tells(&body.holder, lease)?;
+            by(entry, &Actor::Protocol)?;
+            let due = body.expires_at == lease.expires_at && lease.expires_at <= entry.at;
+            if due { Ok(()) } else { Err(Breach::TooEarly) }
+        }
+        Event::LeaseForced(body) => {
+            let lease = live(state, &body.lease, entry)?;
+            tells(&body.holder, lease)?;
+            match &entry.draft.actor {
+                Actor::Principal(Principal::System) => Ok(()),
+                Actor::Principal(Principal::User(id)) if state.users.contains_key(id) => Ok(()),
+                _ => wrong_actor(entry),
+            }
+        }
+    }
+}
+
+const SYSTEM: Actor = Actor::Principal(Principal::System);
+
+fn wrong_actor(entry: &Stamped) -> Result<(), Breach> {
+    Err(Breach::Actor { actor: entry.draft.actor.clone() })
+}
+
+fn by(entry: &Stamped, expected: &Actor) -> Result<(), Breach> {
+    if entry.draft.actor == *expected { Ok(()) } else { wrong_actor(entry) }
+}
+
+fn step(
+    lifecycle: &crate::lifecycle::Lifecycle,
+    from: Option<&'static str>,
+    entry: &Stamped,
+) -> Result<(), Breach> {
+    let possible = lifecycle.has_step(from, entry.draft.event.kind());
+    if possible { Ok(()) } else { Err(Breach::Step { noun: lifecycle.noun }) }
+}
+
+fn in_session(state: &State, id: &WorkspaceId) -> Option<&'static str> {
+    state.sessions.contains_key(id).then_some(session::OPEN)
+}
+
+/// The live lease an entry is about.
+fn live<'s>(state: &'s State, id: &LeaseId, entry: &Stamped) -> Result<&'s Lease, Breach> {
+    let lease = state.leases.get(id);
+    step(&lease::LIFECYCLE, lease.map(|_| lease::LIVE), entry)?;
+    lease.map(AsRef::as_ref).ok_or(Breach::Step { noun: "lease" })
+}
+
+fn tells(holder: &Principal, lease: &Lease) -> Result<(), Breach> {
+    if *holder == lease.holder { Ok(()) } else { Err(Breach::Tale("lease")) }
+}
+
+/// A lease runs from the time of its turn, which is never after the entry's stamp.
+fn lasts(at: Timestamp, until: Timestamp, span: Span) -> Result<(), Breach> {
+    if until <= at.after(span) { Ok(()) } else { Err(Breach::TooLong) }
+}
+
+fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<(), Breach> {
+    let known = state.leases.get(&body.lease);
+    step(&lease::LIFECYCLE, known.map(|_| lease::LIVE), entry)?;
+    by(entry, &body.holder.clone().into())?;
+    lasts(entry.at, body.expires_at, body.ttl_s.span())?;
+    if let Principal::Agent(agent) = &body.holder {
+        let session = entry.draft.workspace.as_ref().and_then(|id| state.sessions.get(id));
+        if session.is_none_or(|session| session.agent != *agent) {
+            return Err(Breach::Session);
+        }
+    }
+    // What ran out a moment ago may not be on record yet; it is in nobody's way.
+    let in_the_way =
+        |id: &LeaseId, holder: &Principal| *holder != body.holder && state.is_live(id, entry.at);
+    let met = state.surfaces.meeting(body.surfaces.as_slice(), 1, &in_the_way);
+    match met.first().and_then(|id| state.leases.get(id).map(|lease| (id, lease))) {
+        None => Ok(()),
+        Some((id, lease)) => {
+            Err(Breach::Overlap { holder: lease.holder.clone(), lease: id.clone() })
+        }
+    }
+}
+
+fn session_closed(state: &State, entry: &Stamped, body: &session::Closed) -> Result<(), Breach> {
+    step(&session::LIFECYCLE, in_session(state, &body.workspace), entry)?;
+    let Some(known) = state.sessions.get(&body.workspace) else { return Ok(()) };
+    if known.agent != body.agent || !state.leases_in(&body.workspace).is_empty() {
+        return Err(Breach::Tale("session"));
+    }
+    match body.cause {
+        EndCause::Closed => by(entry, &Principal::Agent(known.agent.clone()).into()),
+        EndCause::Lapsed if known.lapses_at() > entry.at => Err(Breach::TooEarly),
+        EndCause::Lapsed => by(entry, &Actor::Protocol),
+    }
+}
+
+/// Whether an event is what somebody asked for with a command.
+pub fn follows(command: &Command, event: &Event) -> bool {
+    match (command, event) {
+        (_, Event::CommandRefused(refused)) => refused.command.as_str() == command.name(),
+        (Command::LeaseOpen(asked), Event::LeaseOpened(got)) => {
+            asked.surfaces == got.surfaces
+                && asked.purpose == got.purpose
+                && asked.task == got.task
+                && asked.ttl_s.unwrap_or_default() == got.ttl_s
+        }
+        (Command::LeaseRenew(asked), Event::LeaseRenewed(got)) => {
+            asked.lease == got.lease
+                && asked.epoch.is_none_or(|epoch| epoch == got.epoch)
+                && asked.ttl_s.is_none_or(|ttl| ttl == got.ttl_s)
+        }
+        (Command::LeaseRelease(asked), Event::LeaseReleased(got)) => {
+            asked.lease == got.lease && asked.epoch.is_none_or(|epoch| epoch == got.epoch)
+        }
+        (Command::LeaseForce(asked), Event::LeaseForced(got)) => {
+            asked.lease == got.lease && asked.reason == got.reason
+        }
+        (Command::SessionOpen(asked), Event::SessionOpened(got)) => {
+            asked.client == got.client && asked.idle_s.unwrap_or_default() == got.idle_s
+        }
+        (Command::SessionClose(asked), Event::SessionClosed(got)) => {
+            asked.workspace.as_ref().is_none_or(|id| *id == got.workspace)
+        }
+        (Command::UserCreate(asked), Event::UserCreated(got)) => {
+            asked.user == got.user_id && asked.key == got.key
+        }
+        _ => false,
+    }
+}
