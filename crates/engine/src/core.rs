@@ -6,15 +6,23 @@
 
 use althing_kernel::{Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
 use althing_trail::chain::Builder;
-use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature};
+use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, SignedHead, Signature};
+use std::time::{Duration, Instant};
 
 use crate::error::EngineError;
 use crate::world::World;
 
-/// The most overdue things recorded in one commit.
-const TICK_MAX: usize = 4_096;
+/// About the most overdue things recorded in one commit; with [`JOBS_MAX`] and the kernel's own
+/// limits this keeps every commit below what a log takes.
+const TICK_MAX: usize = 1_024;
 /// The most commands decided in one commit.
 pub const JOBS_MAX: usize = 1_024;
+
+/// How often a place in the queue is asked for by somebody who will not wait for ever.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// The latest time that is believed: 1 January 2200. A clock beyond that is wrong, and a trail
+/// stamped with the end of time could never go on.
+const CLOCK_MAX: Timestamp = Timestamp::from_secs(7_258_118_400);
 
 /// A command with its authenticated caller and, if the caller signs, the signature.
 #[derive(Clone, Debug)]
@@ -72,6 +80,8 @@ pub struct Core {
     key: SecretKey,
     mint: Box<dyn Mint + Send>,
     world: World,
+    /// Whether the world is known to have come from this log.
+    based: bool,
 }
 
 impl Core {
@@ -82,7 +92,7 @@ impl Core {
         mint: Box<dyn Mint + Send>,
         world: World,
     ) -> Self {
-        Core { log, key, mint, world }
+        Core { log, key, mint, world, based: false }
     }
 
     /// What this writer knows to be durable.
@@ -105,6 +115,18 @@ impl Core {
         self.log.try_hold()
     }
 
+    /// Queues, but not for longer than the patience lasts.
+    pub fn hold_within(&mut self, patience: Duration) -> Result<(), EngineError> {
+        let deadline = Instant::now() + patience;
+        while !self.try_hold().map_err(EngineError::Unavailable)? {
+            if Instant::now() >= deadline {
+                return Err(EngineError::TimedOut(patience.as_secs()));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Ok(())
+    }
+
     /// Gives up the place in the queue.
     pub fn let_go(&mut self) {
         self.log.let_go();
@@ -112,16 +134,30 @@ impl Core {
 
     /// Takes in what others appended.
     pub fn catch_up(&mut self) -> Result<u64, EngineError> {
+        if !self.based {
+            self.world.check_base(&mut *self.log)?;
+            self.based = true;
+        }
         self.world.catch_up(&mut *self.log)
+    }
+
+    /// Whether the log has a head at the place it is for.
+    pub fn has_head(&mut self, head: &SignedHead) -> Result<bool, LogError> {
+        let commit = self.log.commit_of(head.head().size)?;
+        Ok(commit.is_some_and(|commit| commit.head == head.text()))
     }
 
     /// Decides jobs on a copy of the world. Nothing happens yet.
     pub fn prepare(&mut self, now: Timestamp, jobs: &[Job]) -> Result<Prepared, EngineError> {
         self.check_key(jobs)?;
+        if now > CLOCK_MAX {
+            return Err(EngineError::Clock(now));
+        }
         let bytes_max = self.log.commit_bytes_max() / 2;
         let mut builder = Builder::begin(self.world.chain.clone());
         let mut turn = Turn::begin(self.world.state.clone(), now, &mut *self.mint);
-        let more_is_due = turn.tick(TICK_MAX)?;
+        // Whoever takes over says so first: until then nothing can be signed with the new key.
+        let more_is_due = !jobs.iter().any(takes_over) && turn.tick(TICK_MAX)?;
         let mut added = add_entries(&mut builder, &turn, 0, None)?;
         let mut verdicts = Vec::with_capacity(jobs.len());
         // What is overdue comes first, even if that fills the commit.
@@ -153,10 +189,9 @@ impl Core {
 
     /// Another runtime may have taken over the trail since this one began.
     fn check_key(&self, jobs: &[Job]) -> Result<(), EngineError> {
-        let taking_over = |job: &Job| matches!(job.command, Command::RuntimeRekey(_));
         match self.world.state.project() {
             Some(project) if project.runtime_key != self.key.public() => {
-                if jobs.iter().any(taking_over) {
+                if jobs.iter().any(takes_over) {
                     return Ok(());
                 }
                 let message = "this trail is signed with another runtime's key now".to_owned();
@@ -186,6 +221,16 @@ impl Core {
         self.log.commit_of(commit.last).is_ok_and(|found| found.as_ref() == Some(commit))
     }
 
+    /// A job of the runtime's own, alone. What is overdue comes first and may fill a commit.
+    pub fn run_own(&mut self, clock: &dyn crate::Clock, job: Job) -> Result<Verdict, EngineError> {
+        let jobs = [job];
+        loop {
+            if let Some(verdict) = self.run(clock, &jobs)?.verdicts.pop() {
+                return Ok(verdict);
+            }
+        }
+    }
+
     /// All steps in order, again and again while others are faster.
     pub fn run(&mut self, clock: &dyn crate::Clock, jobs: &[Job]) -> Result<Settled, EngineError> {
         loop {
@@ -206,6 +251,10 @@ impl Core {
             }
         }
     }
+}
+
+fn takes_over(job: &Job) -> bool {
+    matches!(job.command, Command::RuntimeRekey(_))
 }
 
 /// Chains the turn's entries from `from` on; the last one carries the proof.

@@ -8,13 +8,13 @@ use althing_kernel::{
     AgentName, Caller, Command, Mint, Principal, PublicKey, Reply, State, Timestamp, WorkspaceId,
 };
 use althing_trail::log::LogErrorKind;
-use althing_trail::log::sqlite::{SqliteLog, SqliteStore};
+use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
 use althing_trail::{LogError, LogReader, SecretKey, Signature, Store};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
-use crate::core::{Core, Job};
+use crate::core::{Core, Job, Verdict};
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::keyring::{Credential, Keyring};
@@ -22,6 +22,7 @@ use crate::mint::{RandomMint, project_id, random};
 use crate::queue::{Done, Ticket};
 use crate::shared::{Health, Shared};
 use crate::snapshot;
+use crate::witness::{self, Witness};
 use crate::subscription::Subscription;
 use crate::world::World;
 use crate::writer::WriterHandle;
@@ -66,6 +67,15 @@ impl Engine {
     /// Sets a project up in a state folder, or finds it already set up. Returns whether it is new.
     pub fn create(home: &Home, name: &str, options: &Options) -> Result<bool, EngineError> {
         let name = Text::new(name).map_err(|error| EngineError::Invalid(error.to_string()))?;
+        if home.store().exists()
+            && SqliteReader::open(home.store()).and_then(|mut log| log.position())? > 0
+        {
+            return Ok(false);
+        }
+        if let Witness::Head(head) = witness::read(home) {
+            let (kept, witness) = (head.head().size, home.witness());
+            return Err(EngineError::CutOff { found: 0, kept, witness });
+        }
         home.create()?;
         let log = SqliteLog::create(home.store())?;
         let key = Keyring::of(home).runtime_or_new()?;
@@ -74,13 +84,13 @@ impl Engine {
         let mint = Box::new(RandomMint::new()?);
         let mut core = Core::new(Box::new(log), key, mint, World::default());
         // Look only once nobody else can append: of many who set up at once, one does it.
-        core.hold().map_err(EngineError::Unavailable)?;
+        core.hold_within(options.patience)?;
         core.catch_up()?;
         if core.world().seq() > 0 {
             core.let_go();
             return Ok(false);
         }
-        core.run(&*options.clock, &[Job { caller, command, proof: None }])?;
+        core.run_own(&*options.clock, Job { caller, command, proof: None })?;
         Ok(true)
     }
 
@@ -139,12 +149,19 @@ impl Engine {
         let shared = &self.0.shared;
         let mut reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let known = shared.view();
-        if reader.position()? <= known.seq() {
+        let end = reader.position()?;
+        if end == known.seq() {
             return Ok(known);
         }
         let mut world = World::clone(&known);
-        world.catch_up(&mut **reader)?;
-        shared.publish(world);
+        if end < known.seq() || world.catch_up(&mut **reader).is_err() {
+            // Either the trail was replaced by another, or it is damaged; reading it anew tells.
+            world = snapshot::load(&self.0.home, &mut **reader, &|_| true)?;
+            world.catch_up(&mut **reader)?;
+            shared.replace(world);
+        } else {
+            shared.publish(world);
+        }
         Ok(shared.view())
     }
 
@@ -196,15 +213,26 @@ impl Engine {
     }
 
     /// Has this runtime take over a trail that was signed with another key, on the record.
-    pub fn rekey(&self, reason: &str) -> Result<(), EngineError> {
+    /// Returns whether there was anything to take over.
+    pub fn rekey(&self, reason: &str) -> Result<bool, EngineError> {
         let key = Keyring::of(&self.0.home).runtime_or_new()?;
         let reason = Text::new(reason).map_err(|error| EngineError::Invalid(error.to_string()))?;
-        let log = self.0.store.writer().map_err(EngineError::Unavailable)?;
+        if reason.is_blank() {
+            return Err(EngineError::Invalid("say why in the reason".to_owned()));
+        }
+        let mut log = self.0.store.writer().map_err(EngineError::Unavailable)?;
+        witness::check(&self.0.home, &mut *log)?;
         let caller = Caller { principal: Principal::System, key: key.public(), session: None };
         let job = Job { caller, command: Command::RuntimeRekey(Rekey { reason }), proof: None };
         let world = World::clone(&*self.world()?);
+        let before = world.seq();
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
-        core.run(&*self.0.options.clock, &[job]).map(|_| ())
+        core.hold_within(self.0.options.patience)?;
+        match core.run_own(&*self.0.options.clock, job)? {
+            Verdict::Done(_) => Ok(core.world().seq() > before),
+            Verdict::Refused(refusal) => Err(refusal.into()),
+            Verdict::Defect(what) => Err(EngineError::Defect(what)),
+        }
     }
 
     /// The writer, started when the first command comes.
@@ -219,7 +247,8 @@ impl Engine {
         }
         let key = self.runtime_key()?;
         // Opening may fail now and work later; then the next command tries again.
-        let log = inner.store.writer().map_err(EngineError::Unavailable)?;
+        let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
+        witness::check(&inner.home, &mut *log)?;
         let world = World::clone(&inner.shared.view());
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
         let core = Core::new(log, key, mint, world);

@@ -34,6 +34,27 @@ pub enum EngineError {
         /// What is wrong.
         what: String,
     },
+    /// Entries that this machine has seen are not in the trail.
+    #[error(
+        "the trail has {found} entries, but this machine remembers a head over {kept} that it does not contain ({})",
+        .witness.display()
+    )]
+    CutOff {
+        /// How many entries there are.
+        found: u64,
+        /// How many there were.
+        kept: u64,
+        /// Where that head is kept.
+        witness: PathBuf,
+    },
+    /// What this machine remembered of the trail cannot be read.
+    #[error(
+        "the head this machine remembers in {0} cannot be read; compare the trail with a head kept elsewhere, then delete that file"
+    )]
+    WitnessUnreadable(PathBuf),
+    /// This machine's clock cannot be right.
+    #[error("this machine's clock says {0:?}, which cannot be right; nothing was recorded")]
+    Clock(althing_kernel::Timestamp),
     /// A snapshot is not the state its trail leads to.
     #[error("the snapshot {0} is not the state the trail leads to; delete it, nothing is lost")]
     BadSnapshot(PathBuf),
@@ -93,6 +114,8 @@ impl EngineError {
             | EngineError::File { .. }
             | EngineError::Defect(_) => Rule::StoreUnavailable,
             EngineError::Damaged { .. } | EngineError::BadSnapshot(_) => Rule::Integrity,
+            EngineError::CutOff { .. } | EngineError::WitnessUnreadable(_) => Rule::KeptHead,
+            EngineError::Clock(_) => Rule::StoreUnavailable,
             EngineError::RuntimeKey(_) => Rule::RuntimeKeyKnown,
             EngineError::KeyMissing(_) => Rule::AgentKeyBound,
             EngineError::Credential(_) => Rule::PersonNeedsCredential,

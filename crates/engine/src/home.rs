@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use althing_trail::log::sqlite::beside;
+
 use crate::error::EngineError;
 
 /// A state folder.
@@ -44,9 +46,9 @@ impl Home {
         self.root.join("keys")
     }
 
-    /// The newest head this machine has seen.
+    /// The newest head this machine has seen of this store.
     pub fn witness(&self) -> PathBuf {
-        self.root.join("witness")
+        beside(&self.store, "-head")
     }
 
     /// Where things are put that nobody may delete unseen.
@@ -57,8 +59,9 @@ impl Home {
     /// Makes the folders that are not there yet. Keys are for the owner's eyes only.
     pub fn create(&self) -> Result<(), EngineError> {
         let folders = [self.root.clone(), self.snapshots(), self.keys()];
-        for folder in &folders {
+        for folder in folders.iter().filter(|folder| !folder.is_dir()) {
             std::fs::create_dir_all(folder).map_err(EngineError::file("create", folder))?;
+            sync_folder_of(folder)?;
         }
         owner_only(&self.keys(), 0o700)
     }
@@ -108,13 +111,36 @@ pub(crate) fn sync_folder_of(path: &Path) -> Result<(), EngineError> {
 
 /// Replaces a file as a whole: readers see the old content or the new, never a part.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), EngineError> {
+    replace_with(path, &|new| put(new, content))
+}
+
+fn replace_with(
+    path: &Path,
+    write: &dyn Fn(&Path) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let turn = NEXT.fetch_add(1, Ordering::Relaxed);
-    let beside = path.with_extension(format!("new-{}-{turn}", std::process::id()));
-    std::fs::write(&beside, content).map_err(EngineError::file("write", &beside))?;
-    std::fs::rename(&beside, path).map_err(|source| {
+    let new = beside(path, &format!("-new-{}-{turn}", std::process::id()));
+    let replaced = write(&new).and_then(|()| {
+        std::fs::rename(&new, path).map_err(EngineError::file("replace", path))
+    });
+    if replaced.is_err() {
         // The half-done copy is of no use to anybody.
-        let _ = std::fs::remove_file(&beside);
-        EngineError::File { doing: "replace", path: path.to_owned(), source }
-    })
+        let _ = std::fs::remove_file(&new);
+    }
+    replaced
+}
+
+fn put(path: &Path, content: &[u8]) -> Result<(), EngineError> {
+    std::fs::write(path, content).map_err(EngineError::file("write", path))
+}
+
+/// The same, and it survives a power cut.
+pub(crate) fn replace_synced(path: &Path, content: &[u8]) -> Result<(), EngineError> {
+    replace_with(path, &|new| {
+        put(new, content)?;
+        let file = std::fs::File::options().write(true).open(new);
+        file.and_then(|file| file.sync_all()).map_err(EngineError::file("sync", new))
+    })?;
+    sync_folder_of(path)
 }

@@ -10,7 +10,7 @@
 use althing_kernel::{AgentName, Principal, UserId};
 use althing_trail::SecretKey;
 use data_encoding::HEXLOWER;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
@@ -19,6 +19,8 @@ use crate::mint::random;
 use crate::sealed::Sealed;
 
 const PLAIN_HEADER: &str = "althing secret key v1";
+/// More than any key file has.
+const KEY_BYTES_MAX: u64 = 4096;
 /// The shortest passphrase, in characters.
 pub const PASSPHRASE_CHARS_MIN: usize = 8;
 
@@ -51,6 +53,11 @@ impl Keyring {
     /// The keyring of a state folder.
     pub fn of(home: &Home) -> Self {
         Keyring { folder: home.keys() }
+    }
+
+    /// The keyring in a folder of keys.
+    pub(crate) fn in_folder(folder: &Path) -> Self {
+        Keyring { folder: folder.to_owned() }
     }
 
     /// Where the runtime's key lies.
@@ -96,15 +103,11 @@ impl Keyring {
     /// Opens a person's key with their passphrase.
     pub fn user(&self, id: &UserId, passphrase: &str) -> Result<Credential, EngineError> {
         let path = self.user_path(id);
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let message =
-                    format!("there is no key of user {id} here; run `althing login {id}`");
-                return Err(EngineError::Credential(message));
-            }
-            Err(source) => return Err(EngineError::File { doing: "read", path, source }),
-        };
+        if !self.has_user(id) {
+            let message = format!("there is no key of user {id} here; run `althing login {id}`");
+            return Err(EngineError::Credential(message));
+        }
+        let text = read_file(&path)?;
         let key = Sealed::parse(&text)
             .ok_or_else(|| damaged(&path))?
             .open(passphrase)
@@ -152,6 +155,20 @@ fn file_name(name: &str) -> String {
         .collect()
 }
 
+/// Reads a file that may hold a key: a file, and not a large one.
+pub(crate) fn read_file(path: &Path) -> Result<String, EngineError> {
+    let reading = || {
+        let file = std::fs::File::open(path)?;
+        let mut text = String::new();
+        std::io::Read::take(file, KEY_BYTES_MAX).read_to_string(&mut text)?;
+        Ok(text)
+    };
+    if !path.is_file() {
+        return Err(damaged(path));
+    }
+    reading().map_err(EngineError::file("read", path))
+}
+
 fn damaged(path: &Path) -> EngineError {
     let source = std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not a key file");
     EngineError::File { doing: "use", path: path.to_owned(), source }
@@ -162,11 +179,12 @@ fn plain_text(key: &SecretKey) -> String {
 }
 
 fn read_plain(path: &Path) -> Result<Option<SecretKey>, EngineError> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+    match path.try_exists() {
+        Ok(true) => {}
+        Ok(false) => return Ok(None),
         Err(error) => return Err(EngineError::file("read", path)(error)),
-    };
+    }
+    let text = read_file(path)?;
     parse_plain(&text).map(Some).ok_or_else(|| damaged(path))
 }
 
@@ -192,7 +210,7 @@ fn read_or_make(path: &Path) -> Result<SecretKey, EngineError> {
 
 /// Writes a file that was not there, as a whole and for the owner only. Returns whether it was
 /// written; an existing file stays as it is.
-fn create_once(path: &Path, text: &str) -> Result<bool, EngineError> {
+pub(crate) fn create_once(path: &Path, text: &str) -> Result<bool, EngineError> {
     let suffix = HEXLOWER.encode(&random::<8>()?);
     let beside = path.with_extension(format!("new-{suffix}"));
     let mut options = std::fs::OpenOptions::new();

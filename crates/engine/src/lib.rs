@@ -9,6 +9,8 @@
 //! This crate knows files and threads. It knows no terminal, no environment variable and no
 //! protocol.
 
+mod aside;
+pub mod backup;
 pub mod clock;
 pub mod core;
 pub mod door;

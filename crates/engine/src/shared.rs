@@ -69,6 +69,14 @@ impl Shared {
         self.grown.notify_all();
     }
 
+    /// Lets everybody see a world that does not continue the one before.
+    pub(crate) fn replace(&self, world: World) {
+        let seq = world.seq();
+        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(world);
+        *lock(&self.grown_to) = seq;
+        self.grown.notify_all();
+    }
+
     /// Waits until something after a position was published here, or the time is over.
     pub(crate) fn wait_beyond(&self, after: u64, timeout: Duration) {
         let grown_to = lock(&self.grown_to);

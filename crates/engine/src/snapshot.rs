@@ -7,7 +7,8 @@
 use althing_kernel::State;
 use althing_kernel::state::Image;
 use althing_trail::chain::ChainImage;
-use althing_trail::{Chain, Entry, LogReader, SignedHead};
+use althing_kernel::ProjectId;
+use althing_trail::{Chain, LogReader, SignedHead};
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 use std::path::{Path, PathBuf};
@@ -48,18 +49,22 @@ pub fn save(home: &Home, world: &World) -> Result<(), EngineError> {
     let content = Content { chain: world.chain.image(), state: world.state.image() };
     let payload = postcard::to_allocvec(&content)
         .map_err(|error| EngineError::Defect(format!("a snapshot cannot be written: {error}")))?;
-    let path = home.snapshots().join(format!("{:020}.snap", world.seq()));
+    let Some(project) = world.state.project() else { return Ok(()) };
+    let folder = home.snapshots().join(project.id.as_str());
+    std::fs::create_dir_all(&folder).map_err(EngineError::file("create", &folder))?;
+    let path = folder.join(format!("{:020}.snap", world.seq()));
     replace(&path, &with_checksum(&payload))?;
-    for old in list(home).into_iter().skip(KEPT) {
+    for old in list(home, &project.id).into_iter().skip(KEPT) {
         // What cannot be cleared away now is cleared away next time.
         let _ = std::fs::remove_file(old);
     }
     Ok(())
 }
 
-/// The snapshots there are, newest first.
-pub fn list(home: &Home) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(home.snapshots()) else { return Vec::new() };
+/// The snapshots there are of a project, newest first.
+pub fn list(home: &Home, project: &ProjectId) -> Vec<PathBuf> {
+    let folder = home.snapshots().join(project.as_str());
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let mut found: Vec<PathBuf> =
         paths.filter(|path| path.extension().is_some_and(|ending| ending == "snap")).collect();
@@ -97,20 +102,20 @@ pub(crate) fn load<L: LogReader + ?Sized>(
     log: &mut L,
     will_do: &dyn Fn(&World) -> bool,
 ) -> Result<World, EngineError> {
-    for path in list(home) {
+    let Some(project) = project_of(log)? else { return Ok(World::default()) };
+    for path in list(home, &project) {
         let Some(world) = read(&path) else { continue };
-        if will_do(&world) && belongs(&world, log)? {
+        if will_do(&world) && world.is_of(log)? {
             return Ok(world);
         }
     }
     Ok(World::default())
 }
 
-/// Whether the log has the entry and the head the snapshot was taken after.
-fn belongs<L: LogReader + ?Sized>(world: &World, log: &mut L) -> Result<bool, EngineError> {
-    let Some(commit) = log.commit_of(world.seq())? else { return Ok(false) };
-    let last = commit.entries().last().and_then(|line| Entry::read(line).ok());
-    let same_entry = last.is_some_and(|entry| Some(&entry.hash) == world.chain.last());
-    let same_head = world.chain.last_commit() == Some(&SignedHead::hash_of(&commit.head));
-    Ok(commit.last == world.seq() && same_entry && same_head)
+/// Whose trail a log holds.
+pub(crate) fn project_of<L: LogReader + ?Sized>(
+    log: &mut L,
+) -> Result<Option<ProjectId>, EngineError> {
+    let head = log.commit_of(1)?.and_then(|commit| SignedHead::parse(&commit.head).ok());
+    Ok(head.map(|head| head.head().project.clone()))
 }

@@ -1,5 +1,6 @@
 //! Verifying a project: its trail, and what lies beside it.
 
+use althing_kernel::ProjectId;
 use althing_trail::LogReader;
 use althing_trail::verify::{Checked, Fault, Finding, Options, Verifier};
 
@@ -7,7 +8,8 @@ use crate::error::EngineError;
 use crate::home::Home;
 use crate::keyring::Keyring;
 use crate::world::{READ_BYTES, World};
-use crate::{snapshot, witness};
+use crate::witness::{self, Witness};
+use crate::snapshot;
 
 /// What verification found.
 #[derive(Debug)]
@@ -54,11 +56,18 @@ pub fn verify(
 ) -> Result<Verdict, EngineError> {
     // The witness first: what is appended meanwhile must not look like what is missing.
     let witness = witness::read(home);
+    if matches!(witness, Witness::Unreadable) {
+        return Err(EngineError::WitnessUnreadable(home.witness()));
+    }
+    let witness = witness.head();
     let total = log.position()?;
     let witnessed = witness.is_some();
     let own_key = if options.keys.is_empty() { Keyring::of(home).runtime()? } else { None };
     options.kept.extend(witness);
-    let mut snapshots = sound_snapshots(home, total);
+    let mut snapshots = match snapshot::project_of(log)? {
+        Some(project) => sound_snapshots(home, &project, total),
+        None => Vec::new(),
+    };
     let mut verifier = Verifier::new(options);
     let mut compared = 0;
     loop {
@@ -96,9 +105,13 @@ pub fn verify(
 
 /// The snapshots that can be read at all, the oldest last. One from beyond the end of the trail
 /// is not used either, so there is nothing to compare.
-fn sound_snapshots(home: &Home, total: u64) -> Vec<(std::path::PathBuf, World)> {
+fn sound_snapshots(
+    home: &Home,
+    project: &ProjectId,
+    total: u64,
+) -> Vec<(std::path::PathBuf, World)> {
     let read = |path: std::path::PathBuf| snapshot::read(&path).map(|world| (path, world));
-    let mut found: Vec<_> = snapshot::list(home).into_iter().filter_map(read).collect();
+    let mut found: Vec<_> = snapshot::list(home, project).into_iter().filter_map(read).collect();
     found.retain(|(_, world)| world.seq() <= total);
     found.sort_by_key(|(_, world)| std::cmp::Reverse(world.seq()));
     found

@@ -1,27 +1,74 @@
-//! The local witness: the newest head this machine has seen, in a file of its own.
+//! The local witness: the newest head this machine has seen, in a file beside the store.
 //!
 //! A trail that is cut short is still a sound trail; only somebody who remembers a later head
 //! can tell. This file remembers on behalf of the machine, so an accident or a careless hand is
-//! noticed without any set-up. Against somebody who may change the whole folder it does not
-//! help; for that, keep a head elsewhere (`althing trail head`).
+//! noticed without any set-up: nothing is appended to a trail that does not contain the head
+//! remembered here. Against somebody who may change the whole folder it does not help; for that,
+//! keep a head elsewhere (`althing trail head`).
 
-use althing_trail::SignedHead;
+use althing_trail::{LogReader, SignedHead};
 
+use crate::core::Core;
 use crate::error::EngineError;
-use crate::home::{Home, replace};
+use crate::home::{Home, replace_synced};
 
-/// The head in the witness file, if there is a readable one.
-pub fn read(home: &Home) -> Option<SignedHead> {
-    let text = std::fs::read_to_string(home.witness()).ok()?;
-    SignedHead::parse(&text).ok()
+/// What the witness file holds.
+#[derive(Debug)]
+pub enum Witness {
+    /// There is none.
+    None,
+    /// The newest head seen here.
+    Head(SignedHead),
+    /// Something that is no head.
+    Unreadable,
 }
 
-/// Remembers a head, unless a later one is remembered already.
-pub(crate) fn remember(home: &Home, head: &str) -> Result<(), EngineError> {
-    let size = |head: &SignedHead| head.head().size;
-    let known = read(home).map_or(0, |known| size(&known));
-    match SignedHead::parse(head) {
-        Ok(new) if size(&new) > known => replace(&home.witness(), head.as_bytes()),
-        _ => Ok(()),
+impl Witness {
+    /// The head, if there is one.
+    pub fn head(self) -> Option<SignedHead> {
+        match self {
+            Witness::Head(head) => Some(head),
+            Witness::None | Witness::Unreadable => None,
+        }
     }
+}
+
+/// Reads the witness.
+pub fn read(home: &Home) -> Witness {
+    match std::fs::read_to_string(home.witness()) {
+        Ok(text) => SignedHead::parse(&text).map_or(Witness::Unreadable, Witness::Head),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Witness::None,
+        Err(_) => Witness::Unreadable,
+    }
+}
+
+/// Refuses a log that does not contain the head this machine remembers.
+pub(crate) fn check<L: LogReader + ?Sized>(home: &Home, log: &mut L) -> Result<(), EngineError> {
+    let Witness::Head(kept) = read(home) else { return Ok(()) };
+    let found = log.commit_of(kept.head().size)?.map(|commit| commit.head);
+    if found.as_deref() == Some(kept.text()) {
+        return Ok(());
+    }
+    Err(EngineError::CutOff {
+        found: log.position()?,
+        kept: kept.head().size,
+        witness: home.witness(),
+    })
+}
+
+/// Remembers a head, unless a later one is remembered already, or one that this trail does not
+/// contain: that is evidence, and stays.
+pub(crate) fn remember(home: &Home, core: &mut Core, head: &str) -> Result<(), EngineError> {
+    let size = |head: &SignedHead| head.head().size;
+    let known = match read(home) {
+        Witness::None => None,
+        Witness::Head(known) => Some(known),
+        Witness::Unreadable => return Ok(()),
+    };
+    let Ok(new) = SignedHead::parse(head) else { return Ok(()) };
+    let grows = match &known {
+        None => true,
+        Some(known) => size(&new) > size(known) && core.has_head(known)?,
+    };
+    if grows { replace_synced(&home.witness(), head.as_bytes()) } else { Ok(()) }
 }

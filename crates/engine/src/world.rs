@@ -1,7 +1,8 @@
 //! A world: the state and the chain it came from, after the same entries. Cheap to clone.
 
 use althing_kernel::{State, Timestamp};
-use althing_trail::{Chain, Commit, Entry, LogReader};
+use althing_trail::log::LogErrorKind;
+use althing_trail::{Chain, Commit, Entry, LogError, LogReader, SignedHead};
 
 use crate::error::EngineError;
 
@@ -78,6 +79,7 @@ impl World {
     }
 
     /// Takes in everything a log has that is not known yet. Returns how many entries that was.
+    /// What cannot be taken in leaves the world where it was.
     pub fn catch_up<L: LogReader + ?Sized>(&mut self, log: &mut L) -> Result<u64, EngineError> {
         let before = self.seq();
         loop {
@@ -85,9 +87,29 @@ impl World {
             if commits.is_empty() {
                 return Ok(self.seq() - before);
             }
+            let mut next = self.clone();
             for commit in &commits {
-                self.replay(commit)?;
+                next.replay(commit)?;
             }
+            *self = next;
         }
+    }
+
+    /// Whether this world came from the entries that are in this log.
+    pub(crate) fn is_of<L: LogReader + ?Sized>(&self, log: &mut L) -> Result<bool, LogError> {
+        if self.seq() == 0 {
+            return Ok(true);
+        }
+        let Some(commit) = log.commit_of(self.seq())? else { return Ok(false) };
+        let same_head = self.chain.last_commit() == Some(&SignedHead::hash_of(&commit.head));
+        Ok(commit.last == self.seq() && same_head)
+    }
+
+    pub(crate) fn check_base<L: LogReader + ?Sized>(&self, log: &mut L) -> Result<(), EngineError> {
+        if self.is_of(log)? {
+            return Ok(());
+        }
+        let message = "the trail was replaced by another meanwhile; repeat the command";
+        Err(LogError::new(LogErrorKind::Replaced, message).into())
     }
 }

@@ -274,7 +274,7 @@ impl Writer {
         self.tidied = Instant::now();
         if let Some(head) = self.unwitnessed.take() {
             // The witness is a help, not a promise; `althing doctor` tells when it is stale.
-            let _ = witness::remember(&self.home, &head);
+            let _ = witness::remember(&self.home, &mut self.core, &head);
         }
         let running = self.snapshot.as_ref().is_some_and(|snapshot| !snapshot.is_finished());
         let world = self.core.world();

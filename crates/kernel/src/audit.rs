@@ -55,7 +55,9 @@ pub enum Breach {
 /// Whether the rules allow an entry after the entries that led to `state`.
 pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
     match &entry.draft.event {
-        Event::ProjectCreated(_) | Event::RuntimeRekeyed(_) => by(entry, &SYSTEM),
+        Event::ProjectCreated(_) | Event::RuntimeRekeyed(_) | Event::RuntimeRestored(_) => {
+            by(entry, &SYSTEM)
+        }
         Event::SystemDegraded(_) | Event::AgentRegistered(_) | Event::AuthenticationFailed(_) => {
             by(entry, &Actor::Protocol)
         }

@@ -62,6 +62,7 @@ macro_rules! events {
 events! {
     ProjectCreated "project.created" => project::Created;
     RuntimeRekeyed "runtime.rekeyed" => runtime::Rekeyed;
+    RuntimeRestored "runtime.restored" => runtime::Restored;
     SystemDegraded "system_degraded" => runtime::Degraded;
     AgentRegistered "agent.registered" => agent::Registered;
     AuthenticationFailed "authentication_failed" => refusal::AuthenticationFailed;

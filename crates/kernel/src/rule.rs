@@ -50,8 +50,8 @@ rules! {
         "The first user of a project is admitted by signing up; every later one by a user who is already in."
         => "Ask an existing user to run `althing users add NAME KEY`.";
     UserUnique "A-ID-04":
-        "A user id is given once and never given again."
-        => "Choose another user id.";
+        "A user id and its key belong to one person and are given once."
+        => "Choose another user id, and a key of that person's own.";
     SystemOnly "A-ID-05":
         "This command is the runtime's own and has no door for agents or people."
         => "There is nothing to do: the runtime issues it by itself.";

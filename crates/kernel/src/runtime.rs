@@ -1,4 +1,5 @@
-//! What the runtime records about itself: a change of its key, a time without storage.
+//! What the runtime records about itself: a change of its key, a time without storage, a trail
+//! that was put back.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,28 @@ pub struct Rekeyed {
     pub old_key: PublicKey,
     /// Why.
     pub reason: Text<1000>,
+}
+
+/// `runtime.restored`, the command: notes that this trail was put back from a copy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoteRestored {
+    /// How many entries the trail had that was replaced.
+    pub entries_before: u64,
+    /// The last fencing epoch that trail gave out.
+    pub epoch: u64,
+}
+
+/// `runtime.restored`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Restored {
+    /// How many entries the trail had that was replaced.
+    #[serde(deserialize_with = "exact_integer")]
+    pub entries_before: u64,
+    /// Epochs go on above this one: the last that either trail gave out.
+    #[serde(deserialize_with = "exact_integer")]
+    pub epoch: u64,
 }
 
 /// `runtime.degraded`: what the runtime notes once it can write again.
@@ -97,6 +120,26 @@ pub(crate) fn decide_rekey(
     let draft = turn.project_draft(Principal::System.into(), event)?;
     turn.emit(draft)?;
     Ok(Reply::Done)
+}
+
+pub(crate) fn decide_restored(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    note: &NoteRestored,
+) -> Result<Reply, Halt> {
+    if caller.principal != Principal::System {
+        return Err(Refusal::denied(Rule::SystemOnly, "only the runtime puts trails back").into());
+    }
+    let epoch = note.epoch.max(turn.state().epoch);
+    let event = Event::RuntimeRestored(Restored { entries_before: note.entries_before, epoch });
+    let draft = turn.project_draft(Principal::System.into(), event)?;
+    turn.emit(draft)?;
+    Ok(Reply::Done)
+}
+
+/// Epochs of the trail that was replaced are never given out again.
+pub(crate) fn apply_restored(state: &mut State, restored: &Restored) {
+    state.epoch = state.epoch.max(restored.epoch);
 }
 
 pub(crate) fn decide_degraded(

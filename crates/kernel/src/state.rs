@@ -102,6 +102,7 @@ impl State {
         match &entry.draft.event {
             Event::ProjectCreated(body) => project::apply_created(self, entry, body)?,
             Event::RuntimeRekeyed(body) => runtime::apply_rekeyed(self, entry, body)?,
+            Event::RuntimeRestored(body) => runtime::apply_restored(self, body),
             Event::AgentRegistered(body) => agent::apply_registered(self, entry, body)?,
             Event::UserCreated(body) => user::apply_created(self, entry, body)?,
             Event::SessionOpened(body) => session::apply_opened(self, entry, body)?,

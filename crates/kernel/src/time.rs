@@ -29,6 +29,12 @@ impl Timestamp {
         Timestamp(micros.min(JSON_INTEGER_MAX))
     }
 
+    /// A moment from whole seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        let micros = secs.saturating_mul(1_000_000);
+        Timestamp(if micros < JSON_INTEGER_MAX { micros } else { JSON_INTEGER_MAX })
+    }
+
     /// Microseconds since the Unix epoch.
     pub fn micros(self) -> u64 {
         self.0

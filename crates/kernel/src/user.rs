@@ -74,6 +74,10 @@ pub(crate) fn decide_create(
         let message = format!("the user id {} is taken", create.user);
         return Err(Refusal::denied(Rule::UserUnique, message).into());
     }
+    if let Some((known, _)) = turn.state().users.iter().find(|(_, user)| user.key == create.key) {
+        let message = format!("that key is the key of user {known}");
+        return Err(Refusal::denied(Rule::UserUnique, message).into());
+    }
     let event = Event::UserCreated(Created {
         created_by: caller.principal.clone(),
         key: create.key,

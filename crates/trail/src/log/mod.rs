@@ -44,6 +44,8 @@ pub enum LogErrorKind {
     Newer,
     /// It is not one of ours.
     Foreign,
+    /// It was replaced by another log since it was opened.
+    Replaced,
 }
 
 /// How an append did not happen.

@@ -4,19 +4,16 @@
 //! the compare-and-set. The file is in write-ahead mode with full syncing: a commit that returned
 //! has reached the disk, and readers neither block the writer nor wait for it.
 //!
-//! Writers queue on operating-system locks on two files beside the database. They are never
-//! unlinked, and the system lets go of them when their holder dies, however it dies. SQLite's own
-//! lock would do for safety; these are there because they wake the next writer at once, and
-//! because a busy writer cannot keep the others out: whoever wants to write takes the turnstile
-//! first and keeps it until the writer before is done, so that one has to queue behind.
+//! Writers take turns, each in a queue of its own making ([`queue`]).
 
 mod checkpoint;
 mod fault;
+mod queue;
+mod replace;
 mod tiles;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
-use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -25,6 +22,9 @@ use crate::commit::Commit;
 use crate::hash::Hash;
 use checkpoint::Checkpoints;
 use fault::{Doing, fault};
+use queue::Queue;
+pub use queue::beside;
+pub use replace::{Replacing, Reserved};
 use tiles::TileWriter;
 
 /// Marks the file as a store of Althing's ("Alth").
@@ -55,6 +55,16 @@ const SCHEMA: &str = "
     );
 ";
 
+/// What such a database has, and nothing else: a trigger could change what is stored.
+const PARTS: &[&str] = &["table commits", "table tiles"];
+
+/// Whose file it is, of which form, and what it has.
+struct Identity {
+    application: i32,
+    format: i32,
+    parts: Vec<String>,
+}
+
 /// A SQLite log that can be read.
 pub struct SqliteReader {
     conn: Connection,
@@ -64,9 +74,7 @@ pub struct SqliteReader {
 /// A SQLite log that can be written.
 pub struct SqliteLog {
     reader: SqliteReader,
-    queue: File,
-    turnstile: File,
-    held: bool,
+    queue: Queue,
     tiles: TileWriter,
     checkpoints: Checkpoints,
 }
@@ -74,7 +82,19 @@ pub struct SqliteLog {
 impl SqliteReader {
     /// Opens an existing log for reading. The folder may be read-only.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let opened = SqliteReader::open_with(path, false);
+        match opened {
+            // Where nothing can be written, SQLite cannot set up what readers and writers share.
+            // If there is no journal either, the file alone is all there is.
+            Err(error) if error.kind == LogErrorKind::Unreadable && !has_journal(path) => {
+                SqliteReader::open_with(path, true).map_err(|_| error)
+            }
+            other => other,
+        }
+    }
+
+    fn open_with(path: &Path, immutable: bool) -> Result<Self, LogError> {
+        let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, immutable)?;
         let reader = SqliteReader { conn, path: path.to_owned() };
         reader.check_identity()?;
         Ok(reader)
@@ -83,13 +103,18 @@ impl SqliteReader {
     fn check_identity(&self) -> Result<(), LogError> {
         let identity = self.identity().map_err(|error| fault(Doing::Open, &self.path, &error))?;
         let path = self.path.display();
-        match identity {
-            (APPLICATION_ID, 1..=STORE_FORMAT, _) => Ok(()),
+        let parts: Vec<&str> = identity.parts.iter().map(String::as_str).collect();
+        match (identity.application, identity.format, parts.as_slice()) {
+            (APPLICATION_ID, 1..=STORE_FORMAT, parts) if parts == PARTS => Ok(()),
+            (APPLICATION_ID, 1..=STORE_FORMAT, parts) => Err(LogError::new(
+                LogErrorKind::Corrupt,
+                format!("{path} was changed: it has {parts:?} where it should have {PARTS:?}"),
+            )),
             (APPLICATION_ID, newer, _) => Err(LogError::new(
                 LogErrorKind::Newer,
                 format!("{path} has store format {newer}, this version knows up to {STORE_FORMAT}"),
             )),
-            (0, 0, 0) => {
+            (0, 0, []) => {
                 Err(LogError::new(LogErrorKind::Missing, format!("{path} is an empty store")))
             }
             _ => Err(LogError::new(
@@ -101,12 +126,25 @@ impl SqliteReader {
 
     /// Whose file it is, of which format, and how many tables it has, all at one moment:
     /// somebody else may be setting it up right now.
-    fn identity(&self) -> rusqlite::Result<(i32, i32, i64)> {
+    fn identity(&self) -> rusqlite::Result<Identity> {
         let moment = self.conn.unchecked_transaction()?;
         let number = |pragma| moment.pragma_query_value(None, pragma, |row| row.get(0));
-        let count = "SELECT count(*) FROM sqlite_schema";
-        let tables = moment.query_row(count, [], |row| row.get(0))?;
-        Ok((number("application_id")?, number("user_version")?, tables))
+        // What SQLite keeps for itself, such as statistics, changes nothing.
+        let list = "SELECT type || ' ' || name FROM sqlite_schema \
+                    WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 10";
+        let parts: rusqlite::Result<Vec<String>> =
+            moment.prepare(list)?.query_map([], |row| row.get(0))?.collect();
+        Ok(Identity {
+            application: number("application_id")?,
+            format: number("user_version")?,
+            parts: parts?,
+        })
+    }
+
+    /// How many rows there are where no commit can be.
+    pub fn stray_rows(&self) -> Result<u64, LogError> {
+        let count = "SELECT count(*) FROM commits WHERE last <= 0 OR first <= 0 OR first > last";
+        self.reading(self.conn.query_row(count, [], |row| row.get(0)))
     }
 
     fn reading<T>(&self, result: rusqlite::Result<T>) -> Result<T, LogError> {
@@ -125,6 +163,9 @@ impl SqliteReader {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), LogError> {
         let copying = |error| fault(Doing::Copy, target, &error);
+        // One moment for the whole copy: without it SQLite begins anew after every commit.
+        let moment = self.reading(self.conn.unchecked_transaction())?;
+        self.reading(self.end())?;
         let mut copy = Connection::open(target).map_err(copying)?;
         {
             let backup = rusqlite::backup::Backup::new(&self.conn, &mut copy).map_err(copying)?;
@@ -141,6 +182,7 @@ impl SqliteReader {
                 }
             }
         }
+        drop(moment);
         copy.pragma_update(None, "journal_mode", "DELETE").map_err(copying)?;
         copy.close().map_err(|(_, error)| copying(error))
     }
@@ -153,14 +195,36 @@ impl SqliteReader {
     }
 }
 
-fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, LogError> {
+/// A file that cannot be written has no other readers and writers to agree with.
+fn has_journal(path: &Path) -> bool {
+    std::fs::metadata(beside(path, "-wal")).is_ok_and(|data| data.len() > 0)
+}
+
+fn connect(path: &Path, mode: OpenFlags, immutable: bool) -> Result<Connection, LogError> {
     let opening = |error: &rusqlite::Error| fault(Doing::Open, path, error);
-    if !mode.contains(OpenFlags::SQLITE_OPEN_CREATE) && !path.exists() {
-        let message = format!("there is no store at {}", path.display());
-        return Err(LogError::new(LogErrorKind::Missing, message));
+    if !mode.contains(OpenFlags::SQLITE_OPEN_CREATE) {
+        match path.try_exists() {
+            Ok(true) => {}
+            Ok(false) => {
+                let message = format!("there is no store at {}", path.display());
+                return Err(LogError::new(LogErrorKind::Missing, message));
+            }
+            Err(error) => {
+                let message = format!("cannot look for the store at {}: {error}", path.display());
+                return Err(LogError::new(LogErrorKind::Unreadable, message));
+            }
+        }
     }
-    let conn = Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-        .map_err(|error| opening(&error))?;
+    let mode = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = if immutable {
+        let path = path.to_string_lossy();
+        let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let address = format!("file:{escaped}?immutable=1");
+        Connection::open_with_flags(address, mode | OpenFlags::SQLITE_OPEN_URI)
+    } else {
+        Connection::open_with_flags(path, mode)
+    };
+    let conn = opened.map_err(|error| opening(&error))?;
     conn.busy_timeout(BUSY_TIMEOUT).map_err(|error| opening(&error))?;
     // The last of many short processes would otherwise fold the journal back on every exit.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
@@ -242,7 +306,7 @@ impl SqliteLog {
     pub fn create(path: &Path) -> Result<Self, LogError> {
         let mode = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
         let mut log = SqliteLog::connect(path, mode)?;
-        log.enter_queue()?;
+        log.queue.enter()?;
         let checked = match log.reader.check_identity() {
             Err(error) if error.kind == LogErrorKind::Missing => log.set_up(),
             other => other,
@@ -253,38 +317,16 @@ impl SqliteLog {
         Ok(log)
     }
 
-    fn enter_queue(&mut self) -> Result<(), LogError> {
-        let entered = self.turnstile.lock().and_then(|()| self.queue.lock());
-        // Unlocking fails only for a file that is not open.
-        let _ = self.turnstile.unlock();
-        entered.map_err(|error| no_queue(&error))?;
-        self.held = true;
-        Ok(())
-    }
-
-    /// Enters the queue if nobody is in it.
-    fn try_enter_queue(&mut self) -> Result<bool, LogError> {
-        let entered = match self.turnstile.try_lock() {
-            Ok(()) => self.queue.try_lock(),
-            Err(busy) => return is_free(Err(busy)),
-        };
-        // Unlocking fails only for a file that is not open.
-        let _ = self.turnstile.unlock();
-        self.held = is_free(entered)?;
-        Ok(self.held)
-    }
-
     fn begin(&mut self) -> Result<(), LogError> {
         let begun = self.writing(self.execute("BEGIN IMMEDIATE"));
         begun.inspect_err(|_| self.let_go())
     }
 
     fn connect(path: &Path, mode: OpenFlags) -> Result<Self, LogError> {
-        let conn = connect(path, mode)?;
+        let conn = connect(path, mode, false)?;
         let reader = SqliteReader { conn, path: path.to_owned() };
-        let (queue, turnstile) = (open_lock(path, "lock")?, open_lock(path, "turn")?);
         let (tiles, checkpoints) = (TileWriter::default(), Checkpoints::default());
-        Ok(SqliteLog { reader, queue, turnstile, held: false, tiles, checkpoints })
+        Ok(SqliteLog { reader, queue: Queue::open(path)?, tiles, checkpoints })
     }
 
     fn set_up(&mut self) -> Result<(), LogError> {
@@ -294,9 +336,13 @@ impl SqliteLog {
 
     fn set_durable(&self) -> Result<(), LogError> {
         let set = || -> rusqlite::Result<()> {
-            self.reader.conn.pragma_update(None, "journal_mode", "WAL")?;
-            self.reader.conn.pragma_update(None, "wal_autocheckpoint", checkpoint::CALM_PAGES)?;
-            self.reader.conn.pragma_update(None, "synchronous", "FULL")
+            let conn = &self.reader.conn;
+            conn.pragma_update(None, "journal_mode", "WAL")?;
+            conn.pragma_update(None, "wal_autocheckpoint", checkpoint::CALM_PAGES)?;
+            // There are systems where a plain sync does not reach the disk.
+            conn.pragma_update(None, "fullfsync", "ON")?;
+            conn.pragma_update(None, "checkpoint_fullfsync", "ON")?;
+            conn.pragma_update(None, "synchronous", "FULL")
         };
         set().map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
@@ -358,27 +404,6 @@ fn set_up(conn: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-fn no_queue(error: &std::io::Error) -> LogError {
-    LogError::new(LogErrorKind::Unwritable, format!("cannot queue for the store: {error}"))
-}
-
-fn is_free(locked: Result<(), std::fs::TryLockError>) -> Result<bool, LogError> {
-    match locked {
-        Ok(()) => Ok(true),
-        Err(std::fs::TryLockError::WouldBlock) => Ok(false),
-        Err(std::fs::TryLockError::Error(error)) => Err(no_queue(&error)),
-    }
-}
-
-fn open_lock(path: &Path, ending: &str) -> Result<File, LogError> {
-    let lock_path = path.with_extension(ending);
-    let opened = OpenOptions::new().create(true).append(true).open(&lock_path);
-    opened.map_err(|error| {
-        let message = format!("cannot open the writers' queue {}: {error}", lock_path.display());
-        LogError::new(LogErrorKind::Unwritable, message)
-    })
-}
-
 impl LogReader for SqliteLog {
     fn position(&mut self) -> Result<u64, LogError> {
         self.reader.position()
@@ -403,22 +428,22 @@ impl LogReader for SqliteLog {
 
 impl Log for SqliteLog {
     fn hold(&mut self) -> Result<(), LogError> {
-        if self.held {
+        if self.queue.is_held() {
             return Ok(());
         }
-        self.enter_queue()?;
+        self.queue.enter()?;
         self.begin()
     }
 
     fn try_hold(&mut self) -> Result<bool, LogError> {
-        if self.held {
+        if self.queue.is_held() {
             return Ok(true);
         }
-        if self.try_enter_queue()? { self.begin().map(|()| true) } else { Ok(false) }
+        if self.queue.try_enter()? { self.begin().map(|()| true) } else { Ok(false) }
     }
 
     fn let_go(&mut self) {
-        if !self.held {
+        if !self.queue.is_held() {
             return;
         }
         if !self.reader.conn.is_autocommit() {
@@ -426,12 +451,14 @@ impl Log for SqliteLog {
             // connection; nothing of it was promised to anybody.
             let _ = self.reader.conn.execute_batch("ROLLBACK");
         }
-        // Unlocking fails only for a file that is not open.
-        let _ = self.queue.unlock();
-        self.held = false;
+        self.queue.leave();
     }
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
+        if commit.bytes() > COMMIT_BYTES_MAX {
+            let message = format!("a commit of {} bytes is too large", commit.bytes());
+            return Err(AppendError::Refused(LogError::new(LogErrorKind::Unwritable, message)));
+        }
         self.hold().map_err(AppendError::Refused)?;
         let appended = self.insert(expected, commit).and_then(|()| self.commit_transaction());
         self.let_go();

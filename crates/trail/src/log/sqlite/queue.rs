@@ -1,0 +1,126 @@
+//! The writers' queue: operating-system locks on two files beside the database.
+//!
+//! The files are never unlinked, and the system lets go of the locks when their holder dies,
+//! however it dies. SQLite's own lock would do for safety; these are there because they wake the
+//! next writer at once, and because a busy writer cannot keep the others out: whoever wants to
+//! write takes the turnstile first and keeps it until the writer before is done, so that one has
+//! to queue behind.
+//!
+//! The lock file holds a number, the generation of the log. It grows when the whole log is
+//! replaced by another, so that a writer who decided on the old one does not append to the new.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::log::{LogError, LogErrorKind};
+
+/// A file beside the database.
+pub fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+pub(super) struct Queue {
+    queue: File,
+    turnstile: File,
+    /// The generation this writer knows, from its first turn on.
+    generation: Option<u64>,
+    held: bool,
+}
+
+impl Queue {
+    pub(super) fn open(path: &Path) -> Result<Self, LogError> {
+        let (queue, turnstile) = (open(&beside(path, "-lock"))?, open(&beside(path, "-turn"))?);
+        Ok(Queue { queue, turnstile, generation: None, held: false })
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// Queues and waits for the turn.
+    pub(super) fn enter(&mut self) -> Result<(), LogError> {
+        let entered = self.turnstile.lock().and_then(|()| self.queue.lock());
+        // Unlocking fails only for a file that is not open.
+        let _ = self.turnstile.unlock();
+        entered.map_err(|error| unusable(&error))?;
+        self.held = true;
+        self.check_generation()
+    }
+
+    /// Takes the turn if nobody is in the queue.
+    pub(super) fn try_enter(&mut self) -> Result<bool, LogError> {
+        let entered = match self.turnstile.try_lock() {
+            Ok(()) => self.queue.try_lock(),
+            Err(busy) => return is_free(Err(busy)),
+        };
+        // Unlocking fails only for a file that is not open.
+        let _ = self.turnstile.unlock();
+        self.held = is_free(entered)?;
+        if self.held {
+            self.check_generation()?;
+        }
+        Ok(self.held)
+    }
+
+    /// Ends the turn.
+    pub(super) fn leave(&mut self) {
+        // Unlocking fails only for a file that is not open.
+        let _ = self.queue.unlock();
+        self.held = false;
+    }
+
+    fn check_generation(&mut self) -> Result<(), LogError> {
+        let found = self.read_generation().map_err(|error| unusable(&error))?;
+        if *self.generation.get_or_insert(found) == found {
+            return Ok(());
+        }
+        self.leave();
+        let message = "the trail was replaced by another meanwhile; repeat the command";
+        Err(LogError::new(LogErrorKind::Replaced, message))
+    }
+
+    fn read_generation(&mut self) -> std::io::Result<u64> {
+        let mut text = String::new();
+        self.queue.seek(SeekFrom::Start(0))?;
+        std::io::Read::take(&mut self.queue, 20).read_to_string(&mut text)?;
+        Ok(text.trim().parse().unwrap_or_default())
+    }
+
+    /// Tells every other writer, now and to come, that the log is another one.
+    pub(super) fn next_generation(&mut self) -> Result<(), LogError> {
+        let next = self.generation.unwrap_or_default() + 1;
+        let mut write = || {
+            self.queue.seek(SeekFrom::Start(0))?;
+            // Twenty digits, so that a torn write cannot leave a tail of the old number.
+            self.queue.write_all(format!("{next:020}").as_bytes())?;
+            self.queue.sync_data()
+        };
+        write().map_err(|error| unusable(&error))?;
+        self.generation = Some(next);
+        Ok(())
+    }
+}
+
+fn open(path: &Path) -> Result<File, LogError> {
+    // Not for appending only: some systems do not lock files that are open for that.
+    let opened = OpenOptions::new().create(true).read(true).write(true).truncate(false).open(path);
+    opened.map_err(|error| {
+        let message = format!("cannot open the writers' queue {}: {error}", path.display());
+        LogError::new(LogErrorKind::Unwritable, message)
+    })
+}
+
+fn unusable(error: &std::io::Error) -> LogError {
+    LogError::new(LogErrorKind::Unwritable, format!("cannot queue for the store: {error}"))
+}
+
+fn is_free(locked: Result<(), TryLockError>) -> Result<bool, LogError> {
+    match locked {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(unusable(&error)),
+    }
+}

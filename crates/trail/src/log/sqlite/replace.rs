@@ -1,0 +1,87 @@
+//! Replacing the whole log by another, in one transaction.
+//!
+//! Moving files about would leave open handles on the old file, and the journal of one file
+//! beside another. A transaction has neither trouble: whoever reads sees the old log or the new,
+//! a crash leaves one of them, and every writer learns of it from the generation in the queue.
+
+use std::path::Path;
+
+use super::queue::Queue;
+use super::{Doing, SqliteLog, TileWriter, fault};
+use crate::log::{Log as _, LogError};
+
+/// The turn to write, without a store: for when the store itself cannot be opened.
+pub struct Reserved(Queue);
+
+impl Reserved {
+    /// Waits for the turn, and has every other writer look again when theirs comes.
+    pub fn new(path: &Path) -> Result<Self, LogError> {
+        let mut queue = Queue::open(path)?;
+        queue.enter()?;
+        queue.next_generation()?;
+        Ok(Reserved(queue))
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+/// A log about to be replaced. Nobody else can append until this is over; dropping it changes
+/// nothing.
+pub struct Replacing<'a>(&'a mut SqliteLog);
+
+impl SqliteLog {
+    /// Keeps everybody else from appending, without a transaction yet.
+    pub fn reserve(&mut self) -> Result<(), LogError> {
+        if self.queue.is_held() { Ok(()) } else { self.queue.enter() }
+    }
+
+    /// Begins to replace everything in this log by what another file holds.
+    pub fn replacing(&mut self, other: &Path) -> Result<Replacing<'_>, LogError> {
+        self.reserve()?;
+        let replacing = Replacing(self);
+        let log = &mut *replacing.0;
+        let other_text = other.to_string_lossy();
+        let attached = log.reader.conn.execute("ATTACH DATABASE ? AS incoming", [other_text]);
+        attached.map_err(|error| fault(Doing::Read, other, &error))?;
+        log.begin()?;
+        Ok(replacing)
+    }
+}
+
+impl Replacing<'_> {
+    /// The log as it is so far.
+    pub fn log(&mut self) -> &mut SqliteLog {
+        self.0
+    }
+
+    /// Replaces it, durably.
+    pub fn finish(self) -> Result<(), LogError> {
+        let log = &mut *self.0;
+        let copied = log.reader.conn.execute_batch(
+            "DELETE FROM commits;
+             DELETE FROM tiles;
+             INSERT INTO commits (last, first, entries, head)
+                 SELECT last, first, entries, head FROM incoming.commits ORDER BY last;
+             INSERT INTO tiles (number, root, leaves)
+                 SELECT number, root, leaves FROM incoming.tiles ORDER BY number;",
+        );
+        log.writing(copied)?;
+        // Before the commit: should the process die in between, others only look again.
+        log.queue.next_generation()?;
+        log.tiles = TileWriter::default();
+        let committed = log.execute("COMMIT");
+        log.writing(committed)
+    }
+}
+
+impl Drop for Replacing<'_> {
+    fn drop(&mut self) {
+        self.0.let_go();
+        // It goes with the connection at the latest.
+        let _ = self.0.reader.conn.execute_batch("DETACH DATABASE incoming");
+    }
+}
