@@ -1,8 +1,8 @@
 //! What every command needs: the project, the settings, the engine, and who is asking.
 
 use althing_engine::{Client, Engine, Home, Keyring, Options, Signing};
-use althing_kernel::{Rule, UserId};
-use std::io::{BufRead as _, IsTerminal as _};
+use althing_kernel::{Principal, Rule, UserId};
+use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -10,7 +10,10 @@ use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::place::Place;
-use crate::settings::Settings;
+use crate::settings::{Asker, Settings};
+
+/// More than any passphrase has.
+const PASSPHRASE_BYTES_MAX: u64 = 4096;
 
 /// The command line as a whole.
 pub(crate) struct App {
@@ -36,7 +39,7 @@ impl App {
         let start = self.globals.project.clone().unwrap_or_else(|| PathBuf::from("."));
         let home = std::env::var_os("ALTHING_HOME").filter(|value| !value.is_empty());
         let place = Place::find(&start, home.map(PathBuf::from))?;
-        let settings = Settings::gather(&self.globals, &place.root)?;
+        let settings = Settings::gather(&self.globals, &place)?;
         let home = Home::new(&place.state);
         let home = match &settings.store.value {
             Some(path) => home.with_store(path.clone()),
@@ -49,8 +52,12 @@ impl App {
     pub(crate) fn passphrase(&self, prompt: &str) -> Result<String, Failure> {
         if self.globals.passphrase_stdin {
             let mut line = String::new();
-            let read = std::io::stdin().lock().read_line(&mut line);
+            let read = std::io::stdin().lock().take(PASSPHRASE_BYTES_MAX).read_line(&mut line);
             read.map_err(|error| Failure::usage(format!("cannot read the passphrase: {error}")))?;
+            if line.len() as u64 == PASSPHRASE_BYTES_MAX {
+                let message = format!("a passphrase has fewer than {PASSPHRASE_BYTES_MAX} bytes");
+                return Err(Failure::misuse(Rule::Limits, message));
+            }
             return Ok(line.trim_end_matches(['\r', '\n']).to_owned());
         }
         if !std::io::stdin().is_terminal() {
@@ -79,16 +86,24 @@ impl Project {
         Ok(Engine::open(&self.home, self.options())?)
     }
 
-    /// Whoever is asking, authenticated: a person if one is named, else an agent.
+    /// Whoever is asking, authenticated.
     pub(crate) fn client(&self, app: &App, engine: &Engine) -> Result<Client, Failure> {
-        if let Some(user) = &self.settings.user.value {
-            return self.person(app, engine, user);
+        match self.settings.asker()? {
+            Some(Asker::User(user)) => self.person(app, engine, &user),
+            Some(Asker::Agent(name)) => {
+                let client = engine.client(engine.agent(&name)?, Signing::Each);
+                Ok(client.in_session(self.settings.session.value.clone()))
+            }
+            None => Err(Failure::misuse(Rule::WhoAreYou, "who is asking? no agent was named")),
         }
-        let Some(name) = &self.settings.agent.value else {
-            return Err(Failure::misuse(Rule::WhoAreYou, "who is asking? no agent was named"));
-        };
-        let client = engine.client(engine.agent(name)?, Signing::Each);
-        Ok(client.in_session(self.settings.session.value.clone()))
+    }
+
+    /// Whoever is asking, for questions that need no proof of it.
+    pub(crate) fn asker(&self) -> Result<Option<Principal>, Failure> {
+        Ok(self.settings.asker()?.map(|asker| match asker {
+            Asker::User(user) => Principal::User(user),
+            Asker::Agent(name) => Principal::Agent(name),
+        }))
     }
 
     fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Failure> {

@@ -148,7 +148,8 @@ Examples:
   althing claim src/parser Cargo.toml --as alice --ttl 30m -m 'rewrite the parser'
   althing claim 'docs/**/*.md' --as bob
   althing claim 'src/lib.rs#Config::load' --as carol
-  althing claim --literal 'app/[id]/page.tsx' --as dave")]
+  althing claim --literal 'app/[id]/page.tsx' --as dave
+  althing claim src --as erin --wait 10m           take it as soon as it is free")]
 pub(crate) struct Claim {
     /// What to hold.
     #[arg(required = true, value_name = "SURFACE")]
@@ -165,6 +166,9 @@ pub(crate) struct Claim {
     /// Take names as they are, even where they look like globs.
     #[arg(long)]
     pub(crate) literal: bool,
+    /// If somebody holds it, wait this long for it.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<String>,
 }
 
 /// Arguments of `release`.
@@ -180,8 +184,11 @@ pub(crate) struct Release {
     #[arg(value_name = "LEASE", required_unless_present = "all")]
     pub(crate) leases: Vec<String>,
     /// Everything you hold.
-    #[arg(long, conflicts_with = "leases")]
+    #[arg(long, conflicts_with_all = ["leases", "force"])]
     pub(crate) all: bool,
+    /// Take names as they are, even where they look like globs.
+    #[arg(long)]
+    pub(crate) literal: bool,
     /// End somebody else's lease (people only).
     #[arg(long, requires = "reason")]
     pub(crate) force: bool,
@@ -202,6 +209,9 @@ pub(crate) struct Renew {
     /// Everything you hold.
     #[arg(long, conflicts_with = "leases")]
     pub(crate) all: bool,
+    /// Take names as they are, even where they look like globs.
+    #[arg(long)]
+    pub(crate) literal: bool,
     /// For how long from now; as before if left out.
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) ttl: Option<String>,
@@ -219,9 +229,12 @@ pub(crate) struct Claims {
     /// Only your own.
     #[arg(long, conflicts_with = "holder")]
     pub(crate) mine: bool,
-    /// Only those of `agent:NAME` or `user:ID`.
+    /// Only those of an agent, or of `user:ID`.
     #[arg(long, value_name = "WHO")]
     pub(crate) holder: Option<String>,
+    /// Take names as they are, even where they look like globs.
+    #[arg(long)]
+    pub(crate) literal: bool,
 }
 
 /// Arguments of `check`.
@@ -267,7 +280,7 @@ pub(crate) struct Do {
     /// Print the JSON Schema of a name's arguments.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["name", "lines"])]
     pub(crate) schema: Option<String>,
-    /// Read `{"name":…,"args":{…}}` lines from standard input and answer each with a line.
+    /// Read `{"name":…,"args":{…}}` lines from standard input; answer each with a line, in order.
     #[arg(long, conflicts_with = "name")]
     pub(crate) lines: bool,
 }

@@ -44,11 +44,21 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
     /// Collisions, for a readable report.
     pub(crate) refusal: Option<Box<Refusal>>,
+    /// What to do about it, where that is not what the rule says in general.
+    pub(crate) hint: Option<&'static str>,
 }
 
 impl Failure {
     fn new(kind: &'static str, rule: Rule, exit: Exit, message: impl Into<String>) -> Self {
-        Failure { kind, rule, message: message.into(), details: json!({}), exit, refusal: None }
+        Failure {
+            kind,
+            rule,
+            message: message.into(),
+            details: json!({}),
+            exit,
+            refusal: None,
+            hint: None,
+        }
     }
 
     /// Input that cannot be used.
@@ -82,13 +92,23 @@ impl Failure {
         Failure { details, ..failure }
     }
 
+    /// The same failure with a way out of its own.
+    pub(crate) fn hint(self, hint: &'static str) -> Self {
+        Failure { hint: Some(hint), ..self }
+    }
+
+    /// The way out.
+    pub(crate) fn way_out(&self) -> &'static str {
+        self.hint.unwrap_or_else(|| self.rule.way_out())
+    }
+
     /// The failure as the JSON document scripts read.
     pub(crate) fn json(&self) -> Value {
         json!({ "error": {
             "kind": self.kind,
             "rule": self.rule.id(),
             "message": self.message,
-            "way_out": self.rule.way_out(),
+            "way_out": self.way_out(),
             "details": self.details,
         }})
     }
@@ -129,12 +149,14 @@ impl From<EngineError> for Failure {
             EngineError::Unavailable(_)
             | EngineError::TimedOut(_)
             | EngineError::RuntimeKey(_)
+            | EngineError::Clock(_)
             | EngineError::File { .. } => ("unavailable", Exit::Unavailable),
             EngineError::Unconfirmed(_) => ("unconfirmed", Exit::Unavailable),
             EngineError::Defect(_) => ("defect", Exit::Unavailable),
-            EngineError::Damaged { .. } | EngineError::BadSnapshot(_) => {
-                ("integrity", Exit::Integrity)
-            }
+            EngineError::Damaged { .. }
+            | EngineError::BadSnapshot(_)
+            | EngineError::CutOff { .. }
+            | EngineError::WitnessUnreadable(_) => ("integrity", Exit::Integrity),
             EngineError::KeyMissing(_) | EngineError::Credential(_) => {
                 ("not_authentic", Exit::Refused)
             }
@@ -143,6 +165,10 @@ impl From<EngineError> for Failure {
         };
         let failure = Failure::new(kind, rule, exit, message);
         match error {
+            EngineError::Clock(_) => failure.hint("Set this machine's clock right."),
+            EngineError::WitnessUnreadable(_) => {
+                failure.hint("Compare with a head kept elsewhere before deleting that file.")
+            }
             EngineError::Damaged { seq, what } => {
                 Failure { details: json!({ "entry": seq, "fault": what }), ..failure }
             }

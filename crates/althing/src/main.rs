@@ -9,6 +9,7 @@ mod bench;
 mod cli;
 mod commands;
 mod failure;
+mod input;
 mod moment;
 mod output;
 mod place;

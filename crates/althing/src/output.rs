@@ -112,7 +112,7 @@ impl Out {
             // A refusal quotes others; our own messages may need more than one line.
             let message = match &failure.refusal {
                 Some(_) => one_line(&failure.message),
-                None => failure.message.clone(),
+                None => failure.message.split('\n').map(one_line).collect::<Vec<_>>().join("\n"),
             };
             let mut lines = vec![format!("error: {message} [{}]", failure.rule)];
             if let Some(refusal) = &failure.refusal
@@ -122,7 +122,7 @@ impl Out {
                     collisions.iter().map(|collision| format!("  {}", describe(collision))),
                 );
             }
-            lines.push(format!("  {}", failure.rule.way_out()));
+            lines.push(format!("  {}", failure.way_out()));
             self.note(lines.join("\n"));
         }
         ExitCode::from(failure.exit.code())
@@ -159,14 +159,19 @@ pub(crate) fn describe(collision: &Collision) -> String {
 pub(crate) fn one_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        if c.is_control() || turns {
+        if c.is_control() || is_unseen(c) {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
         }
     }
     shown
+}
+
+/// Characters that show nothing themselves but change how others are shown.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// A number of things.

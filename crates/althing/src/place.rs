@@ -27,7 +27,13 @@ impl Place {
         if !start.is_dir() {
             return Err(Failure::usage(format!("{} is not a folder", start.display())));
         }
-        let place = match git_folder(&start) {
+        let place = match git_folder(&start)? {
+            // A project that was here before git came stays where it is.
+            Some((root, git))
+                if !git.join("althing").exists() && root.join(".althing").is_dir() =>
+            {
+                Place { root_origin: "git toplevel", ..Place::without_git(&root) }
+            }
             Some((root, git)) => Place {
                 root,
                 root_origin: "git toplevel",
@@ -51,36 +57,54 @@ impl Place {
         Place { state: root.join(".althing"), state_origin: "project folder", root, root_origin }
     }
 
-    /// Where a folder lies inside the project, as a path with `/`; none if it lies elsewhere.
-    pub(crate) fn inside(&self, folder: &Path) -> Option<String> {
+    /// Where a folder lies inside the project.
+    pub(crate) fn inside(&self, folder: &Path) -> Inside {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let relative = real(folder).strip_prefix(real(&self.root)).ok()?.to_owned();
-        let names: Option<Vec<String>> =
-            relative.iter().map(|name| name.to_str().map(str::to_owned)).collect();
-        Some(names?.join("/"))
+        let folder = real(folder);
+        let Ok(relative) = folder.strip_prefix(real(&self.root)) else { return Inside::Elsewhere };
+        let names: Option<Vec<&str>> = relative.iter().map(|name| name.to_str()).collect();
+        names.map_or(Inside::NotText, |names| Inside::At(names.join("/")))
     }
+}
+
+/// Where a folder lies, seen from a project.
+pub(crate) enum Inside {
+    /// In it, at this path with `/` between its names.
+    At(String),
+    /// In it, but its name is not text.
+    NotText,
+    /// Not in it.
+    Elsewhere,
 }
 
 /// The work tree and the git folder that all its worktrees share.
-fn git_folder(start: &Path) -> Option<(PathBuf, PathBuf)> {
+fn git_folder(start: &Path) -> Result<Option<(PathBuf, PathBuf)>, Failure> {
     for folder in start.ancestors() {
         let dot_git = folder.join(".git");
         if dot_git.join("HEAD").is_file() {
-            return Some((folder.to_owned(), dot_git));
+            return Ok(Some((folder.to_owned(), dot_git)));
         }
         if dot_git.is_file() {
             let own = linked_git_folder(folder, &dot_git)?;
-            return Some((folder.to_owned(), common_folder(own)));
+            return Ok(Some((folder.to_owned(), common_folder(own))));
+        }
+        // A repository without a work tree is its own git folder.
+        let bare = ["HEAD", "config"].iter().all(|name| folder.join(name).is_file())
+            && ["objects", "refs"].iter().all(|name| folder.join(name).is_dir());
+        if bare {
+            return Ok(Some((folder.to_owned(), folder.to_owned())));
         }
     }
-    None
+    Ok(None)
 }
 
-/// A worktree's or submodule's `.git` is a file that says where its git folder is.
-fn linked_git_folder(folder: &Path, dot_git: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(dot_git).ok()?;
-    let path = text.strip_prefix("gitdir:")?.trim();
-    Some(folder.join(path))
+/// A worktree's or submodule's `.git` is a file that says where its git folder is. One that
+/// cannot be read must not lead to another project beside it.
+fn linked_git_folder(folder: &Path, dot_git: &Path) -> Result<PathBuf, Failure> {
+    let unusable = |why: &str| Failure::usage(format!("{}: {why}", dot_git.display()));
+    let text = std::fs::read_to_string(dot_git).map_err(|error| unusable(&error.to_string()))?;
+    let path = text.strip_prefix("gitdir:").ok_or_else(|| unusable("it names no git folder"))?;
+    Ok(folder.join(path.trim()))
 }
 
 /// The git folder of a worktree names the one it shares with the others.

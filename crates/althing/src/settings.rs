@@ -1,12 +1,13 @@
 //! Settings: a flag wins over the environment, that over `althing.toml`, that over the default.
 
 use althing_kernel::lease::Ttl;
-use althing_kernel::{AgentName, UserId, WorkspaceId};
+use althing_kernel::{AgentName, Rule, UserId, WorkspaceId};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 use crate::cli::Globals;
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::span::parse_secs;
 
 /// Where a value comes from.
@@ -55,8 +56,8 @@ const PATIENCE_SECS_DEFAULT: u64 = 30;
 
 impl Settings {
     /// Gathers the settings of a project.
-    pub(crate) fn gather(globals: &Globals, root: &Path) -> Result<Self, Failure> {
-        let file = read_file(&root.join(FILE_NAME))?;
+    pub(crate) fn gather(globals: &Globals, place: &Place) -> Result<Self, Failure> {
+        let file = read_file(&place.root.join(FILE_NAME))?;
         let layers = |flag: Option<&String>, variable: &str, file: Option<String>| {
             layered(flag.cloned(), variable, file)
         };
@@ -69,16 +70,45 @@ impl Settings {
         let bytes = file.store_bytes_max.map(|bytes| bytes.to_string());
         let store_bytes_max = layers(None, "ALTHING_STORE_BYTES_MAX", bytes)?;
         Ok(Settings {
-            agent: agent.read_or(None, |text| AgentName::new(text).map(Some))?,
-            user: user.read_or(None, |text| UserId::new(text).map(Some))?,
+            agent: agent.read_or(None, |text| AgentName::new(bare(text, "agent:")).map(Some))?,
+            user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
             session: session.read_or(None, |text| WorkspaceId::new(text).map(Some))?,
-            store: store.read_or(None, |url| store_path(url, root).map(Some))?,
+            store: store.read_with(None, |url, origin| store_path(url, origin, place).map(Some))?,
             lease_ttl: lease_ttl.read_or(Ttl::default(), read_ttl)?,
             patience_secs: patience.read_or(PATIENCE_SECS_DEFAULT, read_patience)?,
             store_bytes_max: store_bytes_max.read_or(None, |text| {
                 text.parse().map(Some).map_err(|_| "not a number of bytes")
             })?,
         })
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asker {
+    /// An agent.
+    Agent(AgentName),
+    /// A person.
+    User(UserId),
+}
+
+impl Settings {
+    /// Whoever asks: what was said closest to the command counts, and only one of the two.
+    pub(crate) fn asker(&self) -> Result<Option<Asker>, Failure> {
+        let agent = self.agent.value.clone().map(Asker::Agent);
+        let user = self.user.value.clone().map(Asker::User);
+        match (&agent, &user) {
+            (Some(_), Some(_)) if self.agent.origin == self.user.origin => {
+                let both = match self.agent.origin {
+                    Origin::Flag => "--as and --user",
+                    _ => "ALTHING_AGENT and ALTHING_USER",
+                };
+                let message = format!("both {both} are given; who is asking?");
+                Err(Failure::misuse(Rule::WhoAreYou, message))
+            }
+            (Some(_), Some(_)) if self.agent.origin == Origin::Flag => Ok(agent),
+            _ => Ok(user.or(agent)),
+        }
     }
 }
 
@@ -94,23 +124,30 @@ fn read_patience(text: &str) -> Result<u64, String> {
 }
 
 fn read_file(path: &Path) -> Result<File, Failure> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
-        Err(error) => {
-            return Err(Failure::usage(format!("cannot read {}: {error}", path.display())));
-        }
-    };
+    if matches!(path.try_exists(), Ok(false)) {
+        return Ok(File::default());
+    }
+    let text = crate::input::read_file(path)?;
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("{} cannot be used: {}", path.display(), error.to_string().trim()))
     })
 }
 
-fn store_path(url: &str, root: &Path) -> Result<PathBuf, String> {
-    match url.split_once(':') {
-        Some(("sqlite", path)) if !path.is_empty() => Ok(root.join(path)),
-        _ => Err("this version keeps trails in `sqlite:PATH` only".to_owned()),
+/// A name as people read it in listings, with or without what it is the name of.
+pub(crate) fn bare<'t>(text: &'t str, prefix: &str) -> &'t str {
+    text.strip_prefix(prefix).unwrap_or(text)
+}
+
+/// What people commit is the same for all worktrees of a project, and so is the store it names:
+/// it is relative to the state folder they share. What one types is relative to where one is.
+fn store_path(url: &str, origin: Origin, place: &Place) -> Result<PathBuf, String> {
+    let Some(("sqlite", path)) = url.split_once(':').filter(|(_, path)| !path.is_empty()) else {
+        return Err("this version keeps trails in `sqlite:PATH` only".to_owned());
+    };
+    if origin == Origin::File {
+        return Ok(place.state.join(path));
     }
+    std::path::absolute(path).map_err(|error| error.to_string())
 }
 
 /// A text from the first layer that has one.
@@ -139,6 +176,14 @@ impl Layered {
         default: T,
         read: impl FnOnce(&str) -> Result<T, E>,
     ) -> Result<Setting<T>, Failure> {
+        self.read_with(default, |text, _| read(text))
+    }
+
+    fn read_with<T, E: std::fmt::Display>(
+        self,
+        default: T,
+        read: impl FnOnce(&str, Origin) -> Result<T, E>,
+    ) -> Result<Setting<T>, Failure> {
         let Some((text, origin)) = self.text else {
             return Ok(Setting { value: default, origin: Origin::Default });
         };
@@ -148,7 +193,8 @@ impl Layered {
             Origin::Environment => self.name,
             Origin::File | Origin::Default => format!("{key} in {FILE_NAME}"),
         };
-        let value = read(&text).map_err(|error| Failure::usage(format!("{place}: {error}")))?;
+        let value =
+            read(&text, origin).map_err(|error| Failure::usage(format!("{place}: {error}")))?;
         Ok(Setting { value, origin })
     }
 }

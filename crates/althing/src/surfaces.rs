@@ -4,34 +4,46 @@ use althing_kernel::lease::Surfaces;
 use althing_kernel::{Rule, Surface};
 
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::place::{Inside, Place};
 
 /// Begins a surface that is meant from the project root, wherever one stands.
 const FROM_ROOT: &str = ":/";
 
 /// Reads surfaces typed in the current folder.
 pub(crate) fn read(place: &Place, texts: &[String], literal: bool) -> Result<Surfaces, Failure> {
-    let here =
-        std::env::current_dir().ok().and_then(|here| place.inside(&here)).unwrap_or_default();
+    let here = where_one_stands(place)?;
     let list: Result<Vec<Surface>, Failure> =
         texts.iter().map(|text| read_one(place, &here, text, literal)).collect();
     Surfaces::new(list?).map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))
 }
 
+/// The current folder, seen from the project root. Outside the project surfaces are read from
+/// its root.
+fn where_one_stands(place: &Place) -> Result<String, Failure> {
+    let Ok(here) = std::env::current_dir() else { return Ok(String::new()) };
+    match place.inside(&here) {
+        Inside::At(path) => Ok(path),
+        Inside::Elsewhere => Ok(String::new()),
+        Inside::NotText => Err(Failure::misuse(
+            Rule::SurfaceGrammar,
+            "the name of the current folder is not UTF-8 text; write surfaces as `:/path`",
+        )),
+    }
+}
+
 fn read_one(place: &Place, here: &str, text: &str, literal: bool) -> Result<Surface, Failure> {
-    let path = match text.strip_prefix(FROM_ROOT) {
+    // Taken literally, a name is escaped before the folder's name is put before it.
+    let given = if literal { escaped(text) } else { text.to_owned() };
+    let path = match given.strip_prefix(FROM_ROOT) {
         Some("") => ".".to_owned(),
         Some(from_root) => from_root.to_owned(),
-        None => from_here(here, text),
+        None => from_here(here, &given),
     };
     let wrong = |error: althing_kernel::surface::SurfaceError| {
         Failure::misuse(Rule::SurfaceGrammar, error.to_string())
     };
-    if literal {
-        return Surface::literal(&path).map_err(wrong);
-    }
     let surface = Surface::new(&path).map_err(wrong)?;
-    if surface.is_glob() && place.root.join(&path).symlink_metadata().is_ok() {
+    if !literal && surface.is_glob() && place.root.join(&path).symlink_metadata().is_ok() {
         return Err(Failure::misuse(
             Rule::SurfaceGrammar,
             format!(
@@ -41,6 +53,21 @@ fn read_one(place: &Place, here: &str, text: &str, literal: bool) -> Result<Surf
         ));
     }
     Ok(surface)
+}
+
+/// A path with its special characters spelled so that they stand for themselves. Where a colon is
+/// an ordinary character, what looks like a drive is a name too.
+fn escaped(text: &str) -> String {
+    let (root, rest) = match text.strip_prefix(FROM_ROOT) {
+        Some(rest) => (FROM_ROOT, rest),
+        None => ("", text),
+    };
+    let escaped = Surface::escape(rest);
+    let drive = rest.as_bytes().get(1) == Some(&b':') && rest.as_bytes()[0].is_ascii_alphabetic();
+    if drive && !cfg!(windows) {
+        return format!("{root}[{}]{}", &escaped[..1], &escaped[1..]);
+    }
+    format!("{root}{escaped}")
 }
 
 /// A path typed in a folder of the project, seen from its root.
@@ -59,7 +86,7 @@ fn from_here(here: &str, text: &str) -> String {
         } else if rest == ".." {
             return match folders.pop() {
                 Some(_) if folders.is_empty() => ".".to_owned(),
-                Some(_) => folders.join("/"),
+                Some(_) => Surface::escape(&folders.join("/")),
                 None => text.to_owned(),
             };
         } else {
@@ -71,8 +98,7 @@ fn from_here(here: &str, text: &str) -> String {
         return rest.to_owned();
     }
     // What the folder is called is a name, whatever characters it has.
-    let escaped = Surface::literal(&folders.join("/"));
-    let prefix = escaped.map_or_else(|_| folders.join("/"), |surface| surface.to_string());
+    let prefix = Surface::escape(&folders.join("/"));
     if rest == "." || rest.is_empty() { prefix } else { format!("{prefix}/{rest}") }
 }
 
@@ -99,6 +125,25 @@ mod tests {
             ("app/[id]", "page.tsx", "app/[[]id]/page.tsx"),
         ] {
             assert_eq!(from_here(here, text), path, "{text} in {here}");
+        }
+    }
+
+    #[test]
+    fn literal_names_stand_for_themselves_wherever_one_stands() {
+        for (here, text, path) in [
+            ("", "app/[id].tsx", "app/[[]id].tsx"),
+            ("app/[id]", "page.tsx", "app/[[]id]/page.tsx"),
+            ("app/[id]", "../[x]", "app/[[]x]"),
+            ("app", ":/a*b", "a[*]b"),
+        ] {
+            let given = escaped(text);
+            let seen = given
+                .strip_prefix(FROM_ROOT)
+                .map_or_else(|| from_here(here, &given), str::to_owned);
+            assert_eq!(seen, path, "{text} in {here}");
+        }
+        if !cfg!(windows) {
+            assert_eq!(from_here("", &escaped("a:b.txt")), "[a]:b.txt");
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use althing_kernel::{Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
 use althing_trail::chain::Builder;
-use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, SignedHead, Signature};
+use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature, SignedHead};
 use std::time::{Duration, Instant};
 
 use crate::error::EngineError;

@@ -145,6 +145,10 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
         return Err(EngineError::Invalid(message));
     }
     let args = if args.trim().is_empty() { "{}" } else { args };
+    // A list would be taken for the fields in their order, which nobody promised.
+    if !args.trim_start().starts_with('{') {
+        return Err(EngineError::Invalid(format!("{name}: arguments are a JSON object")));
+    }
     let misread = |error: serde_json::Error| EngineError::Invalid(format!("{name}: {error}"));
     if let Some(command) = Command::read(name, args) {
         return command.map(Request::Command).map_err(misread);

@@ -10,6 +10,7 @@ use althing_kernel::{
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
 use althing_trail::{LogError, LogReader, SecretKey, Signature, Store};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -20,10 +21,10 @@ use crate::home::Home;
 use crate::keyring::{Credential, Keyring};
 use crate::mint::{RandomMint, project_id, random};
 use crate::queue::{Done, Ticket};
-use crate::shared::{Health, Shared};
+use crate::shared::Shared;
 use crate::snapshot;
-use crate::witness::{self, Witness};
 use crate::subscription::Subscription;
+use crate::witness::{self, Witness};
 use crate::world::World;
 use crate::writer::WriterHandle;
 
@@ -57,6 +58,8 @@ struct Inner {
     writer: OnceLock<WriterHandle>,
     starting: Mutex<()>,
     snapshot_seq: u64,
+    /// The generation of the log that the published world is of.
+    generation: AtomicU64,
 }
 
 /// A project, open for reading and writing. Clones share it; the last one closes it.
@@ -67,10 +70,11 @@ impl Engine {
     /// Sets a project up in a state folder, or finds it already set up. Returns whether it is new.
     pub fn create(home: &Home, name: &str, options: &Options) -> Result<bool, EngineError> {
         let name = Text::new(name).map_err(|error| EngineError::Invalid(error.to_string()))?;
-        if home.store().exists()
-            && SqliteReader::open(home.store()).and_then(|mut log| log.position())? > 0
-        {
-            return Ok(false);
+        match SqliteReader::open(home.store()).and_then(|mut log| log.position()) {
+            Ok(0) => {}
+            Ok(_) => return Ok(false),
+            Err(error) if error.kind == LogErrorKind::Missing => {}
+            Err(error) => return Err(error.into()),
         }
         if let Witness::Head(head) = witness::read(home) {
             let (kept, witness) = (head.head().size, home.witness());
@@ -107,6 +111,7 @@ impl Engine {
         store: Arc<dyn Store>,
     ) -> Result<Self, EngineError> {
         let mut reader = store.reader()?;
+        let generation = AtomicU64::new(reader.generation()?);
         let mut world = snapshot::load(home, &mut *reader, &|_| true)?;
         let mut snapshot_seq = world.seq();
         if let Err(error) = world.catch_up(&mut *reader) {
@@ -131,6 +136,7 @@ impl Engine {
             writer: OnceLock::new(),
             starting: Mutex::new(()),
             snapshot_seq,
+            generation,
         })))
     }
 
@@ -148,20 +154,22 @@ impl Engine {
     pub fn world(&self) -> Result<Arc<World>, EngineError> {
         let shared = &self.0.shared;
         let mut reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let generation = reader.generation()?;
+        if self.0.generation.load(Ordering::Acquire) != generation {
+            // The whole trail was replaced by another.
+            let mut world = snapshot::load(&self.0.home, &mut **reader, &|_| true)?;
+            world.catch_up(&mut **reader)?;
+            shared.replace(world);
+            self.0.generation.store(generation, Ordering::Release);
+            return Ok(shared.view());
+        }
         let known = shared.view();
-        let end = reader.position()?;
-        if end == known.seq() {
+        if reader.position()? <= known.seq() {
             return Ok(known);
         }
         let mut world = World::clone(&known);
-        if end < known.seq() || world.catch_up(&mut **reader).is_err() {
-            // Either the trail was replaced by another, or it is damaged; reading it anew tells.
-            world = snapshot::load(&self.0.home, &mut **reader, &|_| true)?;
-            world.catch_up(&mut **reader)?;
-            shared.replace(world);
-        } else {
-            shared.publish(world);
-        }
+        world.catch_up(&mut **reader)?;
+        shared.publish(world);
         Ok(shared.view())
     }
 
@@ -176,11 +184,6 @@ impl Engine {
         self.now().max(state.clock())
     }
 
-    /// Whether commands can be stored, as far as is known.
-    pub fn health(&self) -> Health {
-        self.0.shared.health()
-    }
-
     /// Another handle for reading the log.
     pub fn reader(&self) -> Result<Box<dyn LogReader>, EngineError> {
         Ok(self.0.store.reader()?)
@@ -188,7 +191,7 @@ impl Engine {
 
     /// Entries after a position, and those to come.
     pub fn subscribe(&self, after: u64) -> Result<Subscription, EngineError> {
-        Ok(Subscription::new(self.reader()?, self.0.shared.clone(), after))
+        Ok(Subscription::new(self.reader()?, after))
     }
 
     /// The credential of an agent, with a key made on first use. A name that is bound to a key

@@ -112,10 +112,10 @@ impl EngineError {
             | EngineError::Unconfirmed(_)
             | EngineError::TimedOut(_)
             | EngineError::File { .. }
+            | EngineError::Clock(_)
             | EngineError::Defect(_) => Rule::StoreUnavailable,
             EngineError::Damaged { .. } | EngineError::BadSnapshot(_) => Rule::Integrity,
             EngineError::CutOff { .. } | EngineError::WitnessUnreadable(_) => Rule::KeptHead,
-            EngineError::Clock(_) => Rule::StoreUnavailable,
             EngineError::RuntimeKey(_) => Rule::RuntimeKeyKnown,
             EngineError::KeyMissing(_) => Rule::AgentKeyBound,
             EngineError::Credential(_) => Rule::PersonNeedsCredential,

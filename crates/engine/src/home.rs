@@ -121,9 +121,8 @@ fn replace_with(
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let turn = NEXT.fetch_add(1, Ordering::Relaxed);
     let new = beside(path, &format!("-new-{}-{turn}", std::process::id()));
-    let replaced = write(&new).and_then(|()| {
-        std::fs::rename(&new, path).map_err(EngineError::file("replace", path))
-    });
+    let replaced = write(&new)
+        .and_then(|()| std::fs::rename(&new, path).map_err(EngineError::file("replace", path)));
     if replaced.is_err() {
         // The half-done copy is of no use to anybody.
         let _ = std::fs::remove_file(&new);

@@ -1,8 +1,7 @@
 //! What the writer and everybody else in the process share: the published world, and its health.
 
 use althing_kernel::Timestamp;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::world::World;
 
@@ -30,9 +29,6 @@ pub struct Outage {
 pub(crate) struct Shared {
     view: RwLock<Arc<World>>,
     health: Mutex<Health>,
-    /// The position of the last publication, for those who wait for more.
-    grown_to: Mutex<u64>,
-    grown: Condvar,
 }
 
 /// A panicking thread cannot leave any of these half changed: each is replaced as a whole.
@@ -42,12 +38,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     pub(crate) fn new(world: World) -> Self {
-        Shared {
-            grown_to: Mutex::new(world.seq()),
-            view: RwLock::new(Arc::new(world)),
-            health: Mutex::new(Health::Good),
-            grown: Condvar::new(),
-        }
+        Shared { view: RwLock::new(Arc::new(world)), health: Mutex::new(Health::Good) }
     }
 
     /// The last published world.
@@ -57,31 +48,15 @@ impl Shared {
 
     /// Lets everybody see a world, unless they see a later one already.
     pub(crate) fn publish(&self, world: World) {
-        let seq = world.seq();
-        {
-            let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
-            if seq <= view.seq() {
-                return;
-            }
+        let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        if world.seq() > view.seq() {
             *view = Arc::new(world);
         }
-        *lock(&self.grown_to) = seq;
-        self.grown.notify_all();
     }
 
     /// Lets everybody see a world that does not continue the one before.
     pub(crate) fn replace(&self, world: World) {
-        let seq = world.seq();
         *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(world);
-        *lock(&self.grown_to) = seq;
-        self.grown.notify_all();
-    }
-
-    /// Waits until something after a position was published here, or the time is over.
-    pub(crate) fn wait_beyond(&self, after: u64, timeout: Duration) {
-        let grown_to = lock(&self.grown_to);
-        let stop = self.grown.wait_timeout_while(grown_to, timeout, |to| *to <= after);
-        drop(stop.unwrap_or_else(PoisonError::into_inner));
     }
 
     pub(crate) fn health(&self) -> Health {

@@ -4,10 +4,10 @@
 //! has, at its position, the very entry and head it was taken after; anything else is ignored
 //! and the trail is replayed instead. It is not synced: a torn one fails its checksum.
 
+use althing_kernel::ProjectId;
 use althing_kernel::State;
 use althing_kernel::state::Image;
 use althing_trail::chain::ChainImage;
-use althing_kernel::ProjectId;
 use althing_trail::{Chain, LogReader, SignedHead};
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;

@@ -1,27 +1,21 @@
 //! Subscriptions: the trail as it grows, from any position, without loss.
 
 use althing_trail::{Commit, LogReader};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::EngineError;
-use crate::shared::Shared;
 use crate::world::READ_BYTES;
-
-/// How often to look for what other processes appended.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A place in the trail that moves forward. Nothing is buffered for a slow reader and nothing is
 /// skipped: whoever remembers [`Subscription::position`] can resume there in another process.
 pub struct Subscription {
     reader: Box<dyn LogReader>,
-    shared: Arc<Shared>,
     after: u64,
 }
 
 impl Subscription {
-    pub(crate) fn new(reader: Box<dyn LogReader>, shared: Arc<Shared>, after: u64) -> Self {
-        Subscription { reader, shared, after }
+    pub(crate) fn new(reader: Box<dyn LogReader>, after: u64) -> Self {
+        Subscription { reader, after }
     }
 
     /// The last entry handed out.
@@ -43,7 +37,7 @@ impl Subscription {
             if left.is_zero() {
                 return Ok(commits);
             }
-            self.shared.wait_beyond(self.after, left.min(LOOK_EVERY));
+            self.reader.watch(self.after, left)?;
         }
     }
 }

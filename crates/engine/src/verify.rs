@@ -7,9 +7,9 @@ use althing_trail::verify::{Checked, Fault, Finding, Options, Verifier};
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::keyring::Keyring;
-use crate::world::{READ_BYTES, World};
-use crate::witness::{self, Witness};
 use crate::snapshot;
+use crate::witness::{self, Witness};
+use crate::world::{READ_BYTES, World};
 
 /// What verification found.
 #[derive(Debug)]

@@ -308,6 +308,7 @@ fn same(error: &EngineError) -> EngineError {
         }
         EngineError::Unconfirmed(error) => EngineError::Unconfirmed(error.clone()),
         EngineError::RuntimeKey(message) => EngineError::RuntimeKey(message.clone()),
+        EngineError::Clock(now) => EngineError::Clock(*now),
         EngineError::Damaged { seq, what } => {
             EngineError::Damaged { seq: *seq, what: what.clone() }
         }

@@ -206,12 +206,12 @@ impl State {
 
     pub(crate) fn remove_lease(&mut self, id: &LeaseId) -> Result<(), ApplyError> {
         let lease = self.leases.remove(id).ok_or(ApplyError::Unknown("the lease"))?;
-        if let Some(workspace) = &lease.workspace {
-            if let Some(held) = self.held_in.get_mut(workspace) {
-                held.remove(id);
-                if held.is_empty() {
-                    self.held_in.remove(workspace);
-                }
+        if let Some(workspace) = &lease.workspace
+            && let Some(held) = self.held_in.get_mut(workspace)
+        {
+            held.remove(id);
+            if held.is_empty() {
+                self.held_in.remove(workspace);
             }
         }
         self.surfaces.remove(id, lease.surfaces.as_slice());

@@ -188,6 +188,17 @@ pub fn verifier_key(project: &ProjectId, key: &PublicKey) -> String {
     format!("{ORIGIN}{project}+{id}+{}", BASE64.encode(&blob))
 }
 
+/// Reads a key in that form. Its name and id must fit it.
+pub fn parse_verifier_key(text: &str) -> Option<PublicKey> {
+    let (rest, blob) = text.rsplit_once('+')?;
+    let (name, _) = rest.rsplit_once('+')?;
+    let blob = BASE64.decode(blob.as_bytes()).ok()?;
+    let (&1, key) = blob.split_first()? else { return None };
+    let key = PublicKey::from_bytes(key.try_into().ok()?);
+    let project = ProjectId::new(name.strip_prefix(ORIGIN)?).ok()?;
+    (verifier_key(&project, &key) == text).then_some(key)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

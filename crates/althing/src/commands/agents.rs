@@ -1,7 +1,7 @@
 //! `althing agents`, `althing users`
 
 use althing_kernel::query::{Answer, Everything, Query};
-use althing_kernel::{Command, PublicKey, UserId, user};
+use althing_kernel::{Command, PublicKey, Rule, UserId, user};
 use serde_json::json;
 
 use crate::app::App;
@@ -69,6 +69,10 @@ fn let_in(app: &App, name: &str, key: &str) -> Result<(), Failure> {
     let key: PublicKey = key.parse().map_err(|error| wrong(&error))?;
     let project = app.project()?;
     let engine = project.engine()?;
+    if project.asker()?.is_none() {
+        let message = "who lets them in? a person who is in";
+        return Err(Failure::misuse(Rule::WhoAreYou, message).hint("Pass `--user YOUR_NAME`."));
+    }
     let client = project.client(app, &engine)?;
     client.execute(Command::UserCreate(user::Create { key, user: user.clone() }))?;
     if app.out.json {

@@ -2,16 +2,12 @@
 
 use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::{Client, Engine};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use serde_json::value::RawValue;
-use std::io::{BufRead as _, Read as _, Write as _};
-use std::sync::mpsc;
+use althing_kernel::query::Query;
+use std::io::Read as _;
 
 use crate::app::{App, Project};
 use crate::cli::Do;
 use crate::failure::Failure;
-use crate::output::written;
 
 pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     if args.list {
@@ -24,15 +20,15 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     }
     let project = app.project()?;
     if args.lines {
-        return lines(app, &project);
+        return super::lines::run(app, &project);
     }
     let name = args.name.as_deref().unwrap_or_default();
     let text = match args.args.as_deref() {
-        Some("-") => read_stdin()?,
+        Some("-") => read_stdin(app)?,
         Some(text) => text.to_owned(),
         None => "{}".to_owned(),
     };
-    let request = door::read(name, &text)?;
+    let request = read_request(&project, name, &text)?;
     let engine = project.engine()?;
     let client = client_for(app, &project, &engine, &request)?;
     let reply = door::perform(&engine, client.as_ref(), request)?;
@@ -55,6 +51,17 @@ fn list(app: &App) -> Result<(), Failure> {
     app.out.table(&["NAME", "SORT", "DOES"], &rows)
 }
 
+/// Reads a request. Who asks whether something is free means: free for them.
+pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<Request, Failure> {
+    let mut request = door::read(name, args)?;
+    if let Request::Query(Query::LeaseCheck(check)) = &mut request
+        && check.holder.is_none()
+    {
+        check.holder = project.asker()?;
+    }
+    Ok(request)
+}
+
 /// Only commands need to know who asks.
 fn client_for(
     app: &App,
@@ -68,134 +75,14 @@ fn client_for(
     }
 }
 
-fn read_stdin() -> Result<String, Failure> {
+fn read_stdin(app: &App) -> Result<String, Failure> {
+    if app.globals.passphrase_stdin {
+        let message = "standard input cannot hold both the arguments and the passphrase";
+        return Err(Failure::usage(message).hint("Pass the arguments on the command line."));
+    }
     let mut bytes = Vec::new();
     let limit = ARGS_BYTES_MAX as u64 + 1;
     let read = std::io::stdin().lock().take(limit).read_to_end(&mut bytes);
     read.map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
     String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8 text"))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line<'a> {
-    name: &'a str,
-    #[serde(borrow, default)]
-    args: Option<&'a RawValue>,
-}
-
-#[derive(Serialize)]
-struct Answer {
-    /// Which line it answers, from 1.
-    line: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ok: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Value>,
-}
-
-/// Answers line after line. Commands are handed to the writer as they come, so that many share
-/// one sync; each answer is printed when it is durable.
-fn lines(app: &App, project: &Project) -> Result<(), Failure> {
-    let engine = project.engine()?;
-    let mut client = None;
-    let (send, receive) = mpsc::channel::<Answer>();
-    let printer = std::thread::spawn(move || print_answers(&receive));
-    let mut input = std::io::stdin().lock();
-    let mut number = 0;
-    loop {
-        number += 1;
-        let mut bytes = Vec::new();
-        let limit = ARGS_BYTES_MAX as u64 + 1024;
-        let read = input.by_ref().take(limit).read_until(b'\n', &mut bytes);
-        match read {
-            Ok(0) => break,
-            Ok(_) if bytes.last() != Some(&b'\n') && bytes.len() as u64 >= limit => {
-                let failure = Failure::usage(format!("line {number} is too long"));
-                let _ = send.send(failed(number, &failure));
-                skip_line(&mut input)?;
-                continue;
-            }
-            Ok(_) => {}
-            Err(error) => {
-                return Err(Failure::usage(format!("cannot read standard input: {error}")));
-            }
-        }
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        if let Err(failure) = one_line(app, project, &engine, &mut client, &bytes, number, &send) {
-            // The printer hangs up only when standard output is gone.
-            let _ = send.send(failed(number, &failure));
-        }
-    }
-    // The last handles wait for what is under way.
-    drop((client, engine, send));
-    printer.join().unwrap_or(Ok(()))
-}
-
-fn skip_line(input: &mut impl std::io::BufRead) -> Result<(), Failure> {
-    let skipped = input.skip_until(b'\n');
-    skipped
-        .map(|_| ())
-        .map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))
-}
-
-fn one_line(
-    app: &App,
-    project: &Project,
-    engine: &Engine,
-    client: &mut Option<Client>,
-    bytes: &[u8],
-    number: u64,
-    send: &mpsc::Sender<Answer>,
-) -> Result<(), Failure> {
-    let line: Line<'_> = serde_json::from_slice(bytes)
-        .map_err(|error| Failure::usage(format!("line {number}: {error}")))?;
-    let request = door::read(line.name, line.args.map_or("{}", RawValue::get))?;
-    if let Request::Command(command) = request {
-        let caller = match client {
-            Some(known) => known,
-            None => client.insert(project.client(app, engine)?),
-        };
-        let send = send.clone();
-        caller.submit(
-            command,
-            Box::new(move |answer| {
-                let answer = match answer {
-                    Ok(reply) => done(number, serde_json::to_value(&reply)),
-                    Err(error) => failed(number, &error.into()),
-                };
-                let _ = send.send(answer);
-            }),
-        )?;
-        return Ok(());
-    }
-    let reply = door::perform(engine, None, request)?;
-    let _ = send.send(done(number, serde_json::from_str(reply.get())));
-    Ok(())
-}
-
-fn done(line: u64, value: Result<Value, serde_json::Error>) -> Answer {
-    Answer { line, ok: value.ok(), error: None }
-}
-
-fn failed(line: u64, failure: &Failure) -> Answer {
-    Answer { line, ok: None, error: Some(failure.json()["error"].clone()) }
-}
-
-/// Prints answers as they come, flushing whenever none waits.
-fn print_answers(receive: &mpsc::Receiver<Answer>) -> Result<(), Failure> {
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    while let Ok(first) = receive.recv() {
-        let mut next = Some(first);
-        while let Some(answer) = next {
-            let text = serde_json::to_string(&answer)
-                .map_err(|error| Failure::unavailable(error.to_string()))?;
-            written(writeln!(out, "{text}"))?;
-            next = receive.try_recv().ok();
-        }
-        written(out.flush())?;
-    }
-    Ok(())
 }

@@ -1,15 +1,18 @@
 //! `althing doctor`
 
-use althing_engine::{Engine, Keyring, home, keyring, snapshot, witness};
+use althing_engine::witness::{self, Witness};
+use althing_engine::{Engine, Keyring, home, keyring, snapshot};
 use althing_kernel::Span;
-use althing_trail::log::sqlite::SqliteReader;
+use althing_trail::SignedHead;
+use althing_trail::log::sqlite::{SqliteReader, beside};
 use serde::Serialize;
 use std::path::Path;
 
+use super::status::file_bytes;
 use crate::app::{App, Project};
 use crate::cli::Doctor;
-use crate::failure::{Exit, Failure};
-use crate::output::{Tone, show_bytes};
+use crate::failure::Failure;
+use crate::output::{Tone, counted, show_bytes};
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -47,8 +50,11 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
     let project = app.project()?;
     if args.rekey {
         let reason = args.reason.as_deref().unwrap_or_default();
-        project.engine()?.rekey(reason)?;
-        app.out.note("this runtime's key signs the trail from now on; the takeover is on record");
+        app.out.note(if project.engine()?.rekey(reason)? {
+            "this runtime's key signs the trail from now on; the takeover is on record"
+        } else {
+            "this runtime's key signs the trail already; there was nothing to take over"
+        });
     }
     let findings = examine(&project);
     let worst_bad = findings.iter().any(|finding| finding.level == Level::Bad);
@@ -69,7 +75,7 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
     }
     if worst_bad {
         let failure = Failure::unavailable("the project is not in good health");
-        return Err(Failure { exit: Exit::Unavailable, ..failure });
+        return Err(failure.hint("What is wrong, and what to do about it, stands above."));
     }
     Ok(())
 }
@@ -98,12 +104,12 @@ fn store(project: &Project) -> Finding {
     let integrity = SqliteReader::open(path).and_then(|reader| reader.integrity());
     match integrity {
         Ok(None) => {
-            let size = |ending: &str| {
-                std::fs::metadata(path.with_extension(ending)).map_or(0, |data| data.len())
-            };
-            let (own, journal) = (size("db"), size("db-wal"));
-            let says =
-                format!("sound, {} and a journal of {}", show_bytes(own), show_bytes(journal));
+            let (own, journal) = (file_bytes(path), file_bytes(&beside(path, "-wal")));
+            let says = format!(
+                "a whole file, {} and a journal of {}",
+                show_bytes(own),
+                show_bytes(journal)
+            );
             Finding::good("store", says)
         }
         Ok(Some(damage)) => {
@@ -163,8 +169,10 @@ fn clock(engine: &Engine) -> Finding {
 
 fn writable(project: &Project) -> Finding {
     let probe = project.home.root().join(format!("probe-{}", std::process::id()));
-    let written = std::fs::write(&probe, b"probe").and_then(|()| std::fs::remove_file(&probe));
-    match written {
+    let written = std::fs::write(&probe, b"probe");
+    // On a full disk the name may be there without the content.
+    let removed = std::fs::remove_file(&probe);
+    match written.and(removed) {
         Ok(()) => Finding::good("state folder", "can be written"),
         Err(error) => Finding::bad(
             "state folder",
@@ -176,14 +184,25 @@ fn writable(project: &Project) -> Finding {
 
 fn remembered(project: &Project, engine: &Engine) -> Finding {
     let seq = engine.world().map_or(0, |world| world.seq());
-    match witness::read(&project.home).map(|head| head.head().size) {
-        Some(size) if size > seq => Finding::bad(
+    match witness::read(&project.home) {
+        Witness::Head(head) if !is_in_trail(engine, &head) => Finding::bad(
             "witness",
-            format!("this machine remembers {size} entries, the trail has {seq}: it was cut"),
+            format!(
+                "this machine remembers a head over {} entries that is not in the trail, which \
+                 has {seq}: it was cut off or replaced",
+                head.head().size
+            ),
             "Keep everything as it is and compare with a backup.",
         ),
-        Some(size) => Finding::good("witness", format!("remembers the head at {size} entries")),
-        None => Finding::note(
+        Witness::Head(head) => {
+            Finding::good("witness", format!("remembers the head at {} entries", head.head().size))
+        }
+        Witness::Unreadable => Finding::bad(
+            "witness",
+            format!("what is remembered in {} cannot be read", project.home.witness().display()),
+            "Compare the trail with a head kept elsewhere, then delete that file.",
+        ),
+        Witness::None => Finding::note(
             "witness",
             "no head is remembered here",
             "The next command writes one; keep a head elsewhere with `althing trail head`.",
@@ -191,9 +210,17 @@ fn remembered(project: &Project, engine: &Engine) -> Finding {
     }
 }
 
+fn is_in_trail(engine: &Engine, head: &SignedHead) -> bool {
+    let found = engine.reader().ok().and_then(|mut log| log.commit_of(head.head().size).ok());
+    found.flatten().is_some_and(|commit| commit.head == head.text())
+}
+
 fn snapshots(project: &Project, engine: &Engine) -> Finding {
-    let seq = engine.world().map_or(0, |world| world.seq());
-    let newest = snapshot::list(&project.home).iter().find_map(|path| snapshot::read(path));
+    let world = engine.world().ok();
+    let seq = world.as_ref().map_or(0, |world| world.seq());
+    let project_id = world.as_ref().and_then(|world| world.state.project().map(|p| p.id.clone()));
+    let list = project_id.map_or_else(Vec::new, |id| snapshot::list(&project.home, &id));
+    let newest = list.iter().find_map(|path| snapshot::read(path));
     match newest {
         Some(world) => {
             Finding::good("snapshot", format!("taken at entry {} of {seq}", world.seq()))
@@ -217,6 +244,10 @@ fn keys(project: &Project) -> Finding {
         let names: Vec<String> = found.map(|file| file.display().to_string()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     };
+    if home::is_open_to_others(&project.home.keys()) {
+        let says = "others can look into the folder of keys";
+        return Finding::bad("keys", says, "Run `chmod 700` on it.");
+    }
     if let Some(open) = those(&home::is_open_to_others) {
         let way_out = "Run `chmod 600` on them; consider the agents' names burnt.";
         return Finding::bad("keys", format!("others can read {open}"), way_out);
@@ -230,5 +261,6 @@ fn keys(project: &Project) -> Finding {
         let way_out = "Restore them from a backup; without its key a name cannot be used again.";
         return Finding::bad("keys", format!("not readable as keys: {damaged}"), way_out);
     }
-    Finding::good("keys", format!("{} files, for their owner only", files.len()))
+    let count = counted(files.len() as u64, "file", "files");
+    Finding::good("keys", format!("{count}, for their owner only"))
 }

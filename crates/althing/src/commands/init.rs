@@ -1,6 +1,7 @@
 //! `althing init`
 
 use althing_engine::Engine;
+use althing_kernel::text::Text;
 use serde_json::json;
 
 use crate::app::App;
@@ -10,8 +11,10 @@ use crate::output::Tone;
 
 pub(crate) fn run(app: &App, args: &Init) -> Result<(), Failure> {
     let project = app.project()?;
-    let folder_name = project.root().file_name().map(|name| name.to_string_lossy().into_owned());
-    let name = args.name.clone().or(folder_name).unwrap_or_else(|| "project".to_owned());
+    let folder_name =
+        project.root().file_name().map_or("project".into(), |name| name.to_string_lossy());
+    // A folder may be called what a project may not.
+    let name = args.name.clone().unwrap_or_else(|| Text::<128>::lossy(&folder_name).to_string());
     let created = Engine::create(&project.home, &name, &project.options())?;
     let world = project.engine()?.world()?;
     let known = world.state.project();
@@ -20,9 +23,9 @@ pub(crate) fn run(app: &App, args: &Init) -> Result<(), Failure> {
             "created": created,
             "project": known.map(|project| &project.id),
             "name": known.map(|project| &project.name),
-            "root": project.root(),
-            "state": project.home.root(),
-            "store": project.home.store(),
+            "root": project.root().to_string_lossy(),
+            "state": project.home.root().to_string_lossy(),
+            "store": project.home.store().to_string_lossy(),
         }));
     }
     let name = known.map_or_else(String::new, |project| project.name.to_string());
@@ -32,6 +35,9 @@ pub(crate) fn run(app: &App, args: &Init) -> Result<(), Failure> {
         app.out.paint(Tone::Strong, &name),
         project.home.root().display()
     ))?;
+    if !created && args.name.as_ref().is_some_and(|given| *given != name) {
+        app.out.note("It keeps the name it has.");
+    }
     app.out.note("Next: althing claim PATH --as NAME");
     Ok(())
 }

@@ -1,20 +1,26 @@
 //! `althing login`
 
-use althing_engine::{Credential, Engine, Keyring, Signing};
+use althing_engine::{Credential, Engine, EngineError, Keyring, Signing};
 use althing_kernel::{Command, UserId, user};
 use serde_json::json;
 
 use crate::app::App;
 use crate::cli::Login;
 use crate::failure::Failure;
+use crate::settings::bare;
 
 pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
-    let id = UserId::new(&args.name).map_err(|error| Failure::usage(error.to_string()))?;
+    let id = UserId::new(bare(&args.name, "user:"))
+        .map_err(|error| Failure::usage(error.to_string()))?;
     let project = app.project()?;
     let engine = project.engine()?;
     let keys = Keyring::of(&project.home);
     let credential = if keys.has_user(&id) {
         keys.user(&id, &app.passphrase(&format!("Passphrase of {id}: "))?)?
+    } else if engine.world()?.state.user(&id).is_some() {
+        let message = format!("user {id} is known, but the key is not on this machine");
+        return Err(Failure::from(EngineError::Credential(message))
+            .hint("Bring keys/user-….key from where you signed up, or choose another id."));
     } else {
         keys.new_user(&id, &new_passphrase(app, &id)?)?
     };
@@ -38,7 +44,7 @@ fn new_passphrase(app: &App, id: &UserId) -> Result<String, Failure> {
     let first = app.passphrase(&format!("New passphrase for {id}: "))?;
     // What is piped in was not typed blind.
     if !app.globals.passphrase_stdin && app.passphrase("Once more: ")? != first {
-        return Err(Failure::usage("the two passphrases differ"));
+        return Err(Failure::usage("the two passphrases differ").hint("Try again."));
     }
     Ok(first)
 }
@@ -52,7 +58,7 @@ fn admit(engine: &Engine, id: &UserId, credential: &Credential) -> Result<&'stat
         Some(_) => {
             let message =
                 format!("user {id} is known with another key than the one on this machine");
-            return Err(Failure::from(althing_engine::EngineError::Credential(message)));
+            return Err(Failure::from(EngineError::Credential(message)));
         }
         None if world.state.user_count() > 0 => return Ok("waiting"),
         None => {}

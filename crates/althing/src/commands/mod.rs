@@ -7,8 +7,10 @@ mod demo;
 mod do_by_name;
 mod doctor;
 mod history;
+mod holding;
 mod init;
 mod leases;
+mod lines;
 mod login;
 mod rules;
 mod status;
@@ -28,8 +30,8 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::DemoAgent(args) => demo::agent::run(app, &args),
         Command::Status => status::run(app),
         Command::Claim(args) => leases::claim(app, &args),
-        Command::Release(args) => leases::release(app, &args),
-        Command::Renew(args) => leases::renew(app, &args),
+        Command::Release(args) => holding::release(app, &args),
+        Command::Renew(args) => holding::renew(app, &args),
         Command::Claims(args) => leases::claims(app, &args),
         Command::Check(args) => leases::check(app, &args),
         Command::Do(args) => do_by_name::run(app, &args),

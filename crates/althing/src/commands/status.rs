@@ -4,6 +4,7 @@ use althing_engine::trail_query::{Found, TrailQuery};
 use althing_engine::{Engine, World, witness};
 use althing_kernel::query::{self, LeaseList, LeaseView, SessionView};
 use althing_kernel::{Kind, Span, Timestamp};
+use althing_trail::log::sqlite::beside;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -70,8 +71,8 @@ impl Overview {
         app.out.value(&json!({
             "project": state.project().map(|project| &project.id),
             "name": state.project().map(|project| project.name.to_string()),
-            "root": project.root(),
-            "state": project.home.root(),
+            "root": project.root().to_string_lossy(),
+            "state": project.home.root().to_string_lossy(),
             "store_bytes": self.store_bytes,
             "entries": self.world.seq(),
             "last_entry_at": state.clock(),
@@ -81,7 +82,7 @@ impl Overview {
             "sessions": self.sessions,
             "leases": self.leases,
             "recent_refusals": refusals,
-            "witness": witness::read(&project.home).map(|head| head.head().size),
+            "witness": witness::read(&project.home).head().map(|head| head.head().size),
         }))
     }
 
@@ -125,8 +126,10 @@ impl Overview {
 
 /// The store and its journal.
 fn store_bytes(store: &Path) -> u64 {
-    let mut journal = store.as_os_str().to_owned();
-    journal.push("-wal");
-    let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |data| data.len());
-    bytes(store) + bytes(Path::new(&journal))
+    file_bytes(store) + file_bytes(&beside(store, "-wal"))
+}
+
+/// How large a file is; one that is not there is none.
+pub(super) fn file_bytes(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |data| data.len())
 }

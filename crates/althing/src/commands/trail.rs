@@ -2,7 +2,7 @@
 
 use althing_engine::trail_query::{ENTRIES_MAX, Found, TrailQuery};
 use althing_engine::{Engine, door, transfer, verify};
-use althing_kernel::{Event, Kind, PublicKey, Rule, Timestamp};
+use althing_kernel::{Actor, Event, Kind, PublicKey, Rule, Timestamp};
 use althing_trail::export::Commits;
 use althing_trail::proof::{Consistency, Inclusion, ProofError};
 use althing_trail::verify::{Finding, Options, Verifier};
@@ -15,9 +15,11 @@ use std::time::Duration;
 use crate::app::App;
 use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify};
 use crate::commands::history;
+use crate::commands::leases::principal;
 use crate::failure::Failure;
+use crate::input::read_file;
 use crate::moment::parse_time;
-use crate::output::{Tone, clock_time, one_line, written};
+use crate::output::{Tone, clock_time, counted, one_line, written};
 use crate::progress::Progress;
 
 pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
@@ -37,8 +39,11 @@ pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
 fn query_of(filter: &TrailFilter, now: Timestamp) -> Result<TrailQuery, Failure> {
     let usage =
         |what: &str, error: &dyn std::fmt::Display| Failure::usage(format!("{what}: {error}"));
-    let kinds =
-        filter.kinds.iter().map(|kind| kind.parse().map_err(|error| usage("--kind", &error)));
+    if !filter.all && filter.last > ENTRIES_MAX {
+        let message = format!("--last shows at most {ENTRIES_MAX} entries; --all shows all");
+        return Err(Failure::misuse(Rule::Limits, message));
+    }
+    let kinds = filter.kinds.iter().map(|kind| kind.parse().map_err(|error| no_kind(&error)));
     let time = |what: &str, text: &Option<String>| {
         let time = text.as_deref().map(|text| parse_time(text, now)).transpose();
         time.map_err(|error| usage(what, &error))
@@ -52,9 +57,9 @@ fn query_of(filter: &TrailFilter, now: Timestamp) -> Result<TrailQuery, Failure>
         actor: filter
             .actor
             .as_deref()
-            .map(str::parse)
+            .map(|text| text.parse().or_else(|_| principal(text).map(Actor::from)))
             .transpose()
-            .map_err(|e| usage("--actor", &e))?,
+            .map_err(|e: String| usage("--actor", &e))?,
         workspace: filter
             .workspace
             .as_deref()
@@ -65,6 +70,11 @@ fn query_of(filter: &TrailFilter, now: Timestamp) -> Result<TrailQuery, Failure>
         limit: Some(if filter.all { ENTRIES_MAX } else { filter.last }),
         last: !filter.all,
     })
+}
+
+fn no_kind(error: &althing_kernel::event::UnknownKind) -> Failure {
+    let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+    Failure::usage(format!("--kind: {error}; there are {}", known.join(", ")))
 }
 
 fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
@@ -138,6 +148,10 @@ fn said(event: &Event) -> String {
     match event {
         Event::ProjectCreated(body) => format!("{} ({})", body.name, body.project),
         Event::RuntimeRekeyed(body) => format!("now {}: {}", body.new_key.short(), body.reason),
+        Event::RuntimeRestored(body) => format!(
+            "put back from a copy in place of {} entries; epochs go on above {}",
+            body.entries_before, body.epoch
+        ),
         Event::SystemDegraded(body) => {
             format!("storage was out, {} commands turned away: {}", body.turned_away, body.reason)
         }
@@ -149,7 +163,9 @@ fn said(event: &Event) -> String {
         Event::LeaseOpened(body) => {
             let surfaces: Vec<&str> =
                 body.surfaces.as_slice().iter().map(althing_kernel::Surface::as_str).collect();
-            format!("{}  epoch {}  {}", surfaces.join(" "), body.epoch, body.lease)
+            let purpose =
+                body.purpose.as_ref().map_or_else(String::new, |text| format!("  ({text})"));
+            format!("{}  epoch {}  {}{purpose}", surfaces.join(" "), body.epoch, body.lease)
         }
         Event::LeaseRenewed(body) => {
             format!("until {}  {}", clock_time(body.expires_at), body.lease)
@@ -210,11 +226,6 @@ fn not_proved(error: ProofError) -> Failure {
     }
 }
 
-fn read_file(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
-}
-
 /// Reads a kept head. An editor may have taken the last line break, or added one.
 fn read_head(path: &Path) -> Result<SignedHead, Failure> {
     let text = format!("{}\n", read_file(path)?.trim_end());
@@ -225,7 +236,7 @@ fn verify_any(app: &App, args: &TrailVerify) -> Result<(), Failure> {
     let keys: Vec<PublicKey> = args
         .keys
         .iter()
-        .map(|text| text.parse())
+        .map(|text| read_key(text))
         .collect::<Result<_, _>>()
         .map_err(|error| Failure::usage(format!("--key: {error}")))?;
     if let Some(path) = &args.proof {
@@ -239,10 +250,23 @@ fn verify_any(app: &App, args: &TrailVerify) -> Result<(), Failure> {
     }
 }
 
+/// A key as `trail verify` prints it, or as verifiers of signed notes take it.
+fn read_key(text: &str) -> Result<PublicKey, String> {
+    match althing_trail::head::parse_verifier_key(text) {
+        Some(key) => Ok(key),
+        None => text.parse().map_err(|error: althing_kernel::key::KeyError| error.to_string()),
+    }
+}
+
 fn verify_project(app: &App, options: Options) -> Result<(), Failure> {
     let project = app.project()?;
     let mut log = althing_trail::log::sqlite::SqliteReader::open(project.home.store())
         .map_err(althing_engine::EngineError::Store)?;
+    let strays = log.stray_rows().map_err(althing_engine::EngineError::Store)?;
+    if strays > 0 {
+        let message = format!("the store has {strays} rows where no commit can be");
+        return Err(Failure::integrity(Rule::Integrity, message));
+    }
     let bar = Progress::new(app.out, "verifying entries");
     let verdict =
         verify::verify(&project.home, &mut log, options, &mut |done, of| bar.at(done, of))?;
@@ -254,9 +278,15 @@ fn verify_project(app: &App, options: Options) -> Result<(), Failure> {
     if app.out.json {
         return app.out.value(&json!({ "sound": true, "checked": report }));
     }
-    say_sound(app, &report.trail)?;
-    let witness = if report.witness { "the head this machine remembers, " } else { "" };
-    app.out.line(format!("also: {witness}{} snapshots", report.snapshots))
+    let named = report.trail.kept_heads - u64::from(report.witness);
+    say_sound(app, &report.trail, named)?;
+    let witness = if report.witness {
+        "the head this machine remembers is in it"
+    } else {
+        "this machine remembers no head of it"
+    };
+    let snapshots = counted(report.snapshots, "snapshot", "snapshots");
+    app.out.line(format!("also: {witness}; {snapshots} compared"))
 }
 
 fn bad(finding: &Finding) -> Failure {
@@ -272,16 +302,20 @@ fn bad(finding: &Finding) -> Failure {
     Failure { details, ..failure }
 }
 
-fn say_sound(app: &App, checked: &althing_trail::verify::Checked) -> Result<(), Failure> {
+fn say_sound(
+    app: &App,
+    checked: &althing_trail::verify::Checked,
+    kept: u64,
+) -> Result<(), Failure> {
     app.out.line(format!(
-        "{} {} entries in {} commits: form, both chains, rules, roots and links",
+        "{} {} in {}: form, both chains, rules, roots and links",
         app.out.paint(Tone::Good, "sound:"),
-        checked.entries,
-        checked.commits
+        counted(checked.entries, "entry", "entries"),
+        counted(checked.commits, "commit", "commits")
     ))?;
     app.out.line(format!(
-        "signatures: {} of heads, {} of callers; kept heads found: {}",
-        checked.head_signatures, checked.caller_signatures, checked.kept_heads
+        "signatures: {} of heads, {} of callers; kept heads found: {kept}",
+        checked.head_signatures, checked.caller_signatures
     ))?;
     for (n, key) in checked.keys.iter().enumerate() {
         let text = format!("key {key}");
@@ -311,7 +345,7 @@ fn verify_file(app: &App, path: &Path, options: Options) -> Result<(), Failure> 
     if app.out.json {
         return app.out.value(&json!({ "sound": true, "checked": checked }));
     }
-    say_sound(app, &checked)
+    say_sound(app, &checked, checked.kept_heads)
 }
 
 /// The keys the project's trail was ever signed with.

@@ -9,7 +9,9 @@ fn grow(project: &Project, commands: usize) {
     let engine = project.open();
     for n in 0..commands {
         let done = Box::new(|answer: althing_engine::queue::Answer| assert!(answer.is_ok()));
-        agent(&engine, "alice").submit(claim(&format!("f{n}")), done).unwrap();
+        // A session holds so many leases and no more.
+        let name = if n < 900 { "alice".to_owned() } else { format!("agent{}", n / 900) };
+        agent(&engine, &name).submit(claim(&format!("f{n}")), done).unwrap();
     }
     agent(&engine, "alice").execute(claim("last")).unwrap();
 }
@@ -38,11 +40,29 @@ fn many_at_once_set_up_one_project() {
     assert_eq!(Engine::open(&home, options).unwrap().world().unwrap().seq(), 1);
 }
 
+fn snapshots(project: &Project) -> Vec<std::path::PathBuf> {
+    let id = project.open().world().unwrap().state.project().unwrap().id.clone();
+    snapshot::list(&project.home, &id)
+}
+
+#[test]
+fn a_snapshot_spares_reading_what_it_covers() {
+    let project = Project::new();
+    grow(&project, 600);
+    let covered = snapshot::read(&snapshots(&project)[0]).unwrap().seq();
+    let all = project.open().world().unwrap().seq();
+    // What a snapshot covers is not read: without the commits in the middle it opens all the same.
+    let conn = rusqlite::Connection::open(project.home.store()).unwrap();
+    let gone = conn.execute("DELETE FROM commits WHERE first > 1 AND last < ?", [covered]).unwrap();
+    assert!(gone > 0 && covered > 250, "{gone} commits before {covered}");
+    assert_eq!(project.open().world().unwrap().seq(), all);
+}
+
 #[test]
 fn a_project_opened_from_a_snapshot_is_the_replayed_one() {
     let project = Project::new();
     grow(&project, 2_500);
-    let snapshots = snapshot::list(&project.home);
+    let snapshots = snapshots(&project);
     assert!(!snapshots.is_empty());
     let from_snapshot = project.open().world().unwrap();
     for path in &snapshots {
@@ -60,8 +80,8 @@ fn damaged_and_foreign_snapshots_are_ignored() {
     let expected = project.open().world().unwrap().state.image();
     let other = Project::new();
     grow(&other, 1_800);
-    let foreign = snapshot::list(&other.home).remove(0);
-    let own = snapshot::list(&project.home).remove(0);
+    let foreign = snapshots(&other).remove(0);
+    let own = snapshots(&project).remove(0);
     let good = std::fs::read(&own).unwrap();
     let mut variants: Vec<Vec<u8>> = vec![
         Vec::new(),
@@ -84,7 +104,7 @@ fn damaged_and_foreign_snapshots_are_ignored() {
 fn a_snapshot_that_tells_another_story_is_found_by_verification() {
     let project = Project::new();
     grow(&project, 1_500);
-    let path = snapshot::list(&project.home).remove(0);
+    let path = snapshots(&project).remove(0);
     let world = snapshot::read(&path).unwrap();
     // A sound snapshot of a state without the leases, at the same place in the trail.
     let mut forged = world.clone();
@@ -127,7 +147,9 @@ fn without_the_runtimes_key_a_trail_can_be_read_and_taken_over_on_the_record() {
     let error = agent(&engine, "bob").execute(claim("x")).unwrap_err();
     assert_eq!(error.rule(), Rule::RuntimeKeyKnown);
 
-    engine.rekey("the key was lost").unwrap();
+    assert!(engine.rekey("  ").is_err(), "a takeover has a reason");
+    assert!(engine.rekey("the key was lost").unwrap());
+    assert!(!engine.rekey("again").unwrap(), "there is nothing left to take over");
     agent(&engine, "bob").execute(claim("x")).unwrap();
     drop(engine);
     let mut log = project.open().reader().unwrap();
@@ -147,6 +169,99 @@ fn a_runtime_that_was_taken_over_from_writes_no_more() {
     project.open().rekey("moved").unwrap();
     let error = agent(&old, "alice").execute(claim("b")).unwrap_err();
     assert!(matches!(error, EngineError::RuntimeKey(_)), "{error}");
+}
+
+#[test]
+fn a_takeover_comes_before_everything_that_is_overdue() {
+    let project = Project::new();
+    let engine = project.open();
+    for name in ["alice", "bob", "carol"] {
+        for n in 0..900 {
+            agent(&engine, name).execute(claim(&format!("{name}{n}"))).unwrap();
+        }
+    }
+    drop(engine);
+    project.clock.pass(althing_kernel::Span::from_secs(100_000));
+    std::fs::remove_file(Keyring::of(&project.home).runtime_path()).unwrap();
+    assert!(project.open().rekey("lost").unwrap());
+    agent(&project.open(), "alice").execute(claim("x")).unwrap();
+    let mut log = project.open().reader().unwrap();
+    let options = VerifyOptions { every_signature: true, ..VerifyOptions::default() };
+    let verdict = verify::verify(&project.home, &mut *log, options, &mut |_, _| {}).unwrap();
+    assert!(matches!(verdict, verify::Verdict::Sound(_)), "{verdict:?}");
+}
+
+#[test]
+fn a_takeover_by_somebody_else_is_found_where_the_key_is() {
+    let project = Project::new();
+    grow(&project, 3);
+    let own = std::fs::read(Keyring::of(&project.home).runtime_path()).unwrap();
+    std::fs::remove_file(Keyring::of(&project.home).runtime_path()).unwrap();
+    project.open().rekey("I was never here").unwrap();
+    std::fs::write(Keyring::of(&project.home).runtime_path(), own).unwrap();
+    let mut log = project.open().reader().unwrap();
+    let verdict =
+        verify::verify(&project.home, &mut *log, VerifyOptions::default(), &mut |_, _| {}).unwrap();
+    assert!(matches!(verdict, verify::Verdict::Bad(_)), "{verdict:?}");
+}
+
+#[test]
+fn a_clock_at_the_end_of_time_is_not_believed() {
+    let project = Project::new();
+    grow(&project, 1);
+    let before = project.open().world().unwrap().seq();
+    project.clock.pass(althing_kernel::Span::from_secs(8_000_000_000));
+    let error = agent(&project.open(), "alice").execute(claim("x")).unwrap_err();
+    assert!(matches!(error, EngineError::Clock(_)), "{error}");
+    assert_eq!(project.open().world().unwrap().seq(), before);
+}
+
+#[test]
+fn setting_up_again_changes_nothing_even_without_keys() {
+    let project = Project::new();
+    std::fs::remove_file(Keyring::of(&project.home).runtime_path()).unwrap();
+    assert!(!Engine::create(&project.home, "again", &project.options()).unwrap());
+    assert!(Keyring::of(&project.home).runtime().unwrap().is_none(), "no other key took its place");
+}
+
+#[test]
+fn what_was_seen_and_is_gone_is_not_written_over() {
+    let project = Project::new();
+    grow(&project, 5);
+    let conn = rusqlite::Connection::open(project.home.store()).unwrap();
+    conn.execute("DELETE FROM commits WHERE last = (SELECT max(last) FROM commits)", []).unwrap();
+    drop(conn);
+    for file in snapshots(&project) {
+        std::fs::remove_file(file).unwrap();
+    }
+    let kept = std::fs::read(project.home.witness()).unwrap();
+    let error = agent(&project.open(), "alice").execute(claim("x")).unwrap_err();
+    assert!(matches!(error, EngineError::CutOff { .. }), "{error}");
+    assert_eq!(std::fs::read(project.home.witness()).unwrap(), kept, "the evidence stays");
+    std::fs::remove_file(project.home.store()).unwrap();
+    let error = Engine::create(&project.home, "anew", &project.options()).unwrap_err();
+    assert!(matches!(error, EngineError::CutOff { .. }), "{error}");
+}
+
+#[test]
+fn a_running_writer_stops_at_a_damaged_entry_and_does_not_step_over_it() {
+    let project = Project::new();
+    let engine = project.open();
+    let alice = agent(&engine, "alice");
+    alice.execute(claim("a")).unwrap();
+    // Another process appends something that cannot follow.
+    let conn = rusqlite::Connection::open(project.home.store()).unwrap();
+    let copy = "INSERT INTO commits (last, first, entries, head) \
+                SELECT last + 1, last + 1, entries, head FROM commits ORDER BY last DESC LIMIT 1";
+    assert_eq!(conn.execute(copy, []).unwrap(), 1);
+    for _ in 0..3 {
+        let error = alice.execute(claim("b")).unwrap_err();
+        assert!(matches!(error, EngineError::Damaged { .. }), "{error}");
+    }
+    let rows: i64 = conn.query_row("SELECT count(*) FROM commits", [], |row| row.get(0)).unwrap();
+    conn.execute("DELETE FROM commits WHERE last = (SELECT max(last) FROM commits)", []).unwrap();
+    assert_eq!(rows, 3, "nothing was appended after it");
+    alice.execute(claim("b")).unwrap();
 }
 
 #[test]

@@ -135,7 +135,8 @@ fn what_fell_due_is_recorded_with_the_next_command() {
     let engine = project.open();
     for n in 0..10_000 {
         let done = Box::new(|answer: althing_engine::queue::Answer| assert!(answer.is_ok()));
-        agent(&engine, "alice").submit(claim(&format!("f{n}")), done).unwrap();
+        let name = format!("agent{}", n / 900);
+        agent(&engine, &name).submit(claim(&format!("f{n}")), done).unwrap();
     }
     agent(&engine, "alice").execute(claim("last")).unwrap();
     assert_eq!(leases(&engine), 10_001);

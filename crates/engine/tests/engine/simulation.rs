@@ -26,7 +26,7 @@ use althing_kernel::{
 use althing_trail::log::memory::MemoryLog;
 use althing_trail::log::{LogErrorKind, Store as _};
 use althing_trail::verify::{Options, Verifier};
-use althing_trail::{AppendError, Commit, Hash, Log, LogError, LogReader, SecretKey};
+use althing_trail::{AppendError, Commit, Hash, Log, LogError, LogReader, SecretKey, Signature};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -177,6 +177,8 @@ struct Simulation {
     checked: u64,
     epoch: u64,
     acknowledged: Vec<Acknowledged>,
+    /// How many requests were signed so far.
+    signed: u64,
     known: Vec<(LeaseId, u64, Caller)>,
     counts: BTreeMap<&'static str, u64>,
 }
@@ -227,9 +229,13 @@ fn client(number: u64) -> Caller {
 fn person() -> Caller {
     Caller {
         principal: Principal::User(UserId::new("ada").unwrap()),
-        key: PublicKey::from_bytes([3; 32]),
+        key: persons_key().public(),
         session: None,
     }
+}
+
+fn persons_key() -> SecretKey {
+    SecretKey::from_seed(&[3; 32])
 }
 
 impl Simulation {
@@ -246,6 +252,7 @@ impl Simulation {
             checked: 0,
             epoch: 0,
             acknowledged: Vec::new(),
+            signed: 0,
             known: Vec::new(),
             counts: BTreeMap::new(),
         };
@@ -257,11 +264,8 @@ impl Simulation {
         let ada = person();
         let sign_up = serde_json::json!({ "user": "ada", "key": ada.key });
         let sign_up = Command::read("user.create", &sign_up.to_string()).unwrap().unwrap();
-        let jobs = [(system, create), (ada, sign_up)].map(|(caller, command)| Job {
-            caller,
-            command,
-            proof: None,
-        });
+        let jobs = [(system, create), (ada, sign_up)]
+            .map(|(caller, command)| simulation.signed_if_a_person(caller, command));
         let now = Timestamp::from_micros(simulation.time);
         let prepared = first.core.prepare(now, &jobs).unwrap();
         first.core.settle(prepared).unwrap();
@@ -358,7 +362,19 @@ impl Simulation {
             }
         };
         let command = Command::read(name, &args.to_string()).unwrap().unwrap();
-        Job { caller, command, proof: None }
+        self.signed_if_a_person(caller, command)
+    }
+
+    /// What a person asks for is signed; agents are known by their channel here.
+    fn signed_if_a_person(&mut self, caller: Caller, command: Command) -> Job {
+        let proof = matches!(caller.principal, Principal::User(_)).then(|| {
+            self.signed += 1;
+            let mut nonce = [0; 16];
+            nonce[..8].copy_from_slice(&self.signed.to_be_bytes());
+            let project = althing_kernel::ProjectId::new("sim").unwrap();
+            Signature::make(&persons_key(), &project, &caller, &command, nonce).unwrap()
+        });
+        Job { caller, command, proof }
     }
 
     fn append(&mut self, at: usize, prepared: Prepared, jobs: &[Job]) {

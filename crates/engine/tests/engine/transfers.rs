@@ -1,7 +1,8 @@
 //! Export, import, backup and restore.
 
-use crate::support::{Project, agent, claim};
-use althing_engine::{Engine, EngineError, Home, transfer, verify};
+use crate::support::{Project, agent, claim, lease_of};
+use althing_engine::backup::{self, Restored};
+use althing_engine::{Engine, EngineError, Home, Keyring, Options, transfer, verify};
 
 fn grown() -> Project {
     let project = Project::new();
@@ -65,41 +66,177 @@ fn a_bad_import_leaves_nothing_behind() {
     assert!(matches!(again, EngineError::Invalid(_)), "what is there is never overwritten");
 }
 
+fn back_up(project: &Project, with_keys: bool) -> std::path::PathBuf {
+    let folder = project.folder.path().join("backup");
+    backup::backup(&project.home, &folder, with_keys, &mut |_, _| {}).unwrap();
+    folder
+}
+
+fn restore(project: &Project, folder: &std::path::Path) -> Result<Restored, EngineError> {
+    backup::restore(&project.home, folder, &project.options())
+}
+
+fn assert_sound(home: &Home, options: Options) {
+    let engine = Engine::open(home, options).unwrap();
+    let every = althing_trail::verify::Options { every_signature: true, ..Default::default() };
+    let verdict =
+        verify::verify(home, &mut *engine.reader().unwrap(), every, &mut |_, _| {}).unwrap();
+    assert!(matches!(verdict, verify::Verdict::Sound(_)), "{verdict:?}");
+}
+
 #[test]
 fn a_backup_restores_and_what_it_replaces_is_set_aside() {
     let project = grown();
-    let backup = project.folder.path().join("backup");
-    let made = transfer::backup(&project.home, &backup, true, &mut |_, _| {}).unwrap();
-    assert!(made.entries > 50);
-    assert!(transfer::backup(&project.home, &backup, true, &mut |_, _| {}).is_err());
+    let folder = back_up(&project, true);
+    let entries = project.open().world().unwrap().seq();
+    let again = backup::backup(&project.home, &folder, true, &mut |_, _| {});
+    assert!(matches!(again, Err(EngineError::Invalid(_))), "{again:?}");
 
-    agent(&project.open(), "alice").execute(claim("after the backup")).unwrap();
+    let lost = lease_of(agent(&project.open(), "alice").execute(claim("after it")).unwrap());
     let later = project.open().world().unwrap().seq();
-    let (checked, aside) = transfer::restore(&project.home, &backup).unwrap();
-    assert_eq!(checked.entries, made.entries);
+    let restored = restore(&project, &folder).unwrap();
+    assert_eq!(restored.checked.entries, entries);
+    assert_eq!((restored.entries_before, restored.recorded), (later, true));
     let engine = project.open();
-    assert_eq!(engine.world().unwrap().seq(), made.entries);
-    agent(&engine, "alice").execute(claim("goes on")).unwrap();
+    assert_eq!(engine.world().unwrap().seq(), entries + 1, "and the entry that says so");
+    let next = lease_of(agent(&engine, "bob").execute(claim("after it")).unwrap());
+    assert!(next.epoch > lost.epoch, "epochs only grow, whatever is put back");
+    assert_sound(&project.home, project.options());
 
-    let aside = Home::new(&aside.unwrap());
+    let aside = Home::new(&restored.aside.unwrap());
     let before = Engine::open(&aside, project.options()).unwrap();
     assert_eq!(before.world().unwrap().seq(), later, "nothing was lost");
 
     let home = Home::new(&project.folder.path().join("new machine"));
-    transfer::restore(&home, &backup).unwrap();
+    backup::restore(&home, &folder, &project.options()).unwrap();
     let engine = Engine::open(&home, project.options()).unwrap();
     agent(&engine, "alice").execute(claim("with her own key")).unwrap();
+    assert_sound(&home, project.options());
 }
 
 #[test]
-fn a_damaged_backup_is_not_restored() {
+fn restoring_works_wherever_the_store_is() {
+    let mut project = grown();
+    let folder = back_up(&project, true);
+    let elsewhere = project.folder.path().join("my.trail.sqlite");
+    let home = Home::new(&project.folder.path().join("other")).with_store(elsewhere.clone());
+    project.home = home;
+    assert!(Engine::create(&project.home, "another project", &project.options()).unwrap());
+    let foreign = restore(&project, &folder).unwrap_err();
+    assert!(foreign.to_string().contains("backup of project"), "{foreign}");
+    for file in [elsewhere.clone(), project.home.witness()] {
+        let _ = std::fs::remove_file(file);
+    }
+    restore(&project, &folder).unwrap();
+    agent(&project.open(), "carol").execute(claim("more")).unwrap();
+    let restored = restore(&project, &folder).unwrap();
+    assert!(restored.aside.unwrap().join("trail.db").exists());
+    assert_sound(&project.home, project.options());
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_is_replaced_with_its_journal() {
     let project = grown();
-    let backup = project.folder.path().join("backup");
-    transfer::backup(&project.home, &backup, false, &mut |_, _| {}).unwrap();
-    let conn = rusqlite::Connection::open(backup.join("trail.db")).unwrap();
-    conn.execute("UPDATE commits SET entries = replace(entries, 'f7', 'f8')", []).unwrap();
+    let folder = back_up(&project, true);
+    let conn = rusqlite::Connection::open(project.home.store()).unwrap();
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     drop(conn);
-    let before = project.open().world().unwrap().seq();
-    assert!(transfer::restore(&project.home, &backup).is_err());
-    assert_eq!(project.open().world().unwrap().seq(), before);
+    std::fs::write(project.home.store(), [7; 40_000]).unwrap();
+    std::fs::write(project.home.root().join("trail.db-wal"), "left over").unwrap();
+    let restored = restore(&project, &folder).unwrap();
+    assert!(restored.aside.unwrap().join("trail.db-wal").exists(), "the journal came along");
+    agent(&project.open(), "alice").execute(claim("goes on")).unwrap();
+    assert_sound(&project.home, project.options());
+}
+
+#[test]
+fn whoever_had_the_trail_open_before_it_was_replaced_is_told() {
+    let project = grown();
+    let folder = back_up(&project, true);
+    let (running, reading) = (project.open(), project.open());
+    let alice = agent(&running, "alice");
+    alice.execute(claim("before")).unwrap();
+    reading.world().unwrap();
+    restore(&project, &folder).unwrap();
+    let error = alice.execute(claim("secret")).unwrap_err();
+    assert_eq!(error.rule(), althing_kernel::Rule::StoreUnavailable, "{error}");
+    assert!(error.to_string().contains("replaced"), "{error}");
+    let held = |engine: &Engine, surface: &str| {
+        let world = engine.world().unwrap();
+        world.state.leases().any(|(_, lease)| lease.surfaces.as_slice()[0].as_str() == surface)
+    };
+    assert!(!held(&reading, "before"), "who only reads sees the new one");
+    agent(&project.open(), "bob").execute(claim("secret")).unwrap();
+    assert!(held(&reading, "secret"));
+    assert_sound(&project.home, project.options());
+}
+
+#[test]
+fn other_keys_are_set_aside_for_those_of_the_backup() {
+    let project = grown();
+    let folder = back_up(&project, true);
+    std::fs::remove_dir_all(project.home.root()).unwrap();
+    project.home.create().unwrap();
+    Keyring::of(&project.home).runtime_or_new().unwrap();
+    let restored = restore(&project, &folder).unwrap();
+    assert!(restored.aside.unwrap().join("runtime.key").exists());
+    agent(&project.open(), "alice").execute(claim("goes on")).unwrap();
+}
+
+#[test]
+fn an_import_never_replaces_what_came_meanwhile() {
+    let project = grown();
+    let text = exported(&project);
+    let home = Home::new(&project.folder.path().join("elsewhere"));
+    // Somebody sets a project up while the import reads.
+    struct Slow<'a>(&'a [u8], &'a Home, Options, bool);
+    impl std::io::Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            if !std::mem::replace(&mut self.3, true) {
+                assert!(Engine::create(self.1, "meanwhile", &self.2).unwrap());
+            }
+            self.0.read(buffer)
+        }
+    }
+    let slow = Slow(&text, &home, project.options(), false);
+    let error = transfer::import(&home, std::io::BufReader::new(slow), &mut |_, _| {}).unwrap_err();
+    assert!(matches!(error, EngineError::Invalid(_)), "{error}");
+    let engine = Engine::open(&home, project.options()).unwrap();
+    assert_eq!(engine.world().unwrap().state.project().unwrap().name.as_str(), "meanwhile");
+}
+
+#[test]
+fn a_damaged_or_shortened_backup_is_not_restored() {
+    let changes = [
+        "UPDATE commits SET entries = replace(entries, 'f7', 'f8')",
+        "DELETE FROM commits WHERE last = (SELECT max(last) FROM commits)",
+        "CREATE TRIGGER t AFTER INSERT ON commits BEGIN DELETE FROM commits; END",
+    ];
+    for change in changes {
+        let project = grown();
+        let folder = back_up(&project, false);
+        let conn = rusqlite::Connection::open(folder.join("trail.db")).unwrap();
+        conn.execute(change, []).unwrap();
+        drop(conn);
+        let before = project.open().world().unwrap().seq();
+        let error = restore(&project, &folder).unwrap_err();
+        assert_eq!(error.rule(), althing_kernel::Rule::Integrity, "{change}: {error}");
+        assert_eq!(project.open().world().unwrap().seq(), before);
+        agent(&project.open(), "alice").execute(claim("goes on")).unwrap();
+    }
+}
+
+#[test]
+fn a_backup_is_finished_while_others_write() {
+    let project = grown();
+    let folder = project.folder.path().join("backup");
+    let mut written = 0;
+    let engine = project.open();
+    let alice = agent(&engine, "alice");
+    let made = backup::backup(&project.home, &folder, false, &mut |_, _| {
+        // Between any two steps of the copy somebody commits.
+        written += 1;
+        alice.execute(claim(&format!("w{written}"))).unwrap();
+    });
+    assert!(made.unwrap().entries >= 50 && written > 0);
 }

@@ -48,6 +48,11 @@ impl Surface {
         Surface::new(&parse::escape(path))
     }
 
+    /// A path with its special characters written so that they stand for themselves.
+    pub fn escape(path: &str) -> String {
+        parse::escape(path)
+    }
+
     /// Its normal text.
     pub fn as_str(&self) -> &str {
         &self.0.text

@@ -78,6 +78,11 @@ pub trait LogReader: Send {
     /// `size` is a power of two and `start` a multiple of it.
     fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError>;
 
+    /// A number that grows when the whole log is replaced by another, where that can happen.
+    fn generation(&mut self) -> Result<u64, LogError> {
+        Ok(0)
+    }
+
     /// Waits until there is something after a position, or the time is over. Returns whether
     /// there is.
     fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError>;

@@ -273,6 +273,10 @@ impl LogReader for SqliteReader {
             .map_err(|error| fault(Doing::Read, &self.path, &error))
     }
 
+    fn generation(&mut self) -> Result<u64, LogError> {
+        queue::generation_of(&self.path)
+    }
+
     fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -419,6 +423,10 @@ impl LogReader for SqliteLog {
 
     fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError> {
         self.reader.subtree(start, size)
+    }
+
+    fn generation(&mut self) -> Result<u64, LogError> {
+        self.reader.generation()
     }
 
     fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError> {

@@ -23,7 +23,7 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 pub(super) struct Queue {
-    queue: File,
+    file: File,
     turnstile: File,
     /// The generation this writer knows, from its first turn on.
     generation: Option<u64>,
@@ -32,8 +32,8 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn open(path: &Path) -> Result<Self, LogError> {
-        let (queue, turnstile) = (open(&beside(path, "-lock"))?, open(&beside(path, "-turn"))?);
-        Ok(Queue { queue, turnstile, generation: None, held: false })
+        let (file, turnstile) = (open(&beside(path, "-lock"))?, open(&beside(path, "-turn"))?);
+        Ok(Queue { file, turnstile, generation: None, held: false })
     }
 
     pub(super) fn is_held(&self) -> bool {
@@ -42,7 +42,7 @@ impl Queue {
 
     /// Queues and waits for the turn.
     pub(super) fn enter(&mut self) -> Result<(), LogError> {
-        let entered = self.turnstile.lock().and_then(|()| self.queue.lock());
+        let entered = self.turnstile.lock().and_then(|()| self.file.lock());
         // Unlocking fails only for a file that is not open.
         let _ = self.turnstile.unlock();
         entered.map_err(|error| unusable(&error))?;
@@ -53,7 +53,7 @@ impl Queue {
     /// Takes the turn if nobody is in the queue.
     pub(super) fn try_enter(&mut self) -> Result<bool, LogError> {
         let entered = match self.turnstile.try_lock() {
-            Ok(()) => self.queue.try_lock(),
+            Ok(()) => self.file.try_lock(),
             Err(busy) => return is_free(Err(busy)),
         };
         // Unlocking fails only for a file that is not open.
@@ -68,7 +68,7 @@ impl Queue {
     /// Ends the turn.
     pub(super) fn leave(&mut self) {
         // Unlocking fails only for a file that is not open.
-        let _ = self.queue.unlock();
+        let _ = self.file.unlock();
         self.held = false;
     }
 
@@ -83,25 +83,38 @@ impl Queue {
     }
 
     fn read_generation(&mut self) -> std::io::Result<u64> {
-        let mut text = String::new();
-        self.queue.seek(SeekFrom::Start(0))?;
-        std::io::Read::take(&mut self.queue, 20).read_to_string(&mut text)?;
-        Ok(text.trim().parse().unwrap_or_default())
+        self.file.seek(SeekFrom::Start(0))?;
+        number_in(&mut self.file)
     }
 
     /// Tells every other writer, now and to come, that the log is another one.
     pub(super) fn next_generation(&mut self) -> Result<(), LogError> {
         let next = self.generation.unwrap_or_default() + 1;
         let mut write = || {
-            self.queue.seek(SeekFrom::Start(0))?;
+            self.file.seek(SeekFrom::Start(0))?;
             // Twenty digits, so that a torn write cannot leave a tail of the old number.
-            self.queue.write_all(format!("{next:020}").as_bytes())?;
-            self.queue.sync_data()
+            self.file.write_all(format!("{next:020}").as_bytes())?;
+            self.file.sync_data()
         };
         write().map_err(|error| unusable(&error))?;
         self.generation = Some(next);
         Ok(())
     }
+}
+
+/// The generation of a log, for those who only read it. A log that was never written has none.
+pub(super) fn generation_of(path: &Path) -> Result<u64, LogError> {
+    match File::open(beside(path, "-lock")).and_then(|mut file| number_in(&mut file)) {
+        Ok(generation) => Ok(generation),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(LogError::new(LogErrorKind::Unreadable, error.to_string())),
+    }
+}
+
+fn number_in(file: &mut File) -> std::io::Result<u64> {
+    let mut text = String::new();
+    std::io::Read::take(file, 20).read_to_string(&mut text)?;
+    Ok(text.trim().parse().unwrap_or_default())
 }
 
 fn open(path: &Path) -> Result<File, LogError> {

@@ -1,0 +1,209 @@
+//! `althing release` and `althing renew`: what one does with leases one holds.
+
+use althing_engine::{Client, Engine};
+use althing_kernel::lease::{Force, Release as ReleaseArgs, Renew as RenewArgs};
+use althing_kernel::query::{self, LeaseList, LeaseView};
+use althing_kernel::text::Text;
+use althing_kernel::{Command, LeaseId, Principal, Rule};
+
+use super::leases::{lease_of, list, show_lease, text};
+use crate::app::{App, Project};
+use crate::cli::{Release, Renew};
+use crate::failure::Failure;
+use crate::settings::read_ttl;
+use crate::surfaces;
+
+pub(crate) fn release(app: &App, args: &Release) -> Result<(), Failure> {
+    let project = app.project()?;
+    let engine = project.engine()?;
+    let choice = Choice { names: &args.leases, all: args.all, literal: args.literal };
+    let Some((client, mut chosen)) = choice.make(app, &project, &engine, args.force)? else {
+        return nothing(app);
+    };
+    if args.all {
+        chosen.retain(|lease| args.epoch.is_none_or(|epoch| lease.epoch == epoch));
+    }
+    let reason: Text<1000> = text(args.reason.as_deref())?.unwrap_or_else(|| Text::lossy(""));
+    let ended = |lease: &LeaseView| {
+        let (holder, surfaces) = (&lease.holder, list(&lease.surfaces));
+        app.out.line(if args.force {
+            format!("{} ended the lease of {holder} on {surfaces}", client.principal())
+        } else {
+            format!("{holder} released {surfaces}")
+        })
+    };
+    each(app, &client, &chosen, &ended, |lease| {
+        if args.force {
+            Command::LeaseForce(Force { lease, reason: reason.clone() })
+        } else {
+            Command::LeaseRelease(ReleaseArgs { epoch: args.epoch, lease })
+        }
+    })
+}
+
+pub(crate) fn renew(app: &App, args: &Renew) -> Result<(), Failure> {
+    let project = app.project()?;
+    let ttl_s = args.ttl.as_deref().map(read_ttl).transpose();
+    let ttl_s = ttl_s.map_err(|error| Failure::misuse(Rule::Limits, error))?;
+    let engine = project.engine()?;
+    let choice = Choice { names: &args.leases, all: args.all, literal: args.literal };
+    let Some((client, chosen)) = choice.make(app, &project, &engine, false)? else {
+        return nothing(app);
+    };
+    let now = engine.now();
+    each(app, &client, &chosen, &|lease| show_lease(app, "holds", lease, now), |lease| {
+        Command::LeaseRenew(RenewArgs { epoch: args.epoch, lease, ttl_s })
+    })
+}
+
+fn nothing(app: &App) -> Result<(), Failure> {
+    if app.out.json {
+        return app.out.value(&Vec::<LeaseView>::new());
+    }
+    app.out.note("nothing to do: no live lease");
+    Ok(())
+}
+
+/// Issues a command for each of several leases and shows what became of them. If one fails, what
+/// was done before stays done and was shown.
+fn each(
+    app: &App,
+    client: &Client,
+    leases: &[LeaseView],
+    show: &dyn Fn(&LeaseView) -> Result<(), Failure>,
+    command: impl Fn(LeaseId) -> Command,
+) -> Result<(), Failure> {
+    if leases.is_empty() {
+        return nothing(app);
+    }
+    let mut done = Vec::new();
+    for lease in leases {
+        match client.execute(command(lease.lease.clone())) {
+            Ok(reply) => {
+                let lease = lease_of(reply)?;
+                if !app.out.json {
+                    show(&lease)?;
+                }
+                done.push(lease);
+            }
+            Err(error) => {
+                let failure = Failure::from(error);
+                let details = match failure.details {
+                    serde_json::Value::Object(mut map) => {
+                        map.insert("done_before".to_owned(), serde_json::json!(done));
+                        map.into()
+                    }
+                    other => other,
+                };
+                return Err(Failure { details, ..failure });
+            }
+        }
+    }
+    if app.out.json { app.out.value(&done) } else { Ok(()) }
+}
+
+/// Which leases are meant.
+struct Choice<'a> {
+    names: &'a [String],
+    all: bool,
+    literal: bool,
+}
+
+impl Choice<'_> {
+    /// The caller and the leases. Nobody gets a key for holding nothing.
+    fn make(
+        &self,
+        app: &App,
+        project: &Project,
+        engine: &Engine,
+        force: bool,
+    ) -> Result<Option<(Client, Vec<LeaseView>)>, Failure> {
+        let asker = project.asker()?;
+        if self.all && !force && is_stranger(engine, asker.as_ref())? {
+            return Ok(None);
+        }
+        let client = project.client(app, engine)?;
+        let world = engine.world()?;
+        let live = query::leases(&world.state, engine.moment(&world.state), &LeaseList::default());
+        if self.all {
+            let own = live.into_iter().filter(|lease| lease.holder == *client.principal());
+            return Ok(Some((client.clone(), own.collect())));
+        }
+        let mut found: Vec<LeaseView> = Vec::new();
+        for name in self.names {
+            let whose = (!force).then(|| client.principal());
+            for one in self.named(project, &live, name, whose)? {
+                if !found.iter().any(|lease| lease.lease == one.lease) {
+                    found.push(one.clone());
+                }
+            }
+        }
+        Ok(Some((client, found)))
+    }
+
+    /// The leases somebody means: one by its id or a beginning of it, or all that hold exactly
+    /// this surface. Naming somebody else's lease by its id is for the kernel to refuse.
+    fn named<'l>(
+        &self,
+        project: &Project,
+        live: &'l [LeaseView],
+        name: &str,
+        whose: Option<&Principal>,
+    ) -> Result<Vec<&'l LeaseView>, Failure> {
+        if name.is_empty() {
+            return Err(Failure::usage("an empty name means no lease"));
+        }
+        if let Some(exact) = live.iter().find(|lease| lease.lease.as_str() == name) {
+            return Ok(vec![exact]);
+        }
+        let own = |lease: &&LeaseView| whose.is_none_or(|whose| lease.holder == *whose);
+        let begins = |lease: &&LeaseView| lease.lease.as_str().starts_with(name);
+        let by_id: Vec<_> = live.iter().filter(own).filter(begins).collect();
+        match by_id.as_slice() {
+            [] => {}
+            [one] => return Ok(vec![one]),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|lease| lease.lease.as_str()).collect();
+                let message = format!("{name:?} begins several ids: {}", ids.join(", "));
+                return Err(Failure::usage(message).hint("Give more of the id."));
+            }
+        }
+        let wanted = surfaces::read(&project.place, &[name.to_owned()], self.literal)?;
+        let [wanted] = wanted.as_slice() else { return Ok(Vec::new()) };
+        let exact: Vec<_> =
+            live.iter().filter(own).filter(|lease| lease.surfaces.contains(wanted)).collect();
+        if !exact.is_empty() {
+            return Ok(exact);
+        }
+        Err(not_held(live, wanted, name, whose))
+    }
+}
+
+/// Whether an agent has neither been seen nor has a key here.
+fn is_stranger(engine: &Engine, asker: Option<&Principal>) -> Result<bool, Failure> {
+    let Some(Principal::Agent(name)) = asker else { return Ok(false) };
+    Ok(engine.world()?.state.agent(name).is_none())
+}
+
+/// Says what is the case instead: who holds it, or which lease it is a part of.
+fn not_held(
+    live: &[LeaseView],
+    wanted: &althing_kernel::Surface,
+    name: &str,
+    whose: Option<&Principal>,
+) -> Failure {
+    let meets = |lease: &&LeaseView| lease.surfaces.iter().any(|own| own.meets(wanted));
+    let met = live.iter().filter(meets).min_by_key(|lease| Some(&lease.holder) != whose);
+    let Some(lease) = met else {
+        let message = format!("nobody holds {name:?} now; it ran out, was ended or never was");
+        return Failure::not_found(message).hint("`althing claims` lists the live leases.");
+    };
+    let (holder, surfaces, id) = (&lease.holder, list(&lease.surfaces), &lease.lease);
+    let message = format!("no lease is on exactly {name:?}; {holder} holds {surfaces} ({id})");
+    let failure = Failure::not_found(message);
+    if whose.is_none_or(|whose| whose == holder) {
+        failure.hint("Name the lease by its id, or by a surface just as it was claimed.")
+    } else {
+        Failure { rule: Rule::HolderOnly, ..failure }
+    }
+}
