@@ -6,7 +6,8 @@
 
 It recomputes both hash chains, the tree root of every commit, the link from each head to the
 one before it, and every head's Ed25519 signature, and names the first thing that is wrong.
-What it does not do is replay the rules; `althing trail verify` does that too.
+What it does not do is replay the rules, look at the clock or check what callers signed;
+`althing trail verify --signatures` does that too.
 """
 
 import base64
@@ -154,7 +155,14 @@ class Trail:
 
 
 def main():
-    source = open(sys.argv[1], encoding="utf-8") if len(sys.argv) > 1 else sys.stdin
+    if len(sys.argv) > 2 or sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        return 2
+    try:
+        source = open(sys.argv[1], encoding="utf-8") if len(sys.argv) > 1 else sys.stdin
+    except OSError as problem:
+        print(problem)
+        return 2
     trail, heads, closed = Trail(), 0, True
     try:
         for line in source:
@@ -165,6 +173,7 @@ def main():
                 heads += 1
             else:
                 trail.entry(line)
+        expect(trail.seq > 0, "there are no entries; every trail has at least one")
         expect(closed, "the file is cut off: no head after the last entries")
     except (Bad, ValueError, KeyError) as problem:
         print(f"entry {trail.seq}: {problem}")

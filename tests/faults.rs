@@ -3,6 +3,8 @@
 
 use crate::support::Sandbox;
 use rusqlite::Connection;
+use std::io::Write as _;
+use std::process::Stdio;
 
 /// A process that answers lines, with the disk's misbehaviour at the end of a switch.
 #[cfg(target_os = "linux")]
@@ -252,14 +254,30 @@ fn a_store_locked_by_another_program_is_unavailable_and_reads_go_on() {
 fn a_writer_that_hangs_is_waited_for_only_so_long() {
     let project = Sandbox::new();
     project.claim("alice", "src");
-    let lock = std::fs::File::options().append(true).open(project.state().join("trail.lock"));
+    let lock = std::fs::File::options().write(true).open(project.state().join("trail.db-lock"));
     let lock = lock.unwrap();
     lock.lock().unwrap();
-    let mut command = project.command();
-    command.env("ALTHING_PATIENCE", "1s").args(["claim", "docs", "--as", "bob", "--json"]);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(4), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("withdrawn"), "{output:?}");
+    let impatient = |args: &[&str], input: &[u8]| {
+        let mut command = project.command();
+        command.env("ALTHING_PATIENCE", "1s").args(args).stdin(Stdio::piped());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap()
+    };
+    let key = std::fs::read(project.state().join("keys/runtime.key")).unwrap();
+    for args in [
+        &["claim", "docs", "--as", "bob", "--json"][..],
+        &["do", "--lines", "--as", "bob"],
+        &["doctor", "--rekey", "--reason", "x", "--json"],
+    ] {
+        if args[0] == "doctor" {
+            std::fs::remove_file(project.state().join("keys/runtime.key")).unwrap();
+        }
+        let line = b"{\"name\":\"lease.open\",\"args\":{\"surfaces\":[\"a\"]}}\n";
+        let output = impatient(args, line);
+        assert!(String::from_utf8_lossy(&output.stdout).contains("withdrawn"), "{output:?}");
+    }
+    std::fs::write(project.state().join("keys/runtime.key"), key).unwrap();
     assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1, "reads go on");
     lock.unlock().unwrap();
     project.claim("carol", "docs");
@@ -285,8 +303,8 @@ fn a_newer_store_is_left_untouched() {
 fn a_broken_store_is_reported_and_kept() {
     let project = Sandbox::new();
     project.claim("alice", "src");
-    for ending in ["db-wal", "db-shm"] {
-        std::fs::remove_file(project.store().with_extension(ending)).unwrap();
+    for ending in ["trail.db-wal", "trail.db-shm"] {
+        std::fs::remove_file(project.state().join(ending)).unwrap();
     }
     std::fs::write(project.store(), "this was a store once ".repeat(300)).unwrap();
     let before = std::fs::read(project.store()).unwrap();

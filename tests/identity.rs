@@ -108,6 +108,26 @@ fn an_agent_cannot_act_as_a_person_by_any_argument() {
 }
 
 #[test]
+fn guessing_a_passphrase_is_on_record() {
+    let project = Sandbox::new();
+    project.login("ada");
+    let guess = ["claim", "x", "--user", "ada", "--passphrase-stdin", "--json"];
+    for _ in 0..2 {
+        let ran = project.run_with(&guess, b"not the passphrase\n");
+        assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(1), Some("A-ID-02")));
+    }
+    let entries = project.entries();
+    let failed: Vec<_> =
+        entries.iter().filter(|entry| entry["kind"] == "authentication_failed").collect();
+    assert_eq!(failed.len(), 2);
+    assert_eq!(
+        (&failed[0]["actor"], &failed[0]["body"]["entity"]),
+        (&"protocol".into(), &"user:ada".into())
+    );
+    project.ok(&["trail", "verify", "--signatures"]);
+}
+
+#[test]
 fn an_agent_with_another_key_is_not_that_agent() {
     let project = Sandbox::new();
     project.claim("alice", "src");

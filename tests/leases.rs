@@ -1,6 +1,6 @@
 //! Leases from the command line: claim, check, renew, release, list.
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, passphrase};
 use serde_json::json;
 use std::path::Path;
 
@@ -248,6 +248,195 @@ fn a_purpose_cannot_forge_lines_for_others_to_read() {
     assert!(!refused.lines().any(|line| line.starts_with("agent:root")), "{refused}");
 }
 
+#[test]
+fn what_was_claimed_literally_is_named_literally() {
+    let project = Sandbox::new();
+    let name = "app/[id]/page.tsx";
+    std::fs::create_dir_all(project.path().join("app/[id]")).unwrap();
+    std::fs::write(project.path().join(name), "x").unwrap();
+    project.ok(&["claim", "--literal", name, "--as", "dave"]);
+    assert_eq!(project.json(&["claims", "--literal", name]).as_array().unwrap().len(), 1);
+    project.ok(&["renew", "--literal", name, "--as", "dave"]);
+    // From inside the folder with the odd name it is the same file.
+    let inside = |args: &[&str]| {
+        let mut command = project.command();
+        command.current_dir(project.path().join("app/[id]")).args(args).output().unwrap()
+    };
+    assert_eq!(inside(&["check", "page.tsx", "--as", "erin"]).status.code(), Some(3));
+    assert_eq!(inside(&["check", "--literal", "page.tsx", "--as", "erin"]).status.code(), Some(3));
+    project.ok(&["release", "--literal", name, "--as", "dave"]);
+    assert!(inside(&["claim", "--literal", "page.tsx", "--as", "erin"]).status.success());
+    assert_eq!(project.json(&["claims"])[0]["surfaces"], json!(["app/[[]id]/page.tsx"]));
+    if !cfg!(windows) {
+        project.ok(&["claim", "--literal", "a:b.txt", "--as", "dave"]);
+    }
+}
+
+#[test]
+fn releasing_by_surface_releases_all_that_hold_it_and_others_leases_are_refused_on_record() {
+    let project = Sandbox::new();
+    let first = project.claim("alice", "y");
+    project.claim("alice", "y");
+    let id = first["lease"].as_str().unwrap();
+    let ran = project.run(&["release", id, "--as", "bob", "--json"]);
+    assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(1), Some("A-LEASE-03")));
+    assert_eq!(project.kinds().last().unwrap(), "command.refused");
+    let told = project.run(&["release", "y", "--as", "bob"]).err;
+    assert!(told.contains("agent:alice holds y"), "{told}");
+    let told = project.run(&["release", "y/deep", "--as", "alice"]).err;
+    assert!(told.contains("agent:alice holds y") && told.contains("as it was claimed"), "{told}");
+    assert_eq!(project.run(&["release", "", "--as", "alice"]).code, Some(2));
+    let ended = project.json(&["release", "y", "--as", "alice"]);
+    assert_eq!(ended.as_array().unwrap().len(), 2);
+    assert_eq!(project.json(&["claims"]), json!([]));
+}
+
+#[test]
+fn everything_you_hold_is_yours_alone() {
+    let project = Sandbox::new();
+    project.login("ada");
+    project.claim("alice", "a");
+    let ran = project.run(&["release", "--all", "--force", "--reason", "x", "--user", "ada"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    let second = project.claim("alice", "b");
+    let epoch = second["epoch"].to_string();
+    let ended = project.json(&["release", "--all", "--epoch", &epoch, "--as", "alice"]);
+    assert_eq!(ended.as_array().unwrap().len(), 1);
+    assert_eq!(project.json(&["release", "--all", "--as", "nobody-yet"]), json!([]));
+    assert!(!project.state().join("keys/agent-nobody-yet.key").exists(), "no key for nothing");
+    let shown = project.as_user("ada", &["release", "a", "--force", "--reason", "gone"]);
+    assert!(shown.out.contains("user:ada") || shown.json()[0]["holder"] == "agent:alice");
+    assert!(project.ok(&["claims", "--holder", "alice"]).out.contains("no live lease fits"));
+}
+
+#[test]
+fn a_claim_can_wait_for_its_turn() {
+    let project = Sandbox::new();
+    project.ok(&["claim", "src", "--ttl", "1s", "--as", "alice"]);
+    let waited = project.json(&["claim", "src/a.rs", "--wait", "20s", "--as", "bob"]);
+    assert_eq!(waited["holder"], "agent:bob");
+    let ran = project.run(&["claim", "src", "--wait", "1s", "--as", "carol", "--json"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert_eq!(project.run(&["claim", "x", "--wait", "soon", "--as", "carol"]).code, Some(2));
+}
+
+#[test]
+fn what_is_said_closest_to_the_command_counts() {
+    let project = Sandbox::new();
+    project.login("ada");
+    let run = |variables: &[(&str, &str)], args: &[&str]| {
+        let mut command = project.command();
+        command.envs(variables.iter().copied()).args(args).output().unwrap()
+    };
+    let claim = ["claim", "a", "--as", "alice", "--json"];
+    assert!(run(&[("ALTHING_USER", "ada")], &claim).status.success());
+    assert_eq!(project.json(&["claims"])[0]["holder"], "agent:alice");
+    let both = [("ALTHING_USER", "ada"), ("ALTHING_AGENT", "bob")];
+    assert_eq!(run(&both, &["claim", "b"]).status.code(), Some(2));
+    assert_eq!(run(&[], &["claim", "b", "--as", "x", "--user", "ada"]).status.code(), Some(2));
+    // A name as listings show it is the same name.
+    project.ok(&["claim", "a/b", "--as", "agent:alice"]);
+    assert_eq!(project.json(&["agents"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn lines_are_carried_out_and_answered_in_their_order() {
+    let project = Sandbox::new();
+    project.login("ada");
+    let mut input = String::new();
+    for n in 0..200 {
+        let open = json!({ "name": "lease.open", "args": { "surfaces": [format!("l{n}")] } });
+        input.extend([open.to_string().as_str(), "\n{\"name\":\"lease.list\"}\n"]);
+    }
+    let ran = project.run_with(&["do", "--lines", "--as", "alice"], input.as_bytes());
+    let answers: Vec<serde_json::Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers.len(), 400);
+    for (n, answer) in answers.iter().enumerate() {
+        assert_eq!(answer["line"], n + 1);
+        if n % 2 == 1 {
+            assert_eq!(
+                answer["ok"].as_array().unwrap().len(),
+                n / 2 + 1,
+                "it sees what came before"
+            );
+        }
+    }
+    // A passphrase on standard input comes before the lines.
+    let with_passphrase = format!(
+        "{}{{\"name\":\"lease.open\",\"args\":{{\"surfaces\":[\"hers\"]}}}}\n",
+        passphrase("ada")
+    );
+    let args = ["do", "--lines", "--user", "ada", "--passphrase-stdin"];
+    let ran = project.run_with(&args, with_passphrase.as_bytes());
+    assert!(ran.out.contains("\"holder\":\"user:ada\""), "{ran:?}");
+}
+
+#[test]
+fn a_store_named_in_the_project_is_one_for_all_worktrees() {
+    let project = Sandbox::without_project();
+    std::fs::write(project.path().join("althing.toml"), "store = \"sqlite:shared.db\"\n").unwrap();
+    let git = |args: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.current_dir(project.path()).args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.org",
+        ]);
+        assert!(git.args(args).output().unwrap().status.success(), "{args:?}");
+    };
+    git(&["add", "."]);
+    git(&["commit", "-qm", "x"]);
+    git(&["worktree", "add", "-q", "tree"]);
+    project.ok(&["init"]);
+    assert!(project.state().join("shared.db").exists());
+    project.claim("alice", "src");
+    let mut elsewhere = project.command();
+    elsewhere.current_dir(project.path().join("tree")).args(["claim", "src", "--as", "bob"]);
+    assert_eq!(elsewhere.output().unwrap().status.code(), Some(3));
+}
+
+#[test]
+fn a_project_keeps_its_place_when_git_comes_later_and_its_keys_to_itself() {
+    let project = Sandbox::bare();
+    project.ok(&["init"]);
+    project.claim("alice", "src");
+    let git = |args: &[&str]| {
+        let output =
+            std::process::Command::new("git").current_dir(project.path()).args(args).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    assert!(!git(&["diff", "--cached", "--name-only"]).contains(".althing"));
+    assert_eq!(project.json(&["claims"])[0]["holder"], "agent:alice");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn folders_whose_names_are_not_text_are_no_trap() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let project = Sandbox::new();
+    let odd = project.path().join(std::ffi::OsStr::from_bytes(b"sub\xff"));
+    std::fs::create_dir(&odd).unwrap();
+    let inside = |args: &[&str]| {
+        let mut command = project.command();
+        command.current_dir(&odd).args(args).output().unwrap()
+    };
+    assert_eq!(inside(&["claim", "f.txt", "--as", "alice"]).status.code(), Some(2));
+    assert!(inside(&["claim", ":/f.txt", "--as", "alice"]).status.success());
+    for args in [&["status", "--json"][..], &["init", "--json"], &["claims", "--json"]] {
+        assert!(inside(args).status.success(), "{args:?}");
+    }
+    let other = odd.join("project");
+    std::fs::create_dir_all(other.join(".althing")).unwrap();
+    let mut command = project.command();
+    command.current_dir(&other).env("ALTHING_HOME", other.join(".althing"));
+    let output = command.args(["init", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
 /// The hook that the documents show, as they show it.
 #[cfg(unix)]
 #[test]
@@ -286,4 +475,11 @@ fn the_documented_hook_refuses_to_commit_what_somebody_else_holds() {
     );
     let done = commit("alice");
     assert!(done.status.success(), "{done:?}");
+    // A file is not got hold of by giving it another name.
+    let git = |args: &[&str]| {
+        std::process::Command::new("git").current_dir(project.path()).args(args).output().unwrap()
+    };
+    assert!(git(&["mv", "app/[id].tsx", "moved.tsx"]).status.success());
+    assert!(!commit("bob").status.success());
+    assert!(commit("alice").status.success());
 }

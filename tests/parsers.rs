@@ -115,8 +115,10 @@ fn snapshot_payload() -> Vec<u8> {
     let home = althing_engine::Home::new(folder.path());
     althing_engine::Engine::create(&home, "p", &althing_engine::Options::default()).unwrap();
     let engine = althing_engine::Engine::open(&home, althing_engine::Options::default()).unwrap();
-    althing_engine::snapshot::save(&home, &engine.world().unwrap()).unwrap();
-    let path = althing_engine::snapshot::list(&home).remove(0);
+    let world = engine.world().unwrap();
+    althing_engine::snapshot::save(&home, &world).unwrap();
+    let id = &world.state.project().unwrap().id;
+    let path = althing_engine::snapshot::list(&home, id).remove(0);
     let bytes = std::fs::read(path).unwrap();
     let header = althing_engine::snapshot::with_checksum(&[]).len();
     assert!(althing_engine::snapshot::decode(&bytes).is_some());

@@ -40,7 +40,7 @@ fn changes_to_rows_are_noticed_and_named() {
         ("DELETE FROM commits WHERE last = 4", "begins at entry"),
         ("DELETE FROM commits WHERE last = (SELECT max(last) FROM commits)", "cut off"),
         ("DELETE FROM commits WHERE last > 1", "cut off"),
-        ("DELETE FROM commits", "cut off"),
+        ("DELETE FROM commits", "no entries"),
         ("UPDATE commits SET head = replace(head, 'althing/', 'althinG/') WHERE last = 4", "head"),
         (
             "UPDATE commits SET head = (SELECT head FROM commits WHERE last = 1) WHERE last = 4",
@@ -53,7 +53,13 @@ fn changes_to_rows_are_noticed_and_named() {
         ),
         ("UPDATE commits SET entries = x'ff00' WHERE last = 4", "store"),
         ("UPDATE commits SET entries = '' WHERE last = 4", "not an entry"),
-        ("DROP TABLE commits", "store"),
+        ("CREATE TRIGGER t AFTER INSERT ON commits BEGIN DELETE FROM commits; END", "trigger t"),
+        ("CREATE TABLE mine (x)", "table mine"),
+        (
+            "INSERT INTO commits SELECT -5, -5, entries, head FROM commits LIMIT 1",
+            "where no commit can be",
+        ),
+        ("DROP TABLE commits", "was changed"),
     ];
     for (change, words) in cases {
         let project = grown();
@@ -74,10 +80,40 @@ fn a_tail_cut_together_with_the_witness_is_noticed_by_a_kept_head() {
     let conn = Connection::open(project.store()).unwrap();
     conn.execute_batch("DELETE FROM commits WHERE last = (SELECT max(last) FROM commits)").unwrap();
     drop(conn);
-    std::fs::remove_file(project.state().join("witness")).unwrap();
+    std::fs::remove_file(project.state().join("trail.db-head")).unwrap();
     project.ok(&["trail", "verify"]);
     let ran = project.run(&["trail", "verify", "--head", kept.to_str().unwrap(), "--json"]);
     assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(5), Some("A-TRAIL-02")));
+}
+
+#[test]
+fn a_witness_that_cannot_be_read_is_no_witness_for_the_trail() {
+    let project = grown();
+    let witness = project.state().join("trail.db-head");
+    let good = std::fs::read(&witness).unwrap();
+    let mut flipped = good.clone();
+    flipped[0] ^= 1;
+    for content in [Vec::new(), b"nonsense".to_vec(), flipped] {
+        std::fs::write(&witness, &content).unwrap();
+        let ran = project.run(&["trail", "verify", "--json"]);
+        assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(5), Some("A-TRAIL-02")));
+        assert_eq!(project.run(&["doctor"]).code, Some(4));
+        project.ok(&["claim", "goes/on", "--as", "dave"]);
+        assert_eq!(std::fs::read(&witness).unwrap(), content, "evidence is not written over");
+    }
+    std::fs::write(&witness, good).unwrap();
+    project.ok(&["trail", "verify"]);
+}
+
+#[test]
+fn a_trail_that_was_cut_is_not_written_on() {
+    let project = grown();
+    let conn = Connection::open(project.store()).unwrap();
+    conn.execute_batch("DELETE FROM commits WHERE last = (SELECT max(last) FROM commits)").unwrap();
+    drop(conn);
+    let ran = project.run(&["claim", "x", "--as", "erin", "--json"]);
+    assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(5), Some("A-TRAIL-02")));
+    project.ok(&["claims"]);
 }
 
 #[test]
@@ -86,12 +122,17 @@ fn a_trail_rewritten_with_another_key_is_noticed_by_whoever_knows_the_key() {
     let key = project.entries()[0]["body"]["runtime_key"].as_str().unwrap().to_owned();
     let forged = Sandbox::new();
     forged.claim("alice", "another story");
-    for file in ["trail.db", "trail.db-wal", "witness"] {
+    for file in ["trail.db", "trail.db-wal", "trail.db-head"] {
         std::fs::copy(forged.state().join(file), project.state().join(file)).unwrap();
     }
+    for args in [&["trail", "verify"][..], &["trail", "verify", "--key", &key]] {
+        let ran = project.run(&[args, &["--json"]].concat());
+        assert_eq!(ran.code, Some(5), "{ran:?}");
+    }
+    // Where the key is not, only whoever knows it can tell.
+    std::fs::remove_file(project.state().join("keys/runtime.key")).unwrap();
     project.ok(&["trail", "verify"]);
-    let ran = project.run(&["trail", "verify", "--key", &key, "--json"]);
-    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert_eq!(project.run(&["trail", "verify", "--key", &key]).code, Some(5));
     let ran = project.run(&["claim", "x", "--as", "carol", "--json"]);
     assert_eq!(ran.error()["rule"], "A-PROJ-03", "nor does this runtime go on with it");
 }
@@ -123,8 +164,8 @@ fn every_changed_byte_of_the_store_is_noticed_or_without_effect() {
             assert!(matches!(ran.code, Some(1 | 4 | 5)), "byte {at}: {ran:?}");
             noticed += 1;
         }
-        for ending in ["db-wal", "db-shm"] {
-            let _ = std::fs::remove_file(project.store().with_extension(ending));
+        for ending in ["trail.db-wal", "trail.db-shm"] {
+            let _ = std::fs::remove_file(project.state().join(ending));
         }
     }
     assert!(noticed > 20 && noticed + without_effect == 150, "{noticed} {without_effect}");

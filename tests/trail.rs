@@ -101,6 +101,33 @@ fn a_lease_is_gone_from_the_past_once_it_had_run_out() {
 }
 
 #[test]
+fn keys_and_proofs_go_together_across_a_takeover() {
+    let project = grown();
+    let kept = project.path().join("kept");
+    std::fs::write(&kept, project.ok(&["trail", "head"]).out).unwrap();
+    let old = project.ok(&["trail", "head", "--key"]).out.trim().to_owned();
+    project.ok(&["trail", "verify", "--key", &old]);
+    let said = project.ok(&["doctor", "--rekey", "--reason", "just because"]).err;
+    assert!(said.contains("nothing to take over"), "{said}");
+    std::fs::remove_file(project.state().join("keys/runtime.key")).unwrap();
+    project.ok(&["doctor", "--rekey", "--reason", "lost"]);
+    assert!(project.kinds().contains(&"runtime.rekeyed".to_owned()));
+    let new = project.ok(&["trail", "head", "--key"]).out.trim().to_owned();
+    assert_eq!(project.run(&["trail", "verify", "--key", &old]).code, Some(5), "not expected");
+    project.ok(&["trail", "verify", "--key", &old, "--key", &new, "--signatures"]);
+    let proof = project.path().join("proof.json");
+    let made = project.ok(&["trail", "prove", "--from", kept.to_str().unwrap()]).out;
+    std::fs::write(&proof, made).unwrap();
+    let proof = proof.to_str().unwrap();
+    project.ok(&["trail", "verify", "--proof", proof]);
+    project.ok(&["trail", "verify", "--proof", proof, "--key", &old, "--key", &new]);
+    assert_eq!(project.run(&["trail", "verify", "--proof", proof, "--key", &new]).code, Some(5));
+    let empty = project.path().join("empty");
+    std::fs::write(&empty, "").unwrap();
+    assert_eq!(project.run(&["trail", "verify", "--file", empty.to_str().unwrap()]).code, Some(5));
+}
+
+#[test]
 fn following_shows_what_other_processes_do() {
     let project = Sandbox::new();
     let mut follower = project

@@ -1,6 +1,6 @@
 //! What every command needs: the project, the settings, the engine, and who is asking.
 
-use althing_engine::{Client, Engine, Home, Keyring, Options, Signing};
+use althing_engine::{Client, Engine, EngineError, Home, Keyring, Options, Signing};
 use althing_kernel::{Principal, Rule, UserId};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -108,12 +108,32 @@ impl Project {
 
     fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Failure> {
         let keys = Keyring::of(&self.home);
-        if !keys.has_user(user) {
+        let opened = if keys.has_user(user) {
+            keys.user(user, &app.passphrase(&format!("Passphrase of {user}: "))?)
+        } else {
             let message = format!("there is no key of user {user} on this machine");
-            return Err(Failure::from(althing_engine::EngineError::Credential(message)));
+            Err(EngineError::Credential(message))
+        };
+        match opened {
+            Ok(credential) => Ok(engine.client(credential, Signing::Each)),
+            Err(error) => Err(self.not_who_they_said(engine, user, error)),
         }
-        let passphrase = app.passphrase(&format!("Passphrase of {user}: "))?;
-        Ok(engine.client(keys.user(user, &passphrase)?, Signing::Each))
+    }
+
+    /// A person who could not show to be that person. That is on record where it can be.
+    fn not_who_they_said(&self, engine: &Engine, user: &UserId, error: EngineError) -> Failure {
+        if let EngineError::Credential(reason) = &error {
+            // If nothing can be recorded now, the answer is no all the same.
+            let entity = Principal::User(user.clone());
+            let _ = engine.note_unauthentic(entity, reason, "command line");
+            let known = Keyring::of(&self.home).has_user(user);
+            return if known {
+                Failure::from(error).hint("Try again with the right passphrase.")
+            } else {
+                error.into()
+            };
+        }
+        error.into()
     }
 
     /// The project's root, for people to read.

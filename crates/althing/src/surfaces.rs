@@ -11,7 +11,8 @@ const FROM_ROOT: &str = ":/";
 
 /// Reads surfaces typed in the current folder.
 pub(crate) fn read(place: &Place, texts: &[String], literal: bool) -> Result<Surfaces, Failure> {
-    let here = where_one_stands(place)?;
+    let from_root = texts.iter().all(|text| text.starts_with(FROM_ROOT));
+    let here = if from_root { String::new() } else { where_one_stands(place)? };
     let list: Result<Vec<Surface>, Failure> =
         texts.iter().map(|text| read_one(place, &here, text, literal)).collect();
     Surfaces::new(list?).map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))

@@ -2,7 +2,7 @@
 
 use althing_kernel::project;
 use althing_kernel::query::{Answer as View, Query, answer};
-use althing_kernel::runtime::Rekey;
+use althing_kernel::runtime::{NoteUnauthentic, Rekey};
 use althing_kernel::text::Text;
 use althing_kernel::{
     AgentName, Caller, Command, Mint, Principal, PublicKey, Reply, State, Timestamp, WorkspaceId,
@@ -238,6 +238,40 @@ impl Engine {
         }
     }
 
+    /// Records that a door could not tell somebody to be who they said.
+    pub fn note_unauthentic(
+        &self,
+        entity: Principal,
+        reason: &str,
+        door: &str,
+    ) -> Result<(), EngineError> {
+        let (reason, door) = (Text::lossy(reason), Text::lossy(door));
+        let command = Command::RuntimeUnauthentic(NoteUnauthentic { entity, reason, door });
+        let caller = Caller {
+            principal: Principal::System,
+            key: self.runtime_key()?.public(),
+            session: None,
+        };
+        self.execute(Job { caller, command, proof: None }).map(|_| ())
+    }
+
+    /// Has the writer carry a job out, and waits for the answer.
+    fn execute(&self, job: Job) -> Result<Reply, EngineError> {
+        let (send, receive) = mpsc::sync_channel(1);
+        let done = Box::new(move |answer| {
+            // Nobody listens any more only if the caller's thread is gone.
+            let _ = send.send(answer);
+        });
+        let ticket = self.writer()?.submit_and_help(job, done);
+        let lost = || EngineError::Defect("the writer ended without an answer".to_owned());
+        let patience = self.0.options.patience;
+        match receive.recv_timeout(patience) {
+            Ok(answer) => answer,
+            Err(_) if ticket.withdraw() => Err(EngineError::TimedOut(patience.as_secs())),
+            Err(_) => receive.recv().unwrap_or_else(|_| Err(lost())),
+        }
+    }
+
     /// The writer, started when the first command comes.
     fn writer(&self) -> Result<&WriterHandle, EngineError> {
         let inner = &*self.0;
@@ -342,19 +376,6 @@ impl Client {
 
     /// Issues a command and waits for its answer.
     pub fn execute(&self, command: Command) -> Result<Reply, EngineError> {
-        let (send, receive) = mpsc::sync_channel(1);
-        let done = Box::new(move |answer| {
-            // Nobody listens any more only if the caller's thread is gone.
-            let _ = send.send(answer);
-        });
-        let job = self.job(command)?;
-        let ticket = self.engine.writer()?.submit_and_help(job, done);
-        let lost = || EngineError::Defect("the writer ended without an answer".to_owned());
-        let patience = self.engine.0.options.patience;
-        match receive.recv_timeout(patience) {
-            Ok(answer) => answer,
-            Err(_) if ticket.withdraw() => Err(EngineError::TimedOut(patience.as_secs())),
-            Err(_) => receive.recv().unwrap_or_else(|_| Err(lost())),
-        }
+        self.engine.execute(self.job(command)?)
     }
 }

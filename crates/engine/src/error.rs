@@ -48,9 +48,7 @@ pub enum EngineError {
         witness: PathBuf,
     },
     /// What this machine remembered of the trail cannot be read.
-    #[error(
-        "the head this machine remembers in {0} cannot be read; compare the trail with a head kept elsewhere, then delete that file"
-    )]
+    #[error("the head this machine remembers in {0} cannot be read")]
     WitnessUnreadable(PathBuf),
     /// This machine's clock cannot be right.
     #[error("this machine's clock says {0:?}, which cannot be right; nothing was recorded")]

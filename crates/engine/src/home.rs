@@ -63,7 +63,17 @@ impl Home {
             std::fs::create_dir_all(folder).map_err(EngineError::file("create", folder))?;
             sync_folder_of(folder)?;
         }
-        owner_only(&self.keys(), 0o700)
+        owner_only(&self.keys(), 0o700)?;
+        self.hide_from_git()
+    }
+
+    /// A state folder among the files of a project is nobody's to commit, keys least of all.
+    fn hide_from_git(&self) -> Result<(), EngineError> {
+        let ignore = self.root.join(".gitignore");
+        if self.root.file_name().is_none_or(|name| name != ".althing") || ignore.exists() {
+            return Ok(());
+        }
+        std::fs::write(&ignore, "*\n").map_err(EngineError::file("write", &ignore))
     }
 }
 

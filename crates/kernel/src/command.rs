@@ -76,6 +76,7 @@ commands! {
     runtime {
         ProjectCreate "project.create" => project::Create;
         RuntimeRekey "runtime.rekey" => runtime::Rekey;
+        RuntimeUnauthentic "runtime.unauthentic" => runtime::NoteUnauthentic;
         RuntimeRestored "runtime.restored" => runtime::NoteRestored;
         RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
     }

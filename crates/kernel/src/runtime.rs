@@ -7,7 +7,7 @@ use crate::event::{Event, Stamped};
 use crate::id::WorkspaceId;
 use crate::key::PublicKey;
 use crate::principal::{Actor, Caller, Principal};
-use crate::refusal::Refusal;
+use crate::refusal::{AuthenticationFailed, Refusal};
 use crate::rule::Rule;
 use crate::state::{ApplyError, State};
 use crate::text::Text;
@@ -32,6 +32,18 @@ pub struct Rekeyed {
     pub old_key: PublicKey,
     /// Why.
     pub reason: Text<1000>,
+}
+
+/// `runtime.unauthentic`: notes that a door could not tell somebody to be who they said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoteUnauthentic {
+    /// Whom they said to be.
+    pub entity: Principal,
+    /// Why that could not be shown.
+    pub reason: Text<2000>,
+    /// Which door it was.
+    pub door: Text<64>,
 }
 
 /// `runtime.restored`, the command: notes that this trail was put back from a copy.
@@ -118,6 +130,25 @@ pub(crate) fn decide_rekey(
         reason: rekey.reason.clone(),
     });
     let draft = turn.project_draft(Principal::System.into(), event)?;
+    turn.emit(draft)?;
+    Ok(Reply::Done)
+}
+
+pub(crate) fn decide_unauthentic(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    note: &NoteUnauthentic,
+) -> Result<Reply, Halt> {
+    if caller.principal != Principal::System {
+        return Err(Refusal::denied(Rule::SystemOnly, "only the runtime notes this").into());
+    }
+    let event = Event::AuthenticationFailed(AuthenticationFailed {
+        context: Text::lossy("authentication"),
+        entity: note.entity.clone(),
+        reason: note.reason.clone(),
+        source: Text::lossy(note.door.as_str()),
+    });
+    let draft = turn.project_draft(Actor::Protocol, event)?;
     turn.emit(draft)?;
     Ok(Reply::Done)
 }

@@ -168,6 +168,7 @@ impl<'m> Turn<'m> {
         match command {
             Command::ProjectCreate(args) => project::decide_create(self, caller, args),
             Command::RuntimeRekey(args) => runtime::decide_rekey(self, caller, args),
+            Command::RuntimeUnauthentic(args) => runtime::decide_unauthentic(self, caller, args),
             Command::RuntimeRestored(args) => runtime::decide_restored(self, caller, args),
             Command::RuntimeDegraded(args) => runtime::decide_degraded(self, caller, args),
             Command::UserCreate(args) => user::decide_create(self, caller, args),

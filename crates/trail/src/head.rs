@@ -190,8 +190,9 @@ pub fn verifier_key(project: &ProjectId, key: &PublicKey) -> String {
 
 /// Reads a key in that form. Its name and id must fit it.
 pub fn parse_verifier_key(text: &str) -> Option<PublicKey> {
-    let (rest, blob) = text.rsplit_once('+')?;
-    let (name, _) = rest.rsplit_once('+')?;
+    // The last part may hold a `+` of its own.
+    let mut parts = text.splitn(3, '+');
+    let (name, _, blob) = (parts.next()?, parts.next()?, parts.next()?);
     let blob = BASE64.decode(blob.as_bytes()).ok()?;
     let (&1, key) = blob.split_first()? else { return None };
     let key = PublicKey::from_bytes(key.try_into().ok()?);

@@ -141,7 +141,7 @@ fn a_store_that_cannot_be_opened_is_replaced_with_its_journal() {
     let conn = rusqlite::Connection::open(project.home.store()).unwrap();
     conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     drop(conn);
-    std::fs::write(project.home.store(), [7; 40_000]).unwrap();
+    std::fs::write(project.home.store(), vec![7; 40_000]).unwrap();
     std::fs::write(project.home.root().join("trail.db-wal"), "left over").unwrap();
     let restored = restore(&project, &folder).unwrap();
     assert!(restored.aside.unwrap().join("trail.db-wal").exists(), "the journal came along");
@@ -183,21 +183,23 @@ fn other_keys_are_set_aside_for_those_of_the_backup() {
     agent(&project.open(), "alice").execute(claim("goes on")).unwrap();
 }
 
+/// Input that takes its time: somebody sets a project up while it is read.
+struct Slow<'a>(&'a [u8], &'a Home, Options, bool);
+
+impl std::io::Read for Slow<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if !std::mem::replace(&mut self.3, true) {
+            assert!(Engine::create(self.1, "meanwhile", &self.2).unwrap());
+        }
+        self.0.read(buffer)
+    }
+}
+
 #[test]
 fn an_import_never_replaces_what_came_meanwhile() {
     let project = grown();
     let text = exported(&project);
     let home = Home::new(&project.folder.path().join("elsewhere"));
-    // Somebody sets a project up while the import reads.
-    struct Slow<'a>(&'a [u8], &'a Home, Options, bool);
-    impl std::io::Read for Slow<'_> {
-        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-            if !std::mem::replace(&mut self.3, true) {
-                assert!(Engine::create(self.1, "meanwhile", &self.2).unwrap());
-            }
-            self.0.read(buffer)
-        }
-    }
     let slow = Slow(&text, &home, project.options(), false);
     let error = transfer::import(&home, std::io::BufReader::new(slow), &mut |_, _| {}).unwrap_err();
     assert!(matches!(error, EngineError::Invalid(_)), "{error}");

@@ -1,4 +1,4 @@
-//! The writers' queue: operating-system locks on two files beside the database.
+//! The writers' queue: operating-system locks on files beside the database.
 //!
 //! The files are never unlinked, and the system lets go of the locks when their holder dies,
 //! however it dies. SQLite's own lock would do for safety; these are there because they wake the
@@ -6,14 +6,19 @@
 //! write takes the turnstile first and keeps it until the writer before is done, so that one has
 //! to queue behind.
 //!
-//! The lock file holds a number, the generation of the log. It grows when the whole log is
+//! Another file holds a number, the generation of the log. It grows when the whole log is
 //! replaced by another, so that a writer who decided on the old one does not append to the new.
+//! It is never locked itself: there are systems where nobody can read what somebody has locked.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::log::{LogError, LogErrorKind};
+
+const LOCK: &str = "-lock";
+const TURN: &str = "-turn";
+const GENERATION: &str = "-generation";
 
 /// A file beside the database.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -25,6 +30,7 @@ pub fn beside(path: &Path, ending: &str) -> PathBuf {
 pub(super) struct Queue {
     file: File,
     turnstile: File,
+    numbered: File,
     /// The generation this writer knows, from its first turn on.
     generation: Option<u64>,
     held: bool,
@@ -32,8 +38,9 @@ pub(super) struct Queue {
 
 impl Queue {
     pub(super) fn open(path: &Path) -> Result<Self, LogError> {
-        let (file, turnstile) = (open(&beside(path, "-lock"))?, open(&beside(path, "-turn"))?);
-        Ok(Queue { file, turnstile, generation: None, held: false })
+        let (file, turnstile) = (open(&beside(path, LOCK))?, open(&beside(path, TURN))?);
+        let numbered = open(&beside(path, GENERATION))?;
+        Ok(Queue { file, turnstile, numbered, generation: None, held: false })
     }
 
     pub(super) fn is_held(&self) -> bool {
@@ -83,18 +90,18 @@ impl Queue {
     }
 
     fn read_generation(&mut self) -> std::io::Result<u64> {
-        self.file.seek(SeekFrom::Start(0))?;
-        number_in(&mut self.file)
+        self.numbered.seek(SeekFrom::Start(0))?;
+        number_in(&mut self.numbered)
     }
 
     /// Tells every other writer, now and to come, that the log is another one.
     pub(super) fn next_generation(&mut self) -> Result<(), LogError> {
         let next = self.generation.unwrap_or_default() + 1;
         let mut write = || {
-            self.file.seek(SeekFrom::Start(0))?;
+            self.numbered.seek(SeekFrom::Start(0))?;
             // Twenty digits, so that a torn write cannot leave a tail of the old number.
-            self.file.write_all(format!("{next:020}").as_bytes())?;
-            self.file.sync_data()
+            self.numbered.write_all(format!("{next:020}").as_bytes())?;
+            self.numbered.sync_data()
         };
         write().map_err(|error| unusable(&error))?;
         self.generation = Some(next);
@@ -104,7 +111,7 @@ impl Queue {
 
 /// The generation of a log, for those who only read it. A log that was never written has none.
 pub(super) fn generation_of(path: &Path) -> Result<u64, LogError> {
-    match File::open(beside(path, "-lock")).and_then(|mut file| number_in(&mut file)) {
+    match File::open(beside(path, GENERATION)).and_then(|mut file| number_in(&mut file)) {
         Ok(generation) => Ok(generation),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
         Err(error) => Err(LogError::new(LogErrorKind::Unreadable, error.to_string())),
