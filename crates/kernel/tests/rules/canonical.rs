@@ -36,6 +36,9 @@ fn everything() -> World {
     let note = r#"{"turned_away":1,"reason":"x","since":1}"#;
     let degraded = Command::RuntimeDegraded(serde_json::from_str(note).unwrap());
     world.run_command(&system(), &degraded).unwrap();
+    let restored = r#"{"entries_before":7,"epoch":9}"#;
+    let restored = Command::RuntimeRestored(serde_json::from_str(restored).unwrap());
+    world.run_command(&system(), &restored).unwrap();
     let rekey = Command::RuntimeRekey(serde_json::from_str(r#"{"reason":"x"}"#).unwrap());
     let new = althing_kernel::Caller { key: agent("zed").key, ..system() };
     world.run_command(&new, &rekey).unwrap();

@@ -77,8 +77,12 @@ fn the_runtimes_own_commands_are_refused_to_everybody_else() {
     let rekey = Command::RuntimeRekey(serde_json::from_str(r#"{"reason":"x"}"#).unwrap());
     let note = r#"{"turned_away":1,"reason":"x","since":1}"#;
     let degraded = Command::RuntimeDegraded(serde_json::from_str(note).unwrap());
+    let restored = r#"{"entries_before":7,"epoch":9}"#;
+    let restored = Command::RuntimeRestored(serde_json::from_str(restored).unwrap());
+    let failed = r#"{"entity":"user:ada","reason":"x","door":"y"}"#;
+    let failed = Command::RuntimeUnauthentic(serde_json::from_str(failed).unwrap());
     for caller in [agent("alice"), user("ada")] {
-        for command in [&create, &rekey, &degraded] {
+        for command in [&create, &rekey, &degraded, &restored, &failed] {
             let refusal = world.run_command(&caller, command).unwrap_err();
             assert_eq!(refusal.rule, Rule::SystemOnly, "{}", command.name());
         }
@@ -99,6 +103,27 @@ fn a_runtime_with_another_key_takes_over_only_on_the_record() {
     let entries = world.entries.len();
     world.run_command(&new, &rekey).unwrap();
     assert_eq!(world.entries.len(), entries, "taking over from oneself is nothing");
+}
+
+#[test]
+fn one_key_is_one_person() {
+    let mut world = World::new();
+    let args = serde_json::json!({ "user": "bea", "key": user("ada").key });
+    let refusal = world.run(&user("ada"), "user.create", &args.to_string()).unwrap_err();
+    assert_eq!(refusal.rule, Rule::UserUnique);
+}
+
+#[test]
+fn epochs_go_on_above_those_of_a_trail_that_was_replaced() {
+    let mut world = World::new();
+    let before = world.claim(&agent("alice"), &["a"], 60).unwrap().epoch;
+    for (given, least) in [(before + 40, before + 41), (1, before + 42)] {
+        let note = format!(r#"{{"entries_before":7,"epoch":{given}}}"#);
+        let note = Command::RuntimeRestored(serde_json::from_str(&note).unwrap());
+        world.run_command(&system(), &note).unwrap();
+        let next = world.claim(&agent("bob"), &[&format!("b{given}")], 60).unwrap().epoch;
+        assert_eq!(next, least);
+    }
 }
 
 #[test]
