@@ -6,7 +6,7 @@
 //! steps a process may crash and start again with nothing but the log; an append may be refused,
 //! or go through with its answer lost, or be beaten by another process; clocks jump both ways.
 //!
-//! After every step it is checked that
+//! After every append it is checked that
 //! - no two holders hold overlapping leases,
 //! - epochs only grow,
 //! - the chain verifies (the new commits, by the same code as `trail verify`),
