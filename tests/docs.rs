@@ -144,7 +144,7 @@ fn the_table_of_overlaps_is_right() {
             row.split(" | ").map(|cell| cell.trim_matches(['|', ' ', '`'])).collect();
         let surface = |text: &str| althing_kernel::Surface::new(text).unwrap();
         let overlap = surface(cells[0]).common_path(&surface(cells[1])).is_some();
-        assert_eq!(overlap, cells[2] == "yes", "{row}");
+        assert_eq!(overlap, cells[2].starts_with("yes"), "{row}");
     }
 }
 

@@ -43,5 +43,10 @@ fn misused(error: &clap::Error, json: bool) -> ExitCode {
     }
     // Nobody is left to tell if the terminal is gone.
     let _ = error.print();
-    if error.use_stderr() { ExitCode::from(failure::Exit::Usage.code()) } else { ExitCode::SUCCESS }
+    if error.use_stderr() {
+        let rule = althing_kernel::Rule::Usage;
+        output::Out::new(false).note(format!("[{rule}] {}", rule.text()));
+        return ExitCode::from(failure::Exit::Usage.code());
+    }
+    ExitCode::SUCCESS
 }

@@ -87,22 +87,22 @@ rules! {
         => "Run `althing init` first.";
     RuntimeKeyKnown "A-PROJ-03":
         "A runtime signs with the key the trail names, or records that it takes over with another."
-        => "Restore `keys/runtime.key` from a backup, or run `althing doctor --rekey`.";
+        => "Restore `keys/runtime.key` from a backup, or run `althing doctor --rekey --reason …`.";
     Usage "A-USE-01":
         "Input that cannot be read is not carried out in part."
         => "See the command's `--help` or `althing do --schema NAME`.";
     SurfaceGrammar "A-USE-02":
         "A surface is a path inside the project, a glob, or `path#symbol`."
-        => "Use paths relative to the project root, without `..`; see `docs/leases.md`.";
+        => "Write a path from the project root, a glob, or `path#symbol`; see `docs/leases.md`.";
     Limits "A-USE-03":
         "Everything that comes in has a stated limit."
-        => "Shorten the value; the message names the limit.";
+        => "Stay within the limit that the message names.";
     WhoAreYou "A-USE-04":
         "A command that changes something needs to know who asks."
         => "Pass `--as NAME` (or set ALTHING_AGENT) with a name of your own for each agent.";
     NotFound "A-USE-05":
         "What is asked about must exist."
-        => "Check the id; any unique prefix of it will do.";
+        => "Check what was named; the lists (`claims`, `trail`, `rules`, `do --list`) show what there is.";
     NoProject "A-STORE-01":
         "Commands run inside a project."
         => "Run `althing init` in the project, or pass `--project DIR`.";

@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::commit::{Claimed, Commit};
 use crate::entry::ENTRY_BYTES_MAX;
 
+/// More than any commit of any log.
+const COMMIT_BYTES_MAX: usize = 64 << 20;
+
 /// The line that closes a commit.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +47,9 @@ pub enum ImportError {
     /// A head line that says the same in other words. There is one way to write a trail.
     #[error("line {0} is a head, but not written the way heads are")]
     HeadForm(u64),
+    /// More entries without a head than any commit has.
+    #[error("by line {0} there is no head after more entries than a commit can hold")]
+    NoHead(u64),
     /// Longer than any entry.
     #[error("line {0} is longer than any entry may be")]
     TooLong(u64),
@@ -110,6 +116,9 @@ impl<R: BufRead> Commits<R> {
                     return Err(ImportError::BareHead(self.line));
                 }
                 return Ok(Some(Commit { first, last, lines, head, hashes: Vec::new() }));
+            }
+            if lines.len() + line.len() > COMMIT_BYTES_MAX {
+                return Err(ImportError::NoHead(self.line));
             }
             last = Claimed::of(&line).map_err(form)?.seq;
             if lines.is_empty() {

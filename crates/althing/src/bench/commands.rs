@@ -64,13 +64,14 @@ fn measure(
         Waiting::InThreads => "",
         Waiting::Shared => " in 2 threads",
     };
+    let noun = if callers == 1 { "caller" } else { "callers" };
     let detail = format!(
         "{}; {per_commit:.0} per commit; {:.1} x one sync per command",
         percentiles(&mut times),
         rate / sync_rate
     );
     let row =
-        Row::new(format!("{callers} callers{where_}{how}"), rate, "commands per s").detail(detail);
+        Row::new(format!("{callers} {noun}{where_}{how}"), rate, "commands per s").detail(detail);
     let mut rows =
         vec![row.beside(format!("rows of {bytes} B in SQLite, {callers} per commit"), limit)];
     if callers == 1 {

@@ -84,12 +84,15 @@ fn parse_once(input: &str) -> Result<Parsed, SurfaceError> {
     // Braces make a surface a glob even where each alternative is a plain path.
     let has_braces = alternatives.len() > 1 || alternatives.first().is_some_and(|a| a != path);
     let mut patterns = Vec::with_capacity(alternatives.len());
-    let mut normal_path = path.to_owned();
+    let mut normal_path = without_detours(path);
     for alternative in &alternatives {
         check_relative(alternative, input)?;
         let (segments, normal) = parse_segments(alternative, input)?;
-        if segments.is_empty() && (has_braces || symbol.is_some()) {
+        if segments.is_empty() && has_braces {
             return Err(SurfaceError::Glob(shown(input), "an alternative names no path"));
+        }
+        if segments.is_empty() && symbol.is_some() {
+            return Err(SurfaceError::Symbol(shown(input), "it names no file before the `#`"));
         }
         let wild = segments.iter().any(|segment| !matches!(segment, Segment::Literal(_)));
         let below = !wild && !has_braces && symbol.is_none();
@@ -103,6 +106,18 @@ fn parse_once(input: &str) -> Result<Parsed, SurfaceError> {
         None => normal_path,
     };
     Ok(Parsed { text, patterns })
+}
+
+/// A path with braces, without the steps that lead nowhere. What is in its braces stays as it is.
+fn without_detours(path: &str) -> String {
+    let mut text = path.to_owned();
+    for (detour, straight) in [("/./", "/"), ("//", "/")] {
+        while text.contains(detour) {
+            text = text.replace(detour, straight);
+        }
+    }
+    let text = text.trim_start_matches("./").trim_end_matches('/');
+    text.strip_suffix("/.").unwrap_or(text).to_owned()
 }
 
 /// A path without anything special in it, which is what most surfaces are.

@@ -119,6 +119,8 @@ fn surfaces_are_normalised() {
         ("a.rs#Foo::bar", "a.rs#Foo::bar"),
         ("app/[[]id]/page.tsx", "app/[[]id]/page.tsx"),
         ("./[c]:x", "[c]:x"),
+        ("./{a,b}/", "{a,b}"),
+        ("x/./{a,b}//c/.", "x/{a,b}/c"),
     ] {
         assert_eq!(surface(written).as_str(), normal, "{written}");
         assert_eq!(surface(normal).as_str(), normal, "normal form is stable: {normal}");
@@ -153,7 +155,7 @@ fn what_is_not_a_surface_is_refused_with_the_reason() {
         ("{a,}", "names no path"),
         ("a#", "symbol"),
         ("a#b..c", "symbol"),
-        ("#x", "names no path"),
+        ("#x", "names no file"),
         ("a\nb", "control"),
         ("a\0b", "control"),
         (&"x".repeat(1025), "1024"),
