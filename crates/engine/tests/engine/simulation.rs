@@ -6,7 +6,7 @@
 //! steps a process may crash and start again with nothing but the log; an append may be refused,
 //! or go through with its answer lost, or be beaten by another process; clocks jump both ways.
 //!
-//! After every append it is checked that
+//! After every step it is checked that
 //! - no two holders hold overlapping leases,
 //! - epochs only grow,
 //! - the chain verifies (the new commits, by the same code as `trail verify`),
@@ -26,7 +26,9 @@ use althing_kernel::{
 use althing_trail::log::memory::MemoryLog;
 use althing_trail::log::{LogErrorKind, Store as _};
 use althing_trail::verify::{Options, Verifier};
-use althing_trail::{AppendError, Commit, Hash, Log, LogError, LogReader, SecretKey, Signature};
+use althing_trail::{
+    AppendError, Chain, Commit, Hash, Log, LogError, LogReader, SecretKey, Signature,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -161,6 +163,7 @@ struct Process {
 enum Acknowledged {
     Lease(LeaseView),
     Ended(LeaseId),
+    Commit(Commit),
 }
 
 struct Simulation {
@@ -179,6 +182,10 @@ struct Simulation {
     acknowledged: Vec<Acknowledged>,
     /// How many requests were signed so far.
     signed: u64,
+    /// Callers in sessions of their own; some have ended.
+    sessions: Vec<Caller>,
+    /// The last snapshot anybody took.
+    saved: Option<World>,
     known: Vec<(LeaseId, u64, Caller)>,
     counts: BTreeMap<&'static str, u64>,
 }
@@ -253,6 +260,8 @@ impl Simulation {
             epoch: 0,
             acknowledged: Vec::new(),
             signed: 0,
+            sessions: Vec::new(),
+            saved: None,
             known: Vec::new(),
             counts: BTreeMap::new(),
         };
@@ -277,11 +286,15 @@ impl Simulation {
         simulation
     }
 
-    /// A process that has just started: it knows nothing but the log.
+    /// A process that has just started: it knows nothing but the log, and perhaps a snapshot.
     fn process(&mut self) -> Process {
         let log = FaultyLog { inner: self.log.clone(), fault: self.fault.clone() };
         let mint = Box::new(SimMint(self.ids.clone()));
-        let core = Core::new(Box::new(log), runtime_key(), mint, World::default());
+        let saved = self.saved.clone().filter(|_| self.random.one_in(2));
+        if saved.is_some() {
+            self.count("start from a snapshot");
+        }
+        let core = Core::new(Box::new(log), runtime_key(), mint, saved.unwrap_or_default());
         let skew = i64::try_from(self.random.below(20_000_000)).unwrap() - 10_000_000;
         Process { core, phase: Phase::Idle, clock_offset: skew }
     }
@@ -354,7 +367,15 @@ impl Simulation {
                 caller = Caller { key: caller.key, ..holder };
                 ("lease.open", serde_json::json!({ "surfaces": ["src"] }))
             }
-            _ => {
+            (9, _) => ("session.open", serde_json::json!({ "idle_s": 60 })),
+            (10, _) if !self.sessions.is_empty() => {
+                caller = self.random.pick(&self.sessions).clone();
+                ("session.close", serde_json::json!({}))
+            }
+            (wide, _) => {
+                if wide < 14 && !self.sessions.is_empty() {
+                    caller = self.random.pick(&self.sessions).clone();
+                }
                 let surfaces: Vec<&str> =
                     (0..=self.random.below(2)).map(|_| *self.random.pick(SURFACES)).collect();
                 let ttl = 1 + self.random.below(120);
@@ -390,6 +411,10 @@ impl Simulation {
         match settled {
             Ok(settled) => {
                 self.count("commit");
+                self.acknowledged.extend(settled.commit.map(Acknowledged::Commit));
+                if self.random.one_in(8) {
+                    self.saved = Some(through_a_file(self.processes[at].core.world()));
+                }
                 for (job, verdict) in jobs.iter().zip(settled.verdicts) {
                     self.acknowledge(job, verdict);
                 }
@@ -418,6 +443,14 @@ impl Simulation {
             ) => {
                 self.count("ended");
                 self.acknowledged.push(Acknowledged::Ended(lease.lease));
+            }
+            (Verdict::Done(Reply::Session(session)), _) => {
+                self.count("session");
+                let caller = Caller { session: Some(session.workspace), ..job.caller.clone() };
+                self.sessions.push(caller);
+                if self.sessions.len() > 50 {
+                    self.sessions.swap_remove(0);
+                }
             }
             (Verdict::Done(_), _) => self.count("other command"),
             (Verdict::Refused(refusal), _) => {
@@ -455,6 +488,13 @@ impl Simulation {
                     let found = commits.iter().rev().any(|commit| commit.lines.contains(&text));
                     assert!(found, "seed {seed}: {} was acknowledged and lost", lease.lease);
                 }
+                Acknowledged::Commit(commit) => {
+                    let found = self.log.clone().commit_of(commit.last).unwrap();
+                    assert!(
+                        found == Some(commit),
+                        "seed {seed}: a commit was acknowledged and lost"
+                    );
+                }
                 Acknowledged::Ended(lease) => {
                     let live = state.leases().any(|(id, _)| *id == lease);
                     assert!(!live, "seed {seed}: the end of {lease} was acknowledged and lost");
@@ -471,6 +511,14 @@ impl Simulation {
         }
         assert_eq!(live.state.image(), self.verifier.state().image(), "seed {}", self.seed);
         assert_eq!(live.chain.image(), self.verifier.chain().image(), "seed {}", self.seed);
+    }
+}
+
+/// A world as it comes back from a snapshot.
+fn through_a_file(world: &World) -> World {
+    World {
+        state: State::from_image(world.state.image()).unwrap(),
+        chain: Chain::from_image(world.chain.image()).unwrap(),
     }
 }
 
@@ -538,6 +586,8 @@ fn many_processes_agree_whatever_goes_wrong() {
             "impostor",
             "refused",
             "ended",
+            "session",
+            "start from a snapshot",
         ] {
             assert!(counts.get(what).is_some_and(|count| *count > 20), "{what}: {counts:?}");
         }
