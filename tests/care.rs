@@ -120,14 +120,42 @@ fn a_backup_of_something_else_is_not_put_in_place() {
 }
 
 #[test]
+fn a_setting_up_that_was_cut_short_can_be_done_again() {
+    let project = Sandbox::without_project();
+    std::fs::create_dir_all(project.state()).unwrap();
+    // A killed process leaves an empty file, or one with a journal to roll back.
+    std::fs::write(project.store(), "").unwrap();
+    project.ok(&["init"]);
+    project.claim("alice", "a");
+    let elsewhere = Sandbox::without_project();
+    std::fs::create_dir_all(elsewhere.state()).unwrap();
+    std::fs::write(elsewhere.store(), "").unwrap();
+    let export = project.ok(&["trail", "export"]).out;
+    let ran = elsewhere.run_with(&["trail", "import"], export.as_bytes());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+#[test]
+fn a_backup_goes_where_it_is_told_from_here() {
+    let project = Sandbox::new();
+    project.claim("alice", "a");
+    project.ok(&["backup", "bk"]);
+    assert!(project.path().join("bk/trail.db").exists());
+    project.ok(&["backup", "--restore", "bk"]);
+    project.ok(&["--store", "sqlite:deep/er/t.db", "init"]);
+}
+
+#[test]
 fn a_trail_that_vanished_is_not_begun_anew_unnoticed() {
     let project = Sandbox::new();
     project.claim("alice", "a");
     for ending in ["", "-wal", "-shm"] {
         std::fs::remove_file(project.state().join(format!("trail.db{ending}"))).unwrap();
     }
-    let ran = project.run(&["init", "--json"]);
-    assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(5), Some("A-TRAIL-02")));
+    for args in [&["init", "--json"][..], &["claims", "--json"]] {
+        let ran = project.run(args);
+        assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(5), Some("A-TRAIL-02")));
+    }
 }
 
 #[test]

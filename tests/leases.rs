@@ -89,7 +89,7 @@ fn renewing_and_releasing_take_ids_beginnings_surfaces_and_all() {
         assert_eq!(renewed[0]["epoch"], lease["epoch"], "{name}");
     }
     let other = project.claim("alice", "b");
-    assert_eq!(project.run(&["release", "lease_", "--as", "alice"]).code, Some(2), "ambiguous");
+    assert_eq!(project.run(&["release", "lease_0", "--as", "alice"]).code, Some(2), "ambiguous");
     let epoch = lease["epoch"].to_string();
     let fenced = project.run(&["release", "b", "--as", "alice", "--epoch", &epoch, "--json"]);
     assert_eq!((fenced.code, fenced.error()["rule"].as_str()), (Some(1), Some("A-LEASE-04")));

@@ -39,7 +39,7 @@ fn text(data: &[u8]) -> &str {
 /// is shown for it is one that both really cover.
 pub fn surface(data: &[u8]) {
     let (first, second) = text(data).split_once('\n').unwrap_or((text(data), "**"));
-    if let Ok(literal) = Surface::literal(first) {
+    if let Ok(literal) = Surface::new(&Surface::escape(first)) {
         assert!(!literal.is_glob(), "{literal} stands for itself");
     }
     let (Ok(first), Ok(second)) = (Surface::new(first), Surface::new(second)) else { return };
@@ -66,10 +66,9 @@ pub fn surface(data: &[u8]) {
 /// A path as a surface that stands for itself. A name that looks like a drive is spelled so that
 /// it does not.
 fn literal(path: &str) -> String {
-    let below = Surface::literal(&format!("x/{path}")).expect("an example is a path").to_string();
-    let escaped = &below["x/".len()..];
-    match Surface::new(escaped) {
-        Ok(_) => escaped.to_owned(),
+    let escaped = Surface::escape(path);
+    match Surface::new(&escaped) {
+        Ok(_) => escaped,
         Err(_) => format!("[{}]{}", &escaped[..1], &escaped[1..]),
     }
 }

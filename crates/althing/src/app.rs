@@ -121,7 +121,12 @@ impl Project {
     }
 
     /// A person who could not show to be that person. That is on record where it can be.
-    fn not_who_they_said(&self, engine: &Engine, user: &UserId, error: EngineError) -> Failure {
+    pub(crate) fn not_who_they_said(
+        &self,
+        engine: &Engine,
+        user: &UserId,
+        error: EngineError,
+    ) -> Failure {
         if let EngineError::Credential(reason) = &error {
             // If nothing can be recorded now, the answer is no all the same.
             let entity = Principal::User(user.clone());

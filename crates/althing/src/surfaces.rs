@@ -33,12 +33,22 @@ fn where_one_stands(place: &Place) -> Result<String, Failure> {
 }
 
 fn read_one(place: &Place, here: &str, text: &str, literal: bool) -> Result<Surface, Failure> {
+    if literal && !cfg!(windows) && text.contains('\\') {
+        let message = format!("{text:?} has a backslash, which is read as a separator everywhere");
+        return Err(Failure::misuse(Rule::SurfaceGrammar, message));
+    }
     // Taken literally, a name is escaped before the folder's name is put before it.
     let given = if literal { escaped(text) } else { text.to_owned() };
     let path = match given.strip_prefix(FROM_ROOT) {
         Some("") => ".".to_owned(),
         Some(from_root) => from_root.to_owned(),
         None => from_here(here, &given),
+    };
+    // Where a colon is an ordinary character, what looks like a drive is a name too.
+    let path = if literal && !cfg!(windows) && has_drive(&path) {
+        format!("[{}]{}", &path[..1], &path[1..])
+    } else {
+        path
     };
     let wrong = |error: althing_kernel::surface::SurfaceError| {
         Failure::misuse(Rule::SurfaceGrammar, error.to_string())
@@ -56,19 +66,17 @@ fn read_one(place: &Place, here: &str, text: &str, literal: bool) -> Result<Surf
     Ok(surface)
 }
 
-/// A path with its special characters spelled so that they stand for themselves. Where a colon is
-/// an ordinary character, what looks like a drive is a name too.
+/// A path with its special characters spelled so that they stand for themselves.
 fn escaped(text: &str) -> String {
-    let (root, rest) = match text.strip_prefix(FROM_ROOT) {
-        Some(rest) => (FROM_ROOT, rest),
-        None => ("", text),
-    };
-    let escaped = Surface::escape(rest);
-    let drive = rest.as_bytes().get(1) == Some(&b':') && rest.as_bytes()[0].is_ascii_alphabetic();
-    if drive && !cfg!(windows) {
-        return format!("{root}[{}]{}", &escaped[..1], &escaped[1..]);
+    match text.strip_prefix(FROM_ROOT) {
+        Some(rest) => format!("{FROM_ROOT}{}", Surface::escape(rest)),
+        None => Surface::escape(text),
     }
-    format!("{root}{escaped}")
+}
+
+/// Whether a path begins with what is a drive on some systems.
+fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
 }
 
 /// A path typed in a folder of the project, seen from its root.
@@ -94,7 +102,7 @@ fn from_here(here: &str, text: &str) -> String {
             break;
         }
     }
-    let absolute = rest.starts_with(['/', '\\']) || rest.as_bytes().get(1) == Some(&b':');
+    let absolute = rest.starts_with(['/', '\\']) || has_drive(rest);
     if folders.is_empty() || absolute {
         return rest.to_owned();
     }
@@ -143,8 +151,6 @@ mod tests {
                 .map_or_else(|| from_here(here, &given), str::to_owned);
             assert_eq!(seen, path, "{text} in {here}");
         }
-        if !cfg!(windows) {
-            assert_eq!(from_here("", &escaped("a:b.txt")), "[a]:b.txt");
-        }
+        assert_eq!(from_here("src", "1:notes.txt"), "src/1:notes.txt");
     }
 }

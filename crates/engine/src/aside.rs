@@ -16,6 +16,7 @@ pub(crate) struct Workbench {
 
 impl Workbench {
     pub(crate) fn new(home: &Home) -> Result<Self, EngineError> {
+        clear_left_over(home.root());
         let folder = home.root().join(format!("work-{}", HEXLOWER.encode(&random::<8>()?)));
         std::fs::create_dir(&folder).map_err(EngineError::file("create", &folder))?;
         Ok(Workbench { store: folder.join("trail.db"), folder })
@@ -23,6 +24,19 @@ impl Workbench {
 
     pub(crate) fn store(&self) -> &Path {
         &self.store
+    }
+}
+
+/// Clears away what killed processes left on their benches: copies, a day old and in nobody's use.
+fn clear_left_over(root: &Path) {
+    let Ok(entries) = std::fs::read_dir(root) else { return };
+    for entry in entries.filter_map(Result::ok) {
+        let is_bench = entry.file_name().to_string_lossy().starts_with("work-");
+        let age = entry.metadata().and_then(|data| data.modified()).map(|at| at.elapsed());
+        if is_bench && matches!(age, Ok(Ok(age)) if age > std::time::Duration::from_hours(24)) {
+            // If it cannot be cleared away now, then next time.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 }
 
@@ -48,13 +62,19 @@ impl Aside {
         &self.0
     }
 
-    /// Moves a file here, if it is there.
+    /// Moves a file here, if it is there. It may be on another disk.
     pub(crate) fn take(&self, path: &Path) -> Result<(), EngineError> {
-        let moved = std::fs::rename(path, self.0.join(path.file_name().unwrap_or_default()));
-        match moved {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            other => other.map_err(EngineError::file("set aside", path)),
-        }
+        let to = self.0.join(path.file_name().unwrap_or_default());
+        let moved = match std::fs::rename(path, &to) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::CrossesDevices => {
+                std::fs::copy(path, &to)
+                    .and_then(|_| std::fs::File::options().write(true).open(&to)?.sync_all())
+                    .and_then(|()| std::fs::remove_file(path))
+            }
+            other => other,
+        };
+        moved.map_err(EngineError::file("set aside", path))
     }
 
     /// Moves a store that cannot be opened here, with everything that belongs to it. The journal
@@ -66,9 +86,16 @@ impl Aside {
         sync_folder_of(store)
     }
 
-    /// Removes the folder if nothing came to it.
-    pub(crate) fn kept(self) -> Option<PathBuf> {
-        let empty = std::fs::read_dir(&self.0).is_ok_and(|mut entries| entries.next().is_none());
-        if empty && std::fs::remove_dir(&self.0).is_ok() { None } else { Some(self.0) }
+    /// Where things were put, if anything was.
+    pub(crate) fn kept(&self) -> Option<PathBuf> {
+        let mut entries = std::fs::read_dir(&self.0).ok()?;
+        entries.next().map(|_| self.0.clone())
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // Only an empty folder can be removed like this, and that is what is meant.
+        let _ = std::fs::remove_dir(&self.0);
     }
 }

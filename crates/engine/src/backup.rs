@@ -5,7 +5,7 @@
 //! the two trails, so nobody who held something under the old one is taken for a holder now.
 
 use althing_kernel::runtime::NoteRestored;
-use althing_kernel::{Caller, Command, Principal};
+use althing_kernel::{Caller, Command, Principal, ProjectId};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{Reserved, SqliteLog, SqliteReader, beside};
 use althing_trail::verify::{Checked, Options as VerifyOptions, Verifier};
@@ -21,6 +21,7 @@ use crate::keyring::{self, Keyring};
 use crate::mint::RandomMint;
 use crate::transfer::damaged;
 use crate::world::{READ_BYTES, World};
+use crate::{snapshot, witness};
 
 /// What a backup holds.
 #[derive(Debug)]
@@ -131,6 +132,9 @@ fn copy_keys(from: &Path, to: &Path, aside: Option<&Aside>) -> Result<(), Engine
     let entries = std::fs::read_dir(from).map_err(EngineError::file("list", from))?;
     for entry in entries {
         let source = entry.map_err(EngineError::file("list", from))?.path();
+        if source.extension().is_none_or(|ending| ending != "key") {
+            continue;
+        }
         let target = to.join(source.file_name().unwrap_or_default());
         let text = keyring::read_file(&source)?;
         if target.exists() && keyring::read_file(&target).is_ok_and(|own| own == text) {
@@ -147,30 +151,42 @@ fn copy_keys(from: &Path, to: &Path, aside: Option<&Aside>) -> Result<(), Engine
 /// Puts a backup in place.
 pub fn restore(home: &Home, folder: &Path, options: &Options) -> Result<Restored, EngineError> {
     let store = folder.join(BACKUP_STORE);
-    let mut copy = SqliteReader::open(&store).map_err(|error| match error.kind {
+    let source = SqliteReader::open(&store).map_err(|error| match error.kind {
         LogErrorKind::Missing => {
             EngineError::NotFound(format!("{} is no backup: {error}", folder.display()))
         }
         _ => error.into(),
     })?;
-    let checked = check_copy(&mut copy)?;
-    check_head(folder, &mut copy, checked.entries)?;
     home.create()?;
     let bench = Workbench::new(home)?;
-    copy.copy_to(bench.store(), &mut |_, _| {})?;
+    source.copy_to(bench.store(), &mut |_, _| {})?;
+    let mut copy = SqliteReader::open(bench.store())?;
+    let checked = check_copy(&mut copy)?;
+    check_head(folder, &mut copy, checked.entries)?;
+    let mut world = World::default();
+    world.catch_up(&mut copy)?;
     let aside = Aside::new(home)?;
-    let mut restoring = Restoring { home, options, folder, checked, bench, aside };
-    match SqliteLog::create(home.store()) {
+    let restoring = Restoring { home, options, folder, checked, world, bench, aside };
+    let before = match SqliteLog::create(home.store()) {
         Ok(log) => restoring.replace(log),
-        Err(error) if error.kind == LogErrorKind::Corrupt => restoring.put_in_place(),
         Err(error) => Err(error.into()),
-    }
-    .map(|(entries_before, recorded)| Restored {
-        entries_before,
-        recorded,
-        checked: restoring.checked,
-        aside: restoring.aside.kept(),
-    })
+    };
+    let (entries_before, recorded) = match before {
+        Err(EngineError::Store(LogError { kind: LogErrorKind::Corrupt, .. })) => {
+            restoring.put_in_place()?
+        }
+        other => other?,
+    };
+    let aside = restoring.aside.kept();
+    Ok(Restored { entries_before, recorded, aside, checked: restoring.checked })
+}
+
+/// What is known of the trail that is replaced.
+struct Before {
+    entries: u64,
+    /// No epoch above this one was ever given out.
+    epoch: u64,
+    project: Option<ProjectId>,
 }
 
 struct Restoring<'a> {
@@ -178,6 +194,8 @@ struct Restoring<'a> {
     options: &'a Options,
     folder: &'a Path,
     checked: Checked,
+    /// What is true in the backup.
+    world: World,
     bench: Workbench,
     aside: Aside,
 }
@@ -185,64 +203,83 @@ struct Restoring<'a> {
 impl Restoring<'_> {
     /// Replaces what a working store holds. Returns how many entries that was, and whether the
     /// restored trail says so.
-    fn replace(&mut self, mut log: SqliteLog) -> Result<(u64, bool), EngineError> {
-        log.reserve()?;
-        let before = self.world_before(&mut log)?;
-        if before.seq() > 0 {
+    fn replace(&self, mut log: SqliteLog) -> Result<(u64, bool), EngineError> {
+        log.reserve(self.options.patience)?;
+        let before = before(&mut log)?;
+        self.check_project(&before)?;
+        if before.entries > 0 {
             let copy = self.aside.folder().join(BACKUP_STORE);
             SqliteReader::open(self.home.store())?.copy_to(&copy, &mut |_, _| {})?;
             sync_file(&copy)?;
             sync_folder_of(&copy)?;
         }
-        let key = self.key_of_backup()?;
-        let recorded = key.is_some();
-        if let Some(key) = key {
-            self.record(key, &before)?;
-        }
-        log.replacing(self.bench.store())?.finish()?;
-        self.finish()?;
-        Ok((before.seq(), recorded))
+        let recorded = self.record(&before)?;
+        let replacing = log.replacing(self.bench.store(), self.options.patience)?;
+        self.forget_what_was()?;
+        replacing.finish()?;
+        self.copy_keys()?;
+        Ok((before.entries, recorded))
     }
 
-    /// What is true in the trail that is replaced. One that cannot be read to its end says
-    /// nothing.
-    fn world_before(&self, log: &mut SqliteLog) -> Result<World, EngineError> {
-        let mut before = World::default();
-        let _ = before.catch_up(log);
-        let mut restored = World::default();
-        restored.catch_up(&mut SqliteReader::open(self.bench.store())?)?;
-        let (here, there) = (before.state.project(), restored.state.project());
-        match (here, there) {
-            (Some(here), Some(there)) if here.id != there.id => {
+    fn check_project(&self, before: &Before) -> Result<(), EngineError> {
+        let there = self.world.state.project().map(|project| &project.id);
+        match (&before.project, there) {
+            (Some(here), Some(there)) if here != there => {
+                let store = self.home.store().display();
                 let message = format!(
-                    "this is a backup of project {}, and {} holds project {}",
-                    there.id,
-                    self.home.store().display(),
-                    here.id
+                    "this is a backup of project {there}, and {store} holds project {here}"
                 );
                 Err(LogError::new(LogErrorKind::Foreign, message).into())
             }
-            _ => Ok(before),
+            _ => Ok(()),
         }
     }
 
-    /// Puts the store in place of one that cannot be opened.
-    fn put_in_place(&mut self) -> Result<(u64, bool), EngineError> {
-        let _turn = Reserved::new(self.home.store())?;
-        let key = self.key_of_backup()?;
-        let recorded = key.is_some();
-        if let Some(key) = key {
-            self.record(key, &World::default())?;
-        }
-        let ready = beside(self.bench.store(), "-ready");
+    /// Puts the store in place of one that cannot be read. Its files are set aside as they are.
+    fn put_in_place(&self) -> Result<(u64, bool), EngineError> {
+        let _turn = Reserved::new(self.home.store(), self.options.patience)?;
+        // All that is known of it is the head this machine remembers: every epoch it gave out
+        // after the backup took an entry.
+        let entries = witness::read(self.home).head().map_or(0, |head| head.head().size);
+        let before = Before { entries, epoch: self.world.state.epoch() + entries, project: None };
+        let recorded = self.record(&before)?;
+        // On the same disk as the store, so that it can take its place in one step.
+        let ready = beside(self.home.store(), "-restoring");
+        let _ = std::fs::remove_file(&ready);
         SqliteReader::open(self.bench.store())?.copy_to(&ready, &mut |_, _| {})?;
         sync_file(&ready)?;
         self.aside.take_store(self.home.store())?;
+        self.forget_what_was()?;
         let placed = std::fs::rename(&ready, self.home.store());
         placed.map_err(EngineError::file("create", self.home.store()))?;
         sync_folder_of(self.home.store())?;
-        self.finish()?;
-        Ok((0, recorded))
+        self.copy_keys()?;
+        Ok((entries, recorded))
+    }
+
+    /// Has the trail on the bench say that it was put back, so that epochs go on. Returns whether
+    /// it does: a trail whose key is not here cannot, and only replaces nothing.
+    fn record(&self, before: &Before) -> Result<bool, EngineError> {
+        let Some(key) = self.key_of_backup()? else {
+            if before.entries == 0 {
+                return Ok(false);
+            }
+            let message = "the key that backup is signed with is neither in it nor here, so its \
+                           epochs could not go on above those given out since";
+            return Err(EngineError::RuntimeKey(message.to_owned()));
+        };
+        let caller = Caller { principal: Principal::System, key: key.public(), session: None };
+        let command = Command::RuntimeRestored(NoteRestored {
+            entries_before: before.entries,
+            epoch: before.epoch,
+        });
+        let log = Box::new(SqliteLog::open(self.bench.store())?);
+        let mut core = Core::new(log, key, Box::new(RandomMint::new()?), self.world.clone());
+        match core.run_own(&*self.options.clock, Job { caller, command, proof: None })? {
+            Verdict::Done(_) => Ok(true),
+            Verdict::Refused(refusal) => Err(refusal.into()),
+            Verdict::Defect(what) => Err(EngineError::Defect(what)),
+        }
     }
 
     /// The runtime's key the backup is signed with, if it is here or in the backup.
@@ -253,30 +290,43 @@ impl Restoring<'_> {
         Ok([there, here].into_iter().flatten().find(|key| Some(&key.public()) == expected))
     }
 
-    /// Has the trail on the bench say that it was put back.
-    fn record(&self, key: SecretKey, before: &World) -> Result<(), EngineError> {
-        let caller = Caller { principal: Principal::System, key: key.public(), session: None };
-        let command = Command::RuntimeRestored(NoteRestored {
-            entries_before: before.seq(),
-            epoch: before.state.epoch(),
-        });
-        let log = Box::new(SqliteLog::open(self.bench.store())?);
-        let mut core = Core::new(log, key, Box::new(RandomMint::new()?), World::default());
-        let job = Job { caller, command, proof: None };
-        let settled = core.run_own(&*self.options.clock, job)?;
-        match settled {
-            Verdict::Done(_) => Ok(()),
-            other => Err(EngineError::Defect(format!("{other:?}"))),
-        }
-    }
-
-    /// What belongs to the old trail alone, and the keys of the new one.
-    fn finish(&self) -> Result<(), EngineError> {
+    /// What belongs to the old trail alone: the head remembered of it, and its snapshots, which
+    /// can be made again.
+    fn forget_what_was(&self) -> Result<(), EngineError> {
         self.aside.take(&self.home.witness())?;
-        let keys = self.folder.join(BACKUP_KEYS);
-        if keys.exists() {
-            copy_keys(&keys, &self.home.keys(), Some(&self.aside))?;
+        let Some(project) = self.world.state.project() else { return Ok(()) };
+        for path in snapshot::list(self.home, &project.id) {
+            std::fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
         }
         Ok(())
     }
+
+    fn copy_keys(&self) -> Result<(), EngineError> {
+        let keys = self.folder.join(BACKUP_KEYS);
+        if keys.exists() { copy_keys(&keys, &self.home.keys(), Some(&self.aside)) } else { Ok(()) }
+    }
+}
+
+/// What a trail says as far as it can be read. Beyond that each entry may have given out an epoch.
+fn before(log: &mut SqliteLog) -> Result<Before, EngineError> {
+    let entries = log.position()?;
+    let mut world = World::default();
+    'reading: while world.seq() < entries {
+        let commits = log.tail(world.seq(), READ_BYTES)?;
+        for commit in &commits {
+            let mut next = world.clone();
+            if next.replay(commit).is_err() {
+                break 'reading;
+            }
+            world = next;
+        }
+        if commits.is_empty() {
+            break;
+        }
+    }
+    let project = match world.state.project() {
+        Some(project) => Some(project.id.clone()),
+        None => snapshot::project_of(log)?,
+    };
+    Ok(Before { entries, epoch: world.state.epoch() + (entries - world.seq()), project })
 }

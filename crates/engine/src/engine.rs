@@ -10,8 +10,7 @@ use althing_kernel::{
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
 use althing_trail::{LogError, LogReader, SecretKey, Signature, Store};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
@@ -55,11 +54,9 @@ struct Inner {
     store: Arc<dyn Store>,
     shared: Arc<Shared>,
     reader: Mutex<Box<dyn LogReader>>,
-    writer: OnceLock<WriterHandle>,
-    starting: Mutex<()>,
+    /// Started when the first command comes, and again if the log was replaced.
+    writer: Mutex<Option<Arc<WriterHandle>>>,
     snapshot_seq: u64,
-    /// The generation of the log that the published world is of.
-    generation: AtomicU64,
 }
 
 /// A project, open for reading and writing. Clones share it; the last one closes it.
@@ -73,14 +70,26 @@ impl Engine {
         match SqliteReader::open(home.store()).and_then(|mut log| log.position()) {
             Ok(0) => {}
             Ok(_) => return Ok(false),
-            Err(error) if error.kind == LogErrorKind::Missing => {}
-            Err(error) => return Err(error.into()),
+            Err(error)
+                if matches!(
+                    error.kind,
+                    LogErrorKind::Corrupt | LogErrorKind::Newer | LogErrorKind::Foreign
+                ) =>
+            {
+                return Err(error.into());
+            }
+            // Not there, or left half set up by somebody who was killed: opening it for writing
+            // mends that, or says what is wrong.
+            Err(_) => {}
         }
         if let Witness::Head(head) = witness::read(home) {
             let (kept, witness) = (head.head().size, home.witness());
             return Err(EngineError::CutOff { found: 0, kept, witness });
         }
         home.create()?;
+        if let Some(folder) = home.store().parent() {
+            std::fs::create_dir_all(folder).map_err(EngineError::file("create", folder))?;
+        }
         let log = SqliteLog::create(home.store())?;
         let key = Keyring::of(home).runtime_or_new()?;
         let caller = Caller { principal: Principal::System, key: key.public(), session: None };
@@ -94,14 +103,27 @@ impl Engine {
             core.let_go();
             return Ok(false);
         }
-        core.run_own(&*options.clock, Job { caller, command, proof: None })?;
-        Ok(true)
+        match core.run_own(&*options.clock, Job { caller, command, proof: None })? {
+            Verdict::Done(_) => Ok(true),
+            Verdict::Refused(refusal) => Err(refusal.into()),
+            Verdict::Defect(what) => Err(EngineError::Defect(what)),
+        }
     }
 
     /// Opens a project. This reads; the store is opened for writing when the first command comes.
     pub fn open(home: &Home, options: Options) -> Result<Self, EngineError> {
         let (path, bytes_max) = (home.store().to_owned(), options.store_bytes_max);
-        Engine::with_store(home, options, Arc::new(SqliteStore { path, bytes_max }))
+        let opened = Engine::with_store(home, options, Arc::new(SqliteStore { path, bytes_max }));
+        match (opened, witness::read(home)) {
+            // There was one: that is not the same as none yet.
+            (Err(EngineError::Store(error)), Witness::Head(head))
+                if error.kind == LogErrorKind::Missing =>
+            {
+                let (kept, witness) = (head.head().size, home.witness());
+                Err(EngineError::CutOff { found: 0, kept, witness })
+            }
+            (opened, _) => opened,
+        }
     }
 
     /// Opens a project whose trail is kept in any store.
@@ -111,7 +133,7 @@ impl Engine {
         store: Arc<dyn Store>,
     ) -> Result<Self, EngineError> {
         let mut reader = store.reader()?;
-        let generation = AtomicU64::new(reader.generation()?);
+        let generation = reader.generation()?;
         let mut world = snapshot::load(home, &mut *reader, &|_| true)?;
         let mut snapshot_seq = world.seq();
         if let Err(error) = world.catch_up(&mut *reader) {
@@ -131,12 +153,10 @@ impl Engine {
             home: home.clone(),
             options,
             store,
-            shared: Arc::new(Shared::new(world)),
+            shared: Arc::new(Shared::new(world, generation)),
             reader: Mutex::new(reader),
-            writer: OnceLock::new(),
-            starting: Mutex::new(()),
+            writer: Mutex::new(None),
             snapshot_seq,
-            generation,
         })))
     }
 
@@ -155,21 +175,22 @@ impl Engine {
         let shared = &self.0.shared;
         let mut reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = reader.generation()?;
-        if self.0.generation.load(Ordering::Acquire) != generation {
-            // The whole trail was replaced by another.
+        let known = shared.view();
+        let end = reader.position()?;
+        if shared.generation() != generation || end < known.seq() {
+            // The whole trail was replaced by another, perhaps in another file.
+            *reader = self.0.store.reader()?;
             let mut world = snapshot::load(&self.0.home, &mut **reader, &|_| true)?;
             world.catch_up(&mut **reader)?;
-            shared.replace(world);
-            self.0.generation.store(generation, Ordering::Release);
+            shared.replace(world, generation);
             return Ok(shared.view());
         }
-        let known = shared.view();
-        if reader.position()? <= known.seq() {
+        if end == known.seq() {
             return Ok(known);
         }
         let mut world = World::clone(&known);
         world.catch_up(&mut **reader)?;
-        shared.publish(world);
+        shared.publish(world, generation);
         Ok(shared.view())
     }
 
@@ -198,10 +219,13 @@ impl Engine {
     /// which is not here stays out of reach.
     pub fn agent(&self, name: &AgentName) -> Result<Credential, EngineError> {
         let keys = Keyring::of(&self.0.home);
+        // A key is made before its name is registered, so whoever was registered by now has had
+        // one by the time it is looked for.
+        let registered = self.world()?.state.agent(name).is_some();
         if let Some(known) = keys.agent(name)? {
             return Ok(known);
         }
-        if self.world()?.state.agent(name).is_some() {
+        if registered {
             let message = format!("agent {name} is registered, but its key is not on this machine");
             return Err(EngineError::KeyMissing(message));
         }
@@ -228,11 +252,13 @@ impl Engine {
         let caller = Caller { principal: Principal::System, key: key.public(), session: None };
         let job = Job { caller, command: Command::RuntimeRekey(Rekey { reason }), proof: None };
         let world = World::clone(&*self.world()?);
-        let before = world.seq();
+        let own = Some(key.public());
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
         core.hold_within(self.0.options.patience)?;
+        core.catch_up()?;
+        let needed = core.world().state.project().map(|project| project.runtime_key) != own;
         match core.run_own(&*self.0.options.clock, job)? {
-            Verdict::Done(_) => Ok(core.world().seq() > before),
+            Verdict::Done(_) => Ok(needed),
             Verdict::Refused(refusal) => Err(refusal.into()),
             Verdict::Defect(what) => Err(EngineError::Defect(what)),
         }
@@ -262,38 +288,55 @@ impl Engine {
             // Nobody listens any more only if the caller's thread is gone.
             let _ = send.send(answer);
         });
-        let ticket = self.writer()?.submit_and_help(job, done);
-        let lost = || EngineError::Defect("the writer ended without an answer".to_owned());
+        let writer = self.writer()?;
+        let ticket = writer.submit_and_help(job, done);
         let patience = self.0.options.patience;
-        match receive.recv_timeout(patience) {
+        let lost = || EngineError::Defect("the writer ended without an answer".to_owned());
+        let answer = match receive.recv_timeout(patience) {
             Ok(answer) => answer,
-            Err(_) if ticket.withdraw() => Err(EngineError::TimedOut(patience.as_secs())),
+            Err(mpsc::RecvTimeoutError::Timeout) if ticket.withdraw() => {
+                Err(EngineError::TimedOut(patience.as_secs()))
+            }
             Err(_) => receive.recv().unwrap_or_else(|_| Err(lost())),
+        };
+        self.retire_if_replaced(&writer, &answer);
+        answer
+    }
+
+    /// A writer whose log was replaced has nothing left to do; the next command gets another.
+    fn retire_if_replaced(&self, writer: &Arc<WriterHandle>, answer: &Result<Reply, EngineError>) {
+        let replaced = matches!(
+            answer,
+            Err(EngineError::Store(error) | EngineError::Unavailable(error))
+                if error.kind == LogErrorKind::Replaced
+        );
+        if replaced || writer.has_ended() {
+            let mut current = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, writer)) {
+                *current = None;
+            }
         }
     }
 
     /// The writer, started when the first command comes.
-    fn writer(&self) -> Result<&WriterHandle, EngineError> {
+    fn writer(&self) -> Result<Arc<WriterHandle>, EngineError> {
         let inner = &*self.0;
-        if let Some(writer) = inner.writer.get() {
-            return Ok(writer);
+        let mut current = inner.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writer) = &*current {
+            return Ok(writer.clone());
         }
-        let _one_at_a_time = inner.starting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(writer) = inner.writer.get() {
-            return Ok(writer);
-        }
+        let world = World::clone(&*self.world()?);
         let key = self.runtime_key()?;
         // Opening may fail now and work later; then the next command tries again.
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
-        let world = World::clone(&inner.shared.view());
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
         let core = Core::new(log, key, mint, world);
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();
         let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq)
             .map_err(|error| EngineError::Defect(format!("no thread for the writer: {error}")))?;
-        Ok(inner.writer.get_or_init(|| writer))
+        Ok(current.insert(Arc::new(writer)).clone())
     }
 
     /// The runtime's key, if it is the one the trail is signed with.
@@ -349,7 +392,15 @@ impl Client {
     /// writer's thread and should only pass the answer on.
     pub fn submit(&self, command: Command, done: Done) -> Result<Ticket, EngineError> {
         let job = self.job(command)?;
-        Ok(self.engine.writer()?.submit(job, done))
+        let writer = self.engine.writer()?;
+        let (engine, own) = (Arc::downgrade(&self.engine.0), Arc::downgrade(&writer));
+        let done: Done = Box::new(move |answer| {
+            if let (Some(engine), Some(writer)) = (engine.upgrade(), own.upgrade()) {
+                Engine(engine).retire_if_replaced(&writer, &answer);
+            }
+            done(answer);
+        });
+        Ok(writer.submit(job, done))
     }
 
     fn job(&self, command: Command) -> Result<Job, EngineError> {

@@ -51,7 +51,9 @@ pub enum EngineError {
     #[error("the head this machine remembers in {0} cannot be read")]
     WitnessUnreadable(PathBuf),
     /// This machine's clock cannot be right.
-    #[error("this machine's clock says {0:?}, which cannot be right; nothing was recorded")]
+    #[error(
+        "this machine's clock is beyond the year 2200, which cannot be right; nothing was recorded"
+    )]
     Clock(althing_kernel::Timestamp),
     /// A snapshot is not the state its trail leads to.
     #[error("the snapshot {0} is not the state the trail leads to; delete it, nothing is lost")]

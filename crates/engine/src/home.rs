@@ -111,6 +111,8 @@ pub(crate) fn sync_folder_of(path: &Path) -> Result<(), EngineError> {
     // Only here can a folder be opened and synced like a file.
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
+        // The parent of a bare name is the current folder.
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());
         synced.map_err(EngineError::file("sync", folder))?;
     }

@@ -14,7 +14,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
-use crate::home::{Home, owner_only, sync_folder_of};
+use crate::home::{Home, sync_folder_of};
 use crate::mint::random;
 use crate::sealed::Sealed;
 
@@ -213,25 +213,30 @@ fn read_or_make(path: &Path) -> Result<SecretKey, EngineError> {
 pub(crate) fn create_once(path: &Path, text: &str) -> Result<bool, EngineError> {
     let suffix = HEXLOWER.encode(&random::<8>()?);
     let beside = path.with_extension(format!("new-{suffix}"));
+    let made = write_new(&beside, text).and_then(|()| match std::fs::hard_link(&beside, path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(error),
+        // Not every file system knows second names.
+        Err(_) => write_new(path, text),
+    });
+    // The other name of the file has served its purpose either way.
+    let _ = std::fs::remove_file(&beside);
+    match made {
+        Ok(()) => sync_folder_of(path).map(|()| true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(EngineError::file("create", path)(error)),
+    }
+}
+
+/// Writes a file that must not be there yet, for its owner only.
+fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    let linked = written
-        .map_err(EngineError::file("write", &beside))
-        .and_then(|()| owner_only(&beside, 0o600))
-        .and_then(|()| match std::fs::hard_link(&beside, path) {
-            Ok(()) => sync_folder_of(path).map(|()| true),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(EngineError::file("create", path)(error)),
-        });
-    // The other name of the file has served its purpose either way.
-    let _ = std::fs::remove_file(&beside);
-    linked
+    let mut file = options.open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
 }
 
 #[cfg(test)]

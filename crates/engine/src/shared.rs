@@ -27,8 +27,14 @@ pub struct Outage {
 
 /// The world as the process sees it.
 pub(crate) struct Shared {
-    view: RwLock<Arc<World>>,
+    view: RwLock<View>,
     health: Mutex<Health>,
+}
+
+/// What everybody sees, and of which generation of the log it is.
+struct View {
+    world: Arc<World>,
+    generation: u64,
 }
 
 /// A panicking thread cannot leave any of these half changed: each is replaced as a whole.
@@ -37,26 +43,34 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Shared {
-    pub(crate) fn new(world: World) -> Self {
-        Shared { view: RwLock::new(Arc::new(world)), health: Mutex::new(Health::Good) }
+    pub(crate) fn new(world: World, generation: u64) -> Self {
+        let view = View { world: Arc::new(world), generation };
+        Shared { view: RwLock::new(view), health: Mutex::new(Health::Good) }
     }
 
     /// The last published world.
     pub(crate) fn view(&self) -> Arc<World> {
-        self.view.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.view.read().unwrap_or_else(PoisonError::into_inner).world.clone()
     }
 
-    /// Lets everybody see a world, unless they see a later one already.
-    pub(crate) fn publish(&self, world: World) {
+    /// The generation of the log that the published world is of.
+    pub(crate) fn generation(&self) -> u64 {
+        self.view.read().unwrap_or_else(PoisonError::into_inner).generation
+    }
+
+    /// Lets everybody see a world, unless they see a later one already, or one of a log that
+    /// took this one's place.
+    pub(crate) fn publish(&self, world: World, generation: u64) {
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
-        if world.seq() > view.seq() {
-            *view = Arc::new(world);
+        if generation == view.generation && world.seq() > view.world.seq() {
+            view.world = Arc::new(world);
         }
     }
 
     /// Lets everybody see a world that does not continue the one before.
-    pub(crate) fn replace(&self, world: World) {
-        *self.view.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(world);
+    pub(crate) fn replace(&self, world: World, generation: u64) {
+        let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
+        *view = View { world: Arc::new(world), generation };
     }
 
     pub(crate) fn health(&self) -> Health {

@@ -54,7 +54,10 @@ pub fn save(home: &Home, world: &World) -> Result<(), EngineError> {
     std::fs::create_dir_all(&folder).map_err(EngineError::file("create", &folder))?;
     let path = folder.join(format!("{:020}.snap", world.seq()));
     replace(&path, &with_checksum(&payload))?;
-    for old in list(home, &project.id).into_iter().skip(KEPT) {
+    // Whatever claims to be further is of a trail that was replaced, or can be made again.
+    let all = list(home, &project.id);
+    let further = all.iter().position(|own| *own == path).unwrap_or_default();
+    for old in all.iter().take(further).chain(all.iter().skip(further + KEPT)) {
         // What cannot be cleared away now is cleared away next time.
         let _ = std::fs::remove_file(old);
     }

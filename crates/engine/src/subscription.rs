@@ -1,6 +1,7 @@
 //! Subscriptions: the trail as it grows, from any position, without loss.
 
-use althing_trail::{Commit, LogReader};
+use althing_trail::log::LogErrorKind;
+use althing_trail::{Commit, LogError, LogReader};
 use std::time::{Duration, Instant};
 
 use crate::error::EngineError;
@@ -10,12 +11,13 @@ use crate::world::READ_BYTES;
 /// skipped: whoever remembers [`Subscription::position`] can resume there in another process.
 pub struct Subscription {
     reader: Box<dyn LogReader>,
+    generation: Option<u64>,
     after: u64,
 }
 
 impl Subscription {
     pub(crate) fn new(reader: Box<dyn LogReader>, after: u64) -> Self {
-        Subscription { reader, after }
+        Subscription { reader, generation: None, after }
     }
 
     /// The last entry handed out.
@@ -27,6 +29,11 @@ impl Subscription {
     /// commit may begin before the position asked for; its earlier entries are not news.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<Commit>, EngineError> {
         let deadline = Instant::now() + timeout;
+        let generation = self.reader.generation()?;
+        if *self.generation.get_or_insert(generation) != generation {
+            let message = "the trail was replaced by another; begin again";
+            return Err(LogError::new(LogErrorKind::Replaced, message).into());
+        }
         loop {
             let commits = self.reader.tail(self.after, READ_BYTES)?;
             if let Some(last) = commits.last() {

@@ -117,7 +117,7 @@ impl TrailQuery {
                     found.push(Found { entry, line: line.to_owned() });
                 }
             }
-            upto = commit.first - 1;
+            upto = commit.first.saturating_sub(1);
         }
         found.reverse();
         Ok(found)

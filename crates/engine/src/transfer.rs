@@ -6,11 +6,16 @@ use althing_trail::verify::{Checked, Finding, Options, Verifier};
 use althing_trail::{AppendError, Log as _, LogReader};
 use std::io::{BufRead, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::aside::Workbench;
 use crate::error::EngineError;
 use crate::home::Home;
+use crate::witness::{self, Witness};
 use crate::world::READ_BYTES;
+
+/// How long an import waits for its turn in a store that should have no other writer.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Writes the trail as JSON lines. `progress` hears how many entries are done, out of how many.
 pub fn export(
@@ -43,12 +48,16 @@ pub fn import(
 ) -> Result<Checked, EngineError> {
     home.create()?;
     if home.store().exists() {
-        refuse_if_there(&mut SqliteLog::open(home.store())?, home)?;
+        refuse_if_there(&mut SqliteLog::create(home.store())?, home)?;
+    }
+    if let Witness::Head(head) = witness::read(home) {
+        let (kept, witness) = (head.head().size, home.witness());
+        return Err(EngineError::CutOff { found: 0, kept, witness });
     }
     let bench = Workbench::new(home)?;
     let checked = import_into(bench.store(), input, progress)?;
     let mut log = SqliteLog::create(home.store())?;
-    let mut replacing = log.replacing(bench.store())?;
+    let mut replacing = log.replacing(bench.store(), PATIENCE)?;
     // Somebody may have set a project up here meanwhile.
     refuse_if_there(replacing.log(), home)?;
     replacing.finish()?;

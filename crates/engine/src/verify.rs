@@ -65,7 +65,7 @@ pub fn verify(
     let own_key = if options.keys.is_empty() { Keyring::of(home).runtime()? } else { None };
     options.kept.extend(witness);
     let mut snapshots = match snapshot::project_of(log)? {
-        Some(project) => sound_snapshots(home, &project, total),
+        Some(project) => sound_snapshots(home, &project, log)?,
         None => Vec::new(),
     };
     let mut verifier = Verifier::new(options);
@@ -103,18 +103,22 @@ pub fn verify(
     }
 }
 
-/// The snapshots that can be read at all, the oldest last. One from beyond the end of the trail
-/// is not used either, so there is nothing to compare.
+/// The snapshots that would be used: those of this very trail, the oldest last.
 fn sound_snapshots(
     home: &Home,
     project: &ProjectId,
-    total: u64,
-) -> Vec<(std::path::PathBuf, World)> {
-    let read = |path: std::path::PathBuf| snapshot::read(&path).map(|world| (path, world));
-    let mut found: Vec<_> = snapshot::list(home, project).into_iter().filter_map(read).collect();
-    found.retain(|(_, world)| world.seq() <= total);
+    log: &mut dyn LogReader,
+) -> Result<Vec<(std::path::PathBuf, World)>, EngineError> {
+    let mut found = Vec::new();
+    for path in snapshot::list(home, project) {
+        if let Some(world) = snapshot::read(&path)
+            && world.is_of(log)?
+        {
+            found.push((path, world));
+        }
+    }
     found.sort_by_key(|(_, world)| std::cmp::Reverse(world.seq()));
-    found
+    Ok(found)
 }
 
 fn is_same(world: &World, verifier: &Verifier) -> bool {

@@ -70,5 +70,10 @@ pub(crate) fn remember(home: &Home, core: &mut Core, head: &str) -> Result<(), E
         None => true,
         Some(known) => size(&new) > size(known) && core.has_head(known)?,
     };
-    if grows { replace_synced(&home.witness(), head.as_bytes()) } else { Ok(()) }
+    // The trail may have been replaced by another since this head was signed.
+    if grows && core.has_head(&new)? {
+        replace_synced(&home.witness(), head.as_bytes())
+    } else {
+        Ok(())
+    }
 }

@@ -16,6 +16,7 @@ use althing_kernel::runtime::NoteDegraded;
 use althing_kernel::text::Text;
 use althing_kernel::{Caller, Command, Principal};
 use althing_trail::LogError;
+use althing_trail::log::LogErrorKind;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -23,7 +24,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::clock::Clock;
-use crate::core::{Core, Job, Settled, Verdict};
+use crate::core::{Core, JOBS_MAX, Job, Settled, Verdict};
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::queue::{Batch, Done, Queue, Ticket, Woken};
@@ -39,6 +40,13 @@ const TIDY_EVERY: Duration = Duration::from_secs(2);
 /// time, so that callers who have other things to do cost the others nothing.
 const GATHER: std::ops::RangeInclusive<Duration> =
     Duration::from_micros(2)..=Duration::from_micros(300);
+
+/// How long a turn may take before the next one is shorter, and how short it must be for the next
+/// one to be longer.
+const TURN: std::ops::RangeInclusive<Duration> =
+    Duration::from_millis(50)..=Duration::from_millis(200);
+/// How many commands a writer takes at first.
+const BATCH_FIRST: usize = 64;
 
 /// What the writer's thread and the callers share.
 struct Desk {
@@ -56,6 +64,10 @@ struct Writer {
     shared: Arc<Shared>,
     home: Home,
     clock: Arc<dyn Clock>,
+    /// The generation of the log when this writer began.
+    generation: u64,
+    /// How many commands are taken at a time.
+    batch_max: usize,
     last_snapshot: u64,
     snapshot: Option<JoinHandle<()>>,
     /// The newest head that the witness does not know yet.
@@ -80,9 +92,11 @@ impl WriterHandle {
     ) -> std::io::Result<Self> {
         let writer = Writer {
             core,
+            generation: shared.generation(),
             shared,
             home,
             clock,
+            batch_max: BATCH_FIRST,
             last_snapshot,
             snapshot: None,
             unwitnessed: None,
@@ -98,9 +112,9 @@ impl WriterHandle {
         let own = desk.clone();
         let thread =
             std::thread::Builder::new().name("althing-writer".to_owned()).spawn(move || {
+                // Also if it ends in a panic: nobody may wait for it for ever.
+                let _ended = Ended(own.clone());
                 own.run();
-                *lock(&own.ended) = true;
-                own.ending.notify_all();
             })?;
         Ok(WriterHandle { desk, thread })
     }
@@ -121,6 +135,23 @@ impl WriterHandle {
         // Whatever is left is for the thread.
         self.desk.queue.wake();
         ticket
+    }
+}
+
+/// Says that the thread has ended when it goes.
+struct Ended(Arc<Desk>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        *lock(&self.0.ended) = true;
+        self.0.ending.notify_all();
+    }
+}
+
+impl WriterHandle {
+    /// Whether the thread has ended, which only a defect can make it do.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.thread.is_finished()
     }
 }
 
@@ -164,7 +195,8 @@ impl Desk {
             self.waits_for_log.store(true, Ordering::Release);
             let held = writer.core.hold();
             self.waits_for_log.store(false, Ordering::Release);
-            let answered = writer.write(held, self.queue.take());
+            let batch = self.queue.take(writer.batch_max);
+            let answered = writer.write(held, batch);
             if answered > 1 {
                 let all_came = self.queue.gather(answered, moment);
                 moment = if all_came { moment * 2 } else { moment / 2 };
@@ -196,21 +228,33 @@ impl Writer {
             Ok(true) => Ok(()),
             Err(error) => Err(error),
         };
-        self.write(held, queue.take());
+        let batch = queue.take(self.batch_max);
+        self.write(held, batch);
     }
 
     /// Writes a batch, if the log could be held. Returns how many callers were answered.
     fn write(&mut self, held: Result<(), LogError>, batch: Batch) -> usize {
-        let answered = batch.done.len();
+        let (answered, begun) = (batch.done.len(), Instant::now());
         match held {
             Ok(()) => self.commit(batch),
             Err(error) => self.turn_away(batch, &EngineError::Unavailable(error)),
         }
         self.core.let_go();
+        self.learn(answered, begun.elapsed());
         if self.tidied.elapsed() > TIDY_EVERY {
             self.tidy();
         }
         answered
+    }
+
+    /// Commands may cost more than others would wait for: then fewer are taken at a time, so that
+    /// other processes get their turn in between.
+    fn learn(&mut self, answered: usize, took: Duration) {
+        if took > *TURN.end() {
+            self.batch_max = (answered / 2).max(1);
+        } else if took < *TURN.start() && answered >= self.batch_max {
+            self.batch_max = (self.batch_max * 2).min(JOBS_MAX);
+        }
     }
 
     fn commit(&mut self, mut batch: Batch) {
@@ -234,7 +278,7 @@ impl Writer {
         if settled.verdicts.len() >= own {
             self.shared.note_good();
         }
-        self.shared.publish(self.core.world().clone());
+        self.shared.publish(self.core.world().clone(), self.generation);
         if let Some(commit) = settled.commit {
             self.unwitnessed = Some(commit.head);
         }
@@ -250,7 +294,9 @@ impl Writer {
 
     fn turn_away(&mut self, batch: Batch, error: &EngineError) {
         let turned_away = batch.done.len() as u64;
-        self.shared.note_bad(self.clock.now(), error.to_string(), turned_away);
+        if is_outage(error) {
+            self.shared.note_bad(self.clock.now(), error.to_string(), turned_away);
+        }
         for done in batch.done {
             done(Err(same(error)));
         }
@@ -297,6 +343,16 @@ impl Writer {
             // A snapshot that failed is only a slower start next time.
             let _ = snapshot.join();
         }
+    }
+}
+
+/// Whether the storage is out, rather than something being wrong with what is asked for.
+fn is_outage(error: &EngineError) -> bool {
+    match error {
+        EngineError::Unavailable(error)
+        | EngineError::Unconfirmed(error)
+        | EngineError::Store(error) => error.kind != LogErrorKind::Replaced,
+        _ => false,
     }
 }
 

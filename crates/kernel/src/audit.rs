@@ -54,6 +54,7 @@ pub enum Breach {
 
 /// Whether the rules allow an entry after the entries that led to `state`.
 pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
+    actor_is_known(state, entry)?;
     match &entry.draft.event {
         Event::ProjectCreated(_) | Event::RuntimeRekeyed(_) | Event::RuntimeRestored(_) => {
             by(entry, &SYSTEM)
@@ -106,6 +107,19 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
             }
         }
     }
+}
+
+/// Whoever acts has arrived before: agents are registered, people let in. The first person lets
+/// themselves in.
+fn actor_is_known(state: &State, entry: &Stamped) -> Result<(), Breach> {
+    let known = match &entry.draft.actor {
+        Actor::Protocol | Actor::Principal(Principal::System) => true,
+        Actor::Principal(Principal::Agent(name)) => state.agents.contains_key(name),
+        Actor::Principal(Principal::User(id)) => {
+            state.users.contains_key(id) || matches!(entry.draft.event, Event::UserCreated(_))
+        }
+    };
+    if known { Ok(()) } else { wrong_actor(entry) }
 }
 
 const SYSTEM: Actor = Actor::Principal(Principal::System);

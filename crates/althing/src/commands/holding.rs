@@ -102,6 +102,9 @@ fn each(
     if app.out.json { app.out.value(&done) } else { Ok(()) }
 }
 
+/// What every lease's id begins with.
+const LEASE_PREFIX: &str = "lease_";
+
 /// Which leases are meant.
 struct Choice<'a> {
     names: &'a [String],
@@ -157,7 +160,18 @@ impl Choice<'_> {
             return Ok(vec![exact]);
         }
         let own = |lease: &&LeaseView| whose.is_none_or(|whose| lease.holder == *whose);
-        let begins = |lease: &&LeaseView| lease.lease.as_str().starts_with(name);
+        let wanted = surfaces::read(&project.place, &[name.to_owned()], self.literal);
+        let held = |lease: &&LeaseView| {
+            wanted.as_ref().is_ok_and(|w| w.as_slice().iter().all(|w| lease.surfaces.contains(w)))
+        };
+        let exact: Vec<_> = live.iter().filter(own).filter(held).collect();
+        if !exact.is_empty() {
+            return Ok(exact);
+        }
+        // Every id begins alike; that much alone names none.
+        let begins = |lease: &&LeaseView| {
+            name.len() > LEASE_PREFIX.len() && lease.lease.as_str().starts_with(name)
+        };
         let by_id: Vec<_> = live.iter().filter(own).filter(begins).collect();
         match by_id.as_slice() {
             [] => {}
@@ -168,13 +182,8 @@ impl Choice<'_> {
                 return Err(Failure::usage(message).hint("Give more of the id."));
             }
         }
-        let wanted = surfaces::read(&project.place, &[name.to_owned()], self.literal)?;
+        let wanted = wanted?;
         let [wanted] = wanted.as_slice() else { return Ok(Vec::new()) };
-        let exact: Vec<_> =
-            live.iter().filter(own).filter(|lease| lease.surfaces.contains(wanted)).collect();
-        if !exact.is_empty() {
-            return Ok(exact);
-        }
         Err(not_held(live, wanted, name, whose))
     }
 }

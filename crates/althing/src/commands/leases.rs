@@ -1,14 +1,14 @@
 //! `althing claim`, `claims`, `check`
 
 use althing_engine::{Client, Engine, EngineError};
-use althing_kernel::lease::{Open, TTL_SECS_MAX};
-use althing_kernel::query::{Answer, LeaseCheck, LeaseList, LeaseView, Query};
+use althing_kernel::lease::{Open, Surfaces, TTL_SECS_MAX};
+use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query};
 use althing_kernel::text::Text;
 use althing_kernel::{Command, Principal, RefusalKind, Reply, Rule, Surface, Timestamp};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-use crate::app::App;
+use crate::app::{App, Project};
 use crate::cli::{Check, Claim, Claims};
 use crate::failure::Failure;
 use crate::output::{Tone, clock_time, describe, from_now, one_line};
@@ -185,6 +185,36 @@ pub(crate) fn table(app: &App, leases: &[LeaseView], now: Timestamp) -> Result<(
     app.out.table(&["HOLDER", "SURFACES", "ENDS", "EPOCH", "LEASE", "FOR"], &rows)
 }
 
+/// The same surfaces, with each path that is a file here meaning just that file: what would lie
+/// below it if it were a folder need not be held. None if nothing is a file.
+fn as_files(project: &Project, surfaces: &Surfaces) -> Option<Surfaces> {
+    let mut any = false;
+    let exact = |surface: &Surface| {
+        let is_file = !surface.is_glob() && project.root().join(surface.as_str()).is_file();
+        any |= is_file;
+        if is_file { Surface::new(&format!("{{{surface}}}")).ok() } else { Some(surface.clone()) }
+    };
+    let list: Option<Vec<Surface>> = surfaces.as_slice().iter().map(exact).collect();
+    list.filter(|_| any).and_then(|list| Surfaces::new(list).ok())
+}
+
+/// The report with what is held of files rather than of everything that may be below them.
+fn held_as_files(
+    engine: &Engine,
+    query: &Query,
+    files: Surfaces,
+    report: CheckReport,
+) -> Result<CheckReport, Failure> {
+    let Query::LeaseCheck(check) = query else { return Ok(report) };
+    let check = Query::LeaseCheck(LeaseCheck { surfaces: files, ..check.clone() });
+    match engine.ask(&check)? {
+        Answer::Check(files) => {
+            Ok(CheckReport { held: files.held, epoch_valid: files.epoch_valid, ..report })
+        }
+        _ => Ok(report),
+    }
+}
+
 pub(crate) fn check(app: &App, args: &Check) -> Result<(), Failure> {
     let project = app.project()?;
     let surfaces = surfaces::read(&project.place, &args.surfaces, args.literal)?;
@@ -193,7 +223,8 @@ pub(crate) fn check(app: &App, args: &Check) -> Result<(), Failure> {
         return Err(Failure::misuse(Rule::WhoAreYou, "whose epoch? name an agent or a person"));
     }
     let engine = project.engine()?;
-    let query = Query::LeaseCheck(LeaseCheck { holder, epoch: args.epoch, surfaces });
+    let query = LeaseCheck { holder, epoch: args.epoch, surfaces: surfaces.clone() };
+    let query = Query::LeaseCheck(query);
     let Answer::Check(report) = engine.ask(&query)? else {
         return Err(Failure::unavailable("an unexpected answer"));
     };
@@ -204,6 +235,10 @@ pub(crate) fn check(app: &App, args: &Check) -> Result<(), Failure> {
         };
         return Err(Failure::held(message, json!({ "collisions": report.collisions })));
     }
+    let report = match as_files(&project, &surfaces) {
+        Some(files) => held_as_files(&engine, &query, files, report)?,
+        None => report,
+    };
     if report.epoch_valid == Some(false) {
         let message = "you do not hold it under that epoch";
         return Err(Failure { rule: Rule::Fenced, ..Failure::not_found(message) });

@@ -59,7 +59,16 @@ pub(super) fn run(app: &App, project: &Project) -> Result<(), Failure> {
     let printer = Printer { engine: engine.clone(), patience: project.options().patience };
     let printing = std::thread::spawn(move || printer.print(&receive));
     let mut number = 0;
-    while let Some(line) = next_line(&mut number)? {
+    let mut unreadable = None;
+    loop {
+        let line = match next_line(&mut number) {
+            Ok(Some(line)) => line,
+            Ok(None) => break,
+            Err(failure) => {
+                unreadable = Some(failure);
+                break;
+            }
+        };
         let next = line.and_then(|bytes| begin(app, project, &engine, &mut client, &bytes, number));
         let (next, asked) = match next {
             Ok(begun) => begun,
@@ -73,7 +82,10 @@ pub(super) fn run(app: &App, project: &Project) -> Result<(), Failure> {
         }
     }
     drop((client, engine, send));
-    printing.join().unwrap_or(Ok(()))
+    // What was carried out is answered, whatever ended the input.
+    let panicked = || Err(Failure::unavailable("answers could not be printed"));
+    printing.join().unwrap_or_else(|_| panicked())?;
+    unreadable.map_or(Ok(()), Err)
 }
 
 /// The next line that says something; none at the end of the input.

@@ -16,7 +16,8 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
     let engine = project.engine()?;
     let keys = Keyring::of(&project.home);
     let credential = if keys.has_user(&id) {
-        keys.user(&id, &app.passphrase(&format!("Passphrase of {id}: "))?)?
+        let opened = keys.user(&id, &app.passphrase(&format!("Passphrase of {id}: "))?);
+        opened.map_err(|error| project.not_who_they_said(&engine, &id, error))?
     } else if engine.world()?.state.user(&id).is_some() {
         let message = format!("user {id} is known, but the key is not on this machine");
         return Err(Failure::from(EngineError::Credential(message))

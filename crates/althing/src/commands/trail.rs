@@ -404,9 +404,12 @@ fn import(app: &App) -> Result<(), Failure> {
         return app.out.value(&json!({ "imported": checked.entries, "checked": checked }));
     }
     app.out.line(format!("imported {} entries, every signature verified", checked.entries))?;
-    app.out.note(
-        "This machine does not hold the key of that trail. Put keys/runtime.key in place, or take \
-         over on the record with `althing doctor --rekey --reason …`.",
-    );
+    let own = althing_engine::Keyring::of(&project.home).runtime()?.map(|key| key.public());
+    if own.as_ref() != checked.keys.last() {
+        app.out.note(
+            "This machine does not hold the key of that trail. Put keys/runtime.key in place, or \
+             take over on the record with `althing doctor --rekey --reason …`.",
+        );
+    }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Project, agent, claim, lease_of};
 use althing_engine::backup::{self, Restored};
-use althing_engine::{Engine, EngineError, Home, Keyring, Options, transfer, verify};
+use althing_engine::{Engine, EngineError, Home, Keyring, Options, snapshot, transfer, verify};
 
 fn grown() -> Project {
     let project = Project::new();
@@ -168,7 +168,103 @@ fn whoever_had_the_trail_open_before_it_was_replaced_is_told() {
     assert!(!held(&reading, "before"), "who only reads sees the new one");
     agent(&project.open(), "bob").execute(claim("secret")).unwrap();
     assert!(held(&reading, "secret"));
+    alice.execute(claim("secret")).expect_err("who repeats the command sees the new one too");
+    alice.execute(claim("another")).unwrap();
+    drop((alice, running));
     assert_sound(&project.home, project.options());
+}
+
+#[test]
+fn a_damaged_trail_is_set_aside_whole_and_its_epochs_stay_used() {
+    let project = grown();
+    let folder = back_up(&project, true);
+    let engine = project.open();
+    let mut epoch = 0;
+    for n in 0..30 {
+        let lease = lease_of(agent(&engine, "bob").execute(claim(&format!("b{n}"))).unwrap());
+        epoch = lease.epoch;
+    }
+    let entries = engine.world().unwrap().seq();
+    drop(engine);
+    let conn = rusqlite::Connection::open(project.home.store()).unwrap();
+    let rot = "UPDATE commits SET entries = replace(entries, 'f7', 'f8') WHERE entries LIKE '%f7%'";
+    assert!(conn.execute(rot, []).unwrap() > 0);
+    drop(conn);
+    let restored = restore(&project, &folder).unwrap();
+    assert_eq!(restored.entries_before, entries);
+    let aside = rusqlite::Connection::open(restored.aside.unwrap().join("trail.db")).unwrap();
+    let kept: u64 = aside.query_row("SELECT max(last) FROM commits", [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, entries, "also what could not be read");
+    let next = lease_of(agent(&project.open(), "carol").execute(claim("c")).unwrap());
+    assert!(next.epoch > epoch, "{} after {epoch}", next.epoch);
+    assert_sound(&project.home, project.options());
+}
+
+#[test]
+fn a_store_with_broken_pages_is_replaced_as_a_file() {
+    let project = grown();
+    let folder = back_up(&project, true);
+    let epoch = lease_of(agent(&project.open(), "bob").execute(claim("later")).unwrap()).epoch;
+    let conn = rusqlite::Connection::open(project.home.store()).unwrap();
+    conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    let root: u64 = conn
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'commits'", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    drop(conn);
+    let mut bytes = std::fs::read(project.home.store()).unwrap();
+    let at = usize::try_from(root - 1).unwrap() * 4096;
+    bytes[at..at + 4096].fill(0x5a);
+    std::fs::write(project.home.store(), &bytes).unwrap();
+    let restored = restore(&project, &folder).unwrap();
+    let kept = std::fs::read(restored.aside.unwrap().join("trail.db")).unwrap();
+    assert_eq!(kept, bytes, "evidence is kept as it was");
+    let next = lease_of(agent(&project.open(), "carol").execute(claim("c")).unwrap());
+    assert!(next.epoch > epoch, "{} after {epoch}", next.epoch);
+    assert_sound(&project.home, project.options());
+}
+
+#[test]
+fn snapshots_of_the_trail_before_do_not_speak_for_the_one_put_back() {
+    let project = grown();
+    let folder = back_up(&project, true);
+    let grow = |name: &str, count: usize| {
+        let engine = project.open();
+        for n in 0..count {
+            agent(&engine, name).execute(claim(&format!("{name}{n}"))).unwrap();
+        }
+    };
+    grow("bob", 600);
+    let id = project.open().world().unwrap().state.project().unwrap().id.clone();
+    let stale = snapshot::list(&project.home, &id);
+    let copies: Vec<_> = stale.iter().map(|path| std::fs::read(path).unwrap()).collect();
+    assert!(!stale.is_empty());
+    restore(&project, &folder).unwrap();
+    assert!(snapshot::list(&project.home, &id).is_empty());
+    // Even if somebody brings them back.
+    for (path, copy) in stale.iter().zip(copies) {
+        std::fs::write(path, copy).unwrap();
+    }
+    grow("carol", 700);
+    assert_sound(&project.home, project.options());
+    let newest = snapshot::read(&snapshot::list(&project.home, &id)[0]).unwrap();
+    assert!(newest.state.agent(&althing_kernel::AgentName::new("bob").unwrap()).is_none());
+}
+
+#[test]
+fn without_its_key_a_backup_replaces_nothing_that_gave_out_epochs() {
+    let project = grown();
+    let folder = back_up(&project, false);
+    std::fs::remove_file(Keyring::of(&project.home).runtime_path()).unwrap();
+    project.open().rekey("lost").unwrap();
+    let error = restore(&project, &folder).unwrap_err();
+    assert!(matches!(error, EngineError::RuntimeKey(_)), "{error}");
+    agent(&project.open(), "alice").execute(claim("goes on")).unwrap();
+    assert_sound(&project.home, project.options());
+    let home = Home::new(&project.folder.path().join("new machine"));
+    let restored = backup::restore(&home, &folder, &project.options()).unwrap();
+    assert!(!restored.recorded);
 }
 
 #[test]

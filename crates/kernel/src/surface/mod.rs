@@ -43,11 +43,6 @@ impl Surface {
         parse::parse(text).map(|parsed| Surface(Arc::new(parsed)))
     }
 
-    /// The surface of a path that stands for itself, even where its names hold wildcards.
-    pub fn literal(path: &str) -> Result<Self, SurfaceError> {
-        Surface::new(&parse::escape(path))
-    }
-
     /// A path with its special characters written so that they stand for themselves.
     pub fn escape(path: &str) -> String {
         parse::escape(path)

@@ -110,8 +110,8 @@ impl Pattern {
     }
 
     /// Whether everything the other pattern covers is covered by this one, as far as that can be
-    /// told at a glance: the other lies below this path, is the same, is a file that this glob
-    /// matches, or a symbol nested in this one.
+    /// told at a glance: the other lies below this path, is the same, is exactly one path that
+    /// this glob matches, or a symbol nested in this one.
     pub(super) fn covers(&self, other: &Pattern) -> bool {
         if self == other {
             return true;
@@ -124,9 +124,10 @@ impl Pattern {
                 self.segments == other.segments && nested.parts.starts_with(&own.parts)
             }
             (Some(_), None) => false,
+            // A plain path may be a folder, and no glob covers all that may be below it.
             (None, _) => {
                 let file = Pattern { segments: other.segments.clone(), below: false, symbol: None };
-                !other.is_wild() && self.meets(&file)
+                !other.below && !other.is_wild() && self.meets(&file)
             }
         }
     }

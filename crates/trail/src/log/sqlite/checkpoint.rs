@@ -59,6 +59,10 @@ fn start(conn: &Connection, path: &Path) -> Option<SyncSender<()>> {
 
 fn fold(path: &PathBuf, rounds: &Receiver<()>) {
     let Ok(conn) = Connection::open(path) else { return };
+    // As durable as the writer's own; without it this thread leaves the work to the writer.
+    if conn.pragma_update(None, "checkpoint_fullfsync", "ON").is_err() {
+        return;
+    }
     while rounds.recv().is_ok() {
         // Passive: it takes what it can without making anybody wait. What it cannot take now it
         // takes next time.

@@ -300,7 +300,8 @@ fn commit_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Commit> {
 impl SqliteLog {
     /// Opens an existing log for writing.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let log = SqliteLog::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let queue = Queue::open(path)?;
+        let log = SqliteLog::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, queue)?;
         log.reader.check_identity()?;
         log.set_durable()?;
         Ok(log)
@@ -309,8 +310,10 @@ impl SqliteLog {
     /// Creates the log if it is not there yet, and opens it for writing.
     pub fn create(path: &Path) -> Result<Self, LogError> {
         let mode = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let mut log = SqliteLog::connect(path, mode)?;
-        log.queue.enter()?;
+        // In the queue before the file is made: somebody may be putting one in its place.
+        let mut queue = Queue::open(path)?;
+        queue.enter_within(BUSY_TIMEOUT)?;
+        let mut log = SqliteLog::connect(path, mode, queue)?;
         let checked = match log.reader.check_identity() {
             Err(error) if error.kind == LogErrorKind::Missing => log.set_up(),
             other => other,
@@ -326,11 +329,11 @@ impl SqliteLog {
         begun.inspect_err(|_| self.let_go())
     }
 
-    fn connect(path: &Path, mode: OpenFlags) -> Result<Self, LogError> {
+    fn connect(path: &Path, mode: OpenFlags, queue: Queue) -> Result<Self, LogError> {
         let conn = connect(path, mode, false)?;
         let reader = SqliteReader { conn, path: path.to_owned() };
         let (tiles, checkpoints) = (TileWriter::default(), Checkpoints::default());
-        Ok(SqliteLog { reader, queue: Queue::open(path)?, tiles, checkpoints })
+        Ok(SqliteLog { reader, queue, tiles, checkpoints })
     }
 
     fn set_up(&mut self) -> Result<(), LogError> {

@@ -13,6 +13,8 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use std::time::Duration;
 
 use crate::log::{LogError, LogErrorKind};
 
@@ -31,16 +33,17 @@ pub(super) struct Queue {
     file: File,
     turnstile: File,
     numbered: File,
-    /// The generation this writer knows, from its first turn on.
-    generation: Option<u64>,
+    /// The generation this writer knows, from before it opened the database.
+    generation: u64,
     held: bool,
 }
 
 impl Queue {
     pub(super) fn open(path: &Path) -> Result<Self, LogError> {
         let (file, turnstile) = (open(&beside(path, LOCK))?, open(&beside(path, TURN))?);
-        let numbered = open(&beside(path, GENERATION))?;
-        Ok(Queue { file, turnstile, numbered, generation: None, held: false })
+        let mut numbered = open(&beside(path, GENERATION))?;
+        let generation = number_in(&mut numbered).map_err(|error| unusable(&error))?;
+        Ok(Queue { file, turnstile, numbered, generation, held: false })
     }
 
     pub(super) fn is_held(&self) -> bool {
@@ -52,6 +55,29 @@ impl Queue {
         let entered = self.turnstile.lock().and_then(|()| self.file.lock());
         // Unlocking fails only for a file that is not open.
         let _ = self.turnstile.unlock();
+        entered.map_err(|error| unusable(&error))?;
+        self.held = true;
+        self.check_generation()
+    }
+
+    /// The same, but not for longer than that. Waiting is done by a thread of its own, because a
+    /// place in the queue cannot be asked for again and again without losing it each time.
+    pub(super) fn enter_within(&mut self, time: Duration) -> Result<(), LogError> {
+        let clones = (self.file.try_clone(), self.turnstile.try_clone());
+        let (Ok(file), Ok(turnstile)) = clones else { return self.enter() };
+        let (send, receive) = sync_channel::<std::io::Result<()>>(0);
+        std::thread::spawn(move || {
+            let entered = turnstile.lock().and_then(|()| file.lock());
+            let _ = turnstile.unlock();
+            if send.send(entered).is_err() {
+                // Whoever wanted it has given up.
+                let _ = file.unlock();
+            }
+        });
+        let Ok(entered) = receive.recv_timeout(time) else {
+            let message = "another process keeps the store to itself";
+            return Err(LogError::new(LogErrorKind::Locked, message));
+        };
         entered.map_err(|error| unusable(&error))?;
         self.held = true;
         self.check_generation()
@@ -80,11 +106,12 @@ impl Queue {
     }
 
     fn check_generation(&mut self) -> Result<(), LogError> {
-        let found = self.read_generation().map_err(|error| unusable(&error))?;
-        if *self.generation.get_or_insert(found) == found {
+        let found = self.read_generation();
+        if matches!(found, Ok(found) if found == self.generation) {
             return Ok(());
         }
         self.leave();
+        found.map_err(|error| unusable(&error))?;
         let message = "the trail was replaced by another meanwhile; repeat the command";
         Err(LogError::new(LogErrorKind::Replaced, message))
     }
@@ -96,7 +123,7 @@ impl Queue {
 
     /// Tells every other writer, now and to come, that the log is another one.
     pub(super) fn next_generation(&mut self) -> Result<(), LogError> {
-        let next = self.generation.unwrap_or_default() + 1;
+        let next = self.generation + 1;
         let mut write = || {
             self.numbered.seek(SeekFrom::Start(0))?;
             // Twenty digits, so that a torn write cannot leave a tail of the old number.
@@ -104,7 +131,7 @@ impl Queue {
             self.numbered.sync_data()
         };
         write().map_err(|error| unusable(&error))?;
-        self.generation = Some(next);
+        self.generation = next;
         Ok(())
     }
 }
@@ -119,9 +146,10 @@ pub(super) fn generation_of(path: &Path) -> Result<u64, LogError> {
 }
 
 fn number_in(file: &mut File) -> std::io::Result<u64> {
-    let mut text = String::new();
-    std::io::Read::take(file, 20).read_to_string(&mut text)?;
-    Ok(text.trim().parse().unwrap_or_default())
+    let mut digits = Vec::new();
+    std::io::Read::take(file, 20).read_to_end(&mut digits)?;
+    // What is no number is as good as any: all that matters is whether it changes.
+    Ok(String::from_utf8_lossy(&digits).trim().parse().unwrap_or_default())
 }
 
 fn open(path: &Path) -> Result<File, LogError> {

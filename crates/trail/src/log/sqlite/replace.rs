@@ -5,19 +5,20 @@
 //! a crash leaves one of them, and every writer learns of it from the generation in the queue.
 
 use std::path::Path;
+use std::time::Duration;
 
 use super::queue::Queue;
 use super::{Doing, SqliteLog, TileWriter, fault};
-use crate::log::{Log as _, LogError};
+use crate::log::{Log as _, LogError, LogErrorKind};
 
 /// The turn to write, without a store: for when the store itself cannot be opened.
 pub struct Reserved(Queue);
 
 impl Reserved {
     /// Waits for the turn, and has every other writer look again when theirs comes.
-    pub fn new(path: &Path) -> Result<Self, LogError> {
+    pub fn new(path: &Path, patience: Duration) -> Result<Self, LogError> {
         let mut queue = Queue::open(path)?;
-        queue.enter()?;
+        queue.enter_within(patience)?;
         queue.next_generation()?;
         Ok(Reserved(queue))
     }
@@ -35,16 +36,23 @@ pub struct Replacing<'a>(&'a mut SqliteLog);
 
 impl SqliteLog {
     /// Keeps everybody else from appending, without a transaction yet.
-    pub fn reserve(&mut self) -> Result<(), LogError> {
-        if self.queue.is_held() { Ok(()) } else { self.queue.enter() }
+    pub fn reserve(&mut self, patience: Duration) -> Result<(), LogError> {
+        if self.queue.is_held() { Ok(()) } else { self.queue.enter_within(patience) }
     }
 
     /// Begins to replace everything in this log by what another file holds.
-    pub fn replacing(&mut self, other: &Path) -> Result<Replacing<'_>, LogError> {
-        self.reserve()?;
+    pub fn replacing(
+        &mut self,
+        other: &Path,
+        patience: Duration,
+    ) -> Result<Replacing<'_>, LogError> {
+        self.reserve(patience)?;
         let replacing = Replacing(self);
         let log = &mut *replacing.0;
-        let other_text = other.to_string_lossy();
+        let other_text = other.to_str().ok_or_else(|| {
+            let message = format!("{} is not a path SQLite can attach", other.display());
+            LogError::new(LogErrorKind::Unreadable, message)
+        })?;
         let attached = log.reader.conn.execute("ATTACH DATABASE ? AS incoming", [other_text]);
         attached.map_err(|error| fault(Doing::Read, other, &error))?;
         log.begin()?;
@@ -70,11 +78,13 @@ impl Replacing<'_> {
                  SELECT number, root, leaves FROM incoming.tiles ORDER BY number;",
         );
         log.writing(copied)?;
-        // Before the commit: should the process die in between, others only look again.
+        // Before the commit, so that nobody who decided on the old log appends to the new even if
+        // this process dies in between; and after it, so that whoever read meanwhile reads again.
         log.queue.next_generation()?;
         log.tiles = TileWriter::default();
         let committed = log.execute("COMMIT");
-        log.writing(committed)
+        log.writing(committed)?;
+        log.queue.next_generation()
     }
 }
 
