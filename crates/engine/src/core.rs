@@ -138,7 +138,12 @@ impl Core {
             self.world.check_base(&mut *self.log)?;
             self.based = true;
         }
-        self.world.catch_up(&mut *self.log)
+        let caught_up = self.world.catch_up(&mut *self.log);
+        if caught_up.is_err() {
+            // Somewhere in between is no place to decide from: begin anew the next time.
+            self.world = World::default();
+        }
+        caught_up
     }
 
     /// Whether the log has a head at the place it is for.

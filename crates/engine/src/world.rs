@@ -79,7 +79,7 @@ impl World {
     }
 
     /// Takes in everything a log has that is not known yet. Returns how many entries that was.
-    /// What cannot be taken in leaves the world where it was.
+    /// After an error the world is somewhere in between and of no use any more.
     pub fn catch_up<L: LogReader + ?Sized>(&mut self, log: &mut L) -> Result<u64, EngineError> {
         let before = self.seq();
         loop {
@@ -87,11 +87,9 @@ impl World {
             if commits.is_empty() {
                 return Ok(self.seq() - before);
             }
-            let mut next = self.clone();
             for commit in &commits {
-                next.replay(commit)?;
+                self.replay(commit)?;
             }
-            *self = next;
         }
     }
 
