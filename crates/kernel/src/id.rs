@@ -160,6 +160,13 @@ id_type!(
     ProjectId(Arc<str>)
 );
 
+impl LeaseId {
+    /// What sorts before every lease; no lease has this id.
+    pub(crate) fn first() -> Self {
+        LeaseId(Key { tag: 0, text: "".into() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

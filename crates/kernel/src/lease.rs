@@ -378,7 +378,8 @@ pub(crate) fn decide_open(
     open: &Open,
 ) -> Result<Reply, Halt> {
     let workspace = session::ensure(turn, caller)?;
-    if workspace.as_ref().is_some_and(|id| turn.state().lease_count(id) >= PER_SESSION_MAX) {
+    let session = workspace.as_ref().and_then(|id| turn.state().sessions.get(id));
+    if session.is_some_and(|session| session.leases >= PER_SESSION_MAX) {
         let message = format!("the session of {} holds {PER_SESSION_MAX} leases", caller.principal);
         return Err(Refusal::denied(Rule::LeasesPerSession, message).into());
     }

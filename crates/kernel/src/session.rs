@@ -115,6 +115,9 @@ pub struct Session {
     pub held_until: Timestamp,
     /// The stream its entries belong to.
     pub stream: Stream,
+    /// How many leases it has; follows from the leases.
+    #[serde(skip)]
+    pub leases: usize,
 }
 
 impl Session {
@@ -337,6 +340,7 @@ pub(crate) fn apply_opened(
         touched_at: entry.at,
         held_until: entry.at,
         stream: entry.draft.stream.clone(),
+        leases: 0,
     };
     if opened.standing {
         let before = state.standing.insert(opened.agent.clone(), opened.workspace.clone());

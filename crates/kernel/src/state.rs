@@ -41,7 +41,7 @@ pub struct State {
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
     // What follows is derived from the above and kept in step by the same functions.
     pub(crate) standing: OrdMap<AgentName, WorkspaceId>,
-    pub(crate) held_in: OrdMap<WorkspaceId, OrdSet<LeaseId>>,
+    pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
     pub(crate) surfaces: SurfaceIndex,
     pub(crate) deadlines: OrdSet<(Timestamp, Deadline)>,
 }
@@ -183,20 +183,16 @@ impl State {
 
     /// The leases opened in a session.
     pub(crate) fn leases_in(&self, workspace: &WorkspaceId) -> Vec<LeaseId> {
-        self.held_in.get(workspace).into_iter().flatten().cloned().collect()
-    }
-
-    /// How many leases a session has.
-    pub(crate) fn lease_count(&self, workspace: &WorkspaceId) -> usize {
-        self.held_in.get(workspace).map_or(0, OrdSet::len)
+        let first = (workspace.clone(), LeaseId::first());
+        let own = self.held_in.range(first..).take_while(|(of, _)| of == workspace);
+        own.map(|(_, lease)| lease.clone()).collect()
     }
 
     pub(crate) fn insert_lease(&mut self, id: LeaseId, lease: Lease) -> Result<(), ApplyError> {
         if let Some(workspace) = &lease.workspace {
-            if !self.sessions.contains_key(workspace) {
-                return Err(ApplyError::Unknown("the session"));
-            }
-            self.held_in.entry(workspace.clone()).or_default().insert(id.clone());
+            let session = self.sessions.get_mut(workspace);
+            session.ok_or(ApplyError::Unknown("the session"))?.leases += 1;
+            self.held_in.insert((workspace.clone(), id.clone()));
         }
         self.surfaces.insert(&id, &lease.holder, lease.surfaces.as_slice());
         self.deadlines.insert((lease.expires_at, Deadline::Lease(id.clone())));
@@ -206,12 +202,10 @@ impl State {
 
     pub(crate) fn remove_lease(&mut self, id: &LeaseId) -> Result<(), ApplyError> {
         let lease = self.leases.remove(id).ok_or(ApplyError::Unknown("the lease"))?;
-        if let Some(workspace) = &lease.workspace
-            && let Some(held) = self.held_in.get_mut(workspace)
-        {
-            held.remove(id);
-            if held.is_empty() {
-                self.held_in.remove(workspace);
+        if let Some(workspace) = &lease.workspace {
+            self.held_in.remove(&(workspace.clone(), id.clone()));
+            if let Some(session) = self.sessions.get_mut(workspace) {
+                session.leases -= 1;
             }
         }
         self.surfaces.remove(id, lease.surfaces.as_slice());
@@ -265,7 +259,7 @@ impl State {
                 state.standing.insert(session.agent.clone(), id.clone());
             }
             state.deadlines.insert((session.lapses_at(), Deadline::Session(id.clone())));
-            state.sessions.insert(id, session);
+            state.sessions.insert(id, Session { leases: 0, ..session });
         }
         for (id, lease) in image.leases {
             state.insert_lease(id, lease)?;
