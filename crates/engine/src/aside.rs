@@ -77,13 +77,21 @@ impl Aside {
         moved.map_err(EngineError::file("set aside", path))
     }
 
-    /// Moves a store that cannot be opened here, with everything that belongs to it. The journal
-    /// goes first: alone it is nothing, but beside another file it would be taken for its own.
-    pub(crate) fn take_store(&self, store: &Path) -> Result<(), EngineError> {
-        for ending in ["-wal", "-shm", "-journal", ""] {
-            self.take(&beside(store, ending))?;
+    /// Copies the files of a store that cannot be read to its end, as they are.
+    pub(crate) fn copy_store(&self, store: &Path) -> Result<(), EngineError> {
+        let folder = self.0.join("files");
+        std::fs::create_dir_all(&folder).map_err(EngineError::file("create", &folder))?;
+        for ending in ["", "-wal", "-journal"] {
+            let from = beside(store, ending);
+            let to = folder.join(from.file_name().unwrap_or_default());
+            let copied = std::fs::copy(&from, &to)
+                .and_then(|_| std::fs::File::options().write(true).open(&to)?.sync_all());
+            match copied {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                other => other.map_err(EngineError::file("copy", &from))?,
+            }
         }
-        sync_folder_of(store)
+        sync_folder_of(&folder.join("any"))
     }
 
     /// Where things were put, if anything was.

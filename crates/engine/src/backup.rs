@@ -51,6 +51,12 @@ const BACKUP_STORE: &str = "trail.db";
 const BACKUP_HEAD: &str = "head";
 const BACKUP_KEYS: &str = "keys";
 
+/// How many epochs are left out where it is not known how many were given out: more than any
+/// trail gives out between two heads that are remembered.
+const EPOCHS_UNKNOWN: u64 = 1_000_000;
+/// More entries than any trail has.
+const ENTRIES_PLAUSIBLE: u64 = 1 << 40;
+
 /// Copies the trail to a new folder while writing goes on, and verifies the copy.
 pub fn backup(
     home: &Home,
@@ -184,9 +190,11 @@ pub fn restore(home: &Home, folder: &Path, options: &Options) -> Result<Restored
 /// What is known of the trail that is replaced.
 struct Before {
     entries: u64,
-    /// No epoch above this one was ever given out.
+    /// No epoch above this one was given out, as far as can be told.
     epoch: u64,
     project: Option<ProjectId>,
+    /// Whether all of it could be read, up to the head this machine remembers.
+    certain: bool,
 }
 
 struct Restoring<'a> {
@@ -205,8 +213,11 @@ impl Restoring<'_> {
     /// restored trail says so.
     fn replace(&self, mut log: SqliteLog) -> Result<(u64, bool), EngineError> {
         log.reserve(self.options.patience)?;
-        let before = before(&mut log)?;
+        let before = self.before(&mut log)?;
         self.check_project(&before)?;
+        if !before.certain {
+            self.aside.copy_store(self.home.store())?;
+        }
         if before.entries > 0 {
             let copy = self.aside.folder().join(BACKUP_STORE);
             SqliteReader::open(self.home.store())?.copy_to(&copy, &mut |_, _| {})?;
@@ -219,6 +230,42 @@ impl Restoring<'_> {
         replacing.finish()?;
         self.copy_keys()?;
         Ok((before.entries, recorded))
+    }
+
+    /// How many entries this machine remembers.
+    fn remembered(&self) -> u64 {
+        witness::read(self.home).head().map_or(0, |head| head.head().size)
+    }
+
+    /// What the trail that is there says, as far as it can be read. Beyond that each entry may
+    /// have given out an epoch, and nobody knows how many entries there were.
+    fn before(&self, log: &mut SqliteLog) -> Result<Before, EngineError> {
+        let position = log.position()?;
+        let mut world = World::default();
+        'reading: while world.seq() < position {
+            let commits = log.tail(world.seq(), READ_BYTES)?;
+            for commit in &commits {
+                let mut next = world.clone();
+                if next.replay(commit).is_err() {
+                    break 'reading;
+                }
+                world = next;
+            }
+            if commits.is_empty() {
+                break;
+            }
+        }
+        let certain =
+            position > 0 && world.seq() == position && witness::check(self.home, log).is_ok();
+        // A damaged row may say anything.
+        let position = if position < ENTRIES_PLAUSIBLE { position } else { world.seq() };
+        let entries = if certain { position } else { position.max(self.remembered()) };
+        let unknown = if certain { 0 } else { entries - world.seq() + EPOCHS_UNKNOWN };
+        let project = match world.state.project() {
+            Some(project) => Some(project.id.clone()),
+            None => snapshot::project_of(log)?,
+        };
+        Ok(Before { entries, epoch: world.state.epoch() + unknown, project, certain })
     }
 
     fn check_project(&self, before: &Before) -> Result<(), EngineError> {
@@ -240,15 +287,21 @@ impl Restoring<'_> {
         let _turn = Reserved::new(self.home.store(), self.options.patience)?;
         // All that is known of it is the head this machine remembers: every epoch it gave out
         // after the backup took an entry.
-        let entries = witness::read(self.home).head().map_or(0, |head| head.head().size);
-        let before = Before { entries, epoch: self.world.state.epoch() + entries, project: None };
+        let entries = self.remembered();
+        let epoch = self.world.state.epoch() + entries + EPOCHS_UNKNOWN;
+        let before = Before { entries, epoch, project: None, certain: false };
         let recorded = self.record(&before)?;
         // On the same disk as the store, so that it can take its place in one step.
         let ready = beside(self.home.store(), "-restoring");
-        let _ = std::fs::remove_file(&ready);
+        remove(&ready)?;
         SqliteReader::open(self.bench.store())?.copy_to(&ready, &mut |_, _| {})?;
         sync_file(&ready)?;
-        self.aside.take_store(self.home.store())?;
+        self.aside.copy_store(self.home.store())?;
+        // Its journal must not be taken for that of the new store. From here on a kill leaves the
+        // old file or the new one, and this can be done again.
+        for ending in ["-wal", "-shm", "-journal"] {
+            remove(&beside(self.home.store(), ending))?;
+        }
         self.forget_what_was()?;
         let placed = std::fs::rename(&ready, self.home.store());
         placed.map_err(EngineError::file("create", self.home.store()))?;
@@ -307,26 +360,9 @@ impl Restoring<'_> {
     }
 }
 
-/// What a trail says as far as it can be read. Beyond that each entry may have given out an epoch.
-fn before(log: &mut SqliteLog) -> Result<Before, EngineError> {
-    let entries = log.position()?;
-    let mut world = World::default();
-    'reading: while world.seq() < entries {
-        let commits = log.tail(world.seq(), READ_BYTES)?;
-        for commit in &commits {
-            let mut next = world.clone();
-            if next.replay(commit).is_err() {
-                break 'reading;
-            }
-            world = next;
-        }
-        if commits.is_empty() {
-            break;
-        }
+fn remove(path: &Path) -> Result<(), EngineError> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(EngineError::file("remove", path)),
     }
-    let project = match world.state.project() {
-        Some(project) => Some(project.id.clone()),
-        None => snapshot::project_of(log)?,
-    };
-    Ok(Before { entries, epoch: world.state.epoch() + (entries - world.seq()), project })
 }

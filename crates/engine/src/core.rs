@@ -82,6 +82,8 @@ pub struct Core {
     world: World,
     /// Whether the world is known to have come from this log.
     based: bool,
+    /// How long deciding may take before what is decided is written.
+    budget: Duration,
 }
 
 impl Core {
@@ -92,7 +94,13 @@ impl Core {
         mint: Box<dyn Mint + Send>,
         world: World,
     ) -> Self {
-        Core { log, key, mint, world, based: false }
+        Core { log, key, mint, world, based: false, budget: Duration::MAX }
+    }
+
+    /// The same, deciding no longer than that at a time, though always at least one job.
+    #[must_use]
+    pub(crate) fn with_budget(self, budget: Duration) -> Self {
+        Core { budget, ..self }
     }
 
     /// What this writer knows to be durable.
@@ -159,6 +167,7 @@ impl Core {
             return Err(EngineError::Clock(now));
         }
         let bytes_max = self.log.commit_bytes_max() / 2;
+        let begun = Instant::now();
         let mut builder = Builder::begin(self.world.chain.clone());
         let mut turn = Turn::begin(self.world.state.clone(), now, &mut *self.mint);
         // Whoever takes over says so first: until then nothing can be signed with the new key.
@@ -176,7 +185,7 @@ impl Core {
                 Err(fault) => Verdict::Defect(fault.to_string()),
             });
             added = add_entries(&mut builder, &turn, added, job.proof.as_ref())?;
-            if builder.bytes() > bytes_max {
+            if builder.bytes() > bytes_max || begun.elapsed() > self.budget {
                 break;
             }
         }

@@ -175,11 +175,14 @@ impl Engine {
         let shared = &self.0.shared;
         let mut reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = reader.generation()?;
+        let replaced = shared.generation() != generation;
+        if replaced {
+            // By another trail, perhaps in another file.
+            *reader = self.0.store.reader()?;
+        }
         let known = shared.view();
         let end = reader.position()?;
-        if shared.generation() != generation || end < known.seq() {
-            // The whole trail was replaced by another, perhaps in another file.
-            *reader = self.0.store.reader()?;
+        if replaced || end < known.seq() {
             let mut world = snapshot::load(&self.0.home, &mut **reader, &|_| true)?;
             world.catch_up(&mut **reader)?;
             shared.replace(world, generation);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::core::Job;
+use crate::core::{JOBS_MAX, Job};
 use crate::error::EngineError;
 
 /// What a caller gets back.
@@ -152,11 +152,11 @@ impl Queue {
         }
     }
 
-    /// Takes what waits, at most so much, leaving out what was withdrawn.
-    pub(crate) fn take(&self, most: usize) -> Batch {
+    /// Takes what waits, leaving out what was withdrawn.
+    pub(crate) fn take(&self) -> Batch {
         let mut waiting = self.lock();
         let mut batch = Batch::default();
-        let count = waiting.jobs.len().min(most);
+        let count = waiting.jobs.len().min(JOBS_MAX);
         for pending in waiting.jobs.drain(..count).filter(|pending| pending.ticket.take()) {
             batch.jobs.push(pending.job);
             batch.done.push_back(pending.done);

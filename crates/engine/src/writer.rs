@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::clock::Clock;
-use crate::core::{Core, JOBS_MAX, Job, Settled, Verdict};
+use crate::core::{Core, Job, Settled, Verdict};
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::queue::{Batch, Done, Queue, Ticket, Woken};
@@ -41,12 +41,8 @@ const TIDY_EVERY: Duration = Duration::from_secs(2);
 const GATHER: std::ops::RangeInclusive<Duration> =
     Duration::from_micros(2)..=Duration::from_micros(300);
 
-/// How long a turn may take before the next one is shorter, and how short it must be for the next
-/// one to be longer.
-const TURN: std::ops::RangeInclusive<Duration> =
-    Duration::from_millis(50)..=Duration::from_millis(200);
-/// How many commands a writer takes at first.
-const BATCH_FIRST: usize = 64;
+/// How long deciding may take before what is decided is written and others get their turn.
+const TURN: Duration = Duration::from_millis(100);
 
 /// What the writer's thread and the callers share.
 struct Desk {
@@ -66,8 +62,6 @@ struct Writer {
     clock: Arc<dyn Clock>,
     /// The generation of the log when this writer began.
     generation: u64,
-    /// How many commands are taken at a time.
-    batch_max: usize,
     last_snapshot: u64,
     snapshot: Option<JoinHandle<()>>,
     /// The newest head that the witness does not know yet.
@@ -91,12 +85,11 @@ impl WriterHandle {
         last_snapshot: u64,
     ) -> std::io::Result<Self> {
         let writer = Writer {
-            core,
+            core: core.with_budget(TURN),
             generation: shared.generation(),
             shared,
             home,
             clock,
-            batch_max: BATCH_FIRST,
             last_snapshot,
             snapshot: None,
             unwitnessed: None,
@@ -195,7 +188,7 @@ impl Desk {
             self.waits_for_log.store(true, Ordering::Release);
             let held = writer.core.hold();
             self.waits_for_log.store(false, Ordering::Release);
-            let batch = self.queue.take(writer.batch_max);
+            let batch = self.queue.take();
             let answered = writer.write(held, batch);
             if answered > 1 {
                 let all_came = self.queue.gather(answered, moment);
@@ -228,33 +221,22 @@ impl Writer {
             Ok(true) => Ok(()),
             Err(error) => Err(error),
         };
-        let batch = queue.take(self.batch_max);
+        let batch = queue.take();
         self.write(held, batch);
     }
 
     /// Writes a batch, if the log could be held. Returns how many callers were answered.
     fn write(&mut self, held: Result<(), LogError>, batch: Batch) -> usize {
-        let (answered, begun) = (batch.done.len(), Instant::now());
+        let answered = batch.done.len();
         match held {
             Ok(()) => self.commit(batch),
             Err(error) => self.turn_away(batch, &EngineError::Unavailable(error)),
         }
         self.core.let_go();
-        self.learn(answered, begun.elapsed());
         if self.tidied.elapsed() > TIDY_EVERY {
             self.tidy();
         }
         answered
-    }
-
-    /// Commands may cost more than others would wait for: then fewer are taken at a time, so that
-    /// other processes get their turn in between.
-    fn learn(&mut self, answered: usize, took: Duration) {
-        if took > *TURN.end() {
-            self.batch_max = (answered / 2).max(1);
-        } else if took < *TURN.start() && answered >= self.batch_max {
-            self.batch_max = (self.batch_max * 2).min(JOBS_MAX);
-        }
     }
 
     fn commit(&mut self, mut batch: Batch) {

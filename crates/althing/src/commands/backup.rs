@@ -46,7 +46,7 @@ fn restore(app: &App, args: &Backup, project: &Project) -> Result<(), Failure> {
     app.out.line(format!("restored {}, verified", counted(entries, "entry", "entries")))?;
     if restored.entries_before > entries {
         let newer = counted(restored.entries_before - entries, "newer entry", "newer entries");
-        app.out.line(format!("{newer} are not in effect any more; epochs go on above theirs"))?;
+        app.out.line(format!("not in effect any more: {newer}; epochs go on above theirs"))?;
     }
     if let Some(aside) = aside {
         app.out.line(format!("what was here before is in {aside}"))?;

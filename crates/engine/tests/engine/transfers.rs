@@ -144,7 +144,7 @@ fn a_store_that_cannot_be_opened_is_replaced_with_its_journal() {
     std::fs::write(project.home.store(), vec![7; 40_000]).unwrap();
     std::fs::write(project.home.root().join("trail.db-wal"), "left over").unwrap();
     let restored = restore(&project, &folder).unwrap();
-    assert!(restored.aside.unwrap().join("trail.db-wal").exists(), "the journal came along");
+    assert!(restored.aside.unwrap().join("files/trail.db-wal").exists(), "the journal came along");
     agent(&project.open(), "alice").execute(claim("goes on")).unwrap();
     assert_sound(&project.home, project.options());
 }
@@ -218,11 +218,48 @@ fn a_store_with_broken_pages_is_replaced_as_a_file() {
     bytes[at..at + 4096].fill(0x5a);
     std::fs::write(project.home.store(), &bytes).unwrap();
     let restored = restore(&project, &folder).unwrap();
-    let kept = std::fs::read(restored.aside.unwrap().join("trail.db")).unwrap();
+    let kept = std::fs::read(restored.aside.unwrap().join("files/trail.db")).unwrap();
     assert_eq!(kept, bytes, "evidence is kept as it was");
     let next = lease_of(agent(&project.open(), "carol").execute(claim("c")).unwrap());
     assert!(next.epoch > epoch, "{} after {epoch}", next.epoch);
     assert_sound(&project.home, project.options());
+}
+
+type Damage = fn(&Home);
+
+#[test]
+fn epochs_stay_used_whatever_became_of_the_trail() {
+    let damages: [(&str, Damage); 5] = [
+        ("the last rows are gone", |home| sql(home, "DELETE FROM commits WHERE last > 40")),
+        ("all rows are gone", |home| sql(home, "DELETE FROM commits")),
+        ("a row lies", |home| {
+            let newest = "(SELECT max(last) FROM commits)";
+            sql(home, &format!("UPDATE commits SET last = 1 << 62 WHERE last = {newest}"));
+        }),
+        ("the store is empty", |home| std::fs::write(home.store(), "").unwrap()),
+        ("the store is gone", |home| std::fs::remove_file(home.store()).unwrap()),
+    ];
+    for (what, damage) in damages {
+        let project = grown();
+        let folder = back_up(&project, true);
+        let engine = project.open();
+        let mut epoch = 0;
+        for n in 0..40 {
+            let reply = agent(&engine, "bob").execute(claim(&format!("b{n}"))).unwrap();
+            epoch = lease_of(reply).epoch;
+        }
+        drop(engine);
+        sql(&project.home, "PRAGMA wal_checkpoint(TRUNCATE)");
+        damage(&project.home);
+        restore(&project, &folder).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let next = lease_of(agent(&project.open(), "carol").execute(claim("c")).unwrap());
+        assert!(next.epoch > epoch, "{what}: {} after {epoch}", next.epoch);
+        assert_sound(&project.home, project.options());
+    }
+}
+
+fn sql(home: &Home, statement: &str) {
+    rusqlite::Connection::open(home.store()).unwrap().execute_batch(statement).unwrap();
 }
 
 #[test]
@@ -265,6 +302,24 @@ fn without_its_key_a_backup_replaces_nothing_that_gave_out_epochs() {
     let home = Home::new(&project.folder.path().join("new machine"));
     let restored = backup::restore(&home, &folder, &project.options()).unwrap();
     assert!(!restored.recorded);
+}
+
+#[test]
+fn whoever_had_an_unreadable_store_open_goes_on_with_the_new_one() {
+    let project = grown();
+    let folder = back_up(&project, true);
+    let running = project.open();
+    let alice = agent(&running, "alice");
+    alice.execute(claim("before")).unwrap();
+    sql(&project.home, "PRAGMA wal_checkpoint(TRUNCATE)");
+    std::fs::write(project.home.store(), vec![0; 40_960]).unwrap();
+    restore(&project, &folder).unwrap();
+    let told = alice.execute(claim("again"));
+    assert!(told.is_err(), "it decided on what is gone");
+    alice.execute(claim("again")).unwrap();
+    assert!(running.world().unwrap().state.leases().count() > 0);
+    drop((alice, running));
+    assert_sound(&project.home, project.options());
 }
 
 #[test]
