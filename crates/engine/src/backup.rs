@@ -13,7 +13,7 @@ use althing_trail::{LogError, LogReader as _, SecretKey};
 use std::path::{Path, PathBuf};
 
 use crate::aside::{Aside, Workbench};
-use crate::core::{Core, Job, Verdict};
+use crate::core::{Core, Job};
 use crate::engine::Options;
 use crate::error::EngineError;
 use crate::home::{Home, owner_only, replace_synced, sync_folder_of};
@@ -328,11 +328,8 @@ impl Restoring<'_> {
         });
         let log = Box::new(SqliteLog::open(self.bench.store())?);
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), self.world.clone());
-        match core.run_own(&*self.options.clock, Job { caller, command, proof: None })? {
-            Verdict::Done(_) => Ok(true),
-            Verdict::Refused(refusal) => Err(refusal.into()),
-            Verdict::Defect(what) => Err(EngineError::Defect(what)),
-        }
+        let job = Job { caller, command, proof: None };
+        core.run_own(&*self.options.clock, job).map(|_| true)
     }
 
     /// The runtime's key the backup is signed with, if it is here or in the backup.

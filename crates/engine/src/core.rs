@@ -46,24 +46,22 @@ pub enum Verdict {
     Defect(String),
 }
 
+impl From<Verdict> for Result<Reply, EngineError> {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Done(reply) => Ok(reply),
+            Verdict::Refused(refusal) => Err(refusal.into()),
+            Verdict::Defect(what) => Err(EngineError::Defect(what)),
+        }
+    }
+}
+
 /// Decisions that are not durable yet.
 pub struct Prepared {
     expected: u64,
     commit: Option<Commit>,
     world: World,
     verdicts: Vec<Verdict>,
-}
-
-impl Prepared {
-    /// How many of the jobs were decided; the others have to wait for the next commit.
-    pub fn decided(&self) -> usize {
-        self.verdicts.len()
-    }
-
-    /// What would be appended, if anything happened.
-    pub fn commit(&self) -> Option<&Commit> {
-        self.commit.as_ref()
-    }
 }
 
 /// Decisions that are durable.
@@ -236,11 +234,11 @@ impl Core {
     }
 
     /// A job of the runtime's own, alone. What is overdue comes first and may fill a commit.
-    pub fn run_own(&mut self, clock: &dyn crate::Clock, job: Job) -> Result<Verdict, EngineError> {
+    pub fn run_own(&mut self, clock: &dyn crate::Clock, job: Job) -> Result<Reply, EngineError> {
         let jobs = [job];
         loop {
             if let Some(verdict) = self.run(clock, &jobs)?.verdicts.pop() {
-                return Ok(verdict);
+                return verdict.into();
             }
         }
     }

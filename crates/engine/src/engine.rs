@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
-use crate::core::{Core, Job, Verdict};
+use crate::core::{Core, Job};
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::keyring::{Credential, Keyring};
@@ -23,7 +23,7 @@ use crate::queue::{Done, Ticket};
 use crate::shared::Shared;
 use crate::snapshot;
 use crate::subscription::Subscription;
-use crate::witness::{self, Witness};
+use crate::witness;
 use crate::world::World;
 use crate::writer::WriterHandle;
 
@@ -82,10 +82,7 @@ impl Engine {
             // mends that, or says what is wrong.
             Err(_) => {}
         }
-        if let Witness::Head(head) = witness::read(home) {
-            let (kept, witness) = (head.head().size, home.witness());
-            return Err(EngineError::CutOff { found: 0, kept, witness });
-        }
+        witness::refuse_if_any(home)?;
         home.create()?;
         if let Some(folder) = home.store().parent() {
             std::fs::create_dir_all(folder).map_err(EngineError::file("create", folder))?;
@@ -103,27 +100,20 @@ impl Engine {
             core.let_go();
             return Ok(false);
         }
-        match core.run_own(&*options.clock, Job { caller, command, proof: None })? {
-            Verdict::Done(_) => Ok(true),
-            Verdict::Refused(refusal) => Err(refusal.into()),
-            Verdict::Defect(what) => Err(EngineError::Defect(what)),
-        }
+        core.run_own(&*options.clock, Job { caller, command, proof: None }).map(|_| true)
     }
 
     /// Opens a project. This reads; the store is opened for writing when the first command comes.
     pub fn open(home: &Home, options: Options) -> Result<Self, EngineError> {
         let (path, bytes_max) = (home.store().to_owned(), options.store_bytes_max);
         let opened = Engine::with_store(home, options, Arc::new(SqliteStore { path, bytes_max }));
-        match (opened, witness::read(home)) {
+        if let Err(EngineError::Store(error)) = &opened
+            && error.kind == LogErrorKind::Missing
+        {
             // There was one: that is not the same as none yet.
-            (Err(EngineError::Store(error)), Witness::Head(head))
-                if error.kind == LogErrorKind::Missing =>
-            {
-                let (kept, witness) = (head.head().size, home.witness());
-                Err(EngineError::CutOff { found: 0, kept, witness })
-            }
-            (opened, _) => opened,
+            witness::refuse_if_any(home)?;
         }
+        opened
     }
 
     /// Opens a project whose trail is kept in any store.
@@ -260,11 +250,7 @@ impl Engine {
         core.hold_within(self.0.options.patience)?;
         core.catch_up()?;
         let needed = core.world().state.project().map(|project| project.runtime_key) != own;
-        match core.run_own(&*self.0.options.clock, job)? {
-            Verdict::Done(_) => Ok(needed),
-            Verdict::Refused(refusal) => Err(refusal.into()),
-            Verdict::Defect(what) => Err(EngineError::Defect(what)),
-        }
+        core.run_own(&*self.0.options.clock, job).map(|_| needed)
     }
 
     /// Records that a door could not tell somebody to be who they said.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::aside::Workbench;
 use crate::error::EngineError;
 use crate::home::Home;
-use crate::witness::{self, Witness};
+use crate::witness;
 use crate::world::READ_BYTES;
 
 /// How long an import waits for its turn in a store that should have no other writer.
@@ -50,10 +50,7 @@ pub fn import(
     if home.store().exists() {
         refuse_if_there(&mut SqliteLog::create(home.store())?, home)?;
     }
-    if let Witness::Head(head) = witness::read(home) {
-        let (kept, witness) = (head.head().size, home.witness());
-        return Err(EngineError::CutOff { found: 0, kept, witness });
-    }
+    witness::refuse_if_any(home)?;
     let bench = Workbench::new(home)?;
     let checked = import_into(bench.store(), input, progress)?;
     let mut log = SqliteLog::create(home.store())?;

@@ -56,6 +56,16 @@ pub(crate) fn check<L: LogReader + ?Sized>(home: &Home, log: &mut L) -> Result<(
     })
 }
 
+/// Refuses to begin anew where a trail is remembered.
+pub(crate) fn refuse_if_any(home: &Home) -> Result<(), EngineError> {
+    match read(home).head() {
+        None => Ok(()),
+        Some(head) => {
+            Err(EngineError::CutOff { found: 0, kept: head.head().size, witness: home.witness() })
+        }
+    }
+}
+
 /// Remembers a head, unless a later one is remembered already, or one that this trail does not
 /// contain: that is evidence, and stays.
 pub(crate) fn remember(home: &Home, core: &mut Core, head: &str) -> Result<(), EngineError> {

@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::clock::Clock;
-use crate::core::{Core, Job, Settled, Verdict};
+use crate::core::{Core, Job, Settled};
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::queue::{Batch, Done, Queue, Ticket, Woken};
@@ -266,11 +266,7 @@ impl Writer {
         }
         for verdict in settled.verdicts.into_iter().skip(own) {
             let Some(done) = done.pop_front() else { break };
-            done(match verdict {
-                Verdict::Done(reply) => Ok(reply),
-                Verdict::Refused(refusal) => Err(refusal.into()),
-                Verdict::Defect(what) => Err(EngineError::Defect(what)),
-            });
+            done(verdict.into());
         }
     }
 

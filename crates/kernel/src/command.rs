@@ -37,6 +37,14 @@ macro_rules! commands {
                 })
             }
 
+            /// Whether it is the runtime's own, with no door for anybody else.
+            pub fn is_runtimes_own(&self) -> bool {
+                match self {
+                    $( Command::$variant(_) => false, )*
+                    $( Command::$own(_) => true, )*
+                }
+            }
+
             /// The JSON Schema of a command's arguments.
             pub fn schema(name: &str) -> Option<schemars::Schema> {
                 Some(match name {

@@ -57,9 +57,6 @@ pub(crate) fn decide_create(
     caller: &Caller,
     create: &Create,
 ) -> Result<Reply, Halt> {
-    if caller.principal != Principal::System {
-        return Err(Refusal::denied(Rule::SystemOnly, "only the runtime creates a project").into());
-    }
     if turn.state().project.is_some() {
         return Err(Refusal::denied(Rule::ProjectOnce, "this trail already has its project").into());
     }

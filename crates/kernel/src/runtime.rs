@@ -7,8 +7,7 @@ use crate::event::{Event, Stamped};
 use crate::id::WorkspaceId;
 use crate::key::PublicKey;
 use crate::principal::{Actor, Caller, Principal};
-use crate::refusal::{AuthenticationFailed, Refusal};
-use crate::rule::Rule;
+use crate::refusal::AuthenticationFailed;
 use crate::state::{ApplyError, State};
 use crate::text::Text;
 use crate::time::{Timestamp, exact_integer};
@@ -136,12 +135,8 @@ pub(crate) fn decide_rekey(
 
 pub(crate) fn decide_unauthentic(
     turn: &mut Turn<'_>,
-    caller: &Caller,
     note: &NoteUnauthentic,
 ) -> Result<Reply, Halt> {
-    if caller.principal != Principal::System {
-        return Err(Refusal::denied(Rule::SystemOnly, "only the runtime notes this").into());
-    }
     let event = Event::AuthenticationFailed(AuthenticationFailed {
         context: Text::lossy("authentication"),
         entity: note.entity.clone(),
@@ -153,14 +148,7 @@ pub(crate) fn decide_unauthentic(
     Ok(Reply::Done)
 }
 
-pub(crate) fn decide_restored(
-    turn: &mut Turn<'_>,
-    caller: &Caller,
-    note: &NoteRestored,
-) -> Result<Reply, Halt> {
-    if caller.principal != Principal::System {
-        return Err(Refusal::denied(Rule::SystemOnly, "only the runtime puts trails back").into());
-    }
+pub(crate) fn decide_restored(turn: &mut Turn<'_>, note: &NoteRestored) -> Result<Reply, Halt> {
     let epoch = note.epoch.max(turn.state().epoch);
     let event = Event::RuntimeRestored(Restored { entries_before: note.entries_before, epoch });
     let draft = turn.project_draft(Principal::System.into(), event)?;
@@ -173,14 +161,7 @@ pub(crate) fn apply_restored(state: &mut State, restored: &Restored) {
     state.epoch = state.epoch.max(restored.epoch);
 }
 
-pub(crate) fn decide_degraded(
-    turn: &mut Turn<'_>,
-    caller: &Caller,
-    note: &NoteDegraded,
-) -> Result<Reply, Halt> {
-    if caller.principal != Principal::System {
-        return Err(Refusal::denied(Rule::SystemOnly, "only the runtime notes its outages").into());
-    }
+pub(crate) fn decide_degraded(turn: &mut Turn<'_>, note: &NoteDegraded) -> Result<Reply, Halt> {
     let event = Event::SystemDegraded(Degraded {
         affected_workspaces: Vec::new(),
         coordinator_action: CoordinatorAction::Wait,

@@ -166,11 +166,6 @@ impl State {
         self.leases.iter().map(|(id, lease)| (id, lease.as_ref()))
     }
 
-    /// The recorded sessions; one may have lapsed since the last entry.
-    pub fn sessions(&self) -> impl Iterator<Item = (&WorkspaceId, &Session)> {
-        self.sessions.iter()
-    }
-
     /// How many things the state remembers, as a measure of its size.
     pub fn size(&self) -> usize {
         self.agents.len() + self.users.len() + self.sessions.len() + self.leases.len()

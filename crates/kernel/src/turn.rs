@@ -168,9 +168,9 @@ impl<'m> Turn<'m> {
         match command {
             Command::ProjectCreate(args) => project::decide_create(self, caller, args),
             Command::RuntimeRekey(args) => runtime::decide_rekey(self, caller, args),
-            Command::RuntimeUnauthentic(args) => runtime::decide_unauthentic(self, caller, args),
-            Command::RuntimeRestored(args) => runtime::decide_restored(self, caller, args),
-            Command::RuntimeDegraded(args) => runtime::decide_degraded(self, caller, args),
+            Command::RuntimeUnauthentic(args) => runtime::decide_unauthentic(self, args),
+            Command::RuntimeRestored(args) => runtime::decide_restored(self, args),
+            Command::RuntimeDegraded(args) => runtime::decide_degraded(self, args),
             Command::UserCreate(args) => user::decide_create(self, caller, args),
             Command::SessionOpen(args) => session::decide_open(self, caller, args),
             Command::SessionClose(args) => session::decide_close(self, caller, args),
@@ -190,7 +190,7 @@ impl<'m> Turn<'m> {
                 entity: Principal::System,
                 reason: "it does not hold the runtime's key",
             }),
-            (_, Command::ProjectCreate(_) | Command::RuntimeRekey(_)) => {
+            (_, command) if command.is_runtimes_own() => {
                 Err(Refusal::denied(Rule::SystemOnly, "the runtime alone issues this").into())
             }
             (Principal::User(_), Command::UserCreate(create))

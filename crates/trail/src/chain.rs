@@ -61,11 +61,6 @@ impl Chain {
         &self.frontier
     }
 
-    /// The hash of the last entry.
-    pub fn last(&self) -> Option<&Hash> {
-        self.last.as_ref()
-    }
-
     /// The hash of the last commit.
     pub fn last_commit(&self) -> Option<&Hash> {
         self.last_commit.as_ref()
