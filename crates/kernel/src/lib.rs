@@ -13,6 +13,7 @@
 pub mod agent;
 pub mod audit;
 pub mod command;
+pub mod content;
 mod de;
 pub mod event;
 pub mod id;
@@ -35,6 +36,7 @@ pub mod turn;
 pub mod user;
 
 pub use command::Command;
+pub use content::{Blob, Content};
 pub use event::{Draft, Event, Kind, Stamped, Stream};
 pub use id::{EntryId, IdKind, LeaseId, Mint, ProjectId, WorkspaceId};
 pub use key::PublicKey;
