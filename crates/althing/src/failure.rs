@@ -124,6 +124,7 @@ impl From<Refusal> for Failure {
         };
         let details = match &refusal.details {
             Details::Collisions(collisions) => json!({ "collisions": collisions }),
+            Details::Allowed(allowed) => json!({ "allowed": allowed }),
             Details::None {} => json!({}),
         };
         let failure = Failure::new(kind, refusal.rule, exit, refusal.message.clone());

@@ -14,6 +14,7 @@ mod moment;
 mod output;
 mod place;
 mod progress;
+mod said;
 mod settings;
 mod span;
 mod surfaces;

@@ -115,12 +115,14 @@ impl Out {
                 None => failure.message.split('\n').map(one_line).collect::<Vec<_>>().join("\n"),
             };
             let mut lines = vec![format!("error: {message} [{}]", failure.rule)];
-            if let Some(refusal) = &failure.refusal
-                && let Details::Collisions(collisions) = &refusal.details
-            {
-                lines.extend(
+            match failure.refusal.as_ref().map(|refusal| &refusal.details) {
+                Some(Details::Collisions(collisions)) => lines.extend(
                     collisions.iter().map(|collision| format!("  {}", describe(collision))),
-                );
+                ),
+                Some(Details::Allowed(allowed)) if !allowed.is_empty() => {
+                    lines.push(format!("  allowed: {}", one_line(&allowed.join(", "))));
+                }
+                _ => {}
             }
             lines.push(format!("  {}", failure.way_out()));
             self.note(lines.join("\n"));

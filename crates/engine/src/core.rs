@@ -4,7 +4,9 @@
 //! lost answers and other writers in between. Nothing is known to be true here before the log
 //! has it: the world only moves on after an append that went through.
 
-use althing_kernel::{Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
+use althing_kernel::audit::follows;
+use althing_kernel::envelope::carrier::{Carrier, Local};
+use althing_kernel::{Actor, Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
 use althing_trail::chain::Builder;
 use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature, SignedHead};
 use std::time::{Duration, Instant};
@@ -77,6 +79,7 @@ pub struct Core {
     log: Box<dyn Log>,
     key: SecretKey,
     mint: Box<dyn Mint + Send>,
+    carrier: Box<dyn Carrier + Send>,
     world: World,
     /// Whether the world is known to have come from this log.
     based: bool,
@@ -92,7 +95,14 @@ impl Core {
         mint: Box<dyn Mint + Send>,
         world: World,
     ) -> Self {
-        Core { log, key, mint, world, based: false, budget: Duration::MAX }
+        let carrier = Box::new(Local);
+        Core { log, key, mint, carrier, world, based: false, budget: Duration::MAX }
+    }
+
+    /// The same, with something between it and the inboxes.
+    #[must_use]
+    pub fn with_carrier(self, carrier: Box<dyn Carrier + Send>) -> Self {
+        Core { carrier, ..self }
     }
 
     /// The same, deciding no longer than that at a time, though always at least one job.
@@ -167,14 +177,22 @@ impl Core {
         let bytes_max = self.log.commit_bytes_max() / 2;
         let begun = Instant::now();
         let mut builder = Builder::begin(self.world.chain.clone());
-        let mut turn = Turn::begin(self.world.state.clone(), now, &mut *self.mint);
-        // Whoever takes over says so first: until then nothing can be signed with the new key.
-        let more_is_due = !jobs.iter().any(takes_over) && turn.tick(TICK_MAX)?;
-        let mut added = add_entries(&mut builder, &turn, 0, None)?;
+        let turn = Turn::begin(self.world.state.clone(), now, &mut *self.mint);
+        let mut turn = turn.carried_by(&mut *self.carrier);
         let mut verdicts = Vec::with_capacity(jobs.len());
-        // What is overdue comes first, even if that fills the commit.
-        let jobs = if more_is_due { &[] } else { jobs };
+        let mut added = 0;
+        let mut ticked = false;
         for job in jobs.iter().take(JOBS_MAX) {
+            // Whoever takes over says so first: until then nothing can be signed with the new
+            // key. An abort comes before what is due, and that before everything else.
+            if !ticked && !takes_over(job) && !comes_first(&job.command) {
+                ticked = true;
+                let more_is_due = turn.tick(TICK_MAX)?;
+                added = add_entries(&mut builder, &turn, added, None)?;
+                if more_is_due {
+                    break;
+                }
+            }
             verdicts.push(match turn.decide(&job.caller, &job.command) {
                 Ok(outcome) => match outcome.result {
                     Ok(reply) => Verdict::Done(reply),
@@ -182,10 +200,14 @@ impl Core {
                 },
                 Err(fault) => Verdict::Defect(fault.to_string()),
             });
-            added = add_entries(&mut builder, &turn, added, job.proof.as_ref())?;
+            added = add_entries(&mut builder, &turn, added, Some(job))?;
             if builder.bytes() > bytes_max || begun.elapsed() > self.budget {
                 break;
             }
+        }
+        if !ticked && !jobs.iter().any(takes_over) {
+            turn.tick(TICK_MAX)?;
+            added = add_entries(&mut builder, &turn, added, None)?;
         }
         let (state, _) = turn.finish();
         let expected = self.world.seq();
@@ -269,16 +291,32 @@ fn takes_over(job: &Job) -> bool {
     matches!(job.command, Command::RuntimeRekey(_))
 }
 
-/// Chains the turn's entries from `from` on; the last one carries the proof.
+/// Whether a command goes before what else is waiting: an end that the coordinator or a person
+/// orders takes precedence over timers and over what agents say.
+pub(crate) fn comes_first(command: &Command) -> bool {
+    matches!(command, Command::WorkspaceAbort(_))
+}
+
+/// Chains the turn's entries from `from` on. The one the job's caller asked for carries the
+/// caller's signature; what follows from it is the runtime's.
 fn add_entries(
     builder: &mut Builder,
     turn: &Turn<'_>,
     from: usize,
-    proof: Option<&Signature>,
+    job: Option<&Job>,
 ) -> Result<usize, EngineError> {
     let entries = turn.entries();
+    let proof = job.and_then(|job| job.proof.as_ref().map(|proof| (job, proof)));
+    let own = proof.and_then(|(job, _)| {
+        let actor = Actor::from(job.caller.principal.clone());
+        let asked = |entry: &althing_kernel::Stamped| {
+            entry.draft.actor == actor && follows(&job.command, &entry.draft.event)
+        };
+        let last = entries.len().checked_sub(1).filter(|last| *last >= from);
+        entries.iter().skip(from).rposition(asked).map(|at| at + from).or(last)
+    });
     for (at, entry) in entries.iter().enumerate().skip(from) {
-        let proof = proof.filter(|_| at + 1 == entries.len());
+        let proof = proof.filter(|_| Some(at) == own).map(|(_, proof)| proof);
         builder.add(entry, proof).map_err(|error| EngineError::Defect(error.to_string()))?;
     }
     Ok(entries.len())

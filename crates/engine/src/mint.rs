@@ -65,11 +65,20 @@ impl Mint for RandomMint {
         number[7..].copy_from_slice(&self.take());
         let id = encode(u128::from_be_bytes(number));
         let text = std::str::from_utf8(&id).unwrap_or_default();
-        match kind {
-            IdKind::Entry => text.into(),
-            IdKind::Lease => format!("lease_{text}").into(),
-            IdKind::Workspace => format!("ws_{text}").into(),
-        }
+        let prefix = match kind {
+            IdKind::Entry => return text.into(),
+            IdKind::Lease => "lease",
+            IdKind::Workspace => "ws",
+            IdKind::Envelope => "env",
+            IdKind::Right => "right",
+            IdKind::Signal => "sig",
+            IdKind::Checkpoint => "cp",
+            IdKind::Artifact => "art",
+            IdKind::Graph => "graph",
+            IdKind::Task => "task",
+            IdKind::Conflict => "conflict",
+        };
+        format!("{prefix}_{text}").into()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::core::{JOBS_MAX, Job};
+use crate::core::{JOBS_MAX, Job, comes_first};
 use crate::error::EngineError;
 
 /// What a caller gets back.
@@ -156,6 +156,13 @@ impl Queue {
     pub(crate) fn take(&self) -> Batch {
         let mut waiting = self.lock();
         let mut batch = Batch::default();
+        // What takes precedence is taken first; everything else keeps its order.
+        if waiting.jobs.iter().any(|pending| comes_first(&pending.job.command)) {
+            let (first, rest): (VecDeque<_>, VecDeque<_>) =
+                waiting.jobs.drain(..).partition(|pending| comes_first(&pending.job.command));
+            waiting.jobs = first;
+            waiting.jobs.extend(rest);
+        }
         let count = waiting.jobs.len().min(JOBS_MAX);
         for pending in waiting.jobs.drain(..count).filter(|pending| pending.ticket.take()) {
             batch.jobs.push(pending.job);

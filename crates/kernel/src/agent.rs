@@ -1,14 +1,17 @@
 //! Agents: a name bound to the key that first used it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Draft, Event, Stamped, Stream};
 use crate::key::PublicKey;
 use crate::name::AgentName;
-use crate::principal::{Actor, Principal};
+use crate::principal::{Actor, Caller, Principal};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
 use crate::state::{ApplyError, State};
 use crate::time::Timestamp;
-use crate::turn::{Halt, Turn};
+use crate::turn::{Halt, Reply, Turn};
 
 /// What the state remembers of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +21,11 @@ pub struct Agent {
     /// When it was first seen.
     pub registered_at: Timestamp,
 }
+
+/// `agent.register`: shows up once, so that others can give this agent work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Register {}
 
 /// `agent.registered`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +55,17 @@ pub(crate) fn admit(turn: &mut Turn<'_>, name: &AgentName, key: PublicKey) -> Re
                 event: Event::AgentRegistered(Registered { agent: name.clone(), key }),
             })?;
             Ok(())
+        }
+    }
+}
+
+/// Arriving is all there is to it.
+pub(crate) fn decide_register(caller: &Caller) -> Result<Reply, Halt> {
+    match &caller.principal {
+        Principal::Agent(_) => Ok(Reply::Done),
+        Principal::User(_) | Principal::System => {
+            let message = format!("{} is no agent", caller.principal);
+            Err(Refusal::denied(Rule::WhoAreYou, message).into())
         }
     }
 }

@@ -3,7 +3,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{lease, project, runtime, session, user};
+use crate::envelope::{self, inbox};
+use crate::integration::{self, conflict};
+use crate::task::{graph, orders};
+use crate::workspace::{abort, create, memory, migrate, suspend};
+use crate::{
+    access, agent, checkpoint, lease, project, right, run, runtime, session, signal, user,
+};
 
 macro_rules! commands {
     (
@@ -80,6 +86,54 @@ commands! {
             "End somebody else's lease (people and the coordinator only).";
         UserCreate "user.create" => user::Create,
             "Sign up the first user, or let another person in.";
+        AgentRegister "agent.register" => agent::Register,
+            "Show up once, so that others can give you work.";
+        RunStart "run.start" => run::Start,
+            "Begin a run: the coordinator's workspace, with its roles and types.";
+        RunHandOver "run.hand_over" => run::HandOver,
+            "Give the post of coordinator to another agent.";
+        RunEnd "run.end" => run::End,
+            "End the run, well or by force.";
+        WorkspaceCreate "workspace.create" => create::Create,
+            "Make a workspace for an agent (coordinator, or a delegate below itself).";
+        WorkspaceAbort "workspace.abort" => abort::Abort,
+            "End a workspace at once, and what is below it (coordinator).";
+        WorkspaceSuspend "workspace.suspend" => suspend::Suspend,
+            "Pause a workspace (coordinator).";
+        WorkspaceResume "workspace.resume" => suspend::Resume,
+            "Let a paused workspace go on (coordinator).";
+        WorkspaceMigrate "workspace.migrate" => migrate::Migrate,
+            "Give a workspace another agent (coordinator, or a delegate below itself).";
+        WorkspaceWrite "workspace.write" => memory::Write,
+            "Put a file into the working memory of one's workspace.";
+        EnvelopeSend "envelope.send" => envelope::Send,
+            "Send a message to one workspace.";
+        InboxTake "inbox.take" => inbox::Take,
+            "Take what was delivered, most pressing first.";
+        SignalEmit "signal.emit" => signal::Emit,
+            "Say how one's workspace stands: ready, started, blocked, complete, failed…";
+        CheckpointCreate "checkpoint.create" => checkpoint::Create,
+            "Record how far the work in one's workspace has come.";
+        TaskGraph "task.graph" => graph::Plan,
+            "Plan a graph of tasks (coordinator).";
+        TaskAdd "task.add" => graph::Add,
+            "Add a task to a graph (coordinator).";
+        TaskApprove "task.approve" => orders::Approve,
+            "Let planned tasks be taken up (coordinator).";
+        TaskAssign "task.assign" => orders::Assign,
+            "Create a workspace for a task that is ready (coordinator).";
+        TaskRetry "task.retry" => orders::Retry,
+            "Let a failed task be taken up again (coordinator).";
+        TaskCancel "task.cancel" => orders::Cancel,
+            "Give a task up, and end the workspace that works on it (coordinator).";
+        IntegrationDecide "integration.decide" => integration::Decide,
+            "Accept, revise or reject what a workspace finished.";
+        ConflictResolve "conflict.resolve" => conflict::Resolve,
+            "Settle a conflict that stopped a merge.";
+        RightGrant "right.grant" => right::Grant,
+            "Let one workspace send to another.";
+        RightRevoke "right.revoke" => right::Revoke,
+            "Take a right to send away (coordinator).";
     }
     runtime {
         ProjectCreate "project.create" => project::Create;
@@ -87,6 +141,7 @@ commands! {
         RuntimeUnauthentic "runtime.unauthentic" => runtime::NoteUnauthentic;
         RuntimeRestored "runtime.restored" => runtime::NoteRestored;
         RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
+        TrailDenied "trail.denied" => access::NoteDenied;
     }
 }
 

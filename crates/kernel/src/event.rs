@@ -6,11 +6,18 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::envelope::{self, deliver, inbox};
 use crate::id::{EntryId, Key, ProjectId, WorkspaceId};
+use crate::integration::{self, conflict};
 use crate::name::AgentName;
 use crate::principal::Actor;
+use crate::task::{follow, graph, orders};
 use crate::time::Timestamp;
-use crate::{agent, lease, project, refusal, runtime, session, user};
+use crate::workspace::{change, create, memory, migrate, suspend};
+use crate::{
+    access, agent, checkpoint, lease, project, refusal, registry, right, run, runtime, session,
+    signal, user,
+};
 
 macro_rules! events {
     ($( $variant:ident $kind:literal => $body:ty; )*) => {
@@ -60,13 +67,11 @@ macro_rules! events {
 }
 
 events! {
+    // Althing's own kinds, for what the protocol does not have; their names have a dot.
     ProjectCreated "project.created" => project::Created;
     RuntimeRekeyed "runtime.rekeyed" => runtime::Rekeyed;
     RuntimeRestored "runtime.restored" => runtime::Restored;
-    SystemDegraded "system_degraded" => runtime::Degraded;
     AgentRegistered "agent.registered" => agent::Registered;
-    AuthenticationFailed "authentication_failed" => refusal::AuthenticationFailed;
-    UserCreated "user_created" => user::Created;
     SessionOpened "session.opened" => session::Opened;
     SessionClosed "session.closed" => session::Closed;
     LeaseOpened "lease.opened" => lease::Opened;
@@ -75,6 +80,101 @@ events! {
     LeaseExpired "lease.expired" => lease::Expired;
     LeaseForced "lease.forced" => lease::Forced;
     CommandRefused "command.refused" => refusal::Refused;
+    RunHandedOver "run.handed_over" => run::HandedOver;
+    RunStopped "run.stopped" => run::Stopped;
+    WorkspaceWritten "workspace.written" => memory::Written;
+    EnvelopeAttempted "envelope.attempted" => deliver::Attempted;
+    InboxTaken "inbox.taken" => inbox::Taken;
+    // The protocol's registry: these 72 and no others. First workspaces.
+    WorkspaceCreated "workspace_created" => create::Created;
+    WorkspaceStateChanged "workspace_state_changed" => change::StateChanged;
+    WorkspaceRejected "workspace_rejected" => create::Rejected;
+    BudgetWarning "budget_warning" => registry::BudgetWarning;
+    BudgetExceeded "budget_exceeded" => registry::BudgetExceeded;
+    BudgetModified "budget_modified" => registry::BudgetModified;
+    LivenessWarning "liveness_warning" => registry::LivenessWarning;
+    PriorityChanged "priority_changed" => registry::PriorityChanged;
+    VisibilityGranted "visibility_granted" => registry::VisibilityGranted;
+    BatchAbort "batch_abort" => registry::BatchAbort;
+    BatchPriorityChanged "batch_priority_changed" => registry::BatchPriorityChanged;
+    MigrationStarted "migration_started" => migrate::MigrationStarted;
+    MigrationCompleted "migration_completed" => migrate::MigrationCompleted;
+    MigrationFailed "migration_failed" => migrate::MigrationFailed;
+    SuspensionStarted "suspension_started" => suspend::SuspensionStarted;
+    SuspensionResumed "suspension_resumed" => suspend::SuspensionResumed;
+    GracefulTerminationInitiated "graceful_termination_initiated"
+        => registry::GracefulTerminationInitiated;
+    GracefulTerminationExpired "graceful_termination_expired"
+        => registry::GracefulTerminationExpired;
+    ConflictDetected "conflict_detected" => conflict::Detected;
+    ConflictResolved "conflict_resolved" => conflict::Resolved;
+    OwnershipTransferred "workspace_ownership_transferred" => registry::OwnershipTransferred;
+    WorkspaceReparented "workspace_reparented" => change::Reparented;
+    // Users.
+    UserCreated "user_created" => user::Created;
+    AuthenticationSucceeded "authentication_succeeded" => registry::AuthenticationSucceeded;
+    AuthenticationFailed "authentication_failed" => refusal::AuthenticationFailed;
+    UserSuspended "user_suspended" => registry::UserSuspended;
+    UserResumed "user_resumed" => registry::UserResumed;
+    UserBlocked "user_blocked" => registry::UserBlocked;
+    UserUnblocked "user_unblocked" => registry::UserUnblocked;
+    UserDeactivated "user_deactivated" => registry::UserDeactivated;
+    UserReactivated "user_reactivated" => registry::UserReactivated;
+    CapabilityGranted "capability_granted" => registry::CapabilityGranted;
+    CapabilityRevoked "capability_revoked" => registry::CapabilityRevoked;
+    CapabilityDenied "capability_denied" => registry::CapabilityDenied;
+    // Signals.
+    SignalEmitted "signal_emitted" => signal::Emitted;
+    SignalDelivered "signal_delivered" => signal::Delivered;
+    // Envelopes and port rights.
+    EnvelopeCreated "envelope_created" => envelope::Created;
+    EnvelopeDelivered "envelope_delivered" => deliver::Delivered;
+    EnvelopeRejected "envelope_rejected" => envelope::Rejected;
+    EnvelopeUndeliverable "envelope_undeliverable" => deliver::Undeliverable;
+    EnvelopeRedelivered "envelope_redelivered" => deliver::Redelivered;
+    PortRightCreated "port_right_created" => right::Created;
+    PortRightTransferred "port_right_transferred" => right::Transferred;
+    PortRightRevoked "port_right_revoked" => right::Revoked;
+    PortRightConsumed "port_right_consumed" => right::Consumed;
+    // Checkpoints.
+    CheckpointCreated "checkpoint_created" => checkpoint::Created;
+    CheckpointRejected "checkpoint_rejected" => checkpoint::Rejected;
+    ResourceDiscrepancy "resource_discrepancy" => registry::ResourceDiscrepancy;
+    // Tasks.
+    GraphCreated "graph_created" => graph::GraphCreated;
+    TaskCreated "task_created" => graph::Created;
+    TaskApproved "task_approved" => orders::Approved;
+    TaskAssigned "task_assigned" => follow::Assigned;
+    TaskStatusChanged "task_status_changed" => follow::StatusChanged;
+    TaskCompleted "task_completed" => follow::Completed;
+    TaskFailed "task_failed" => follow::Failed;
+    // Integration.
+    IntegrationStarted "integration_started" => integration::Started;
+    IntegrationCompleted "integration_completed" => integration::Completed;
+    IntegrationAborted "integration_aborted" => integration::Aborted;
+    // The human highway.
+    GateTriggered "gate_triggered" => registry::GateTriggered;
+    GateResolved "gate_resolved" => registry::GateResolved;
+    GateTimeout "gate_timeout" => registry::GateTimeout;
+    GateReentryBlocked "gate_reentry_blocked" => registry::GateReentryBlocked;
+    HumanInjection "human_injection" => registry::HumanInjection;
+    EscalationReceived "escalation_received" => registry::EscalationReceived;
+    EscalationResolved "escalation_resolved" => registry::EscalationResolved;
+    EscalationTimeout "escalation_timeout" => registry::EscalationTimeout;
+    // Recovery, security, and the trail itself.
+    SystemDegraded "system_degraded" => runtime::Degraded;
+    RecoveryCompleted "recovery_completed" => registry::RecoveryCompleted;
+    IntegrityViolation "integrity_violation" => registry::IntegrityViolation;
+    TrailCompacted "trail_compacted" => registry::TrailCompacted;
+    TrailAccessDenied "trail_access_denied" => access::AccessDenied;
+    TrailSnapshotCreated "trail_snapshot_created" => registry::TrailSnapshotCreated;
+}
+
+impl Kind {
+    /// Whether it is one of the protocol's registry, and not of Althing's own.
+    pub fn is_of_protocol(self) -> bool {
+        !self.as_str().contains('.')
+    }
 }
 
 impl std::fmt::Display for Kind {
@@ -113,6 +213,11 @@ impl Stream {
     /// The stream of an agent.
     pub fn agent(agent: &AgentName) -> Self {
         Stream::named(&format!("agent:{agent}"))
+    }
+
+    /// The stream of a workspace.
+    pub fn workspace(workspace: &WorkspaceId) -> Self {
+        Stream::named(&format!("workspace:{workspace}"))
     }
 
     /// The name of the stream.

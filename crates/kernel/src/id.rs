@@ -21,11 +21,27 @@ pub enum IdKind {
     Lease,
     /// A workspace (every session has one).
     Workspace,
+    /// An envelope.
+    Envelope,
+    /// A port right.
+    Right,
+    /// A signal.
+    Signal,
+    /// A checkpoint. Ids must grow within a workspace.
+    Checkpoint,
+    /// An artifact of a checkpoint.
+    Artifact,
+    /// A task graph.
+    Graph,
+    /// A task.
+    Task,
+    /// A conflict found while integrating.
+    Conflict,
 }
 
 /// Where fresh ids come from. Two calls never return the same id for one kind.
 pub trait Mint {
-    /// A fresh id. Ids of [`IdKind::Entry`] sort in the order of `at`.
+    /// A fresh id. Ids of [`IdKind::Entry`] and [`IdKind::Checkpoint`] sort in the order of `at`.
     fn mint(&mut self, kind: IdKind, at: Timestamp) -> Arc<str>;
 }
 
@@ -156,16 +172,74 @@ id_type!(
     WorkspaceId(Key)
 );
 id_type!(
+    /// The id of an envelope.
+    EnvelopeId(Key)
+);
+id_type!(
+    /// The id of a port right.
+    RightId(Key)
+);
+id_type!(
+    /// The id of a signal.
+    SignalId(Arc<str>)
+);
+id_type!(
+    /// The id of a checkpoint.
+    CheckpointId(Key)
+);
+id_type!(
+    /// The id of an artifact.
+    ArtifactId(Arc<str>)
+);
+id_type!(
+    /// The id of a task graph.
+    GraphId(Key)
+);
+id_type!(
+    /// The id of a task.
+    TaskId(Key)
+);
+id_type!(
+    /// The id of a conflict.
+    ConflictId(Arc<str>)
+);
+id_type!(
+    /// The id of anything, where one field may refer to several kinds of things.
+    AnyId(Arc<str>)
+);
+id_type!(
     /// The id of a project, and of its trail.
     ProjectId(Arc<str>)
 );
 
-impl LeaseId {
-    /// What sorts before every lease; no lease has this id.
-    pub(crate) fn first() -> Self {
-        LeaseId(Key { tag: 0, text: "".into() })
-    }
+/// What sorts before every id of a kind; nothing has this id. It begins a range in an index.
+pub(crate) trait First {
+    fn first() -> Self;
 }
+
+macro_rules! first_of {
+    ($($name:ident),*) => {
+        $(impl First for $name {
+            fn first() -> Self {
+                $name(Key { tag: 0, text: "".into() })
+            }
+        })*
+    };
+}
+
+first_of!(LeaseId, WorkspaceId, EnvelopeId, RightId, TaskId, CheckpointId);
+
+macro_rules! any_of {
+    ($($name:ident),*) => {
+        $(impl From<&$name> for AnyId {
+            fn from(id: &$name) -> Self {
+                AnyId(id.as_str().into())
+            }
+        })*
+    };
+}
+
+any_of!(WorkspaceId, EnvelopeId, CheckpointId);
 
 #[cfg(test)]
 mod tests {

@@ -10,13 +10,18 @@
 //! - One module per noun: [`agent`], [`user`], [`session`], [`lease`], [`project`].
 //! - Every refusal cites a [`Rule`]; the whole list is in one file.
 
+pub mod access;
 pub mod agent;
 pub mod audit;
+pub mod checkpoint;
 pub mod command;
 pub mod content;
 mod de;
+pub mod envelope;
 pub mod event;
+pub mod file;
 pub mod id;
+pub mod integration;
 pub mod key;
 pub mod lease;
 pub mod lifecycle;
@@ -25,20 +30,32 @@ pub mod principal;
 pub mod project;
 pub mod query;
 pub mod refusal;
+pub mod registry;
+pub mod right;
 pub mod rule;
+pub mod run;
 pub mod runtime;
+pub mod secs;
 pub mod session;
+pub mod signal;
 pub mod state;
 pub mod surface;
+pub mod task;
+pub mod taxonomy;
 pub mod text;
 pub mod time;
+pub mod token;
 pub mod turn;
 pub mod user;
+pub mod workspace;
 
 pub use command::Command;
 pub use content::{Blob, Content};
 pub use event::{Draft, Event, Kind, Stamped, Stream};
-pub use id::{EntryId, IdKind, LeaseId, Mint, ProjectId, WorkspaceId};
+pub use id::{
+    CheckpointId, EntryId, EnvelopeId, GraphId, IdKind, LeaseId, Mint, ProjectId, RightId, TaskId,
+    WorkspaceId,
+};
 pub use key::PublicKey;
 pub use name::{AgentName, UserId};
 pub use principal::{Actor, Caller, Principal};

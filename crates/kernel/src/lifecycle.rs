@@ -26,7 +26,12 @@ pub struct Lifecycle {
 }
 
 /// Every lifecycle the kernel has.
-pub const ALL: &[Lifecycle] = &[crate::lease::LIFECYCLE, crate::session::LIFECYCLE];
+pub const ALL: &[Lifecycle] = &[
+    crate::workspace::edges::LIFECYCLE,
+    crate::task::LIFECYCLE,
+    crate::lease::LIFECYCLE,
+    crate::session::LIFECYCLE,
+];
 
 impl Lifecycle {
     /// Whether this event is a step from that state; no state is before the beginning.

@@ -6,6 +6,8 @@ use crate::principal::Principal;
 use crate::query::Collision;
 use crate::rule::Rule;
 use crate::text::Text;
+use crate::workspace::create;
+use crate::{checkpoint, envelope};
 
 /// What sort of no it is; doors turn it into exit codes and status codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,18 @@ pub struct Refusal {
     pub message: String,
     /// What the caller needs to go on.
     pub details: Details,
+    /// What the trail keeps of it.
+    #[serde(skip)]
+    pub(crate) record: Record,
+}
+
+/// How a refusal is recorded: by itself, or as what the protocol's registry has for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Record {
+    Command,
+    Envelope(Box<envelope::Rejected>),
+    Checkpoint(Box<checkpoint::Rejected>),
+    Workspace(create::RejectReason),
 }
 
 /// What comes with a refusal.
@@ -40,6 +54,8 @@ pub struct Refusal {
 pub enum Details {
     /// The leases in the way.
     Collisions(Vec<Collision>),
+    /// What would have been allowed instead.
+    Allowed(Vec<String>),
     /// Nothing more.
     #[serde(untagged)]
     None {},
@@ -67,11 +83,24 @@ impl Refusal {
     }
 
     pub(crate) fn collision(message: String, details: Details) -> Self {
-        Refusal { kind: RefusalKind::Collision, rule: Rule::NoOverlap, message, details }
+        let record = Record::Command;
+        Refusal { kind: RefusalKind::Collision, rule: Rule::NoOverlap, message, details, record }
+    }
+
+    /// The same, saying what would have been allowed.
+    #[must_use]
+    pub(crate) fn allowing(self, allowed: impl IntoIterator<Item = String>) -> Self {
+        Refusal { details: Details::Allowed(allowed.into_iter().collect()), ..self }
+    }
+
+    /// The same, recorded in another way.
+    #[must_use]
+    pub(crate) fn recorded(self, record: Record) -> Self {
+        Refusal { record, ..self }
     }
 
     fn plain(kind: RefusalKind, rule: Rule, message: String) -> Self {
-        Refusal { kind, rule, message, details: Details::None {} }
+        Refusal { kind, rule, message, details: Details::None {}, record: Record::Command }
     }
 }
 

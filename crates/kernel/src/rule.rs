@@ -121,6 +121,117 @@ rules! {
     KeptHead "A-TRAIL-02":
         "A trail contains every head anyone ever kept of it."
         => "Entries have been cut off or replaced since that head was signed; compare with a backup.";
+    PostGiven "A-RUN-01":
+        "Where people have signed up, one of them gives the post of coordinator; before that, the first agent to ask has it."
+        => "Have a person run `althing coordinator start --agent NAME --user ID`.";
+    RunNeeded "W-SYS-01":
+        "Work begins with the coordinator's workspace."
+        => "Begin a run with `althing coordinator start --as NAME`.";
+    RunOver "W-SYS-03":
+        "A run ends well once everything below its root has ended."
+        => "Wait for the workspaces named, abort them, or end the run with `--force`.";
+    OneCoordinator "W-SEC-05":
+        "There is one coordinator, and it is there before any other workspace."
+        => "Use the run that goes on, or end it with `althing coordinator stop`.";
+    ReferenceKnown "W-ID-07":
+        "What a command refers to exists."
+        => "Check the id; `althing workspace tree`, `task list` and `inbox` show what there is.";
+    CoordinatorOnly "W-ROLE-04":
+        "Creating, ending and pausing workspaces, planning tasks, rights and the post itself are the coordinator's."
+        => "Ask the coordinator, or have a person do it with `--user ID`.";
+    Matrix "W-ROLE-03":
+        "An envelope travels only where the permission matrix has a row for it."
+        => "Send one of the allowed types, or register one in the taxonomy of the next run.";
+    CreateRight "W-WS-10":
+        "Only the coordinator creates workspaces, and a delegate below itself."
+        => "Ask the coordinator, or create below a workspace of yours that is a delegate.";
+    CreationSound "W-WS-13":
+        "A workspace is created as a whole or not at all: registered role, live parent, something to do."
+        => "Correct what the message names and create it again.";
+    AgentKnown "W-WS-16":
+        "A workspace is bound to an agent that has shown who it is."
+        => "Have the agent run `althing --as NAME agents register` once.";
+    OwnWorkspace "W-WS-02":
+        "An agent acts in the workspaces it is bound to, and in no others."
+        => "Name one of your own with `--workspace`; `althing workspace list --as NAME` shows them.";
+    StateAllows "W-WS-21":
+        "A workspace takes the steps of its state table and no others."
+        => "Look at its state with `althing workspace show`; the allowed steps are listed.";
+    Ended "W-WS-25":
+        "A workspace that has ended accepts nothing more."
+        => "Create a new workspace for further work.";
+    ChildrenFirst "W-TREE-03":
+        "A workspace does not complete before the work below it that belongs to the same owner."
+        => "Wait for the workspaces below, or have them aborted.";
+    Containment "W-TREE-10":
+        "A workspace sees and changes nothing that its parent does not."
+        => "Ask for less, or create it below a parent that has more.";
+    Authority "W-VIS-04":
+        "A workspace changes only what it was given authority over."
+        => "Leave those files out, or have a workspace created with authority over them.";
+    TypeRegistered "W-TAX-05":
+        "Roles and types are registered before they are used."
+        => "Use one of the allowed names, or begin a run with a taxonomy that has it.";
+    TaxonomySound "W-TAX-03":
+        "A taxonomy is loaded as a whole or not at all."
+        => "Correct what the message names; `althing do --schema run.start` shows the form.";
+    EnvelopeSound "W-ENV-09":
+        "An envelope is checked as a whole before it is accepted."
+        => "Correct what the message names and send it again.";
+    InboxSealed "W-ENV-19":
+        "A workspace that is being integrated or has ended receives nothing."
+        => "Write to its parent, or create a new workspace.";
+    SendRight "W-PORT-02":
+        "Nobody sends to a workspace without a right to."
+        => "Write to one of the allowed workspaces, or have the coordinator grant a right.";
+    RightTransfer "W-PORT-06":
+        "A workspace passes on only rights to send that it holds itself."
+        => "Leave the right out; `althing do right.list` shows the ones held.";
+    RightLive "W-PORT-07":
+        "Only a live right to send can be revoked."
+        => "Look at `althing do right.list`.";
+    MayEmit "W-SIG-03":
+        "A role emits the signals that are its own."
+        => "Emit one of the allowed signals.";
+    SignalReason "W-SIG-02":
+        "blocked, failed and escalation say why."
+        => "Give a reason with `--reason`.";
+    CheckpointSound "W-CP-01":
+        "A checkpoint says why it exists and is made of stored content."
+        => "Correct what the message names and create it again.";
+    CheckpointType "W-CP-05":
+        "A role creates the types of checkpoints that are its own."
+        => "Use a type of your role; workers create `artifact`, observers `observation`.";
+    CheckpointChain "W-CP-07":
+        "A checkpoint builds on the newest one of its workspace."
+        => "Name the newest one as its parent.";
+    CheckpointActive "W-CP-08":
+        "Checkpoints are created while a workspace is active."
+        => "Emit `started` if the workspace is blocked; otherwise its work is over.";
+    TaskGraph "W-TASK-03":
+        "Tasks of one graph depend on each other without a cycle."
+        => "Correct what the message names and plan it again.";
+    TaskStep "W-TASK-05":
+        "A task takes the steps of its state table and no others."
+        => "Look at it with `althing task show`; the allowed steps are listed.";
+    TaskReady "W-TASK-07":
+        "A task is taken up once everything it depends on is done."
+        => "Wait for the tasks named; `althing task ready` shows what can be taken up.";
+    Integrator "W-INT-01":
+        "The coordinator decides about finished work, and a delegate about the work below it."
+        => "Ask the coordinator.";
+    OneMerge "W-INT-05":
+        "Work is merged into a workspace one after another."
+        => "Resolve the conflicts of the merge that goes on first.";
+    FinalNeeded "W-INT-13":
+        "Without a final checkpoint there is nothing to merge."
+        => "Revise or reject the work.";
+    MergeSound "W-INT-03":
+        "An evaluated merge brings its result; the other strategies need none."
+        => "Give `merged` with `evaluated`, and leave it out otherwise.";
+    ConflictOpen "W-INT-08":
+        "A conflict is resolved while it is open, each by itself."
+        => "Name one of the open conflicts.";
 }
 
 impl std::fmt::Display for Rule {

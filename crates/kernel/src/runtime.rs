@@ -85,6 +85,8 @@ pub struct NoteDegraded {
 pub enum Scope {
     /// The trail could not be written.
     TrailStorage,
+    /// Everything at once.
+    Systemic,
 }
 
 /// What the coordinator did about it.
@@ -93,6 +95,8 @@ pub enum Scope {
 pub enum CoordinatorAction {
     /// It waited until writes went through again.
     Wait,
+    /// It ended everything.
+    BatchAbort,
 }
 
 /// `system_degraded`

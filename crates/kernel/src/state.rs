@@ -9,17 +9,27 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::agent::{self, Agent};
+use crate::checkpoint::{self, Checkpoint};
+use crate::envelope::{self, Envelope, deliver, inbox};
 use crate::event::{Event, Stamped};
-use crate::id::{LeaseId, WorkspaceId};
+use crate::id::{
+    CheckpointId, EnvelopeId, First as _, GraphId, LeaseId, RightId, TaskId, WorkspaceId,
+};
+use crate::integration::{self, Integration, conflict};
 use crate::lease::{self, Lease};
 use crate::name::{AgentName, UserId};
 use crate::principal::Actor;
 use crate::project::{self, Project};
-use crate::runtime;
+use crate::right::{self, Right, RightType};
 use crate::session::{self, Session};
+use crate::signal::{self, Notice};
 use crate::surface::index::SurfaceIndex;
+use crate::task::{Graph, Task, follow, graph};
+use crate::taxonomy::{Document, Taxonomy};
 use crate::time::Timestamp;
 use crate::user::{self, User};
+use crate::workspace::{Workspace, change, create, memory, migrate};
+use crate::{run, runtime};
 
 /// Something that falls due. Of two things due at the same moment the earlier variant is first:
 /// a lease ends before the session that holds it.
@@ -27,6 +37,8 @@ use crate::user::{self, User};
 pub(crate) enum Deadline {
     Lease(LeaseId),
     Session(WorkspaceId),
+    Workspace(WorkspaceId),
+    Envelope(EnvelopeId),
 }
 
 /// Everything that is true now.
@@ -39,7 +51,32 @@ pub struct State {
     pub(crate) users: OrdMap<UserId, User>,
     pub(crate) sessions: OrdMap<WorkspaceId, Session>,
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
+    /// The root of the run that goes on.
+    pub(crate) root: Option<WorkspaceId>,
+    /// The roles and types of each run, by its root.
+    pub(crate) runs: OrdMap<WorkspaceId, Arc<Taxonomy>>,
+    pub(crate) workspaces: OrdMap<WorkspaceId, Arc<Workspace>>,
+    pub(crate) envelopes: OrdMap<EnvelopeId, Arc<Envelope>>,
+    pub(crate) rights: OrdMap<RightId, Right>,
+    /// Signals on their way, by receiver and the time they were emitted.
+    pub(crate) pending_signals: OrdMap<(WorkspaceId, Timestamp), Notice>,
+    /// Signals that were delivered and not taken, by receiver and time of delivery.
+    pub(crate) notices: OrdMap<(WorkspaceId, Timestamp), Notice>,
+    pub(crate) checkpoints: OrdMap<CheckpointId, Arc<Checkpoint>>,
+    pub(crate) graphs: OrdMap<GraphId, Graph>,
+    pub(crate) tasks: OrdMap<TaskId, Arc<Task>>,
+    /// Merges that are not over, by the workspace whose work is merged.
+    pub(crate) integrations: OrdMap<WorkspaceId, Integration>,
     // What follows is derived from the above and kept in step by the same functions.
+    pub(crate) live: usize,
+    pub(crate) children: OrdSet<(WorkspaceId, Timestamp, WorkspaceId)>,
+    pub(crate) bound: OrdSet<(AgentName, WorkspaceId)>,
+    pub(crate) held: OrdSet<(WorkspaceId, Timestamp, EnvelopeId)>,
+    pub(crate) inbox: OrdSet<(WorkspaceId, envelope::Priority, Timestamp, EnvelopeId)>,
+    pub(crate) rights_held: OrdSet<(WorkspaceId, WorkspaceId, RightType, RightId)>,
+    pub(crate) rights_to: OrdSet<(WorkspaceId, RightId)>,
+    pub(crate) registers: OrdSet<(WorkspaceId, Timestamp, CheckpointId)>,
+    pub(crate) graph_tasks: OrdSet<(GraphId, Timestamp, TaskId)>,
     pub(crate) standing: OrdMap<AgentName, WorkspaceId>,
     pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
     pub(crate) surfaces: SurfaceIndex,
@@ -74,6 +111,9 @@ pub enum ApplyError {
     /// Two parts of the record disagree.
     #[error("{0} is not what the record before it says")]
     Mismatch(&'static str),
+    /// No command of this version leads to such an entry.
+    #[error("no command of this version leads to `{0}`")]
+    NotProduced(crate::event::Kind),
     /// Something happened before the project was created.
     #[error("it comes before the creation of the project")]
     NoProject,
@@ -112,10 +152,7 @@ impl State {
             Event::LeaseReleased(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
             Event::LeaseExpired(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
             Event::LeaseForced(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
-            // These are remembered by the trail alone.
-            Event::SystemDegraded(_)
-            | Event::AuthenticationFailed(_)
-            | Event::CommandRefused(_) => {}
+            _ => self.apply_work(entry)?,
         }
         self.clock = entry.at;
         // What the runtime does by itself is no sign of life.
@@ -124,6 +161,117 @@ impl State {
             session::touch(self, workspace, entry.at);
         }
         Ok(())
+    }
+
+    /// What happens in runs: workspaces and everything in them.
+    fn apply_work(&mut self, entry: &Stamped) -> Result<(), ApplyError> {
+        match &entry.draft.event {
+            Event::RunHandedOver(body) => run::apply_handed_over(self, body),
+            Event::WorkspaceCreated(body) => create::apply_created(self, entry, body),
+            Event::WorkspaceStateChanged(body) => change::apply_state_changed(self, entry, body),
+            Event::WorkspaceReparented(body) => change::apply_reparented(self, body),
+            Event::WorkspaceWritten(body) => memory::apply_written(self, body),
+            Event::MigrationStarted(body) => migrate::apply_started(self, body),
+            Event::MigrationCompleted(body) => {
+                migrate::apply_over(self, &body.workspace_id, &body.old_agent, &body.new_agent)
+            }
+            Event::MigrationFailed(body) => {
+                migrate::apply_over(self, &body.workspace_id, &body.old_agent, &body.new_agent)
+            }
+            Event::SignalEmitted(body) => signal::apply_emitted(self, entry, body),
+            Event::SignalDelivered(body) => signal::apply_delivered(self, entry, body),
+            Event::EnvelopeCreated(body) => envelope::apply_created(self, entry, body),
+            Event::EnvelopeDelivered(body) => deliver::apply_delivered(self, entry, body),
+            Event::EnvelopeRedelivered(body) => deliver::apply_redelivered(self, body),
+            Event::EnvelopeUndeliverable(body) => deliver::apply_undeliverable(self, body),
+            Event::EnvelopeAttempted(body) => deliver::apply_attempted(self, body),
+            Event::InboxTaken(body) => inbox::apply_taken(self, body),
+            Event::PortRightCreated(body) => right::apply_created(self, body),
+            Event::PortRightTransferred(body) => right::apply_transferred(self, body),
+            Event::PortRightRevoked(body) => right::apply_gone(self, &body.right_id, &body.holder),
+            Event::PortRightConsumed(body) => right::apply_consumed(self, body),
+            _ => self.apply_plans(entry),
+        }
+    }
+
+    /// What is planned, recorded and merged.
+    fn apply_plans(&mut self, entry: &Stamped) -> Result<(), ApplyError> {
+        match &entry.draft.event {
+            Event::CheckpointCreated(body) => checkpoint::apply_created(self, entry, body),
+            Event::GraphCreated(body) => graph::apply_graph_created(self, entry, body),
+            Event::TaskCreated(body) => graph::apply_created(self, entry, body),
+            Event::TaskAssigned(body) => follow::apply_assigned(self, body),
+            Event::TaskStatusChanged(body) => follow::apply_status_changed(self, body),
+            Event::TaskCompleted(body) => follow::apply_completed(self, body),
+            Event::IntegrationStarted(body) => integration::apply_started(self, body),
+            Event::IntegrationCompleted(body) => integration::apply_completed(self, body),
+            Event::IntegrationAborted(body) => integration::apply_aborted(self, body),
+            Event::ConflictDetected(body) => conflict::apply_detected(self, body),
+            Event::ConflictResolved(body) => conflict::apply_resolved(self, body),
+            // These are remembered by the trail alone.
+            Event::SystemDegraded(_)
+            | Event::AuthenticationFailed(_)
+            | Event::CommandRefused(_)
+            | Event::RunStopped(_)
+            | Event::WorkspaceRejected(_)
+            | Event::SuspensionStarted(_)
+            | Event::SuspensionResumed(_)
+            | Event::EnvelopeRejected(_)
+            | Event::CheckpointRejected(_)
+            | Event::TaskApproved(_)
+            | Event::TaskFailed(_)
+            | Event::TrailAccessDenied(_) => Ok(()),
+            other => Err(ApplyError::NotProduced(other.kind())),
+        }
+    }
+
+    /// Moves a deadline.
+    pub(crate) fn reschedule(
+        &mut self,
+        before: Option<Timestamp>,
+        after: Option<Timestamp>,
+        of: &Deadline,
+    ) {
+        if before == after {
+            return;
+        }
+        if let Some(at) = before {
+            self.deadlines.remove(&(at, of.clone()));
+        }
+        if let Some(at) = after {
+            self.deadlines.insert((at, of.clone()));
+        }
+    }
+
+    /// When the signals that wait for a workspace were emitted.
+    pub(crate) fn pending_of(&self, to: &WorkspaceId) -> Vec<Timestamp> {
+        let from = self.pending_signals.range((to.clone(), Timestamp::default())..);
+        from.take_while(|((of, _), _)| of == to).map(|((_, at), _)| *at).collect()
+    }
+
+    /// The workspaces there ever were.
+    pub fn workspaces(&self) -> impl Iterator<Item = (&WorkspaceId, &Workspace)> {
+        self.workspaces.iter().map(|(id, workspace)| (id, workspace.as_ref()))
+    }
+
+    /// The envelopes that were ever accepted.
+    pub fn envelopes(&self) -> impl Iterator<Item = (&EnvelopeId, &Envelope)> {
+        self.envelopes.iter().map(|(id, envelope)| (id, envelope.as_ref()))
+    }
+
+    /// The live rights.
+    pub fn rights(&self) -> impl Iterator<Item = (&RightId, &Right)> {
+        self.rights.iter()
+    }
+
+    /// The tasks that were ever planned.
+    pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &Task)> {
+        self.tasks.iter().map(|(id, task)| (id, task.as_ref()))
+    }
+
+    /// The root of the run that goes on.
+    pub fn root(&self) -> Option<&WorkspaceId> {
+        self.root.as_ref()
     }
 
     /// The project, once it is created.
@@ -168,7 +316,10 @@ impl State {
 
     /// How many things the state remembers, as a measure of its size.
     pub fn size(&self) -> usize {
-        self.agents.len() + self.users.len() + self.sessions.len() + self.leases.len()
+        let held = self.agents.len() + self.users.len() + self.sessions.len() + self.leases.len();
+        let mail = self.envelopes.len() + self.notices.len() + self.pending_signals.len();
+        let work = self.workspaces.len() + self.checkpoints.len() + self.tasks.len();
+        held + mail + work + self.rights.len()
     }
 
     /// Whether a recorded lease is still good at this moment.
@@ -219,6 +370,17 @@ pub struct Image {
     users: Vec<(UserId, User)>,
     sessions: Vec<(WorkspaceId, Session)>,
     leases: Vec<(LeaseId, Lease)>,
+    root: Option<WorkspaceId>,
+    runs: Vec<(WorkspaceId, Option<Document>)>,
+    workspaces: Vec<(WorkspaceId, Workspace)>,
+    envelopes: Vec<(EnvelopeId, Envelope)>,
+    rights: Vec<(RightId, Right)>,
+    pending_signals: Vec<((WorkspaceId, Timestamp), Notice)>,
+    notices: Vec<((WorkspaceId, Timestamp), Notice)>,
+    checkpoints: Vec<(CheckpointId, Checkpoint)>,
+    graphs: Vec<(GraphId, Graph)>,
+    tasks: Vec<(TaskId, Task)>,
+    integrations: Vec<(WorkspaceId, Integration)>,
 }
 
 impl State {
@@ -227,7 +389,11 @@ impl State {
         fn list<K: Clone + Ord, V: Clone>(map: &OrdMap<K, V>) -> Vec<(K, V)> {
             map.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
         }
-        let lease = |(id, lease): (&LeaseId, &Arc<Lease>)| (id.clone(), lease.as_ref().clone());
+        fn shared<K: Clone + Ord, V: Clone>(map: &OrdMap<K, Arc<V>>) -> Vec<(K, V)> {
+            map.iter().map(|(key, value)| (key.clone(), value.as_ref().clone())).collect()
+        }
+        let run =
+            |(root, run): (&WorkspaceId, &Arc<Taxonomy>)| (root.clone(), run.document().cloned());
         Image {
             project: self.project.clone(),
             clock: self.clock,
@@ -235,7 +401,18 @@ impl State {
             agents: list(&self.agents),
             users: list(&self.users),
             sessions: list(&self.sessions),
-            leases: self.leases.iter().map(lease).collect(),
+            leases: shared(&self.leases),
+            root: self.root.clone(),
+            runs: self.runs.iter().map(run).collect(),
+            workspaces: shared(&self.workspaces),
+            envelopes: shared(&self.envelopes),
+            rights: list(&self.rights),
+            pending_signals: list(&self.pending_signals),
+            notices: list(&self.notices),
+            checkpoints: shared(&self.checkpoints),
+            graphs: list(&self.graphs),
+            tasks: shared(&self.tasks),
+            integrations: list(&self.integrations),
         }
     }
 
@@ -247,8 +424,37 @@ impl State {
             epoch: image.epoch,
             agents: image.agents.into_iter().collect(),
             users: image.users.into_iter().collect(),
+            root: image.root,
+            pending_signals: image.pending_signals.into_iter().collect(),
+            notices: image.notices.into_iter().collect(),
+            graphs: image.graphs.into_iter().collect(),
+            integrations: image.integrations.into_iter().collect(),
             ..State::default()
         };
+        for (root, document) in image.runs {
+            let taxonomy = document.map_or_else(|| Ok(Taxonomy::base()), Taxonomy::load);
+            let taxonomy = taxonomy.map_err(|_| ApplyError::Mismatch("a run's taxonomy"))?;
+            state.runs.insert(root, Arc::new(taxonomy));
+        }
+        for (id, workspace) in image.workspaces {
+            if let Some(parent) = &workspace.parent {
+                let created = workspace.charter.created_at;
+                state.children.insert((parent.clone(), created, id.clone()));
+            }
+            state.insert_live(&id, workspace);
+        }
+        for (id, envelope) in image.envelopes {
+            state.insert_envelope(id, envelope);
+        }
+        for (id, right) in image.rights {
+            state.insert_right(id, right);
+        }
+        for (id, checkpoint) in image.checkpoints {
+            state.insert_checkpoint(id, checkpoint);
+        }
+        for (id, task) in image.tasks {
+            state.insert_task(id, task);
+        }
         for (id, session) in image.sessions {
             if session.standing {
                 state.standing.insert(session.agent.clone(), id.clone());

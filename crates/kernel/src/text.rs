@@ -63,6 +63,12 @@ impl<const MAX: usize> Text<MAX> {
     }
 }
 
+impl<const MAX: usize> Default for Text<MAX> {
+    fn default() -> Self {
+        Text("".into())
+    }
+}
+
 impl<const MAX: usize> std::fmt::Display for Text<MAX> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

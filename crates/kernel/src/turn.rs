@@ -10,18 +10,34 @@ use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::checkpoint::CheckpointView;
 use crate::command::Command;
+use crate::envelope::carrier::{Carried, Carrier};
+use crate::envelope::inbox::Mail;
+use crate::envelope::view::EnvelopeView;
 use crate::event::{Draft, Event, Stamped, Stream};
-use crate::id::{EntryId, IdKind, LeaseId, Mint, WorkspaceId};
+use crate::id::{
+    CheckpointId, EntryId, EnvelopeId, IdKind, LeaseId, Mint, RightId, TaskId, WorkspaceId,
+};
+use crate::integration::IntegrationReply;
 use crate::principal::{Actor, Caller, Principal};
 use crate::project::{self, Project};
 use crate::query::{LeaseView, SessionView};
-use crate::refusal::{AuthenticationFailed, Refusal, RefusalKind, Refused};
+use crate::refusal::{AuthenticationFailed, Record, Refusal, RefusalKind, Refused};
+use crate::right::RightView;
 use crate::rule::Rule;
+use crate::signal::SignalReply;
 use crate::state::{ApplyError, Deadline, State};
+use crate::task::graph::GraphReply;
+use crate::task::view::TaskView;
 use crate::text::Text;
-use crate::time::Timestamp;
-use crate::{agent, lease, runtime, session, user};
+use crate::time::{Span, Timestamp};
+use crate::workspace::view::WorkspaceView;
+use crate::workspace::{abort, change, create, memory, migrate, suspend};
+use crate::{
+    access, agent, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
+    task, user,
+};
 
 /// What a command that was carried out returns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -31,6 +47,26 @@ pub enum Reply {
     Lease(LeaseView),
     /// The session it opened.
     Session(SessionView),
+    /// The workspace it was about.
+    Workspace(Box<WorkspaceView>),
+    /// The envelope it sent.
+    Envelope(Box<EnvelopeView>),
+    /// What was in the inbox.
+    Mail(Mail),
+    /// What became of a signal.
+    Signal(SignalReply),
+    /// The checkpoint it created.
+    Checkpoint(Box<CheckpointView>),
+    /// The graph it planned.
+    Graph(GraphReply),
+    /// The task it was about.
+    Task(Box<TaskView>),
+    /// The tasks it was about.
+    Tasks(Vec<TaskView>),
+    /// The right it was about (as it was, if it is gone).
+    Right(RightView),
+    /// How a merge stands.
+    Integration(IntegrationReply),
     /// Nothing in particular.
     #[serde(serialize_with = "serialize_done")]
     Done,
@@ -82,14 +118,25 @@ pub struct Turn<'m> {
     state: State,
     now: Timestamp,
     mint: &'m mut dyn Mint,
+    /// What puts envelopes into inboxes; nothing is lost where there is none.
+    carrier: Option<&'m mut dyn Carrier>,
     made: Vec<Stamped>,
+    /// The entry that what is made now follows from.
+    cause: Option<EntryId>,
 }
 
 impl<'m> Turn<'m> {
     /// Begins a turn. The turn's time is `now`, or the trail's clock if that is ahead.
     pub fn begin(state: State, now: Timestamp, mint: &'m mut dyn Mint) -> Self {
         let now = now.max(state.clock());
-        Turn { base: state.clone(), state, now, mint, made: Vec::new() }
+        let (base, made) = (state.clone(), Vec::new());
+        Turn { base, state, now, mint, carrier: None, made, cause: None }
+    }
+
+    /// The same, with envelopes put into inboxes by a carrier.
+    #[must_use]
+    pub fn carried_by(self, carrier: &'m mut dyn Carrier) -> Self {
+        Turn { carrier: Some(carrier), ..self }
     }
 
     /// Records what has fallen due, at most about `limit` things. Returns whether more is due.
@@ -103,9 +150,12 @@ impl<'m> Turn<'m> {
             if self.made.len() >= stop_at {
                 return Ok(true);
             }
+            self.cause = None;
             match deadline.clone() {
                 Deadline::Lease(id) => lease::on_deadline(self, &id)?,
                 Deadline::Session(id) => session::on_deadline(self, &id)?,
+                Deadline::Workspace(id) => change::on_deadline(self, &id)?,
+                Deadline::Envelope(id) => envelope::deliver::on_deadline(self, &id)?,
             }
         }
     }
@@ -116,6 +166,7 @@ impl<'m> Turn<'m> {
     /// kernel and leaves nothing.
     pub fn decide(&mut self, caller: &Caller, command: &Command) -> Result<Outcome, ApplyError> {
         let first = self.made.len();
+        self.cause = None;
         let arrived = self.arrive(caller, command);
         // Whoever arrived has arrived, whatever becomes of the command.
         let before = self.made.len();
@@ -123,6 +174,7 @@ impl<'m> Turn<'m> {
             Ok(reply) => Ok(reply),
             Err(halt) => {
                 self.go_back_to(before)?;
+                self.cause = None;
                 Err(self.record_refusal(caller, command, halt)?)
             }
         };
@@ -178,6 +230,42 @@ impl<'m> Turn<'m> {
             Command::LeaseRenew(args) => lease::decide_renew(self, caller, args),
             Command::LeaseRelease(args) => lease::decide_release(self, caller, args),
             Command::LeaseForce(args) => lease::decide_force(self, caller, args),
+            Command::AgentRegister(_) => agent::decide_register(caller),
+            Command::TrailDenied(args) => access::decide_denied(self, args),
+            _ => self.carry_out_work(caller, command),
+        }
+    }
+
+    /// The commands of runs: workspaces and everything in them.
+    fn carry_out_work(&mut self, caller: &Caller, command: &Command) -> Result<Reply, Halt> {
+        match command {
+            Command::RunStart(args) => run::decide_start(self, caller, args),
+            Command::RunHandOver(args) => run::decide_hand_over(self, caller, args),
+            Command::RunEnd(args) => run::decide_end(self, caller, args),
+            Command::WorkspaceCreate(args) => create::decide_create(self, caller, args),
+            Command::WorkspaceAbort(args) => abort::decide_abort(self, caller, args),
+            Command::WorkspaceSuspend(args) => suspend::decide_suspend(self, caller, args),
+            Command::WorkspaceResume(args) => suspend::decide_resume(self, caller, args),
+            Command::WorkspaceMigrate(args) => migrate::decide_migrate(self, caller, args),
+            Command::WorkspaceWrite(args) => memory::decide_write(self, caller, args),
+            Command::EnvelopeSend(args) => envelope::decide_send(self, caller, args),
+            Command::InboxTake(args) => envelope::inbox::decide_take(self, caller, args),
+            Command::SignalEmit(args) => signal::decide_emit(self, caller, args),
+            Command::CheckpointCreate(args) => checkpoint::decide_create(self, caller, args),
+            Command::TaskGraph(args) => task::graph::decide_graph(self, caller, args),
+            Command::TaskAdd(args) => task::graph::decide_add(self, caller, args),
+            Command::TaskApprove(args) => task::orders::decide_approve(self, caller, args),
+            Command::TaskAssign(args) => task::orders::decide_assign(self, caller, args),
+            Command::TaskRetry(args) => task::orders::decide_retry(self, caller, args),
+            Command::TaskCancel(args) => task::orders::decide_cancel(self, caller, args),
+            Command::IntegrationDecide(args) => integration::decide_decide(self, caller, args),
+            Command::ConflictResolve(args) => {
+                integration::conflict::decide_resolve(self, caller, args)
+            }
+            Command::RightGrant(args) => right::decide_grant(self, caller, args),
+            Command::RightRevoke(args) => right::decide_revoke(self, caller, args),
+            // The rest was carried out before it came here.
+            _ => Err(Halt::Fault(ApplyError::Unknown("the command"))),
         }
     }
 
@@ -227,12 +315,7 @@ impl<'m> Turn<'m> {
                 (refusal, Actor::Protocol, event)
             }
             Halt::Refused(refusal) => {
-                let event = Event::CommandRefused(Refused {
-                    command: context,
-                    kind: refusal.kind,
-                    message: Text::lossy(&refusal.message),
-                    rule: refusal.rule,
-                });
+                let event = recorded(&refusal, context);
                 (refusal, caller.principal.clone().into(), event)
             }
         };
@@ -240,6 +323,10 @@ impl<'m> Turn<'m> {
         let Some(project) = &self.state.project else {
             return Ok(refusal);
         };
+        if let Some(home) = home_of(&self.state, &event) {
+            self.note(Some(&home), actor, event)?;
+            return Ok(refusal);
+        }
         let (workspace, stream) = match self.session_of(caller, refusal.kind) {
             Some((workspace, stream)) => (Some(workspace), stream),
             None => (None, Stream::project(&project.id)),
@@ -297,6 +384,87 @@ impl<'m> Turn<'m> {
         Ok(Reply::Session(SessionView::of(id, session)))
     }
 
+    pub(crate) fn workspace_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
+        let known = self.state.workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
+        let view = WorkspaceView::of(&self.state, self.now, id, known);
+        Ok(Reply::Workspace(Box::new(view)))
+    }
+
+    pub(crate) fn envelope_reply(&self, id: &EnvelopeId) -> Result<Reply, Halt> {
+        let known = self.state.envelopes.get(id).ok_or(ApplyError::Unknown("the envelope"))?;
+        Ok(Reply::Envelope(Box::new(EnvelopeView::of(id, known))))
+    }
+
+    pub(crate) fn checkpoint_reply(&self, id: &CheckpointId) -> Result<Reply, Halt> {
+        let known = self.state.checkpoints.get(id).ok_or(ApplyError::Unknown("the checkpoint"))?;
+        Ok(Reply::Checkpoint(Box::new(CheckpointView::of(id, known))))
+    }
+
+    pub(crate) fn task_reply(&self, id: &TaskId) -> Result<Reply, Halt> {
+        let known = self.state.tasks.get(id).ok_or(ApplyError::Unknown("the task"))?;
+        Ok(Reply::Task(Box::new(TaskView::of(&self.state, id, known))))
+    }
+
+    pub(crate) fn tasks_reply(&self, ids: &[TaskId]) -> Result<Reply, Halt> {
+        let known = ids.iter().filter_map(|id| self.state.tasks.get(id).map(|task| (id, task)));
+        Ok(Reply::Tasks(known.map(|(id, task)| TaskView::of(&self.state, id, task)).collect()))
+    }
+
+    pub(crate) fn right_reply(&self, id: &RightId) -> Result<Reply, Halt> {
+        let known = self.state.rights.get(id).ok_or(ApplyError::Unknown("the right"))?;
+        Ok(Reply::Right(RightView::of(id, known)))
+    }
+
+    /// Tries to put an envelope into an inbox. Returns what became of it, and how long to wait
+    /// for an answer.
+    pub(crate) fn carry(&mut self, envelope: &EnvelopeId, attempt: u8) -> (Carried, Span) {
+        match &mut self.carrier {
+            Some(carrier) => (carrier.carry(envelope, attempt), carrier.base_timeout()),
+            None => (Carried::Acknowledged, Span::default()),
+        }
+    }
+
+    /// Records something in the local trail of a workspace, or of none. The first entry of a
+    /// command is what the others follow from.
+    pub(crate) fn note(
+        &mut self,
+        workspace: Option<&WorkspaceId>,
+        actor: Actor,
+        event: Event,
+    ) -> Result<(), ApplyError> {
+        let stream = match workspace.and_then(|id| self.state.workspaces.get(id)) {
+            Some(known) => known.charter.stream.clone(),
+            None => Stream::project(&self.state.project.as_ref().ok_or(ApplyError::NoProject)?.id),
+        };
+        self.put(workspace.cloned(), stream, actor, event)
+    }
+
+    /// Records the creation of a workspace, which begins a local trail.
+    pub(crate) fn begin_in(
+        &mut self,
+        workspace: &WorkspaceId,
+        actor: Actor,
+        event: Event,
+    ) -> Result<(), ApplyError> {
+        let stream = Stream::workspace(workspace);
+        self.put(Some(workspace.clone()), stream, actor, event)
+    }
+
+    fn put(
+        &mut self,
+        workspace: Option<WorkspaceId>,
+        stream: Stream,
+        actor: Actor,
+        event: Event,
+    ) -> Result<(), ApplyError> {
+        let (correlation, causation) = (self.cause.clone(), self.cause.clone());
+        self.emit(Draft { actor, workspace, stream, correlation, causation, event })?;
+        if self.cause.is_none() {
+            self.cause = self.made.last().map(|entry| entry.id.clone());
+        }
+        Ok(())
+    }
+
     /// Stamps a draft, applies it and keeps it.
     pub(crate) fn emit(&mut self, draft: Draft) -> Result<(), ApplyError> {
         let at = Timestamp::next_stamp(self.now, self.state.clock);
@@ -305,5 +473,32 @@ impl<'m> Turn<'m> {
         self.state.apply(&entry)?;
         self.made.push(entry);
         Ok(())
+    }
+}
+
+/// The event that records a refusal.
+fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
+    match &refusal.record {
+        Record::Command => Event::CommandRefused(Refused {
+            command,
+            kind: refusal.kind,
+            message: Text::lossy(&refusal.message),
+            rule: refusal.rule,
+        }),
+        Record::Envelope(rejected) => Event::EnvelopeRejected(rejected.as_ref().clone()),
+        Record::Checkpoint(rejected) => Event::CheckpointRejected(rejected.as_ref().clone()),
+        Record::Workspace(reason) => {
+            Event::WorkspaceRejected(create::Rejected { reason: *reason, rule: refusal.rule })
+        }
+    }
+}
+
+/// The workspace whose local trail tells of a refusal, if the refusal says so itself.
+fn home_of(state: &State, event: &Event) -> Option<WorkspaceId> {
+    match event {
+        Event::EnvelopeRejected(rejected) => Some(rejected.from.clone()),
+        Event::CheckpointRejected(rejected) => Some(rejected.workspace.clone()),
+        Event::WorkspaceRejected(_) => state.root.clone(),
+        _ => None,
     }
 }

@@ -9,10 +9,11 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{leases, trail};
+use super::leases;
 use crate::app::{App, Project};
 use crate::failure::Failure;
 use crate::output::{Tone, clock_time, counted, from_now, one_line, show_bytes};
+use crate::said::summary;
 
 /// How many recent refusals are shown, and among how many last entries they are looked for.
 const REFUSALS: usize = 5;
@@ -118,7 +119,7 @@ impl Overview {
         }
         for Found { entry, .. } in &self.refusals {
             let (at, draft) = (clock_time(entry.stamped.at), &entry.stamped.draft);
-            app.out.line(format!("  {at}  {}  {}", draft.actor, trail::summary(&draft.event)))?;
+            app.out.line(format!("  {at}  {}  {}", draft.actor, summary(&draft.event)))?;
         }
         Ok(())
     }

@@ -19,8 +19,9 @@ use crate::commands::leases::principal;
 use crate::failure::Failure;
 use crate::input::read_file;
 use crate::moment::parse_time;
-use crate::output::{Tone, clock_time, counted, one_line, written};
+use crate::output::{Tone, clock_time, counted, written};
 use crate::progress::Progress;
+use crate::said::summary;
 
 pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
     match args.command {
@@ -137,46 +138,6 @@ fn print(app: &App, entry: &Entry, line: &str) -> Result<(), Failure> {
         draft.event.kind().as_str(),
         summary(&draft.event)
     ))
-}
-
-/// What an entry says, in a few words.
-pub(crate) fn summary(event: &Event) -> String {
-    one_line(&said(event))
-}
-
-fn said(event: &Event) -> String {
-    match event {
-        Event::ProjectCreated(body) => format!("{} ({})", body.name, body.project),
-        Event::RuntimeRekeyed(body) => format!("now {}: {}", body.new_key.short(), body.reason),
-        Event::RuntimeRestored(body) => format!(
-            "put back from a copy in place of {} entries; epochs go on above {}",
-            body.entries_before, body.epoch
-        ),
-        Event::SystemDegraded(body) => {
-            format!("storage was out, {} commands turned away: {}", body.turned_away, body.reason)
-        }
-        Event::AgentRegistered(body) => format!("{} with key {}", body.agent, body.key.short()),
-        Event::AuthenticationFailed(body) => format!("not {}: {}", body.entity, body.reason),
-        Event::UserCreated(body) => format!("{} by {}", body.user_id, body.created_by),
-        Event::SessionOpened(body) => body.workspace.to_string(),
-        Event::SessionClosed(body) => format!("{} {:?}", body.workspace, body.cause).to_lowercase(),
-        Event::LeaseOpened(body) => {
-            let surfaces: Vec<&str> =
-                body.surfaces.as_slice().iter().map(althing_kernel::Surface::as_str).collect();
-            let purpose =
-                body.purpose.as_ref().map_or_else(String::new, |text| format!("  ({text})"));
-            format!("{}  epoch {}  {}{purpose}", surfaces.join(" "), body.epoch, body.lease)
-        }
-        Event::LeaseRenewed(body) => {
-            format!("until {}  {}", clock_time(body.expires_at), body.lease)
-        }
-        Event::LeaseReleased(body) => body.lease.to_string(),
-        Event::LeaseExpired(body) => format!("held by {}  {}", body.holder, body.lease),
-        Event::LeaseForced(body) => {
-            format!("held by {}: {}  {}", body.holder, body.reason, body.lease)
-        }
-        Event::CommandRefused(body) => format!("{} [{}] {}", body.command, body.rule, body.message),
-    }
 }
 
 fn show(app: &App, seq: u64) -> Result<(), Failure> {

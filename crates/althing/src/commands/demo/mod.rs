@@ -137,7 +137,7 @@ impl Watch<'_> {
             _ => false,
         };
         if shown {
-            let what = super::trail::summary(&draft.event);
+            let what = crate::said::summary(&draft.event);
             let actor = draft.actor.to_string();
             self.app.out.note(format!("  {actor:<14} {:<16} {what}", draft.event.kind().as_str()));
         }

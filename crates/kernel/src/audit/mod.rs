@@ -6,8 +6,12 @@
 //! it, whether the thing it is about is in a state that has such a step, and whether the promise
 //! that two holders never overlap still holds.
 
-use crate::command::Command;
-use crate::event::{Event, Stamped};
+mod follows;
+mod work;
+
+pub use follows::follows;
+
+use crate::event::{Event, Kind, Stamped};
 use crate::id::{LeaseId, WorkspaceId};
 use crate::lease::{self, Lease, ReleaseCause};
 use crate::principal::{Actor, Principal};
@@ -47,6 +51,9 @@ pub enum Breach {
     /// In a session that is not the actor's.
     #[error("it is not in an open session of its holder's")]
     Session,
+    /// Of a kind that nothing leads to.
+    #[error("no command of this version leads to `{0}`")]
+    NotProduced(Kind),
     /// Says something else about a thing than what is known of it.
     #[error("it does not say what is known of the {0}")]
     Tale(&'static str),
@@ -106,6 +113,7 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
                 _ => wrong_actor(entry),
             }
         }
+        _ => work::audit(state, entry),
     }
 }
 
@@ -194,39 +202,5 @@ fn session_closed(state: &State, entry: &Stamped, body: &session::Closed) -> Res
         EndCause::Closed => by(entry, &Principal::Agent(known.agent.clone()).into()),
         EndCause::Lapsed if known.lapses_at() > entry.at => Err(Breach::TooEarly),
         EndCause::Lapsed => by(entry, &Actor::Protocol),
-    }
-}
-
-/// Whether an event is what somebody asked for with a command.
-pub fn follows(command: &Command, event: &Event) -> bool {
-    match (command, event) {
-        (_, Event::CommandRefused(refused)) => refused.command.as_str() == command.name(),
-        (Command::LeaseOpen(asked), Event::LeaseOpened(got)) => {
-            asked.surfaces == got.surfaces
-                && asked.purpose == got.purpose
-                && asked.task == got.task
-                && asked.ttl_s.unwrap_or_default() == got.ttl_s
-        }
-        (Command::LeaseRenew(asked), Event::LeaseRenewed(got)) => {
-            asked.lease == got.lease
-                && asked.epoch.is_none_or(|epoch| epoch == got.epoch)
-                && asked.ttl_s.is_none_or(|ttl| ttl == got.ttl_s)
-        }
-        (Command::LeaseRelease(asked), Event::LeaseReleased(got)) => {
-            asked.lease == got.lease && asked.epoch.is_none_or(|epoch| epoch == got.epoch)
-        }
-        (Command::LeaseForce(asked), Event::LeaseForced(got)) => {
-            asked.lease == got.lease && asked.reason == got.reason
-        }
-        (Command::SessionOpen(asked), Event::SessionOpened(got)) => {
-            asked.client == got.client && asked.idle_s.unwrap_or_default() == got.idle_s
-        }
-        (Command::SessionClose(asked), Event::SessionClosed(got)) => {
-            asked.workspace.as_ref().is_none_or(|id| *id == got.workspace)
-        }
-        (Command::UserCreate(asked), Event::UserCreated(got)) => {
-            asked.user == got.user_id && asked.key == got.key
-        }
-        _ => false,
     }
 }

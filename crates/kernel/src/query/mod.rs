@@ -1,8 +1,23 @@
 //! Questions: everything a caller can ask of the state. Asking changes nothing.
 
+mod work;
+
+pub use work::{
+    InboxList, InboxView, OfCheckpoint, OfEnvelope, OfTask, OfWorkspace, RunView, TaskList,
+    TaskReady, TaxonomyName, WorkspaceList,
+};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+use crate::access::Viewer;
+use crate::checkpoint::CheckpointView;
+use crate::envelope::view::EnvelopeView;
+use crate::right::RightView;
+use crate::task::view::{GraphView, TaskView};
+use crate::workspace::view::{FilesView, WorkspaceView};
+use work::Asked;
 
 use crate::id::{LeaseId, WorkspaceId};
 use crate::key::PublicKey;
@@ -194,6 +209,20 @@ queries! {
     SessionList "session.list" => Everything, "The open sessions.";
     AgentList "agent.list" => Everything, "The agents that ever registered.";
     UserList "user.list" => Everything, "The people who were let in.";
+    RunGet "run.get" => Everything, "The run that goes on: root, coordinator, roles and types.";
+    WorkspaceList "workspace.list" => WorkspaceList, "The workspaces, oldest first.";
+    WorkspaceGet "workspace.get" => OfWorkspace, "One workspace.";
+    WorkspaceFiles "workspace.files" => OfWorkspace,
+        "The files of a workspace: its working memory, and what was merged into it.";
+    InboxList "inbox.list" => InboxList, "What is in an inbox, without taking it.";
+    EnvelopeGet "envelope.get" => OfEnvelope, "One envelope.";
+    RightList "right.list" => OfWorkspace, "The rights a workspace holds, and those to it.";
+    CheckpointList "checkpoint.list" => OfWorkspace, "The checkpoints of a workspace.";
+    CheckpointGet "checkpoint.get" => OfCheckpoint, "One checkpoint.";
+    TaskList "task.list" => TaskList, "The tasks, in the order they were planned.";
+    TaskReadyList "task.ready" => TaskReady, "The tasks that can be taken up, most urgent first.";
+    TaskGet "task.get" => OfTask, "One task.";
+    TaskGraphs "task.graphs" => Everything, "The task graphs.";
 }
 
 /// What a question is answered with.
@@ -210,16 +239,61 @@ pub enum Answer {
     Agents(Vec<AgentView>),
     /// To `user.list`.
     Users(Vec<UserView>),
+    /// To `run.get`.
+    Run(RunView),
+    /// To `workspace.list`.
+    Workspaces(Vec<WorkspaceView>),
+    /// To `workspace.get`.
+    Workspace(Box<WorkspaceView>),
+    /// To `workspace.files`.
+    Files(FilesView),
+    /// To `inbox.list`.
+    Inbox(InboxView),
+    /// To `envelope.get`.
+    Envelope(Box<EnvelopeView>),
+    /// To `right.list`.
+    Rights(Vec<RightView>),
+    /// To `checkpoint.list`.
+    Checkpoints(Vec<CheckpointView>),
+    /// To `checkpoint.get`.
+    Checkpoint(Box<CheckpointView>),
+    /// To `task.list` and `task.ready`.
+    Tasks(Vec<TaskView>),
+    /// To `task.get`.
+    Task(Box<TaskView>),
+    /// To `task.graphs`.
+    Graphs(Vec<GraphView>),
+    /// There is no such thing, or not for whoever asks.
+    Missing(String),
 }
 
-/// Answers a question as of `now`.
+/// Answers a question of a person's as of `now`.
 pub fn answer(state: &State, now: Timestamp, query: &Query) -> Answer {
+    answer_to(state, now, query, None)
+}
+
+/// Answers a question as of `now`, with what the viewer may see.
+pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_>) -> Answer {
+    let asked = Asked { state, now, viewer };
     match query {
         Query::LeaseList(list) => Answer::Leases(leases(state, now, list)),
         Query::LeaseCheck(check) => Answer::Check(lease_check(state, now, check)),
         Query::SessionList(_) => Answer::Sessions(sessions(state, now)),
         Query::AgentList(_) => Answer::Agents(agents(state, now)),
         Query::UserList(_) => Answer::Users(users(state)),
+        Query::RunGet(all) => asked.run(all),
+        Query::WorkspaceList(list) => Answer::Workspaces(asked.workspaces(list)),
+        Query::WorkspaceGet(of) => asked.workspace(&of.workspace),
+        Query::WorkspaceFiles(of) => asked.files(&of.workspace),
+        Query::InboxList(list) => asked.inbox(list),
+        Query::EnvelopeGet(of) => asked.envelope(&of.envelope),
+        Query::RightList(of) => asked.rights(&of.workspace),
+        Query::CheckpointList(of) => asked.checkpoints(&of.workspace),
+        Query::CheckpointGet(of) => asked.checkpoint(&of.checkpoint),
+        Query::TaskList(list) => Answer::Tasks(asked.tasks(list)),
+        Query::TaskReadyList(of) => Answer::Tasks(asked.ready(of)),
+        Query::TaskGet(of) => asked.task(&of.task),
+        Query::TaskGraphs(all) => Answer::Graphs(asked.graphs(all)),
     }
 }
 

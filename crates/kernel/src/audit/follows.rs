@@ -1,0 +1,203 @@
+//! Whether an entry is what somebody asked for: a signed request is held against its entry.
+
+use crate::checkpoint;
+use crate::command::Command;
+use crate::content::{Blob, Content};
+use crate::envelope;
+use crate::event::Event;
+use crate::file::{File, FileArg};
+use crate::integration::Decision;
+use crate::right::RightType;
+use crate::signal::SignalType;
+use crate::task::Status as TaskStatus;
+use crate::workspace::create::{Create, Created};
+use crate::workspace::{Party, Status, Trigger};
+
+/// Whether an event is what somebody asked for with a command.
+pub fn follows(command: &Command, event: &Event) -> bool {
+    match (command, event) {
+        (_, Event::CommandRefused(refused)) => refused.command.as_str() == command.name(),
+        (Command::LeaseOpen(asked), Event::LeaseOpened(got)) => {
+            asked.surfaces == got.surfaces
+                && asked.purpose == got.purpose
+                && asked.task == got.task
+                && asked.ttl_s.unwrap_or_default() == got.ttl_s
+        }
+        (Command::LeaseRenew(asked), Event::LeaseRenewed(got)) => {
+            asked.lease == got.lease
+                && asked.epoch.is_none_or(|epoch| epoch == got.epoch)
+                && asked.ttl_s.is_none_or(|ttl| ttl == got.ttl_s)
+        }
+        (Command::LeaseRelease(asked), Event::LeaseReleased(got)) => {
+            asked.lease == got.lease && asked.epoch.is_none_or(|epoch| epoch == got.epoch)
+        }
+        (Command::LeaseForce(asked), Event::LeaseForced(got)) => {
+            asked.lease == got.lease && asked.reason == got.reason
+        }
+        (Command::SessionOpen(asked), Event::SessionOpened(got)) => {
+            asked.client == got.client && asked.idle_s.unwrap_or_default() == got.idle_s
+        }
+        (Command::SessionClose(asked), Event::SessionClosed(got)) => {
+            asked.workspace.as_ref().is_none_or(|id| *id == got.workspace)
+        }
+        (Command::UserCreate(asked), Event::UserCreated(got)) => {
+            asked.user == got.user_id && asked.key == got.key
+        }
+        _ => in_workspaces(command, event) || in_plans(command, event),
+    }
+}
+
+fn in_workspaces(command: &Command, event: &Event) -> bool {
+    match (command, event) {
+        (Command::RunStart(asked), Event::WorkspaceCreated(got)) => {
+            let run = got.run.as_ref();
+            run.is_some_and(|run| run.taxonomy == asked.taxonomy)
+                && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
+        }
+        (Command::RunHandOver(asked), Event::RunHandedOver(got)) => asked.agent == got.agent,
+        (Command::RunEnd(asked), Event::RunStopped(got)) => asked.reason == got.reason,
+        (Command::WorkspaceCreate(asked), Event::WorkspaceCreated(got)) => is_created(asked, got),
+        (Command::TaskAssign(asked), Event::WorkspaceCreated(got)) => {
+            is_created(&asked.as_create(), got)
+        }
+        (Command::WorkspaceCreate(_) | Command::TaskAssign(_), Event::WorkspaceRejected(_)) => true,
+        (Command::WorkspaceWrite(asked), Event::WorkspaceWritten(got)) => {
+            asked.path == got.path && is_stored(asked.content.as_ref(), got.content.as_ref())
+        }
+        (_, Event::WorkspaceStateChanged(got)) => {
+            let (asked, to) = match command {
+                Command::WorkspaceAbort(asked) => (&asked.workspace, Some(Status::Failed)),
+                Command::WorkspaceSuspend(asked) => (&asked.workspace, Some(Status::Suspended)),
+                Command::WorkspaceMigrate(asked) => (&asked.workspace, Some(Status::Migrating)),
+                Command::WorkspaceResume(asked) => (&asked.workspace, None),
+                Command::IntegrationDecide(asked) if asked.decision != Decision::Accept => {
+                    (&asked.workspace, Some(Status::Failed))
+                }
+                _ => return false,
+            };
+            let fits = to.map_or(got.trigger == Trigger::Resume, |to| to == got.to_state);
+            *asked == got.workspace_id && fits
+        }
+        (Command::EnvelopeSend(asked), Event::EnvelopeCreated(got)) => {
+            asked.payload.stored().is_ok_and(|payload| payload == got.payload)
+                && is_addressed(asked, got)
+        }
+        (Command::EnvelopeSend(asked), Event::EnvelopeRejected(got)) => {
+            asked.to == got.to && asked.kind == got.kind
+        }
+        (Command::InboxTake(_), Event::InboxTaken(_)) => true,
+        (Command::InboxTake(_), Event::SignalEmitted(got)) => got.signal == SignalType::Ready,
+        (Command::SignalEmit(asked), Event::SignalEmitted(got)) => {
+            asked.signal == got.signal && asked.reason == got.reason && asked.about == got.about
+        }
+        (Command::RightGrant(asked), Event::PortRightCreated(got)) => {
+            asked.holder == got.holder
+                && asked.target == got.target
+                && asked.once == (got.right_type == RightType::SendOnce)
+        }
+        (Command::RightRevoke(asked), Event::PortRightRevoked(got)) => asked.right == got.right_id,
+        _ => false,
+    }
+}
+
+fn in_plans(command: &Command, event: &Event) -> bool {
+    match (command, event) {
+        (Command::CheckpointCreate(asked), Event::CheckpointCreated(got)) => {
+            is_checkpoint(asked, got)
+        }
+        (Command::CheckpointCreate(asked), Event::CheckpointRejected(got)) => {
+            asked.kind == got.kind
+        }
+        (Command::TaskGraph(asked), Event::GraphCreated(got)) => {
+            u32::try_from(asked.tasks.len()) == Ok(got.task_count)
+        }
+        (Command::TaskAdd(asked), Event::TaskCreated(got)) => {
+            asked.graph == got.graph_id
+                && asked.name == got.name
+                && asked.depends_on == got.depends_on
+                && is_stored(Some(&asked.description), Some(&got.description))
+        }
+        (Command::TaskApprove(asked), Event::TaskApproved(got)) => {
+            asked.graph.is_some() || asked.tasks.contains(&got.task_id)
+        }
+        (Command::TaskRetry(asked), Event::TaskStatusChanged(got)) => {
+            asked.task == got.task_id && got.to_status == TaskStatus::Pending
+        }
+        (Command::TaskCancel(asked), Event::TaskStatusChanged(got)) => {
+            asked.task == got.task_id && got.to_status == TaskStatus::Cancelled
+        }
+        (Command::IntegrationDecide(asked), Event::IntegrationStarted(got)) => {
+            asked.decision == Decision::Accept
+                && asked.workspace == got.source
+                && asked.strategy.unwrap_or_default() == got.strategy
+                && are_stored(asked.merged.as_deref(), got.merged.as_deref())
+        }
+        (Command::ConflictResolve(asked), Event::ConflictResolved(got)) => {
+            asked.conflict == got.conflict_id
+                && Some(&asked.resolution) == got.resolution.as_ref()
+                && are_stored(asked.merged.as_deref(), got.merged.as_deref())
+        }
+        _ => false,
+    }
+}
+
+fn is_created(asked: &Create, got: &Created) -> bool {
+    Some(&asked.agent) == got.agent.as_ref()
+        && asked.role == got.role
+        && asked.delegate == got.delegate
+        && asked.global_trail == got.global_trail
+        && asked.task == got.task_ref
+        && asked.mounts == got.mounts
+        && asked.visibility == got.visibility_set
+        && asked.parent.as_ref().is_none_or(|parent| Some(parent) == got.parent.as_ref())
+        && asked.authority.as_ref().is_none_or(|authority| *authority == got.authority_set)
+        && asked.owner.as_ref().is_none_or(|owner| Party::User(owner.clone()) == got.owner)
+        && asked.timeout_s.is_none_or(|timeout| Some(timeout) == got.timeout_s)
+}
+
+fn is_addressed(asked: &envelope::Send, got: &envelope::Created) -> bool {
+    asked.to == got.to
+        && asked.kind == got.kind
+        && asked.priority == got.priority
+        && asked.rights == got.rights
+        && asked.in_reply_to == got.in_reply_to
+        && asked.workspace.as_ref().is_none_or(|from| *from == got.from)
+}
+
+fn is_checkpoint(asked: &checkpoint::Create, got: &checkpoint::Created) -> bool {
+    let artifacts = asked.artifacts.len() == got.artifacts.len()
+        && asked.artifacts.iter().zip(&got.artifacts).all(|(asked, got)| {
+            asked.name == got.name && is_stored(Some(&asked.content), Some(&got.content))
+        });
+    artifacts
+        && asked.kind == got.kind
+        && asked.status == got.status
+        && asked.confidence == got.confidence
+        && asked.intent == got.intent
+        && asked.parent == got.parent
+        && asked.resource_usage == got.resource_usage
+        && is_stored(asked.content.as_ref(), got.content.as_ref())
+        && are_stored(Some(&asked.files_changed), Some(&got.files_changed))
+}
+
+fn is_stored(asked: Option<&Content>, got: Option<&Blob>) -> bool {
+    match (asked, got) {
+        (None, None) => true,
+        (Some(asked), Some(got)) => asked.blob() == Some(got),
+        _ => false,
+    }
+}
+
+fn are_stored(asked: Option<&[FileArg]>, got: Option<&[File]>) -> bool {
+    match (asked, got) {
+        (None, None) => true,
+        (Some(asked), Some(got)) => {
+            asked.len() == got.len()
+                && asked.iter().zip(got).all(|(asked, got)| {
+                    asked.path == got.path
+                        && is_stored(asked.content.as_ref(), got.content.as_ref())
+                })
+        }
+        _ => false,
+    }
+}

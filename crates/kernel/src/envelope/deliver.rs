@@ -1,0 +1,338 @@
+//! Delivery: from accepted to the inbox, in order, again if it was lost, once at most.
+
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::carrier::{Carried, REDELIVERIES};
+use super::{Envelope, Status, UndeliverableReason};
+use crate::event::{Event, Stamped};
+use crate::id::{EnvelopeId, First as _, WorkspaceId};
+use crate::principal::Actor;
+use crate::signal::{self, Saying, SignalType};
+use crate::state::{ApplyError, Deadline, State};
+use crate::text::Text;
+use crate::time::{Span, Timestamp};
+use crate::turn::Turn;
+use crate::workspace::change::{self, Change};
+use crate::workspace::{self, Trigger};
+use crate::{envelope, right};
+
+/// `envelope_delivered`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delivered {
+    /// The envelope.
+    pub envelope_id: EnvelopeId,
+    /// Who sent it.
+    pub from: WorkspaceId,
+    /// Whose inbox it is in.
+    pub to: WorkspaceId,
+}
+
+/// `envelope_redelivered`: it came a second time and was not shown again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Redelivered {
+    /// The envelope.
+    pub envelope_id: EnvelopeId,
+    /// Who sent it.
+    pub from: WorkspaceId,
+    /// Whose inbox it is in.
+    pub to: WorkspaceId,
+}
+
+/// `envelope_undeliverable`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undeliverable {
+    /// The envelope.
+    pub envelope_id: EnvelopeId,
+    /// Who sent it.
+    pub from: WorkspaceId,
+    /// Why it never arrived.
+    pub reason: UndeliverableReason,
+    /// Whom it was for.
+    pub to: WorkspaceId,
+}
+
+/// What went missing in an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Missing {
+    /// The envelope.
+    Envelope,
+    /// The answer to it.
+    Answer,
+}
+
+/// `envelope.attempted`: an attempt to deliver was not answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attempted {
+    /// How many attempts there were so far.
+    pub attempt: u8,
+    /// The envelope.
+    pub envelope_id: EnvelopeId,
+    /// What went missing.
+    pub missing: Missing,
+    /// When it is tried again; never, if the attempts are used up.
+    pub retry_at: Option<Timestamp>,
+    /// Whom it is for.
+    pub to: WorkspaceId,
+}
+
+/// Delivers what waits for a workspace, as far as it takes mail now. An envelope that waits for
+/// another attempt holds up its own channel and no other.
+pub(crate) fn move_on(turn: &mut Turn<'_>, to: &WorkspaceId) -> Result<(), ApplyError> {
+    let mut held_up: Vec<WorkspaceId> = Vec::new();
+    let mut after = Timestamp::default();
+    while turn.state().workspaces.get(to).is_some_and(|known| known.takes_mail()) {
+        let Some((at, id)) = turn.state().next_held(to, after) else { return Ok(()) };
+        after = Timestamp::from_micros(at.micros() + 1);
+        let Some(envelope) = turn.state().envelopes.get(&id).cloned() else { continue };
+        let waits = envelope.retry_at.is_some_and(|retry_at| retry_at > turn.now());
+        if waits || held_up.contains(&envelope.from) || !attempt(turn, &id, &envelope)? {
+            held_up.push(envelope.from.clone());
+        }
+    }
+    Ok(())
+}
+
+/// Tries once. Returns whether the envelope is in the inbox now.
+fn attempt(turn: &mut Turn<'_>, id: &EnvelopeId, envelope: &Envelope) -> Result<bool, ApplyError> {
+    let (carried, base) = turn.carry(id, envelope.attempts);
+    match carried {
+        Carried::Acknowledged => {
+            arrive(turn, id, envelope)?;
+            acknowledge(turn, id, envelope)?;
+            Ok(true)
+        }
+        Carried::AnswerLost => {
+            arrive(turn, id, envelope)?;
+            unanswered(turn, id, envelope, Missing::Answer, base)?;
+            Ok(true)
+        }
+        Carried::Lost if envelope.status == Status::Delivered => {
+            unanswered(turn, id, envelope, Missing::Answer, base)?;
+            Ok(true)
+        }
+        Carried::Lost => {
+            unanswered(turn, id, envelope, Missing::Envelope, base)?;
+            Ok(false)
+        }
+    }
+}
+
+/// The envelope is at the inbox: it is put in, unless it is there already.
+fn arrive(turn: &mut Turn<'_>, id: &EnvelopeId, envelope: &Envelope) -> Result<(), ApplyError> {
+    let (envelope_id, from, to) = (id.clone(), envelope.from.clone(), envelope.to.clone());
+    if envelope.status == Status::Delivered {
+        let again = Event::EnvelopeRedelivered(Redelivered { envelope_id, from, to });
+        return turn.note(Some(&envelope.to), Actor::Protocol, again);
+    }
+    let delivered = Event::EnvelopeDelivered(Delivered { envelope_id, from, to });
+    turn.note(Some(&envelope.to), Actor::Protocol, delivered)?;
+    for carried in &envelope.rights {
+        right::transfer(turn, carried, &envelope.from, &envelope.to, id)?;
+    }
+    let idle = |known: &Arc<workspace::Workspace>| known.status == workspace::Status::Idle;
+    if turn.state().workspaces.get(&envelope.to).is_some_and(idle) {
+        let step = Change::of_runtime(workspace::Status::Active, Trigger::FirstEnvelope);
+        change::begin_work(turn, &envelope.to, step)?;
+    }
+    Ok(())
+}
+
+fn acknowledge(
+    turn: &mut Turn<'_>,
+    id: &EnvelopeId,
+    envelope: &Envelope,
+) -> Result<(), ApplyError> {
+    let receipt = Saying::plain(SignalType::Acknowledged, id.into());
+    signal::tell_sender(turn, &envelope.to, &envelope.from, receipt)
+}
+
+/// Notes an attempt without an answer, and gives up after the last.
+fn unanswered(
+    turn: &mut Turn<'_>,
+    id: &EnvelopeId,
+    envelope: &Envelope,
+    missing: Missing,
+    base: Span,
+) -> Result<(), ApplyError> {
+    let attempts = envelope.attempts + 1;
+    let last = attempts > REDELIVERIES;
+    if last && missing == Missing::Envelope {
+        return give_up(turn, id, envelope, UndeliverableReason::DeliveryExhausted);
+    }
+    let wait = Span::from_micros(base.micros() * u64::from(attempts));
+    let event = Event::EnvelopeAttempted(Attempted {
+        attempt: attempts,
+        envelope_id: id.clone(),
+        missing,
+        retry_at: (!last).then(|| turn.now().after(wait)),
+        to: envelope.to.clone(),
+    });
+    turn.note(Some(&envelope.from), Actor::Protocol, event)?;
+    if last { tell_given_up(turn, id, envelope) } else { Ok(()) }
+}
+
+fn give_up(
+    turn: &mut Turn<'_>,
+    id: &EnvelopeId,
+    envelope: &Envelope,
+    reason: UndeliverableReason,
+) -> Result<(), ApplyError> {
+    let event = Event::EnvelopeUndeliverable(Undeliverable {
+        envelope_id: id.clone(),
+        from: envelope.from.clone(),
+        reason,
+        to: envelope.to.clone(),
+    });
+    turn.note(Some(&envelope.from), Actor::Protocol, event)?;
+    tell_given_up(turn, id, envelope)
+}
+
+/// A notice to the sender; it fails nobody.
+fn tell_given_up(
+    turn: &mut Turn<'_>,
+    id: &EnvelopeId,
+    envelope: &Envelope,
+) -> Result<(), ApplyError> {
+    let reason = Some(Text::lossy("delivery_exhausted"));
+    let notice = Saying { signal: SignalType::Failed, reason, about: Some(id.into()) };
+    signal::tell_sender(turn, &envelope.to, &envelope.from, notice)
+}
+
+/// What is due for an envelope that waits for another attempt.
+pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &EnvelopeId) -> Result<(), ApplyError> {
+    let Some(envelope) = turn.state().envelopes.get(id).cloned() else { return Ok(()) };
+    let Some(receiver) = turn.state().workspaces.get(&envelope.to) else { return Ok(()) };
+    if envelope.status == Status::Delivered && receiver.status.is_terminal() {
+        // It was in the inbox when the receiver ended: nothing is left to find out.
+        let last = Envelope { attempts: REDELIVERIES, ..envelope.as_ref().clone() };
+        return unanswered(turn, id, &last, Missing::Answer, Span::default());
+    }
+    if envelope.status == Status::Delivered {
+        return attempt(turn, id, &envelope).map(|_| ());
+    }
+    if receiver.takes_mail() {
+        return move_on(turn, &envelope.to.clone());
+    }
+    // The receiver holds its mail: the attempt is made once it takes it again.
+    let event = Event::EnvelopeAttempted(Attempted {
+        attempt: envelope.attempts,
+        envelope_id: id.clone(),
+        missing: Missing::Envelope,
+        retry_at: None,
+        to: envelope.to.clone(),
+    });
+    turn.note(Some(&envelope.from), Actor::Protocol, event)
+}
+
+/// What was on its way to a workspace that ended goes back, and its senders are told.
+pub(crate) fn give_back(turn: &mut Turn<'_>, to: &WorkspaceId) -> Result<(), ApplyError> {
+    while let Some((_, id)) = turn.state().next_held(to, Timestamp::default()) {
+        let Some(envelope) = turn.state().envelopes.get(&id).cloned() else {
+            return Err(ApplyError::Unknown("the envelope"));
+        };
+        give_up(turn, &id, &envelope, UndeliverableReason::TargetTerminal)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn apply_delivered(
+    state: &mut State,
+    entry: &Stamped,
+    delivered: &Delivered,
+) -> Result<(), ApplyError> {
+    let id = &delivered.envelope_id;
+    let known = state.envelopes.get_mut(id).ok_or(ApplyError::Unknown("the envelope"))?;
+    if known.status != Status::Validated || known.to != delivered.to {
+        return Err(ApplyError::Mismatch("the envelope's way"));
+    }
+    let receiver = state.workspaces.get(&known.to).ok_or(ApplyError::Unknown("the receiver"))?;
+    if !receiver.takes_mail() {
+        return Err(ApplyError::Mismatch("the receiver's state"));
+    }
+    let envelope = Arc::make_mut(known);
+    envelope.status = Status::Delivered;
+    envelope.delivered_at = Some(entry.at);
+    let (before, created) = (envelope.retry_at.take(), envelope.created_at);
+    let place = (delivered.to.clone(), envelope.priority, entry.at, id.clone());
+    state.reschedule(before, None, &Deadline::Envelope(id.clone()));
+    state.held.remove(&(delivered.to.clone(), created, id.clone()));
+    state.inbox.insert(place);
+    Ok(())
+}
+
+pub(crate) fn apply_redelivered(
+    state: &mut State,
+    redelivered: &Redelivered,
+) -> Result<(), ApplyError> {
+    let known = state.envelopes.get(&redelivered.envelope_id);
+    match known.map(|known| known.status) {
+        Some(Status::Delivered) => Ok(()),
+        Some(_) => Err(ApplyError::Mismatch("an envelope that came twice")),
+        None => Err(ApplyError::Unknown("the envelope")),
+    }
+}
+
+pub(crate) fn apply_undeliverable(
+    state: &mut State,
+    failed: &Undeliverable,
+) -> Result<(), ApplyError> {
+    let id = &failed.envelope_id;
+    let known = state.envelopes.get_mut(id).ok_or(ApplyError::Unknown("the envelope"))?;
+    if known.status != Status::Validated {
+        return Err(ApplyError::Mismatch("the envelope's way"));
+    }
+    let envelope = Arc::make_mut(known);
+    envelope.status = Status::Rejected;
+    let (before, created, to) =
+        (envelope.retry_at.take(), envelope.created_at, envelope.to.clone());
+    state.reschedule(before, None, &Deadline::Envelope(id.clone()));
+    state.held.remove(&(to, created, id.clone()));
+    Ok(())
+}
+
+pub(crate) fn apply_attempted(state: &mut State, attempted: &Attempted) -> Result<(), ApplyError> {
+    let id = &attempted.envelope_id;
+    let known = state.envelopes.get_mut(id).ok_or(ApplyError::Unknown("the envelope"))?;
+    let envelope = Arc::make_mut(known);
+    envelope.attempts = attempted.attempt;
+    let before = std::mem::replace(&mut envelope.retry_at, attempted.retry_at);
+    state.reschedule(before, attempted.retry_at, &Deadline::Envelope(id.clone()));
+    Ok(())
+}
+
+/// The sender knows that the envelope is in the inbox.
+pub(crate) fn note_acknowledged(state: &mut State, id: &EnvelopeId) {
+    let Some(known) = state.envelopes.get_mut(id) else { return };
+    if known.status == Status::Delivered {
+        let envelope = Arc::make_mut(known);
+        envelope.status = Status::Acknowledged;
+        let before = envelope.retry_at.take();
+        state.reschedule(before, None, &Deadline::Envelope(id.clone()));
+    }
+}
+
+impl State {
+    pub(crate) fn insert_envelope(&mut self, id: EnvelopeId, envelope: envelope::Envelope) {
+        if envelope.status == Status::Validated {
+            self.held.insert((envelope.to.clone(), envelope.created_at, id.clone()));
+        }
+        if let Some(at) = envelope.delivered_at.filter(|_| !envelope.taken) {
+            self.inbox.insert((envelope.to.clone(), envelope.priority, at, id.clone()));
+        }
+        self.reschedule(None, envelope.retry_at, &Deadline::Envelope(id.clone()));
+        self.envelopes.insert(id, Arc::new(envelope));
+    }
+
+    /// The next envelope on its way to a workspace that was accepted at a time or later.
+    fn next_held(&self, to: &WorkspaceId, from: Timestamp) -> Option<(Timestamp, EnvelopeId)> {
+        let first = (to.clone(), from, EnvelopeId::first());
+        let (of, at, id) = self.held.range(first..).next()?;
+        (of == to).then(|| (*at, id.clone()))
+    }
+}

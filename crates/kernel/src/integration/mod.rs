@@ -1,0 +1,404 @@
+//! Integration: what becomes of finished work.
+//!
+//! Nothing merges by itself. Once a workspace is done, the coordinator (or the delegate above it)
+//! accepts its newest final checkpoint, has the work revised, or rejects it. What is accepted is
+//! merged into the parent: a map from path to content. `direct` copies, `layered` copies and
+//! notices files that earlier merges left with other content, `evaluated` takes the result the
+//! coordinator made of both. A conflict stops the merge until it is resolved.
+
+pub mod conflict;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use crate::event::Event;
+use crate::file::{self, File, FileArg};
+use crate::id::{CheckpointId, ConflictId, WorkspaceId};
+use crate::principal::{Actor, Caller};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::signal::{self, Saying, SignalType};
+use crate::state::{ApplyError, State};
+use crate::task;
+use crate::text::Text;
+use crate::turn::{Halt, Reply, Turn};
+use crate::workspace::change::{self, Change};
+use crate::workspace::{self, Initiator, MergedFile, Party, Status, Trigger, Workspace, edges};
+use conflict::{ConflictArg, OpenConflict};
+
+/// What the coordinator thinks of finished work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// It is good: merge it.
+    Accept,
+    /// It could be good: somebody does it again.
+    Revise,
+    /// It is of no use.
+    Reject,
+}
+
+/// How work is merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// Copied as it is.
+    #[default]
+    Direct,
+    /// Copied over what is there; files that others changed are noticed.
+    Layered,
+    /// The coordinator made one result of both.
+    Evaluated,
+}
+
+/// What sort of merge it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Finished work of a workspace that completed.
+    Normal,
+    /// What can be saved of a workspace that failed.
+    Salvage,
+}
+
+/// `integration.decide`: accepts, revises or rejects what a workspace finished.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decide {
+    /// With `evaluated`: what does not go together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<ConflictArg>,
+    /// What to do with it.
+    pub decision: Decision,
+    /// With `evaluated`: the files as they should be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Vec<FileArg>>,
+    /// Why, for others to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// How it is merged (default `direct`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+    /// Which workspace.
+    pub workspace: WorkspaceId,
+}
+
+/// `integration_started`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Started {
+    /// What is merged.
+    pub checkpoint_ref: CheckpointId,
+    /// With `evaluated`: the files as they should be.
+    pub merged: Option<Vec<File>>,
+    /// What sort of merge it is.
+    pub mode: Mode,
+    /// Who answers for the work.
+    pub owner: Party,
+    /// The workspace whose work is merged.
+    pub source: WorkspaceId,
+    /// How.
+    pub strategy: Strategy,
+    /// The workspace it is merged into.
+    pub target: WorkspaceId,
+}
+
+/// How a merge went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Without a conflict.
+    Success,
+    /// With conflicts that were resolved.
+    ConflictResolved,
+}
+
+/// `integration_completed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Completed {
+    /// What sort of merge it was.
+    pub mode: Mode,
+    /// How it went.
+    pub result: Outcome,
+    /// The workspace whose work was merged.
+    pub source: WorkspaceId,
+    /// How.
+    pub strategy: Strategy,
+    /// The workspace it was merged into.
+    pub target: WorkspaceId,
+}
+
+/// `integration_aborted`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Aborted {
+    /// What sort of merge it was.
+    pub mode: Mode,
+    /// Why it was given up.
+    pub reason: Trigger,
+    /// The workspace whose work was to be merged.
+    pub source: WorkspaceId,
+    /// The workspace it was to be merged into.
+    pub target: WorkspaceId,
+}
+
+/// A merge that was begun and is not over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Integration {
+    /// What is merged.
+    pub checkpoint: CheckpointId,
+    /// How.
+    pub strategy: Strategy,
+    /// The files as they should be, if somebody said so.
+    pub merged: Option<Vec<File>>,
+    /// What does not go together and is not resolved.
+    pub conflicts: Vec<OpenConflict>,
+}
+
+/// What `integration.decide` and `conflict.resolve` return.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct IntegrationReply {
+    /// The workspace it was about.
+    pub workspace: WorkspaceId,
+    /// The state it is in now.
+    pub status: Status,
+    /// The conflicts that are open.
+    pub conflicts: Vec<OpenConflict>,
+}
+
+pub(crate) fn reply(turn: &Turn<'_>, id: &WorkspaceId) -> Result<Reply, Halt> {
+    let status = workspace::get(turn.state(), id)?.status;
+    let conflicts = turn.state().integrations.get(id).map(|open| open.conflicts.clone());
+    let conflicts = conflicts.unwrap_or_default();
+    Ok(Reply::Integration(IntegrationReply { workspace: id.clone(), status, conflicts }))
+}
+
+/// Whether a caller decides about a workspace's work: the coordinator, or the delegate above.
+pub(crate) fn integrator(
+    state: &State,
+    caller: &Caller,
+    source: &WorkspaceId,
+) -> Result<Initiator, Refusal> {
+    workspace::get(state, source)?;
+    if workspace::commands(state, caller, source) {
+        return Ok(workspace::initiator(&caller.principal));
+    }
+    let message = format!("{} does not decide about workspace {source}", caller.principal);
+    Err(Refusal::denied(Rule::Integrator, message))
+}
+
+pub(crate) fn decide_decide(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    decide: &Decide,
+) -> Result<Reply, Halt> {
+    let id = &decide.workspace;
+    let initiator = integrator(turn.state(), caller, id)?;
+    let workspace = workspace::get(turn.state(), id)?;
+    let merging = turn.state().integrations.contains_key(id);
+    if workspace.status != Status::Integrating || workspace.parent.is_none() || merging {
+        let message = format!("workspace {id} is {}, not integrating", workspace.status);
+        let ways = edges::ways_from(workspace.status);
+        return Err(Refusal::denied(Rule::StateAllows, message).allowing(ways).into());
+    }
+    let trigger = match decide.decision {
+        Decision::Accept => return accept(turn, caller, decide, initiator),
+        Decision::Revise => Trigger::RevisionRequired,
+        Decision::Reject => Trigger::Rejected,
+    };
+    let (reason, actor) = (decide.reason.clone(), caller.principal.clone().into());
+    let change = Change { to: Status::Failed, trigger, initiator, reason, actor };
+    change::fail(turn, id, change)?;
+    reply(turn, id)
+}
+
+fn accept(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    decide: &Decide,
+    initiator: Initiator,
+) -> Result<Reply, Halt> {
+    let id = &decide.workspace;
+    let workspace = workspace::get(turn.state(), id)?.clone();
+    let Some(target) = workspace.parent.clone() else { return reply(turn, id) };
+    let Some(checkpoint) = workspace.latest_final.clone() else {
+        let message = format!("workspace {id} has no final checkpoint to merge");
+        let allowed = ["revise".to_owned(), "reject".to_owned()];
+        return Err(Refusal::denied(Rule::FinalNeeded, message).allowing(allowed).into());
+    };
+    if let Some(busy) = merging_into(turn.state(), &target) {
+        let message = format!("the work of {busy} is still being merged into {target}");
+        return Err(Refusal::denied(Rule::OneMerge, message).into());
+    }
+    let strategy = decide.strategy.unwrap_or_default();
+    let merged = evaluated_result(decide, strategy)?;
+    let event = Event::IntegrationStarted(Started {
+        checkpoint_ref: checkpoint.clone(),
+        merged,
+        mode: Mode::Normal,
+        owner: workspace.charter.owner.clone(),
+        source: id.clone(),
+        strategy,
+        target: target.clone(),
+    });
+    turn.note(Some(&target), caller.principal.clone().into(), event)?;
+    signal::tell_parent(turn, &target, Saying::plain(SignalType::Integrate, id.into()))?;
+    let conflicts = match strategy {
+        Strategy::Direct => Vec::new(),
+        Strategy::Layered => conflict::overlap(turn.state(), &target, &checkpoint)?,
+        Strategy::Evaluated => decide.conflicts.clone(),
+    };
+    if conflicts.is_empty() {
+        finish(turn, id, initiator, Outcome::Success)?;
+    } else {
+        conflict::detected(turn, id, conflicts, initiator)?;
+    }
+    reply(turn, id)
+}
+
+fn evaluated_result(decide: &Decide, strategy: Strategy) -> Result<Option<Vec<File>>, Refusal> {
+    let unsound = |message: String| Refusal::denied(Rule::MergeSound, message);
+    let given = decide.merged.is_some() || !decide.conflicts.is_empty();
+    match (strategy, &decide.merged) {
+        (Strategy::Evaluated, Some(files)) => {
+            if decide.conflicts.len() > conflict::CONFLICTS_MAX {
+                let count = decide.conflicts.len();
+                let max = conflict::CONFLICTS_MAX;
+                return Err(unsound(format!("{count} conflicts are over the limit of {max}")));
+            }
+            file::stored(files).map(Some).map_err(|error| unsound(error.to_string()))
+        }
+        (Strategy::Evaluated, None) => {
+            Err(unsound("an evaluated merge needs its result in `merged`".to_owned()))
+        }
+        _ if given => Err(unsound("`merged` and `conflicts` are for evaluated merges".to_owned())),
+        _ => Ok(None),
+    }
+}
+
+/// The workspace whose work is being merged into another, if one is.
+fn merging_into(state: &State, target: &WorkspaceId) -> Option<WorkspaceId> {
+    let into = |source: &&WorkspaceId| {
+        state.workspaces.get(*source).is_some_and(|known| known.parent.as_ref() == Some(target))
+    };
+    state.integrations.keys().find(into).cloned()
+}
+
+/// The merge itself, and the end of the workspace it came from.
+pub(crate) fn finish(
+    turn: &mut Turn<'_>,
+    id: &WorkspaceId,
+    initiator: Initiator,
+    result: Outcome,
+) -> Result<(), Halt> {
+    let source = workspace::get(turn.state(), id)?;
+    let target = source.parent.clone().ok_or(ApplyError::Unknown("the parent"))?;
+    let open = turn.state().integrations.get(id).ok_or(ApplyError::Unknown("the integration"))?;
+    let event = Event::IntegrationCompleted(Completed {
+        mode: Mode::Normal,
+        result,
+        source: id.clone(),
+        strategy: open.strategy,
+        target: target.clone(),
+    });
+    turn.note(Some(&target), Actor::Protocol, event)?;
+    let trigger = match result {
+        Outcome::Success => Trigger::Merged,
+        Outcome::ConflictResolved => Trigger::ConflictsResolved,
+    };
+    let (reason, actor) = (None, Actor::Protocol);
+    change::take(turn, id, Change { to: Status::Closed, trigger, initiator, reason, actor })?;
+    task::on_integrated(turn, id)?;
+    Ok(())
+}
+
+/// A workspace failed in the middle of a merge.
+pub(crate) fn on_failed(
+    turn: &mut Turn<'_>,
+    id: &WorkspaceId,
+    trigger: Trigger,
+) -> Result<(), ApplyError> {
+    let Some(open) = turn.state().integrations.get(id).cloned() else { return Ok(()) };
+    let known = turn.state().workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
+    let target = known.parent.clone().ok_or(ApplyError::Unknown("the parent"))?;
+    for left in open.conflicts {
+        conflict::given_up(turn, id, left, trigger)?;
+    }
+    let event = Event::IntegrationAborted(Aborted {
+        mode: Mode::Normal,
+        reason: trigger,
+        source: id.clone(),
+        target: target.clone(),
+    });
+    turn.note(Some(&target), Actor::Protocol, event)
+}
+
+pub(crate) fn apply_started(state: &mut State, started: &Started) -> Result<(), ApplyError> {
+    let source = merging(state, &started.source, &started.target)?;
+    if source.status != Status::Integrating
+        || source.latest_final.as_ref() != Some(&started.checkpoint_ref)
+    {
+        return Err(ApplyError::Mismatch("the work that is merged"));
+    }
+    let open = Integration {
+        checkpoint: started.checkpoint_ref.clone(),
+        strategy: started.strategy,
+        merged: started.merged.clone(),
+        conflicts: Vec::new(),
+    };
+    match state.integrations.insert(started.source.clone(), open) {
+        None => Ok(()),
+        Some(_) => Err(ApplyError::Twice("an integration's start")),
+    }
+}
+
+fn merging<'s>(
+    state: &'s State,
+    source: &WorkspaceId,
+    target: &WorkspaceId,
+) -> Result<&'s Arc<Workspace>, ApplyError> {
+    let known = state.workspaces.get(source).ok_or(ApplyError::Unknown("the workspace"))?;
+    if known.parent.as_ref() == Some(target) {
+        Ok(known)
+    } else {
+        Err(ApplyError::Mismatch("the workspace it is merged into"))
+    }
+}
+
+pub(crate) fn apply_completed(state: &mut State, completed: &Completed) -> Result<(), ApplyError> {
+    merging(state, &completed.source, &completed.target)?;
+    let open = state.integrations.remove(&completed.source);
+    let open = open.ok_or(ApplyError::Unknown("the integration"))?;
+    if !open.conflicts.is_empty() || open.strategy != completed.strategy {
+        return Err(ApplyError::Mismatch("the integration"));
+    }
+    let checkpoint = state.checkpoints.get(&open.checkpoint);
+    let checkpoint = checkpoint.ok_or(ApplyError::Unknown("the checkpoint"))?.clone();
+    let files = open.merged.as_ref().unwrap_or(&checkpoint.files);
+    let known = state.workspaces.get_mut(&completed.target);
+    let target = Arc::make_mut(known.ok_or(ApplyError::Unknown("the parent"))?);
+    for file in files {
+        let merged = MergedFile { content: file.content.clone(), from: completed.source.clone() };
+        target.merged.insert(file.path.clone(), merged);
+    }
+    Ok(())
+}
+
+pub(crate) fn apply_aborted(state: &mut State, aborted: &Aborted) -> Result<(), ApplyError> {
+    merging(state, &aborted.source, &aborted.target)?;
+    match state.integrations.remove(&aborted.source) {
+        Some(_) => Ok(()),
+        None => Err(ApplyError::Unknown("the integration")),
+    }
+}
+
+/// A conflict's id and what it is about; for [`conflict`].
+pub(crate) fn open_conflict<'s>(
+    state: &'s State,
+    source: &WorkspaceId,
+    id: &ConflictId,
+) -> Option<&'s OpenConflict> {
+    state.integrations.get(source)?.conflicts.iter().find(|open| open.id == *id)
+}

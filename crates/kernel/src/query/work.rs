@@ -1,0 +1,321 @@
+//! Questions about runs: workspaces, mail, rights, checkpoints and tasks.
+//!
+//! An agent that asks by name sees what it may read; everything else is not there for it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Everything};
+use crate::access::{Viewer, reads};
+use crate::checkpoint::CheckpointView;
+use crate::envelope::Envelope;
+use crate::envelope::inbox::NoticeView;
+use crate::envelope::view::EnvelopeView;
+use crate::id::{CheckpointId, EnvelopeId, GraphId, TaskId, WorkspaceId};
+use crate::name::AgentName;
+use crate::principal::Principal;
+use crate::right::RightView;
+use crate::state::State;
+use crate::task::view::{GraphView, TaskView};
+use crate::task::{self, Task};
+use crate::time::Timestamp;
+use crate::token::{RoleName, TypeName};
+use crate::workspace::view::{FilesView, WorkspaceView};
+use crate::workspace::{self, Status, Workspace, sight};
+
+/// `workspace.list`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkspaceList {
+    /// Only those bound to this agent.
+    pub agent: Option<AgentName>,
+    /// Only those below this one.
+    pub below: Option<WorkspaceId>,
+    /// Only those that have not ended.
+    pub live: bool,
+    /// Only those in this state.
+    pub status: Option<Status>,
+}
+
+/// A question about one workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfWorkspace {
+    /// Which workspace.
+    pub workspace: WorkspaceId,
+}
+
+/// `inbox.list`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InboxList {
+    /// Also what was taken before, and what is still on its way.
+    #[serde(default)]
+    pub all: bool,
+    /// Whose inbox.
+    pub workspace: WorkspaceId,
+}
+
+/// `envelope.get`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfEnvelope {
+    /// Which envelope.
+    pub envelope: EnvelopeId,
+}
+
+/// `checkpoint.get`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfCheckpoint {
+    /// Which checkpoint.
+    pub checkpoint: CheckpointId,
+}
+
+/// `task.list`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TaskList {
+    /// Only those of this graph.
+    pub graph: Option<GraphId>,
+    /// Only those in this state.
+    pub status: Option<task::Status>,
+}
+
+/// `task.ready`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TaskReady {
+    /// Only those of this graph.
+    pub graph: Option<GraphId>,
+}
+
+/// `task.get`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfTask {
+    /// Which task.
+    pub task: TaskId,
+}
+
+/// What is in an inbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InboxView {
+    /// Whose inbox.
+    pub workspace: WorkspaceId,
+    /// The envelopes, most pressing first.
+    pub envelopes: Vec<EnvelopeView>,
+    /// The signals, in the order they came.
+    pub signals: Vec<NoticeView>,
+}
+
+/// The run that goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunView {
+    /// Its root.
+    pub root: WorkspaceId,
+    /// The agent that coordinates; none if the system and people do.
+    pub coordinator: Option<AgentName>,
+    /// How many workspaces go on, the root included.
+    pub live: usize,
+    /// Its taxonomy, if it has one of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taxonomy: Option<TaxonomyName>,
+    /// Its roles.
+    pub roles: Vec<RoleName>,
+    /// Its types of envelopes.
+    pub envelope_types: Vec<TypeName>,
+}
+
+/// Which taxonomy it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TaxonomyName {
+    /// Its id.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// Everything one may ask about runs.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) state: &'a State,
+    pub(super) now: Timestamp,
+    pub(super) viewer: Viewer<'a>,
+}
+
+fn missing(what: &str, id: &dyn std::fmt::Display) -> Answer {
+    Answer::Missing(format!("there is no {what} {id}"))
+}
+
+impl Asked<'_> {
+    fn reads(self, id: &WorkspaceId) -> bool {
+        reads(self.state, self.viewer, id)
+    }
+
+    fn view(self, id: &WorkspaceId, known: &Workspace) -> WorkspaceView {
+        WorkspaceView::of(self.state, self.now, id, known)
+    }
+
+    pub(super) fn workspaces(self, list: &WorkspaceList) -> Vec<WorkspaceView> {
+        let fits = |id: &WorkspaceId, known: &Workspace| {
+            list.agent.as_ref().is_none_or(|agent| known.agent.as_ref() == Some(agent))
+                && list.below.as_ref().is_none_or(|top| sight::is_above(self.state, top, id))
+                && list.status.is_none_or(|status| known.status == status)
+                && !(list.live && known.status.is_terminal())
+                && self.reads(id)
+        };
+        let all = self.state.workspaces().filter(|(id, known)| fits(id, known));
+        let mut views: Vec<WorkspaceView> = all.map(|(id, known)| self.view(id, known)).collect();
+        views.sort_by_key(|view| view.created_at);
+        views
+    }
+
+    pub(super) fn workspace(self, id: &WorkspaceId) -> Answer {
+        match self.state.workspaces.get(id).filter(|_| self.reads(id)) {
+            Some(known) => Answer::Workspace(Box::new(self.view(id, known))),
+            None => missing("workspace", id),
+        }
+    }
+
+    pub(super) fn files(self, id: &WorkspaceId) -> Answer {
+        match self.state.workspaces.get(id).filter(|_| self.reads(id)) {
+            Some(known) => Answer::Files(FilesView::of(id, known)),
+            None => missing("workspace", id),
+        }
+    }
+
+    /// An inbox is read by its owner and the coordinator, not by whoever sees the workspace.
+    fn reads_mail(self, envelope: &Envelope) -> bool {
+        let Some(agent) = self.viewer else { return true };
+        let own = |id: &WorkspaceId| {
+            self.state.workspaces.get(id).is_some_and(|known| known.agent.as_ref() == Some(agent))
+        };
+        workspace::is_coordinator(self.state, &Principal::Agent(agent.clone()))
+            || own(&envelope.from)
+            || own(&envelope.to)
+    }
+
+    pub(super) fn inbox(self, list: &InboxList) -> Answer {
+        let id = &list.workspace;
+        if !self.state.workspaces.contains_key(id) || !self.reads(id) {
+            return missing("workspace", id);
+        }
+        let view = |id: &EnvelopeId| {
+            let envelope = self.state.envelopes.get(id).filter(|sent| self.reads_mail(sent));
+            envelope.map(|envelope| EnvelopeView::of(id, envelope))
+        };
+        let envelopes = if list.all {
+            let own = self.state.envelopes().filter(|(_, sent)| sent.to == *id);
+            let mut all: Vec<EnvelopeView> = own.filter_map(|(id, _)| view(id)).collect();
+            all.sort_by_key(|envelope| envelope.created_at);
+            all
+        } else {
+            self.state.inbox_of(id).filter_map(view).collect()
+        };
+        let notices = self.state.notices_of(id);
+        let signals = notices.iter().map(|(_, notice)| NoticeView::of(notice)).collect();
+        Answer::Inbox(InboxView { workspace: id.clone(), envelopes, signals })
+    }
+
+    pub(super) fn envelope(self, id: &EnvelopeId) -> Answer {
+        match self.state.envelopes.get(id).filter(|sent| self.reads_mail(sent)) {
+            Some(envelope) => Answer::Envelope(Box::new(EnvelopeView::of(id, envelope))),
+            None => missing("envelope", id),
+        }
+    }
+
+    pub(super) fn rights(self, id: &WorkspaceId) -> Answer {
+        if !self.state.workspaces.contains_key(id) || !self.reads(id) {
+            return missing("workspace", id);
+        }
+        let mut ids = self.state.rights_held_by(id);
+        ids.extend(self.state.rights_about(id));
+        ids.sort();
+        ids.dedup();
+        let known = ids.iter().filter_map(|id| self.state.rights.get(id).map(|r| (id, r)));
+        Answer::Rights(known.map(|(id, right)| RightView::of(id, right)).collect())
+    }
+
+    pub(super) fn checkpoints(self, id: &WorkspaceId) -> Answer {
+        if !self.state.workspaces.contains_key(id) || !self.reads(id) {
+            return missing("workspace", id);
+        }
+        let known = self.state.register_of(id);
+        let known = known.filter_map(|id| self.state.checkpoints.get(id).map(|c| (id, c)));
+        let views = known.map(|(id, checkpoint)| CheckpointView::of(id, checkpoint));
+        Answer::Checkpoints(views.collect())
+    }
+
+    pub(super) fn checkpoint(self, id: &CheckpointId) -> Answer {
+        match self.state.checkpoints.get(id).filter(|made| self.reads(&made.workspace)) {
+            Some(checkpoint) => Answer::Checkpoint(Box::new(CheckpointView::of(id, checkpoint))),
+            None => missing("checkpoint", id),
+        }
+    }
+
+    /// Plans are the coordinator's; an agent sees the tasks it works or worked on.
+    fn reads_task(self, task: &Task) -> bool {
+        let Some(agent) = self.viewer else { return true };
+        workspace::is_coordinator(self.state, &Principal::Agent(agent.clone()))
+            || task.history.iter().any(|id| self.reads(id))
+    }
+
+    pub(super) fn tasks(self, list: &TaskList) -> Vec<TaskView> {
+        let fits = |task: &Task| {
+            list.graph.as_ref().is_none_or(|graph| task.graph == *graph)
+                && list.status.is_none_or(|status| task.status == status)
+                && self.reads_task(task)
+        };
+        let all = self.state.tasks().filter(|(_, task)| fits(task));
+        let mut views: Vec<TaskView> =
+            all.map(|(id, task)| TaskView::of(self.state, id, task)).collect();
+        views.sort_by_key(|view| view.created_at);
+        views
+    }
+
+    /// What can be taken up now, most urgent first.
+    pub(super) fn ready(self, asked: &TaskReady) -> Vec<TaskView> {
+        let list = TaskList { graph: asked.graph.clone(), status: Some(task::Status::Pending) };
+        let mut ready = self.tasks(&list);
+        ready.retain(|task| task.ready);
+        ready.sort_by_key(|task| (task.priority, task.created_at));
+        ready
+    }
+
+    pub(super) fn task(self, id: &TaskId) -> Answer {
+        match self.state.tasks.get(id).filter(|task| self.reads_task(task)) {
+            Some(task) => Answer::Task(Box::new(TaskView::of(self.state, id, task))),
+            None => missing("task", id),
+        }
+    }
+
+    pub(super) fn graphs(self, _: &Everything) -> Vec<GraphView> {
+        let all = self.state.graphs.iter();
+        let mut views: Vec<GraphView> =
+            all.map(|(id, graph)| GraphView::of(self.state, id, graph)).collect();
+        views.sort_by_key(|view| view.created_at);
+        views
+    }
+
+    pub(super) fn run(self, _: &Everything) -> Answer {
+        let root = self.state.root.as_ref();
+        let found = root.and_then(|root| self.state.workspaces.get(root).map(|w| (root, w)));
+        let Some((root, known)) = found else {
+            return Answer::Missing("no run goes on".to_owned());
+        };
+        let taxonomy = self.state.run_of(known);
+        let named = taxonomy.document().map(|document| TaxonomyName {
+            id: document.id.to_string(),
+            version: document.version.to_string(),
+        });
+        Answer::Run(RunView {
+            root: root.clone(),
+            coordinator: known.agent.clone(),
+            live: self.state.live,
+            taxonomy: named,
+            roles: taxonomy.roles().cloned().collect(),
+            envelope_types: taxonomy.envelope_types().cloned().collect(),
+        })
+    }
+}

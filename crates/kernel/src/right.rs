@@ -1,0 +1,419 @@
+//! Port rights: nobody sends to a workspace without holding a right to.
+//!
+//! A `send` right lasts, a `send_once` right is gone with its first use, a `receive` right is
+//! every workspace's own and nobody else's. Rights come with a workspace's creation, are granted
+//! and revoked by the coordinator, travel in envelopes, and expire when their holder or their
+//! target ends. Only live ones are remembered.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::event::Event;
+use crate::id::{EnvelopeId, First as _, IdKind, RightId, WorkspaceId};
+use crate::principal::{Actor, Caller};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::state::{ApplyError, State};
+use crate::taxonomy::Base;
+use crate::text::Text;
+use crate::turn::{Halt, Reply, Turn};
+use crate::workspace;
+
+/// The kinds of rights. A lasting right sorts before one that is used up.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum RightType {
+    /// Send as often as one likes.
+    Send,
+    /// Send one envelope.
+    SendOnce,
+    /// Receive in one's own inbox.
+    Receive,
+}
+
+impl RightType {
+    /// All kinds.
+    pub const ALL: &'static [RightType] =
+        &[RightType::Send, RightType::SendOnce, RightType::Receive];
+}
+
+/// A live right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Right {
+    /// What it allows.
+    pub kind: RightType,
+    /// Who holds it.
+    pub holder: WorkspaceId,
+    /// The workspace it is about.
+    pub target: WorkspaceId,
+}
+
+/// `right.grant`: lets one workspace send to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Grant {
+    /// Who may send.
+    pub holder: WorkspaceId,
+    /// Whether it is used up by one envelope.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
+    /// To whom.
+    pub target: WorkspaceId,
+}
+
+/// `right.revoke`: takes a right away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Revoke {
+    /// Why, for others to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// Which right.
+    pub right: RightId,
+}
+
+/// `port_right_created`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Created {
+    /// Who gave it.
+    pub created_by: Actor,
+    /// Who holds it.
+    pub holder: WorkspaceId,
+    /// The right.
+    pub right_id: RightId,
+    /// What it allows.
+    pub right_type: RightType,
+    /// The workspace it is about.
+    pub target: WorkspaceId,
+}
+
+/// `port_right_transferred`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Transferred {
+    /// Who held it.
+    pub from_holder: WorkspaceId,
+    /// The right.
+    pub right_id: RightId,
+    /// What it allows.
+    pub right_type: RightType,
+    /// The workspace it is about.
+    pub target: WorkspaceId,
+    /// Who holds it now.
+    pub to_holder: WorkspaceId,
+    /// The envelope it came in.
+    pub via_envelope: EnvelopeId,
+}
+
+/// `port_right_revoked`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Revoked {
+    /// Who held it.
+    pub holder: WorkspaceId,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// Who took it away.
+    pub revoked_by: Actor,
+    /// The right.
+    pub right_id: RightId,
+    /// What it allowed.
+    pub right_type: RightType,
+    /// The workspace it was about.
+    pub target: WorkspaceId,
+}
+
+/// `port_right_consumed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Consumed {
+    /// Who held it.
+    pub holder: WorkspaceId,
+    /// The right.
+    pub right_id: RightId,
+    /// The workspace it was about.
+    pub target: WorkspaceId,
+    /// The envelope it was used for.
+    pub via_envelope: EnvelopeId,
+}
+
+/// A right, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RightView {
+    /// The right.
+    pub right: RightId,
+    /// What it allows.
+    #[serde(rename = "type")]
+    pub kind: RightType,
+    /// Who holds it.
+    pub holder: WorkspaceId,
+    /// The workspace it is about.
+    pub target: WorkspaceId,
+}
+
+impl RightView {
+    pub(crate) fn of(id: &RightId, right: &Right) -> Self {
+        RightView {
+            right: id.clone(),
+            kind: right.kind,
+            holder: right.holder.clone(),
+            target: right.target.clone(),
+        }
+    }
+}
+
+fn create(
+    turn: &mut Turn<'_>,
+    kind: RightType,
+    holder: &WorkspaceId,
+    target: &WorkspaceId,
+    actor: Actor,
+) -> Result<RightId, ApplyError> {
+    let right_id: RightId = turn.mint(IdKind::Right).into();
+    let event = Event::PortRightCreated(Created {
+        created_by: actor.clone(),
+        holder: holder.clone(),
+        right_id: right_id.clone(),
+        right_type: kind,
+        target: target.clone(),
+    });
+    turn.note(Some(holder), actor, event)?;
+    Ok(right_id)
+}
+
+/// Every workspace may receive in its own inbox.
+pub(crate) fn grant_receive(turn: &mut Turn<'_>, id: &WorkspaceId) -> Result<(), ApplyError> {
+    create(turn, RightType::Receive, id, id, Actor::Protocol).map(|_| ())
+}
+
+/// What the matrix grants a new workspace: a worker and its parent may write to each other.
+pub(crate) fn grant_at_creation(
+    turn: &mut Turn<'_>,
+    parent: &WorkspaceId,
+    child: &WorkspaceId,
+    base: Base,
+) -> Result<(), ApplyError> {
+    grant_receive(turn, child)?;
+    if base == Base::Worker { grant_between(turn, parent, child) } else { Ok(()) }
+}
+
+/// Lets a parent and a child that is a worker write to each other, as far as they cannot yet.
+pub(crate) fn grant_between(
+    turn: &mut Turn<'_>,
+    parent: &WorkspaceId,
+    child: &WorkspaceId,
+) -> Result<(), ApplyError> {
+    let state = turn.state();
+    let known = state.workspaces.get(child).ok_or(ApplyError::Unknown("the workspace"))?;
+    if state.run_of(known).base_of(&known.charter.role) != Some(Base::Worker) {
+        return Ok(());
+    }
+    for (holder, target) in [(parent, child), (child, parent)] {
+        let lasting = turn.state().send_right(holder, target);
+        if lasting.is_none_or(|(kind, _)| kind != RightType::Send) {
+            create(turn, RightType::Send, holder, target, Actor::Protocol)?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn decide_grant(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    grant: &Grant,
+) -> Result<Reply, Halt> {
+    let state = turn.state();
+    workspace::root(state)?;
+    for id in [&grant.holder, &grant.target] {
+        let status = workspace::get(state, id)?.status;
+        if status.is_terminal() {
+            return Err(workspace::abort::ended(id, status).into());
+        }
+    }
+    may_grant(state, caller, grant)?;
+    let kind = if grant.once { RightType::SendOnce } else { RightType::Send };
+    let actor = caller.principal.clone().into();
+    let id = create(turn, kind, &grant.holder, &grant.target, actor)?;
+    turn.right_reply(&id)
+}
+
+/// The coordinator grants any right, a delegate those between itself and what is below it.
+pub(crate) fn may_grant(state: &State, caller: &Caller, grant: &Grant) -> Result<(), Refusal> {
+    let below = |id: &WorkspaceId| {
+        let own = state.workspaces.get(id).is_some_and(|known| {
+            known.charter.delegate
+                && matches!(&caller.principal, crate::Principal::Agent(name)
+                    if known.agent.as_ref() == Some(name))
+        });
+        own || workspace::commands(state, caller, id)
+    };
+    if below(&grant.holder) && below(&grant.target) {
+        return Ok(());
+    }
+    let message = format!("{} may not grant rights there", caller.principal);
+    Err(Refusal::denied(Rule::CoordinatorOnly, message))
+}
+
+pub(crate) fn decide_revoke(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    revoke: &Revoke,
+) -> Result<Reply, Halt> {
+    workspace::coordinator_only(turn.state(), caller, "revoke a right")?;
+    let Some(right) = turn.state().rights.get(&revoke.right).cloned() else {
+        let message = format!("there is no live right {}", revoke.right);
+        return Err(Refusal::not_found(Rule::RightLive, message).into());
+    };
+    if right.kind == RightType::Receive {
+        let message = "the right to receive in one's own inbox is not taken away";
+        return Err(Refusal::denied(Rule::RightLive, message).into());
+    }
+    let reply = turn.right_reply(&revoke.right)?;
+    let actor: Actor = caller.principal.clone().into();
+    let event = Event::PortRightRevoked(Revoked {
+        holder: right.holder.clone(),
+        reason: revoke.reason.clone(),
+        revoked_by: actor.clone(),
+        right_id: revoke.right.clone(),
+        right_type: right.kind,
+        target: right.target,
+    });
+    turn.note(Some(&right.holder), actor, event)?;
+    Ok(reply)
+}
+
+/// Uses a right up, if it is one that can be.
+pub(crate) fn consume(
+    turn: &mut Turn<'_>,
+    id: &RightId,
+    via: &EnvelopeId,
+) -> Result<(), ApplyError> {
+    let right = turn.state().rights.get(id).cloned().ok_or(ApplyError::Unknown("the right"))?;
+    if right.kind != RightType::SendOnce {
+        return Ok(());
+    }
+    let event = Event::PortRightConsumed(Consumed {
+        holder: right.holder.clone(),
+        right_id: id.clone(),
+        target: right.target,
+        via_envelope: via.clone(),
+    });
+    turn.note(Some(&right.holder), Actor::Protocol, event)
+}
+
+/// Moves a right to the receiver of the envelope it came in, if it is still the sender's.
+pub(crate) fn transfer(
+    turn: &mut Turn<'_>,
+    id: &RightId,
+    from: &WorkspaceId,
+    to: &WorkspaceId,
+    via: &EnvelopeId,
+) -> Result<(), ApplyError> {
+    let Some(right) = turn.state().rights.get(id).filter(|right| right.holder == *from).cloned()
+    else {
+        // Revoked or used up while it was on the way.
+        return Ok(());
+    };
+    let event = Event::PortRightTransferred(Transferred {
+        from_holder: from.clone(),
+        right_id: id.clone(),
+        right_type: right.kind,
+        target: right.target,
+        to_holder: to.clone(),
+        via_envelope: via.clone(),
+    });
+    turn.note(Some(to), Actor::Protocol, event)
+}
+
+pub(crate) fn apply_created(state: &mut State, created: &Created) -> Result<(), ApplyError> {
+    if state.rights.contains_key(&created.right_id) {
+        return Err(ApplyError::Twice("a right's creation"));
+    }
+    for id in [&created.holder, &created.target] {
+        let known = state.workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
+        if known.status.is_terminal() {
+            return Err(ApplyError::Mismatch("the state of a workspace of a right"));
+        }
+    }
+    if created.right_type == RightType::Receive && created.holder != created.target {
+        return Err(ApplyError::Mismatch("the inbox of a right to receive"));
+    }
+    let right = Right {
+        kind: created.right_type,
+        holder: created.holder.clone(),
+        target: created.target.clone(),
+    };
+    state.insert_right(created.right_id.clone(), right);
+    Ok(())
+}
+
+pub(crate) fn apply_transferred(state: &mut State, moved: &Transferred) -> Result<(), ApplyError> {
+    let right = state.remove_right(&moved.right_id).ok_or(ApplyError::Unknown("the right"))?;
+    if right.holder != moved.from_holder || right.kind == RightType::Receive {
+        return Err(ApplyError::Mismatch("the right's holder"));
+    }
+    state.insert_right(moved.right_id.clone(), Right { holder: moved.to_holder.clone(), ..right });
+    Ok(())
+}
+
+pub(crate) fn apply_gone(
+    state: &mut State,
+    id: &RightId,
+    holder: &WorkspaceId,
+) -> Result<(), ApplyError> {
+    let right = state.remove_right(id).ok_or(ApplyError::Unknown("the right"))?;
+    if right.holder == *holder { Ok(()) } else { Err(ApplyError::Mismatch("the right's holder")) }
+}
+
+pub(crate) fn apply_consumed(state: &mut State, consumed: &Consumed) -> Result<(), ApplyError> {
+    let once = state.rights.get(&consumed.right_id).map(|right| right.kind);
+    if once != Some(RightType::SendOnce) {
+        return Err(ApplyError::Mismatch("the right that is used up"));
+    }
+    apply_gone(state, &consumed.right_id, &consumed.holder)
+}
+
+impl State {
+    pub(crate) fn insert_right(&mut self, id: RightId, right: Right) {
+        let key = (right.holder.clone(), right.target.clone(), right.kind, id.clone());
+        self.rights_held.insert(key);
+        self.rights_to.insert((right.target.clone(), id.clone()));
+        self.rights.insert(id, right);
+    }
+
+    pub(crate) fn remove_right(&mut self, id: &RightId) -> Option<Right> {
+        let right = self.rights.remove(id)?;
+        let key = (right.holder.clone(), right.target.clone(), right.kind, id.clone());
+        self.rights_held.remove(&key);
+        self.rights_to.remove(&(right.target.clone(), id.clone()));
+        Some(right)
+    }
+
+    /// The right one workspace sends to another with; a lasting one first.
+    pub(crate) fn send_right(
+        &self,
+        holder: &WorkspaceId,
+        target: &WorkspaceId,
+    ) -> Option<(RightType, &RightId)> {
+        let first = (holder.clone(), target.clone(), RightType::Send, RightId::first());
+        let (of, to, kind, id) = self.rights_held.range(first..).next()?;
+        let fits = of == holder && to == target && *kind != RightType::Receive;
+        fits.then_some((*kind, id))
+    }
+
+    pub(crate) fn rights_held_by(&self, holder: &WorkspaceId) -> Vec<RightId> {
+        let first = (holder.clone(), WorkspaceId::first(), RightType::Send, RightId::first());
+        let own = self.rights_held.range(first..).take_while(|(of, ..)| of == holder);
+        own.map(|(.., id)| id.clone()).collect()
+    }
+
+    pub(crate) fn rights_about(&self, target: &WorkspaceId) -> Vec<RightId> {
+        let first = (target.clone(), RightId::first());
+        let own = self.rights_to.range(first..).take_while(|(of, _)| of == target);
+        own.map(|(_, id)| id.clone()).collect()
+    }
+}

@@ -1,0 +1,312 @@
+//! Runs: a root workspace with its coordinator, begun and ended.
+//!
+//! A trail holds one run after another. A run begins with the creation of its root, which fixes
+//! the taxonomy, and ends when the root does: well, once everything below has ended, or by
+//! force. The post of coordinator is the system's; it may be given to one agent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use crate::event::Event;
+use crate::id::{IdKind, WorkspaceId};
+use crate::name::AgentName;
+use crate::principal::{Actor, Caller, Principal};
+use crate::refusal::Refusal;
+use crate::right;
+use crate::rule::Rule;
+use crate::runtime::{CoordinatorAction, Degraded, Scope};
+use crate::signal::{self, Saying, SignalType};
+use crate::state::{ApplyError, State};
+use crate::surface::Surface;
+use crate::taxonomy::{Document, ENTRIES_MAX, Taxonomy};
+use crate::text::Text;
+use crate::token::RoleName;
+use crate::turn::{Halt, Reply, Turn};
+use crate::workspace::change::{self, Change};
+use crate::workspace::create::Created;
+use crate::workspace::{
+    self, IDLE_TIMEOUT_DEFAULT, Initiator, LIST_MAX, Party, Priority, Status, Trigger, Workspace,
+};
+
+/// The hash that chains a run's trail.
+const ALGORITHM: &str = "sha256";
+/// How a run is deployed: one runtime with access control in the process.
+const DEPLOYMENT: &str = "single-runtime";
+
+/// What a run begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunHead {
+    /// The hash that chains its trail.
+    pub algorithm: Text<16>,
+    /// How it is deployed.
+    pub deployment_model: Text<32>,
+    /// Its roles and types; the base ones alone, if there is none.
+    pub taxonomy: Option<Document>,
+}
+
+/// `run.start`: begins a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// The agent that coordinates: the caller itself, if it is an agent; otherwise the system
+    /// and people do, unless one is named here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
+    /// Roles and types beyond the base ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taxonomy: Option<Document>,
+}
+
+/// `run.hand_over`: gives the post of coordinator to another agent, or back to the system.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HandOver {
+    /// The agent that coordinates from now on; none for the system alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
+}
+
+/// `run.end`: ends the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// Fail whatever still goes on, instead of refusing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+    /// Why, for others to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+}
+
+/// `run.handed_over`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandedOver {
+    /// Who coordinates from now on.
+    pub agent: Option<AgentName>,
+    /// Who did.
+    pub before: Option<AgentName>,
+    /// The root of the run.
+    pub workspace_id: WorkspaceId,
+}
+
+/// `run.stopped`: somebody ordered the end of the run; what ends because of it follows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stopped {
+    /// Whether what still went on was failed.
+    pub forced: bool,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The root of the run.
+    pub workspace_id: WorkspaceId,
+}
+
+/// Whether somebody may begin a run, and for whom: people decide that, and where there are none
+/// yet, the first agent to ask is it.
+pub(crate) fn may_start(
+    state: &State,
+    caller: &Principal,
+    wanted: Option<&AgentName>,
+) -> Result<Option<AgentName>, Refusal> {
+    if let Some(root) = &state.root {
+        let message = format!("a run goes on already, with the root {root}");
+        return Err(Refusal::denied(Rule::OneCoordinator, message));
+    }
+    let Principal::Agent(own) = caller else { return Ok(wanted.cloned()) };
+    if !state.users.is_empty() {
+        let message = format!("agent {own} cannot take the post of coordinator by itself");
+        return Err(Refusal::denied(Rule::PostGiven, message));
+    }
+    if wanted.is_some_and(|wanted| wanted != own) {
+        let message = format!("agent {own} cannot give the post of coordinator to another");
+        return Err(Refusal::denied(Rule::PostGiven, message));
+    }
+    Ok(Some(own.clone()))
+}
+
+pub(crate) fn decide_start(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    start: &Start,
+) -> Result<Reply, Halt> {
+    let agent = may_start(turn.state(), &caller.principal, start.agent.as_ref())?;
+    known_agent(turn.state(), agent.as_ref())?;
+    if let Some(document) = &start.taxonomy {
+        loadable(document)?;
+    }
+    let id: WorkspaceId = turn.mint(IdKind::Workspace).into();
+    let everything = Surface::new(".").map(|all| vec![all]).unwrap_or_default();
+    let created = Created {
+        agent,
+        authority_set: everything,
+        context: None,
+        delegate: true,
+        directive: None,
+        global_trail: true,
+        idle_timeout_s: IDLE_TIMEOUT_DEFAULT,
+        mounts: Vec::new(),
+        originator: Party::System,
+        owner: Party::System,
+        parent: None,
+        priority: Priority::Normal,
+        role: RoleName::coordinator(),
+        run: Some(RunHead {
+            algorithm: Text::lossy(ALGORITHM),
+            deployment_model: Text::lossy(DEPLOYMENT),
+            taxonomy: start.taxonomy.clone(),
+        }),
+        task_ref: None,
+        timeout_s: None,
+        visibility_set: Vec::new(),
+        workspace_id: id.clone(),
+    };
+    turn.begin_in(&id, caller.principal.clone().into(), Event::WorkspaceCreated(created))?;
+    right::grant_receive(turn, &id)?;
+    let ready = Saying { signal: SignalType::Ready, reason: None, about: None };
+    signal::emit_to(turn, &id, None, ready, Actor::Protocol)?;
+    let loaded = Change::of_runtime(Status::Active, Trigger::WorkflowLoaded);
+    change::take(turn, &id, loaded)?;
+    turn.workspace_reply(&id)
+}
+
+fn known_agent(state: &State, agent: Option<&AgentName>) -> Result<(), Refusal> {
+    match agent.filter(|agent| !state.agents.contains_key(*agent)) {
+        None => Ok(()),
+        Some(agent) => {
+            let message = format!("agent {agent} has never shown who it is");
+            Err(Refusal::not_found(Rule::AgentKnown, message))
+        }
+    }
+}
+
+fn loadable(document: &Document) -> Result<(), Refusal> {
+    let entries =
+        document.roles.len() + document.envelope_types.len() + document.checkpoint_types.len();
+    if entries > ENTRIES_MAX {
+        let message = format!("the taxonomy has {entries} entries, over {ENTRIES_MAX}");
+        return Err(Refusal::denied(Rule::Limits, message));
+    }
+    match Taxonomy::load(document.clone()) {
+        Ok(_) => Ok(()),
+        Err(fault) => {
+            let message = format!("the taxonomy is not loaded: {fault}");
+            Err(Refusal::denied(Rule::TaxonomySound, message))
+        }
+    }
+}
+
+pub(crate) fn decide_hand_over(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    hand_over: &HandOver,
+) -> Result<Reply, Halt> {
+    workspace::coordinator_only(turn.state(), caller, "hand the post over")?;
+    known_agent(turn.state(), hand_over.agent.as_ref())?;
+    let root = workspace::root(turn.state())?.clone();
+    let event = Event::RunHandedOver(HandedOver {
+        agent: hand_over.agent.clone(),
+        before: workspace::get(turn.state(), &root)?.agent.clone(),
+        workspace_id: root.clone(),
+    });
+    turn.note(Some(&root), caller.principal.clone().into(), event)?;
+    turn.workspace_reply(&root)
+}
+
+pub(crate) fn decide_end(turn: &mut Turn<'_>, caller: &Caller, end: &End) -> Result<Reply, Halt> {
+    let initiator = workspace::coordinator_only(turn.state(), caller, "end the run")?;
+    let root = workspace::root(turn.state())?.clone();
+    let live = turn.state().live - 1;
+    if live > 0 && !end.force {
+        let going_on = turn
+            .state()
+            .workspaces
+            .iter()
+            .filter(|(id, known)| **id != root && !known.status.is_terminal());
+        let named: Vec<String> = going_on.take(LIST_MAX).map(|(id, _)| id.to_string()).collect();
+        let message = format!("{live} workspaces still go on");
+        return Err(Refusal::denied(Rule::RunOver, message).allowing(named).into());
+    }
+    let event = Event::RunStopped(Stopped {
+        forced: end.force && live > 0,
+        reason: end.reason.clone(),
+        workspace_id: root.clone(),
+    });
+    turn.note(Some(&root), caller.principal.clone().into(), event)?;
+    if live > 0 {
+        by_force(turn, &root)?
+    } else {
+        well(turn, &root, initiator)?
+    }
+    turn.workspace_reply(&root)
+}
+
+fn well(turn: &mut Turn<'_>, root: &WorkspaceId, initiator: Initiator) -> Result<(), ApplyError> {
+    for to in [Status::Integrating, Status::Closed] {
+        let (trigger, actor) = (Trigger::RunComplete, Actor::Protocol);
+        change::take(turn, root, Change { to, trigger, initiator, reason: None, actor })?;
+    }
+    Ok(())
+}
+
+fn by_force(turn: &mut Turn<'_>, root: &WorkspaceId) -> Result<(), ApplyError> {
+    let degraded = Event::SystemDegraded(Degraded {
+        affected_workspaces: Vec::new(),
+        coordinator_action: CoordinatorAction::BatchAbort,
+        reason: Text::lossy("forced_shutdown"),
+        scope: Scope::Systemic,
+        since: turn.now(),
+        turned_away: 0,
+    });
+    turn.note(None, Actor::Protocol, degraded)?;
+    change::shut_down(turn, root)
+}
+
+/// What the creation of a root does to the run.
+pub(crate) fn apply_begun(
+    state: &mut State,
+    root: &WorkspaceId,
+    run: &RunHead,
+) -> Result<(), ApplyError> {
+    if state.root.is_some() {
+        return Err(ApplyError::Twice("a coordinator's workspace"));
+    }
+    let taxonomy = match &run.taxonomy {
+        None => Taxonomy::base(),
+        Some(document) => Taxonomy::load(document.clone())
+            .map_err(|_| ApplyError::Mismatch("the taxonomy it is begun with"))?,
+    };
+    state.root = Some(root.clone());
+    state.runs.insert(root.clone(), Arc::new(taxonomy));
+    Ok(())
+}
+
+pub(crate) fn apply_handed_over(state: &mut State, handed: &HandedOver) -> Result<(), ApplyError> {
+    let id = &handed.workspace_id;
+    if state.root.as_ref() != Some(id) {
+        return Err(ApplyError::Mismatch("the root of the run"));
+    }
+    let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the root"))?;
+    if known.agent != handed.before {
+        return Err(ApplyError::Mismatch("who coordinated before"));
+    }
+    Arc::make_mut(known).agent.clone_from(&handed.agent);
+    if let Some(before) = &handed.before {
+        state.bound.remove(&(before.clone(), id.clone()));
+    }
+    if let Some(agent) = &handed.agent {
+        state.bound.insert((agent.clone(), id.clone()));
+    }
+    Ok(())
+}
+
+impl State {
+    /// The roles and types of the run a workspace belongs to.
+    pub(crate) fn run_of(&self, workspace: &Workspace) -> &Taxonomy {
+        static BASE: std::sync::LazyLock<Taxonomy> = std::sync::LazyLock::new(Taxonomy::base);
+        self.runs.get(&workspace.charter.root).map_or(&BASE, |run| run)
+    }
+}

@@ -1,0 +1,227 @@
+//! How a task follows its workspace: there are no signals for tasks.
+
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::{STEPS, Status, Task};
+use crate::event::Event;
+use crate::id::{CheckpointId, TaskId, WorkspaceId};
+use crate::principal::Actor;
+use crate::state::{ApplyError, State};
+use crate::turn::Turn;
+use crate::workspace::Trigger;
+
+/// `task_status_changed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatusChanged {
+    /// The state before.
+    pub from_status: Status,
+    /// The task.
+    pub task_id: TaskId,
+    /// The state after.
+    pub to_status: Status,
+    /// The workspace that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_id: Option<WorkspaceId>,
+}
+
+/// `task_assigned`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assigned {
+    /// Which attempt this is, from one.
+    pub attempt_number: u32,
+    /// The task.
+    pub task_id: TaskId,
+    /// The workspace it is bound to.
+    pub workspace_id: WorkspaceId,
+}
+
+/// `task_completed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Completed {
+    /// The final checkpoint; none if the agent made none.
+    pub checkpoint_id: Option<CheckpointId>,
+    /// The task.
+    pub task_id: TaskId,
+    /// The workspace that completed it.
+    pub workspace_id: WorkspaceId,
+}
+
+/// `task_failed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Failed {
+    /// Which attempt it was, from one.
+    pub attempt_number: u32,
+    /// Why its workspace failed.
+    pub failure_reason: Trigger,
+    /// The task.
+    pub task_id: TaskId,
+    /// The workspace that failed.
+    pub workspace_id: WorkspaceId,
+}
+
+/// Records a step of a task, with its home in the coordinator's local trail.
+pub(crate) fn step(
+    turn: &mut Turn<'_>,
+    id: &TaskId,
+    to: Status,
+    workspace: Option<&WorkspaceId>,
+    actor: Actor,
+) -> Result<(), ApplyError> {
+    let task = turn.state().tasks.get(id).ok_or(ApplyError::Unknown("the task"))?;
+    let home = home_of(turn.state(), task);
+    let event = Event::TaskStatusChanged(StatusChanged {
+        from_status: task.status,
+        task_id: id.clone(),
+        to_status: to,
+        workspace_id: workspace.cloned(),
+    });
+    turn.note(home.as_ref(), actor, event)
+}
+
+/// The workspace whose local trail tells of a task: the root of the run it was planned in.
+pub(crate) fn home_of(state: &State, task: &Task) -> Option<WorkspaceId> {
+    state.graphs.get(&task.graph).map(|graph| graph.root.clone())
+}
+
+fn attempt_number(task: &Task) -> u32 {
+    u32::try_from(task.history.len()).unwrap_or(u32::MAX)
+}
+
+/// The task a workspace works on now, if it is still bound to it.
+fn bound_task(state: &State, workspace: &WorkspaceId) -> Option<(TaskId, Arc<Task>)> {
+    let id = state.workspaces.get(workspace)?.charter.task.clone()?;
+    let task = state.tasks.get(&id)?.clone();
+    (task.workspace.as_ref() == Some(workspace)).then_some((id, task))
+}
+
+fn note(turn: &mut Turn<'_>, task: &Task, event: Event) -> Result<(), ApplyError> {
+    let home = home_of(turn.state(), task);
+    turn.note(home.as_ref(), Actor::Protocol, event)
+}
+
+/// A workspace was created for a task.
+pub(crate) fn on_assigned(
+    turn: &mut Turn<'_>,
+    id: &TaskId,
+    workspace: &WorkspaceId,
+) -> Result<(), ApplyError> {
+    let task = turn.state().tasks.get(id).cloned().ok_or(ApplyError::Unknown("the task"))?;
+    let assigned = Event::TaskAssigned(Assigned {
+        attempt_number: attempt_number(&task) + 1,
+        task_id: id.clone(),
+        workspace_id: workspace.clone(),
+    });
+    note(turn, &task, assigned)?;
+    step(turn, id, Status::Assigned, Some(workspace), Actor::Protocol)
+}
+
+/// The agent began. Returns whether that changed anything.
+pub(crate) fn on_started(turn: &mut Turn<'_>, workspace: &WorkspaceId) -> Result<bool, ApplyError> {
+    let Some((id, task)) = bound_task(turn.state(), workspace) else { return Ok(false) };
+    if task.status != Status::Assigned {
+        return Ok(false);
+    }
+    step(turn, &id, Status::InProgress, Some(workspace), Actor::Protocol)?;
+    Ok(true)
+}
+
+/// The agent is done: its task is completed, with the newest final checkpoint.
+pub(crate) fn on_complete(turn: &mut Turn<'_>, workspace: &WorkspaceId) -> Result<(), ApplyError> {
+    // Whoever is done had begun, even without saying so.
+    on_started(turn, workspace)?;
+    let Some((id, task)) = bound_task(turn.state(), workspace) else { return Ok(()) };
+    if task.status != Status::InProgress {
+        return Ok(());
+    }
+    let known = turn.state().workspaces.get(workspace);
+    let checkpoint_id = known.and_then(|known| known.latest_final.clone());
+    let completed = Event::TaskCompleted(Completed {
+        checkpoint_id,
+        task_id: id.clone(),
+        workspace_id: workspace.clone(),
+    });
+    note(turn, &task, completed)?;
+    step(turn, &id, Status::Completed, Some(workspace), Actor::Protocol)
+}
+
+/// A workspace failed: so did the attempt at its task.
+pub(crate) fn on_failed(
+    turn: &mut Turn<'_>,
+    workspace: &WorkspaceId,
+    trigger: Trigger,
+) -> Result<(), ApplyError> {
+    let Some((id, task)) = bound_task(turn.state(), workspace) else { return Ok(()) };
+    if !STEPS.contains(&(task.status, Status::Failed)) {
+        return Ok(());
+    }
+    let failed = Event::TaskFailed(Failed {
+        attempt_number: attempt_number(&task),
+        failure_reason: trigger,
+        task_id: id.clone(),
+        workspace_id: workspace.clone(),
+    });
+    note(turn, &task, failed)?;
+    step(turn, &id, Status::Failed, Some(workspace), Actor::Protocol)
+}
+
+/// A workspace's work was merged: its task is over.
+pub(crate) fn on_integrated(
+    turn: &mut Turn<'_>,
+    workspace: &WorkspaceId,
+) -> Result<(), ApplyError> {
+    match bound_task(turn.state(), workspace) {
+        Some((id, task)) if task.status == Status::Completed => {
+            step(turn, &id, Status::Integrated, Some(workspace), Actor::Protocol)
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn apply_status_changed(
+    state: &mut State,
+    changed: &StatusChanged,
+) -> Result<(), ApplyError> {
+    let known = state.tasks.get_mut(&changed.task_id).ok_or(ApplyError::Unknown("the task"))?;
+    if known.status != changed.from_status {
+        return Err(ApplyError::Mismatch("the state it comes from"));
+    }
+    if !STEPS.contains(&(changed.from_status, changed.to_status)) {
+        return Err(ApplyError::Mismatch("the table of steps"));
+    }
+    let task = Arc::make_mut(known);
+    task.status = changed.to_status;
+    if changed.to_status == Status::Pending {
+        // Whoever takes it up next starts afresh; the history keeps the earlier attempts.
+        task.workspace = None;
+        task.checkpoint = None;
+    }
+    Ok(())
+}
+
+pub(crate) fn apply_assigned(state: &mut State, assigned: &Assigned) -> Result<(), ApplyError> {
+    let known = state.tasks.get_mut(&assigned.task_id).ok_or(ApplyError::Unknown("the task"))?;
+    if known.workspace.is_some() || known.status != Status::Pending {
+        return Err(ApplyError::Mismatch("a task that is free"));
+    }
+    if assigned.attempt_number != attempt_number(known) + 1 {
+        return Err(ApplyError::Mismatch("the number of the attempt"));
+    }
+    let task = Arc::make_mut(known);
+    task.workspace = Some(assigned.workspace_id.clone());
+    task.history.push(assigned.workspace_id.clone());
+    Ok(())
+}
+
+pub(crate) fn apply_completed(state: &mut State, completed: &Completed) -> Result<(), ApplyError> {
+    let known = state.tasks.get_mut(&completed.task_id).ok_or(ApplyError::Unknown("the task"))?;
+    if known.workspace.as_ref() != Some(&completed.workspace_id) {
+        return Err(ApplyError::Mismatch("the workspace of a task"));
+    }
+    Arc::make_mut(known).checkpoint.clone_from(&completed.checkpoint_id);
+    Ok(())
+}

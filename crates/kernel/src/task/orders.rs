@@ -1,0 +1,223 @@
+//! What the coordinator does with a task: approve it, bind it, try it again, give it up.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{STEPS, Status, follow};
+use crate::event::Event;
+use crate::id::{GraphId, TaskId, WorkspaceId};
+use crate::name::{AgentName, UserId};
+use crate::principal::{Actor, Caller};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::surface::Surface;
+use crate::text::Text;
+use crate::token::RoleName;
+use crate::turn::{Halt, Reply, Turn};
+use crate::workspace::abort::aborted;
+use crate::workspace::create::{self, Create};
+use crate::workspace::{self, Timeout, change};
+
+/// `task.approve`: lets planned tasks be taken up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Approve {
+    /// Every draft of this graph.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graph: Option<GraphId>,
+    /// These tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskId>,
+}
+
+/// `task.assign`: creates a workspace for a task that is ready.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Assign {
+    /// The agent that works on it.
+    pub agent: AgentName,
+    /// What it may change; what its parent may, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<Vec<Surface>>,
+    /// Who answers for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<UserId>,
+    /// The workspace above; the root, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<WorkspaceId>,
+    /// The role (default `worker`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<RoleName>,
+    /// Which task.
+    pub task: TaskId,
+    /// How long it may take, in seconds (default a day).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_s: Option<Timeout>,
+    /// The workspaces it may read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub visibility: Vec<WorkspaceId>,
+}
+
+impl Assign {
+    /// The creation it stands for.
+    pub(crate) fn as_create(&self) -> Create {
+        Create {
+            agent: self.agent.clone(),
+            authority: self.authority.clone(),
+            context: None,
+            delegate: false,
+            directive: None,
+            global_trail: false,
+            idle_timeout_s: None,
+            mounts: Vec::new(),
+            owner: self.owner.clone(),
+            parent: self.parent.clone(),
+            priority: None,
+            role: self.role.clone().unwrap_or_else(RoleName::worker),
+            task: Some(self.task.clone()),
+            timeout_s: self.timeout_s,
+            visibility: self.visibility.clone(),
+        }
+    }
+}
+
+/// `task.retry`: lets a failed task be taken up again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Retry {
+    /// Which task.
+    pub task: TaskId,
+}
+
+/// `task.cancel`: gives a task up, and ends the workspace that works on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    /// Why, for others to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// Which task.
+    pub task: TaskId,
+}
+
+/// Who let a task be taken up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ApprovalSource {
+    /// A person.
+    Human,
+    /// The coordinator, where no gate stands in between.
+    Coordinator,
+}
+
+/// `task_approved`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approved {
+    /// Who let it be taken up.
+    pub approval_source: ApprovalSource,
+    /// The task.
+    pub task_id: TaskId,
+}
+
+pub(crate) fn decide_approve(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    approve: &Approve,
+) -> Result<Reply, Halt> {
+    let initiator = workspace::coordinator_only(turn.state(), caller, "approve tasks")?;
+    let tasks = drafts(turn, approve)?;
+    let approval_source = match initiator {
+        workspace::Initiator::Human => ApprovalSource::Human,
+        _ => ApprovalSource::Coordinator,
+    };
+    for (n, id) in tasks.iter().enumerate() {
+        let task = super::get(turn.state(), id)?;
+        let home = follow::home_of(turn.state(), task);
+        let event = Event::TaskApproved(Approved { approval_source, task_id: id.clone() });
+        // One deed, one entry in the caller's name; the rest follows from it.
+        let actor = if n == 0 { caller.principal.clone().into() } else { Actor::Protocol };
+        turn.note(home.as_ref(), actor, event)?;
+        follow::step(turn, id, Status::Pending, None, Actor::Protocol)?;
+    }
+    turn.tasks_reply(&tasks)
+}
+
+fn drafts(turn: &Turn<'_>, approve: &Approve) -> Result<Vec<TaskId>, Refusal> {
+    let state = turn.state();
+    let mut tasks = Vec::new();
+    for id in &approve.tasks {
+        let task = super::get(state, id)?;
+        if task.status != Status::Draft {
+            let message = format!("task {id} is {}; only a draft is approved", task.status);
+            let ways = super::ways_from(task.status);
+            return Err(Refusal::denied(Rule::TaskStep, message).allowing(ways));
+        }
+        if !tasks.contains(id) {
+            tasks.push(id.clone());
+        }
+    }
+    if let Some(graph) = &approve.graph {
+        if !state.graphs.contains_key(graph) {
+            let message = format!("there is no graph {graph}");
+            return Err(Refusal::not_found(Rule::ReferenceKnown, message));
+        }
+        let draft = |id: &&TaskId| state.tasks.get(*id).is_some_and(|t| t.status == Status::Draft);
+        let more: Vec<TaskId> = state.tasks_in(graph).filter(draft).cloned().collect();
+        tasks.extend(more.into_iter().filter(|id| !approve.tasks.contains(id)));
+    }
+    if tasks.is_empty() {
+        let message = "there is no draft to approve";
+        return Err(Refusal::not_found(Rule::TaskStep, message));
+    }
+    Ok(tasks)
+}
+
+pub(crate) fn decide_assign(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    assign: &Assign,
+) -> Result<Reply, Halt> {
+    let id = create::make(turn, caller, &assign.as_create())?;
+    turn.workspace_reply(&id)
+}
+
+pub(crate) fn decide_retry(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    retry: &Retry,
+) -> Result<Reply, Halt> {
+    workspace::coordinator_only(turn.state(), caller, "retry a task")?;
+    let task = super::get(turn.state(), &retry.task)?;
+    if task.status != Status::Failed {
+        let message = format!("task {} is {}, not failed", retry.task, task.status);
+        let ways = super::ways_from(task.status);
+        return Err(Refusal::denied(Rule::TaskStep, message).allowing(ways).into());
+    }
+    let actor = caller.principal.clone().into();
+    follow::step(turn, &retry.task, Status::Pending, None, actor)?;
+    turn.task_reply(&retry.task)
+}
+
+pub(crate) fn decide_cancel(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    cancel: &Cancel,
+) -> Result<Reply, Halt> {
+    let initiator = workspace::coordinator_only(turn.state(), caller, "cancel a task")?;
+    let task = super::get(turn.state(), &cancel.task)?;
+    if !STEPS.contains(&(task.status, Status::Cancelled)) {
+        let message = format!("task {} is {} and stays so", cancel.task, task.status);
+        return Err(Refusal::denied(Rule::TaskStep, message).into());
+    }
+    let bound = task.workspace.clone();
+    let actor = caller.principal.clone().into();
+    follow::step(turn, &cancel.task, Status::Cancelled, None, actor)?;
+    let live = bound.filter(|id| {
+        turn.state().workspaces.get(id).is_some_and(|known| !known.status.is_terminal())
+    });
+    if let Some(id) = live {
+        change::fail(turn, &id, aborted(initiator, cancel.reason.clone(), Actor::Protocol))?;
+    }
+    turn.task_reply(&cancel.task)
+}

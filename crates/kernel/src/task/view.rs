@@ -1,0 +1,98 @@
+//! Tasks and graphs, as doors show them.
+
+use serde::Serialize;
+
+use super::{Estimate, Graph, Priority, Status, Task, unmet};
+use crate::content::Blob;
+use crate::id::{CheckpointId, GraphId, TaskId, WorkspaceId};
+use crate::state::State;
+use crate::time::Timestamp;
+
+/// A task, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TaskView {
+    /// The task.
+    pub task: TaskId,
+    /// The graph it belongs to.
+    pub graph: GraphId,
+    /// What people call it.
+    pub name: String,
+    /// What is to be done, by hash.
+    pub description: Blob,
+    /// What has to be done before.
+    pub depends_on: Vec<TaskId>,
+    /// What of that is not done.
+    pub waits_for: Vec<TaskId>,
+    /// The task it is a part of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_task: Option<TaskId>,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// What it is thought to cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Estimate>,
+    /// The state it is in.
+    pub status: Status,
+    /// Whether it can be taken up now.
+    pub ready: bool,
+    /// The workspace it is bound to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceId>,
+    /// Every workspace it was ever bound to, in order.
+    pub history: Vec<WorkspaceId>,
+    /// The final checkpoint of the workspace that completed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<CheckpointId>,
+    /// When it was planned.
+    pub created_at: Timestamp,
+}
+
+impl TaskView {
+    pub(crate) fn of(state: &State, id: &TaskId, task: &Task) -> Self {
+        let waits_for: Vec<TaskId> = unmet(state, task).cloned().collect();
+        TaskView {
+            task: id.clone(),
+            graph: task.graph.clone(),
+            name: task.name.to_string(),
+            description: task.description.clone(),
+            depends_on: task.depends_on.clone(),
+            ready: waits_for.is_empty() && task.status == Status::Pending,
+            waits_for,
+            parent_task: task.parent.clone(),
+            priority: task.priority,
+            estimate: task.estimate.clone(),
+            status: task.status,
+            workspace: task.workspace.clone(),
+            history: task.history.clone(),
+            checkpoint: task.checkpoint.clone(),
+            created_at: task.at,
+        }
+    }
+}
+
+/// A graph, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GraphView {
+    /// The graph.
+    pub graph: GraphId,
+    /// The task it began with.
+    pub root_task: TaskId,
+    /// The root of the run it was planned in.
+    pub run: WorkspaceId,
+    /// Its tasks, in the order they were planned.
+    pub tasks: Vec<TaskId>,
+    /// When it was planned.
+    pub created_at: Timestamp,
+}
+
+impl GraphView {
+    pub(crate) fn of(state: &State, id: &GraphId, graph: &Graph) -> Self {
+        GraphView {
+            graph: id.clone(),
+            root_task: graph.root_task.clone(),
+            run: graph.root.clone(),
+            tasks: state.tasks_in(id).cloned().collect(),
+            created_at: graph.at,
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Taking a step: the entry that records it, and everything that follows from it at once.
+//!
+//! What follows is decided here, in one place: mail and signals that waited are delivered, mail
+//! to an ended workspace goes back, its task follows, and a failure spreads to the workspaces
+//! below it. All of it is in the same commit as the step itself.
+
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::{Initiator, Status, Trigger, Workspace, edges};
+use crate::event::{Event, Stamped};
+use crate::id::WorkspaceId;
+use crate::principal::Actor;
+use crate::signal::{Saying, SignalType};
+use crate::state::{ApplyError, Deadline, State};
+use crate::text::Text;
+use crate::turn::Turn;
+use crate::{envelope, signal, task};
+
+/// A step somebody wants a workspace to take.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) to: Status,
+    pub(crate) trigger: Trigger,
+    pub(crate) initiator: Initiator,
+    pub(crate) reason: Option<Text<1000>>,
+    pub(crate) actor: Actor,
+}
+
+impl Change {
+    /// A step of the runtime's own.
+    pub(crate) fn of_runtime(to: Status, trigger: Trigger) -> Self {
+        let (initiator, actor) = (Initiator::Runtime, Actor::Protocol);
+        Change { to, trigger, initiator, reason: None, actor }
+    }
+}
+
+/// `workspace_state_changed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateChanged {
+    /// The state before.
+    pub from_state: Status,
+    /// Who had it taken.
+    pub initiator: Initiator,
+    /// Why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The state after.
+    pub to_state: Status,
+    /// What led to it.
+    pub trigger: Trigger,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}
+
+/// `workspace_reparented`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reparented {
+    /// The workspace above it now.
+    pub new_parent: WorkspaceId,
+    /// The workspace above it before.
+    pub old_parent: WorkspaceId,
+    /// Why.
+    pub reason: ReparentReason,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}
+
+/// Why a workspace got another parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReparentReason {
+    /// Its parent failed, and somebody else answers for it.
+    ParentAbortedCrossOwnership,
+    /// Its parent closed, and somebody else answers for it.
+    ParentClosedCrossOwnership,
+}
+
+/// Takes a step that does not end the workspace, or closes it.
+pub(crate) fn take(
+    turn: &mut Turn<'_>,
+    id: &WorkspaceId,
+    change: Change,
+) -> Result<(), ApplyError> {
+    let to = change.to;
+    record(turn, id, change)?;
+    match to {
+        Status::Active => {
+            envelope::deliver::move_on(turn, id)?;
+            signal::deliver_pending(turn, id)
+        }
+        Status::Blocked => envelope::deliver::move_on(turn, id),
+        Status::Closed => {
+            let reason = ReparentReason::ParentClosedCrossOwnership;
+            for child in live_children(turn.state(), id) {
+                reparent(turn, &child, reason)?;
+            }
+            envelope::deliver::give_back(turn, id)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The first envelope is there. Whoever delivers it goes on with the rest of the mail itself.
+pub(crate) fn begin_work(
+    turn: &mut Turn<'_>,
+    id: &WorkspaceId,
+    change: Change,
+) -> Result<(), ApplyError> {
+    record(turn, id, change)?;
+    signal::deliver_pending(turn, id)
+}
+
+fn record(turn: &mut Turn<'_>, id: &WorkspaceId, change: Change) -> Result<(), ApplyError> {
+    let workspace = turn.state().workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
+    let event = Event::WorkspaceStateChanged(StateChanged {
+        from_state: workspace.status,
+        initiator: change.initiator,
+        reason: change.reason,
+        to_state: change.to,
+        trigger: change.trigger,
+        workspace_id: id.clone(),
+    });
+    turn.note(Some(id), change.actor, event)
+}
+
+/// Fails a workspace and, in the same step, what is below it and belongs to the same owner.
+/// What belongs to others goes to the root. If the root fails, everything does.
+pub(crate) fn fail(
+    turn: &mut Turn<'_>,
+    id: &WorkspaceId,
+    change: Change,
+) -> Result<(), ApplyError> {
+    let root = turn.state().root.as_ref() == Some(id);
+    let trigger = change.trigger;
+    let (reason, tells) = (change.reason.clone(), tells_parent(trigger));
+    end_badly(turn, id, change)?;
+    if tells {
+        let reason = reason.or_else(|| Some(Text::lossy(trigger.as_str())));
+        let saying = Saying { signal: SignalType::Failed, reason, about: None };
+        signal::tell_parent(turn, id, saying)?;
+    }
+    // A stack instead of recursion: trees may be deep.
+    let mut below = live_children(turn.state(), id);
+    below.reverse();
+    while let Some(child) = below.pop() {
+        let state = turn.state();
+        let parent = state.workspaces.get(&child).and_then(|known| known.parent.as_ref());
+        let same = parent.is_some_and(|parent| same_owner(state, &child, parent));
+        if !root && !same {
+            reparent(turn, &child, ReparentReason::ParentAbortedCrossOwnership)?;
+            continue;
+        }
+        end_badly(turn, &child, Change::of_runtime(Status::Failed, Trigger::ParentFailed))?;
+        let mut next = live_children(turn.state(), &child);
+        next.reverse();
+        below.append(&mut next);
+    }
+    Ok(())
+}
+
+/// Ends everything below the root, then the root: the forced end of a run.
+pub(crate) fn shut_down(turn: &mut Turn<'_>, root: &WorkspaceId) -> Result<(), ApplyError> {
+    let mut all = Vec::new();
+    let mut below = live_children(turn.state(), root);
+    while let Some(id) = below.pop() {
+        below.extend(live_children(turn.state(), &id));
+        all.push(id);
+    }
+    // Children are reached through parents that go on, so the deepest end first.
+    let stop = || Change::of_runtime(Status::Failed, Trigger::SystemShutdown);
+    for id in all.iter().rev().chain([root]) {
+        end_badly(turn, id, stop())?;
+    }
+    Ok(())
+}
+
+/// Whether the runtime says in a signal that a workspace failed. Its own agent said so itself,
+/// and a cascade or a shutdown is known above.
+fn tells_parent(trigger: Trigger) -> bool {
+    !matches!(trigger, Trigger::Failed | Trigger::ParentFailed | Trigger::SystemShutdown)
+}
+
+/// The failure itself, without what is below: the entry, its task, its mail.
+fn end_badly(turn: &mut Turn<'_>, id: &WorkspaceId, change: Change) -> Result<(), ApplyError> {
+    let moving = turn.state().workspaces.get(id).is_some_and(|w| w.status == Status::Migrating);
+    if moving {
+        super::migrate::note_failed(turn, id, change.trigger)?;
+    }
+    let trigger = change.trigger;
+    record(turn, id, change)?;
+    crate::integration::on_failed(turn, id, trigger)?;
+    task::on_failed(turn, id, trigger)?;
+    envelope::deliver::give_back(turn, id)
+}
+
+fn reparent(
+    turn: &mut Turn<'_>,
+    child: &WorkspaceId,
+    reason: ReparentReason,
+) -> Result<(), ApplyError> {
+    let root = turn.state().root.clone().ok_or(ApplyError::Unknown("the root"))?;
+    let workspace =
+        turn.state().workspaces.get(child).ok_or(ApplyError::Unknown("the workspace"))?;
+    let old = workspace.parent.clone().ok_or(ApplyError::Unknown("the parent"))?;
+    let event = Event::WorkspaceReparented(Reparented {
+        new_parent: root.clone(),
+        old_parent: old,
+        reason,
+        workspace_id: child.clone(),
+    });
+    turn.note(Some(child), Actor::Protocol, event)?;
+    // Whoever has a new parent needs a way to talk to it.
+    crate::right::grant_between(turn, &root, child)
+}
+
+pub(crate) fn live_children(state: &State, id: &WorkspaceId) -> Vec<WorkspaceId> {
+    let live = |child: &&WorkspaceId| {
+        state.workspaces.get(*child).is_some_and(|known| !known.status.is_terminal())
+    };
+    state.children_of(id).filter(live).cloned().collect()
+}
+
+fn same_owner(state: &State, a: &WorkspaceId, b: &WorkspaceId) -> bool {
+    let owner = |id| state.workspaces.get(id).map(|known: &Arc<Workspace>| &known.charter.owner);
+    owner(a) == owner(b)
+}
+
+/// A workspace below that goes on and belongs to the same owner.
+pub(crate) fn live_child_of_same_owner(state: &State, id: &WorkspaceId) -> Option<WorkspaceId> {
+    live_children(state, id).into_iter().find(|child| same_owner(state, child, id))
+}
+
+/// What is due for a workspace whose time is over.
+pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &WorkspaceId) -> Result<(), ApplyError> {
+    let Some(workspace) = turn.state().workspaces.get(id) else { return Ok(()) };
+    let trigger = match workspace.status {
+        Status::Conflicted => Trigger::ConflictTimeout,
+        Status::Migrating => Trigger::MigrationError,
+        _ => Trigger::Timeout,
+    };
+    fail(turn, id, Change::of_runtime(Status::Failed, trigger))
+}
+
+pub(crate) fn apply_state_changed(
+    state: &mut State,
+    entry: &Stamped,
+    changed: &StateChanged,
+) -> Result<(), ApplyError> {
+    let id = &changed.workspace_id;
+    let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the workspace"))?;
+    if known.status != changed.from_state {
+        return Err(ApplyError::Mismatch("the state it comes from"));
+    }
+    let (from, to) = (changed.from_state, changed.to_state);
+    if !edges::is_step(from, to, changed.trigger, changed.initiator) {
+        return Err(ApplyError::Mismatch("the table of steps"));
+    }
+    let returns = matches!(from, Status::Migrating | Status::Suspended) && to != Status::Failed;
+    if returns && known.interrupted != Some(to) {
+        return Err(ApplyError::Mismatch("the state it was interrupted in"));
+    }
+    let workspace = Arc::make_mut(known);
+    let before = workspace.deadline();
+    workspace.spent = workspace.worked(entry.at);
+    workspace.since = entry.at;
+    workspace.status = to;
+    workspace.interrupted = matches!(to, Status::Migrating | Status::Suspended).then_some(from);
+    if to.is_terminal() {
+        workspace.ended = Some(changed.trigger);
+    }
+    let after = workspace.deadline();
+    let agent = workspace.agent.clone();
+    state.reschedule(before, after, &Deadline::Workspace(id.clone()));
+    if to.is_terminal() {
+        forget_the_ended(state, id, agent.as_ref());
+    }
+    Ok(())
+}
+
+/// An ended workspace holds no rights, nobody holds one to it, it waits for nothing and has
+/// nobody at work in it.
+fn forget_the_ended(state: &mut State, id: &WorkspaceId, agent: Option<&crate::name::AgentName>) {
+    state.live -= 1;
+    if let Some(agent) = agent {
+        state.bound.remove(&(agent.clone(), id.clone()));
+    }
+    if state.root.as_ref() == Some(id) {
+        state.root = None;
+    }
+    for right in state.rights_held_by(id).into_iter().chain(state.rights_about(id)) {
+        state.remove_right(&right);
+    }
+    let waiting: Vec<_> = state.pending_of(id);
+    for at in waiting {
+        state.pending_signals.remove(&(id.clone(), at));
+    }
+}
+
+pub(crate) fn apply_reparented(
+    state: &mut State,
+    reparented: &Reparented,
+) -> Result<(), ApplyError> {
+    let id = &reparented.workspace_id;
+    let new = state.workspaces.get(&reparented.new_parent);
+    if new.is_none_or(|new| new.status.is_terminal() || new.parent.is_some()) {
+        return Err(ApplyError::Mismatch("the root it goes to"));
+    }
+    let old = state.workspaces.get(&reparented.old_parent);
+    if old.is_none_or(|old| !old.status.is_terminal())
+        || same_owner(state, id, &reparented.old_parent)
+    {
+        return Err(ApplyError::Mismatch("the parent it had"));
+    }
+    let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the workspace"))?;
+    if known.parent.as_ref() != Some(&reparented.old_parent) {
+        return Err(ApplyError::Mismatch("the parent it had"));
+    }
+    let workspace = Arc::make_mut(known);
+    workspace.parent = Some(reparented.new_parent.clone());
+    let created = workspace.charter.created_at;
+    state.children.remove(&(reparented.old_parent.clone(), created, id.clone()));
+    state.children.insert((reparented.new_parent.clone(), created, id.clone()));
+    Ok(())
+}
+
+impl Trigger {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Trigger::FirstEnvelope => "first_envelope",
+            Trigger::WorkflowLoaded => "workflow_loaded",
+            Trigger::Blocked => "blocked",
+            Trigger::Started => "started",
+            Trigger::Complete => "complete",
+            Trigger::Failed => "failed",
+            Trigger::AbortedByCoordinator => "aborted_by_coordinator",
+            Trigger::AbortedByHuman => "aborted_by_human",
+            Trigger::Timeout => "timeout",
+            Trigger::ConflictTimeout => "conflict_timeout",
+            Trigger::ParentFailed => "parent_failed",
+            Trigger::SystemShutdown => "system_shutdown",
+            Trigger::RunComplete => "run_complete",
+            Trigger::Migrate => "migrate",
+            Trigger::Migrated => "migrated",
+            Trigger::MigrationError => "migration_error",
+            Trigger::Suspend => "suspend",
+            Trigger::Resume => "resume",
+            Trigger::Merged => "merged",
+            Trigger::ConflictFound => "conflict_found",
+            Trigger::RevisionRequired => "revision_required",
+            Trigger::Rejected => "rejected",
+            Trigger::ConflictsResolved => "conflicts_resolved",
+            Trigger::AgentRework => "agent_rework",
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! Creating a workspace: checked as a whole, then made with its rights and its directive.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::{
+    Charter, IDLE_TIMEOUT_DEFAULT, LIST_MAX, Party, Priority, Status, TIMEOUT_DEFAULT, Timeout,
+    Workspace, sight,
+};
+use crate::content::{Blob, Content};
+use crate::envelope::{self, Payload, PayloadArg};
+use crate::event::{Event, Stamped};
+use crate::id::{EnvelopeId, IdKind, TaskId, WorkspaceId};
+use crate::name::{AgentName, UserId};
+use crate::principal::{Caller, Principal};
+use crate::refusal::{Record, Refusal};
+use crate::rule::Rule;
+use crate::run::RunHead;
+use crate::state::{ApplyError, Deadline, State};
+use crate::surface::Surface;
+use crate::task;
+use crate::taxonomy::Base;
+use crate::text::Text;
+use crate::time::Span;
+use crate::token::RoleName;
+use crate::turn::{Halt, Reply, Turn};
+
+/// `workspace.create`: makes a workspace for an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Create {
+    /// The agent that works in it.
+    pub agent: AgentName,
+    /// What it may change (paths, globs); what its parent may, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority: Option<Vec<Surface>>,
+    /// What else it may read from the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Content>,
+    /// Whether it may create workspaces below itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub delegate: bool,
+    /// What to do; not needed with a task, which says so itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directive: Option<PayloadArg>,
+    /// Whether an observer may read the whole trail.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub global_trail: bool,
+    /// How long its agent may take to show up, in seconds (default a day).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_timeout_s: Option<Timeout>,
+    /// The tools it has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<Text<200>>,
+    /// Who answers for it; whoever answers for its parent, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<UserId>,
+    /// The workspace above it; the root, or a delegate's own, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<WorkspaceId>,
+    /// How urgent it is; as urgent as its task, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// Its role.
+    pub role: RoleName,
+    /// The task it works on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// How long it may work, in seconds (default a day).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_s: Option<Timeout>,
+    /// The workspaces it may read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub visibility: Vec<WorkspaceId>,
+}
+
+/// `workspace_created`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Created {
+    /// The agent that is bound to it.
+    pub agent: Option<AgentName>,
+    /// What it may change.
+    pub authority_set: Vec<Surface>,
+    /// What it was given to read.
+    pub context: Option<Blob>,
+    /// Whether it may create workspaces below itself.
+    pub delegate: bool,
+    /// The envelope that says what to do.
+    pub directive: Option<EnvelopeId>,
+    /// Whether it may read the whole trail.
+    pub global_trail: bool,
+    /// How long its agent may take to show up, in seconds.
+    pub idle_timeout_s: Timeout,
+    /// The tools it has.
+    pub mounts: Vec<Text<200>>,
+    /// Who caused it.
+    pub originator: Party,
+    /// Who answers for it.
+    pub owner: Party,
+    /// The workspace above it.
+    pub parent: Option<WorkspaceId>,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Its role.
+    pub role: RoleName,
+    /// What a run begins with; in its root alone.
+    pub run: Option<RunHead>,
+    /// The task it works on.
+    pub task_ref: Option<TaskId>,
+    /// How long it may work, in seconds.
+    pub timeout_s: Option<Timeout>,
+    /// The workspaces it may read besides itself and those below it.
+    pub visibility_set: Vec<WorkspaceId>,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}
+
+/// Why a workspace was not created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RejectReason {
+    /// Whoever asked may not create it.
+    PermissionDenied,
+    /// Its role is not registered, or is the coordinator's.
+    InvalidRole,
+    /// Its parent does not exist or takes no children any more.
+    InvalidParent,
+    /// It would see or change more than its parent.
+    Containment,
+    /// Its agent, its owner or its task does not exist or cannot be bound.
+    InvalidBinding,
+    /// There is nothing to do in it, or too much is listed.
+    InvalidStructure,
+    /// No run goes on.
+    NoRun,
+}
+
+/// `workspace_rejected`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rejected {
+    /// Why.
+    pub reason: RejectReason,
+    /// The rule it rests on.
+    pub rule: Rule,
+}
+
+/// A refusal that is recorded as a rejected workspace.
+fn reject(reason: RejectReason, refusal: Refusal) -> Refusal {
+    refusal.recorded(Record::Workspace(reason))
+}
+
+fn rejected(reason: RejectReason, rule: Rule, message: impl Into<String>) -> Refusal {
+    reject(reason, Refusal::denied(rule, message))
+}
+
+pub(crate) fn decide_create(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    create: &Create,
+) -> Result<Reply, Halt> {
+    let id = make(turn, caller, create)?;
+    turn.workspace_reply(&id)
+}
+
+/// Checks everything, then makes the workspace, its rights and its directive.
+pub(crate) fn make(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    create: &Create,
+) -> Result<WorkspaceId, Halt> {
+    let parent_id = parent_for(turn.state(), caller, create)?;
+    let plan = check(turn.state(), caller, create, &parent_id)?;
+    let id: WorkspaceId = turn.mint(IdKind::Workspace).into();
+    let directive: EnvelopeId = turn.mint(IdKind::Envelope).into();
+    let state = turn.state();
+    let parent = super::get(state, &parent_id)?;
+    let originator = match (&parent.charter.originator, &caller.principal) {
+        // A person's request is where a person's work begins.
+        (Party::System, Principal::User(user)) => Party::User(user.clone()),
+        (inherited, _) => inherited.clone(),
+    };
+    let owner = create.owner.clone().map_or(parent.charter.owner.clone(), Party::User);
+    let authority = create.authority.clone().unwrap_or_else(|| parent.charter.authority.clone());
+    let created = Created {
+        agent: Some(create.agent.clone()),
+        authority_set: authority,
+        context: plan.context,
+        delegate: create.delegate,
+        directive: Some(directive.clone()),
+        global_trail: create.global_trail,
+        idle_timeout_s: create.idle_timeout_s.unwrap_or(IDLE_TIMEOUT_DEFAULT),
+        mounts: create.mounts.clone(),
+        originator: originator.clone(),
+        owner,
+        parent: Some(parent_id.clone()),
+        priority: plan.priority,
+        role: create.role.clone(),
+        run: None,
+        task_ref: create.task.clone(),
+        timeout_s: Some(create.timeout_s.unwrap_or(TIMEOUT_DEFAULT)),
+        visibility_set: create.visibility.clone(),
+        workspace_id: id.clone(),
+    };
+    turn.begin_in(&id, caller.principal.clone().into(), Event::WorkspaceCreated(created))?;
+    crate::right::grant_at_creation(turn, &parent_id, &id, plan.base)?;
+    if let Some(task) = &create.task {
+        task::on_assigned(turn, task, &id)?;
+    }
+    let directive = envelope::Directive {
+        id: directive,
+        from: parent_id,
+        to: id.clone(),
+        payload: plan.directive,
+        originator,
+        task: create.task.clone(),
+    };
+    envelope::send_directive(turn, directive)?;
+    Ok(id)
+}
+
+/// The workspace above the new one, if the caller may create below it.
+fn parent_for(state: &State, caller: &Caller, create: &Create) -> Result<WorkspaceId, Refusal> {
+    let root = super::root(state).map_err(|no| reject(RejectReason::NoRun, no))?;
+    let denied = |message: String| {
+        let allowed = state.workspaces.iter().filter(|(_, known)| {
+            let own = match &caller.principal {
+                Principal::Agent(name) => known.agent.as_ref() == Some(name),
+                Principal::User(_) | Principal::System => false,
+            };
+            own && known.charter.delegate && known.status.is_open()
+        });
+        let below = allowed.take(LIST_MAX).map(|(id, _)| format!("below {id}"));
+        rejected(RejectReason::PermissionDenied, Rule::CreateRight, message).allowing(below)
+    };
+    if super::is_coordinator(state, &caller.principal) {
+        return Ok(create.parent.clone().unwrap_or_else(|| root.clone()));
+    }
+    let own = match &create.parent {
+        Some(parent) => parent.clone(),
+        None => super::own(state, caller, None).map_err(|no| denied(no.message))?,
+    };
+    let bound = |id: &WorkspaceId| {
+        let known = state.workspaces.get(id);
+        known.is_some_and(|known| {
+            let agent = matches!(&caller.principal, Principal::Agent(name)
+                if known.agent.as_ref() == Some(name));
+            agent && known.charter.delegate && !known.status.is_terminal()
+        })
+    };
+    if bound(&own) || (state.workspaces.contains_key(&own) && super::commands(state, caller, &own))
+    {
+        return Ok(own);
+    }
+    Err(denied(format!("{} may not create a workspace there", caller.principal)))
+}
+
+/// What a creation that passed its checks goes on with.
+struct Plan {
+    base: Base,
+    priority: Priority,
+    context: Option<Blob>,
+    directive: Payload,
+}
+
+fn check(
+    state: &State,
+    caller: &Caller,
+    create: &Create,
+    parent_id: &WorkspaceId,
+) -> Result<Plan, Refusal> {
+    let parent = super::get(state, parent_id)
+        .map_err(|unknown| reject(RejectReason::InvalidParent, unknown))?;
+    if !parent.status.is_open() {
+        let message = format!("workspace {parent_id} is {} and takes no children", parent.status);
+        return Err(rejected(RejectReason::InvalidParent, Rule::CreationSound, message));
+    }
+    let taxonomy = state.run_of(parent);
+    let base = taxonomy.base_of(&create.role).filter(|base| *base != Base::Coordinator);
+    let Some(base) = base else {
+        let message = format!("the role {} cannot be given to a workspace", create.role);
+        let roles = taxonomy.roles().filter(|role| **role != RoleName::coordinator());
+        let roles: Vec<String> = roles.map(ToString::to_string).collect();
+        let refusal = rejected(RejectReason::InvalidRole, Rule::CreationSound, message);
+        return Err(refusal.allowing(roles));
+    };
+    check_binding(state, caller, create)?;
+    check_lists(create)?;
+    check_containment(state, create, parent_id, parent)?;
+    let task = create.task.as_ref().map(|id| task::bindable(state, id)).transpose();
+    let task = task.map_err(|no| reject(RejectReason::InvalidBinding, no))?;
+    let priority = create.priority.or_else(|| task.map(|task| task.priority.of_workspace()));
+    let structure =
+        |message: String| rejected(RejectReason::InvalidStructure, Rule::CreationSound, message);
+    let context = match &create.context {
+        None => None,
+        Some(content) => {
+            let stored = content.blob().cloned();
+            Some(stored.ok_or_else(|| structure("the context was not stored first".to_owned()))?)
+        }
+    };
+    let directive = match (&create.directive, task) {
+        (Some(directive), _) => directive.stored().map_err(structure)?,
+        (None, Some(task)) => task.as_payload(),
+        (None, None) => return Err(structure("there is no directive and no task".to_owned())),
+    };
+    Ok(Plan { base, priority: priority.unwrap_or_default(), context, directive })
+}
+
+fn check_binding(state: &State, caller: &Caller, create: &Create) -> Result<(), Refusal> {
+    let unbound = |rule, message| rejected(RejectReason::InvalidBinding, rule, message);
+    if !state.agents.contains_key(&create.agent) {
+        let message = format!("agent {} has never shown who it is", create.agent);
+        return Err(unbound(Rule::AgentKnown, message));
+    }
+    if let Some(owner) = create.owner.as_ref().filter(|owner| !state.users.contains_key(*owner)) {
+        return Err(unbound(Rule::ReferenceKnown, format!("there is no user {owner}")));
+    }
+    if create.delegate && !super::is_coordinator(state, &caller.principal) {
+        let message = "only the coordinator grants delegation";
+        return Err(rejected(RejectReason::PermissionDenied, Rule::CreateRight, message));
+    }
+    Ok(())
+}
+
+fn check_lists(create: &Create) -> Result<(), Refusal> {
+    let authority = create.authority.as_ref().map_or(0, Vec::len);
+    let longest = authority.max(create.visibility.len()).max(create.mounts.len());
+    if longest > LIST_MAX {
+        let message = format!("a list of {longest} is over the limit of {LIST_MAX}");
+        return Err(rejected(RejectReason::InvalidStructure, Rule::Limits, message));
+    }
+    Ok(())
+}
+
+/// A child sees and changes nothing that its parent does not.
+fn check_containment(
+    state: &State,
+    create: &Create,
+    parent_id: &WorkspaceId,
+    parent: &Workspace,
+) -> Result<(), Refusal> {
+    let breach = |message: String, allowed: Vec<String>| {
+        rejected(RejectReason::Containment, Rule::Containment, message).allowing(allowed)
+    };
+    for wanted in &create.visibility {
+        super::get(state, wanted)
+            .map_err(|unknown| reject(RejectReason::InvalidStructure, unknown))?;
+        if !sight::sees(state, parent_id, wanted) {
+            let message = format!("its parent {parent_id} does not see workspace {wanted}");
+            return Err(breach(message, Vec::new()));
+        }
+    }
+    let wanted = create.authority.as_deref().unwrap_or_default();
+    if let Some(beyond) = sight::within_authority(parent, wanted) {
+        let message = format!("its parent {parent_id} may not change {beyond}");
+        let allowed = parent.charter.authority.iter().map(ToString::to_string).collect();
+        return Err(breach(message, allowed));
+    }
+    Ok(())
+}
+
+pub(crate) fn apply_created(
+    state: &mut State,
+    entry: &Stamped,
+    created: &Created,
+) -> Result<(), ApplyError> {
+    let id = &created.workspace_id;
+    if state.workspaces.contains_key(id) {
+        return Err(ApplyError::Twice("a workspace's creation"));
+    }
+    let root = match (&created.parent, &created.run) {
+        (None, Some(run)) => {
+            crate::run::apply_begun(state, id, run)?;
+            id.clone()
+        }
+        (Some(parent), None) => {
+            let parent = state.workspaces.get(parent).ok_or(ApplyError::Unknown("the parent"))?;
+            if !parent.status.is_open() {
+                return Err(ApplyError::Mismatch("the parent's state"));
+            }
+            parent.charter.root.clone()
+        }
+        _ => return Err(ApplyError::Mismatch("the root of the run")),
+    };
+    let workspace = Workspace {
+        charter: Arc::new(charter(entry, created, root)),
+        agent: created.agent.clone(),
+        parent: created.parent.clone(),
+        status: Status::Idle,
+        since: entry.at,
+        ready: false,
+        interrupted: None,
+        moved_from: None,
+        spent: Span::default(),
+        head: None,
+        latest_final: None,
+        ended: None,
+        memory: imbl::OrdMap::new(),
+        merged: imbl::OrdMap::new(),
+    };
+    if let Some(parent) = &created.parent {
+        state.children.insert((parent.clone(), entry.at, id.clone()));
+    }
+    state.insert_live(id, workspace);
+    Ok(())
+}
+
+fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {
+    Charter {
+        root,
+        role: created.role.clone(),
+        owner: created.owner.clone(),
+        originator: created.originator.clone(),
+        visibility: created.visibility_set.clone(),
+        authority: created.authority_set.clone(),
+        delegate: created.delegate,
+        global_trail: created.global_trail,
+        priority: created.priority,
+        mounts: created.mounts.clone(),
+        directive: created.directive.clone(),
+        context: created.context.clone(),
+        task: created.task_ref.clone(),
+        timeout: created.timeout_s,
+        idle_timeout: created.idle_timeout_s,
+        created_at: entry.at,
+        stream: entry.draft.stream.clone(),
+    }
+}
+
+impl State {
+    /// Takes in a workspace with everything that is derived from it.
+    pub(crate) fn insert_live(&mut self, id: &WorkspaceId, workspace: Workspace) {
+        if !workspace.status.is_terminal() {
+            self.live += 1;
+            if let Some(agent) = &workspace.agent {
+                self.bound.insert((agent.clone(), id.clone()));
+            }
+            self.reschedule(None, workspace.deadline(), &Deadline::Workspace(id.clone()));
+        }
+        self.workspaces.insert(id.clone(), Arc::new(workspace));
+    }
+}

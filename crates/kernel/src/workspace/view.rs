@@ -1,0 +1,136 @@
+//! Workspaces, as doors show them.
+
+use serde::Serialize;
+
+use super::{Party, Priority, Status, Trigger, Workspace};
+use crate::content::Blob;
+use crate::file::File;
+use crate::id::{CheckpointId, EnvelopeId, TaskId, WorkspaceId};
+use crate::name::AgentName;
+use crate::state::State;
+use crate::surface::Surface;
+use crate::time::{Span, Timestamp};
+use crate::token::RoleName;
+
+/// A workspace, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkspaceView {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// The workspace above it.
+    pub parent: Option<WorkspaceId>,
+    /// Its role.
+    pub role: RoleName,
+    /// The agent bound to it.
+    pub agent: Option<AgentName>,
+    /// The state it is in.
+    pub status: Status,
+    /// Since when.
+    pub since: Timestamp,
+    /// Whether its agent has shown up.
+    pub ready: bool,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Trigger>,
+    /// Who answers for it.
+    pub owner: Party,
+    /// Who caused it.
+    pub originator: Party,
+    /// The workspaces it may read besides itself and those below it.
+    pub visibility: Vec<WorkspaceId>,
+    /// What it may change.
+    pub authority: Vec<Surface>,
+    /// Whether it may create workspaces below itself.
+    pub delegate: bool,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// The tools it has.
+    pub mounts: Vec<String>,
+    /// The envelope that says what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directive: Option<EnvelopeId>,
+    /// What else it was given to read, by hash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Blob>,
+    /// The task it works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When the runtime ends it, if nothing changes before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// How much of its time it has used, in microseconds.
+    pub worked: Span,
+    /// Its newest checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<CheckpointId>,
+    /// Its newest final checkpoint.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latest_final: Option<CheckpointId>,
+    /// How many envelopes are in its inbox.
+    pub inbox: usize,
+    /// How many files are in its working memory.
+    pub memory: usize,
+    /// How many files were merged into it.
+    pub merged: usize,
+}
+
+impl WorkspaceView {
+    pub(crate) fn of(state: &State, now: Timestamp, id: &WorkspaceId, known: &Workspace) -> Self {
+        let charter = &known.charter;
+        WorkspaceView {
+            workspace: id.clone(),
+            parent: known.parent.clone(),
+            role: charter.role.clone(),
+            agent: known.agent.clone(),
+            status: known.status,
+            since: known.since,
+            ready: known.ready,
+            ended: known.ended,
+            owner: charter.owner.clone(),
+            originator: charter.originator.clone(),
+            visibility: charter.visibility.clone(),
+            authority: charter.authority.clone(),
+            delegate: charter.delegate,
+            priority: charter.priority,
+            mounts: charter.mounts.iter().map(ToString::to_string).collect(),
+            directive: charter.directive.clone(),
+            context: charter.context.clone(),
+            task: charter.task.clone(),
+            created_at: charter.created_at,
+            deadline: known.deadline(),
+            worked: known.worked(now),
+            head: known.head.clone(),
+            latest_final: known.latest_final.clone(),
+            inbox: state.inbox_of(id).count(),
+            memory: known.memory.len(),
+            merged: known.merged.len(),
+        }
+    }
+}
+
+/// The files of a workspace, by hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FilesView {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// Its working memory.
+    pub memory: Vec<File>,
+    /// What was merged into it.
+    pub merged: Vec<File>,
+}
+
+impl FilesView {
+    pub(crate) fn of(id: &WorkspaceId, known: &Workspace) -> Self {
+        let memory = known
+            .memory
+            .iter()
+            .map(|(path, content)| File { content: Some(content.clone()), path: path.clone() });
+        let merged = known
+            .merged
+            .iter()
+            .map(|(path, merged)| File { content: merged.content.clone(), path: path.clone() });
+        FilesView { workspace: id.clone(), memory: memory.collect(), merged: merged.collect() }
+    }
+}
