@@ -196,7 +196,7 @@ fn rules_are_explained() {
 #[test]
 fn help_has_examples_and_completions_exist_for_every_shell() {
     let project = Sandbox::bare();
-    for command in ["claim", "release", "check", "do", "trail", "backup", "login"] {
+    for command in ["claim", "release", "check", "do", "trail", "blob", "backup", "login"] {
         let help = project.ok(&[command, "--help"]).out;
         assert!(help.contains("Example"), "{command}: {help}");
     }

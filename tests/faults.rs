@@ -137,6 +137,37 @@ mod on_command {
         project.claim("bob", "b");
     }
 
+    #[test]
+    fn content_on_a_failing_disk_is_unavailable_and_leaves_no_half_of_it() {
+        let project = Sandbox::new();
+        std::fs::write(project.path().join("content"), vec![7; 1 << 20]).unwrap();
+        let switch = project.path().join("switch");
+        let blobs = project.state().join("blobs");
+        for how in ["full", "write", "sync"] {
+            std::fs::write(&switch, how).unwrap();
+            let output = project
+                .command()
+                .args(["blob", "put", "content", "--json"])
+                .env("LD_PRELOAD", library())
+                .env("FAULT_SWITCH", &switch)
+                .env("FAULT_PATH", "blobs/new")
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(4), "{how}: {output:?}");
+            let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(answer["error"]["kind"], "unavailable", "{how}");
+            assert_eq!(answer["error"]["rule"], "A-STORE-02", "{how}");
+            let said = answer["error"]["message"].as_str().unwrap();
+            assert!(said.contains("the store is unavailable"), "{how}: {said}");
+            assert!(project.json(&["blob", "list"]).as_array().unwrap().is_empty(), "{how}");
+            assert_eq!(std::fs::read_dir(blobs.join("new")).unwrap().count(), 0, "{how}");
+        }
+        let name = project.ok(&["blob", "put", "content"]).out;
+        project.ok(&["blob", "get", name.trim_end(), "-o", "back"]);
+        let back = std::fs::read(project.path().join("back")).unwrap();
+        assert!(back == vec![7; 1 << 20]);
+    }
+
     /// Failing at any moment, over and over: what was acknowledged stays, what was turned away
     /// did not happen.
     #[test]
@@ -196,6 +227,9 @@ fn a_folder_that_cannot_be_written_is_still_read() {
     use std::os::unix::process::CommandExt as _;
     let project = Sandbox::new();
     project.claim("alice", "src");
+    std::fs::write(project.path().join("content"), "kept").unwrap();
+    let stored = project.ok(&["blob", "put", "content"]).out;
+    std::fs::write(project.path().join("content"), "new").unwrap();
     // The superuser can write anywhere; then somebody else has to try.
     let uid = std::fs::metadata("/proc/self")
         .map_or(1, |data| std::os::unix::fs::MetadataExt::uid(&data));
@@ -232,8 +266,13 @@ fn a_folder_that_cannot_be_written_is_still_read() {
     let (code, out) = run(&["claim", "docs", "--as", "alice", "--json"]);
     assert_eq!(code, Some(4), "{out}");
     assert!(out.contains("A-STORE-02"), "{out}");
+    assert_eq!(run(&["blob", "get", stored.trim_end()]), (Some(0), "kept".to_owned()));
+    let (code, out) = run(&["blob", "put", "content", "--json"]);
+    assert_eq!(code, Some(4), "{out}");
+    assert!(out.contains("A-STORE-02"), "{out}");
     assert_eq!(run(&["doctor"]).0, Some(4));
     chmod(0o755, 0o644);
+    project.ok(&["blob", "put", "content"]);
 }
 
 #[test]

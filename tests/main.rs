@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
 mod bad_input;
+mod blobs;
 mod care;
 mod demo;
 mod docs;

@@ -17,7 +17,7 @@ Examples:
   althing trail verify                             check that nobody changed it
 
 Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 somebody else holds it,
-4 unavailable, 5 the trail does not hold.")]
+4 unavailable, 5 the trail or stored content does not hold.")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,
@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Do(Do),
     /// Look at the trail, verify it, prove things with it.
     Trail(Trail),
+    /// Keep large content beside the trail, named by its hash.
+    Blob(Blob),
     /// List the agents.
     Agents,
     /// List the people, or let one in.
@@ -87,7 +89,7 @@ pub(crate) enum Command {
     Rules(Rules),
     /// Check the health of the project and its state folder.
     Doctor(Doctor),
-    /// Copy the trail to a new folder while work goes on, or put such a copy back.
+    /// Copy the trail and its content to a new folder while work goes on, or put such a copy back.
     Backup(Backup),
     /// Measure this machine and Althing on it.
     Bench(Bench),
@@ -338,6 +340,11 @@ pub(crate) struct TrailFilter {
     pub(crate) follow: bool,
 }
 
+/// What exports leave out.
+const CONTENT_STAYS: &str = "\
+Content kept beside the trail (`althing blob`) is no part of an export: entries name it, and it
+travels with `althing backup`. `althing doctor` tells what the trail names and is not here.";
+
 /// What to do with the trail.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrailCommand {
@@ -354,8 +361,10 @@ pub(crate) enum TrailCommand {
     /// Show what changed between two moments.
     Diff(TrailDiff),
     /// Write the trail as JSON lines to standard output.
+    #[command(after_help = CONTENT_STAYS)]
     Export,
     /// Read a trail from JSON lines on standard input into a project that has none.
+    #[command(after_help = CONTENT_STAYS)]
     Import,
 }
 
@@ -447,6 +456,64 @@ pub(crate) struct TrailDiff {
     pub(crate) to: String,
 }
 
+/// Arguments of `blob`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Content is kept in the state folder under the SHA-256 of its bytes: the same content is kept once,
+and whoever reads it gets just what was stored, or an error. It is never changed or deleted.
+
+Examples:
+  althing blob put report.pdf          prints its name, sha256:…
+  git diff | althing blob put          from standard input
+  althing blob get sha256:… -o report.pdf
+  althing blob list")]
+pub(crate) struct Blob {
+    #[command(subcommand)]
+    pub(crate) command: BlobCommand,
+}
+
+/// What to do with content.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BlobCommand {
+    /// Store content and print its name.
+    Put(BlobPut),
+    /// Write stored content to standard output or a file.
+    Get(BlobGet),
+    /// List all stored content.
+    List,
+}
+
+/// Arguments of `blob put`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Content of up to 256 MiB. Once the name is printed, the content survives a power cut.
+
+Examples:
+  althing blob put report.pdf
+  git diff | althing blob put -")]
+pub(crate) struct BlobPut {
+    /// The file to store; `-` or nothing reads standard input.
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Arguments of `blob get`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The content is compared with its name before the first byte is written. Exit code 1: it is not
+here. Exit code 5: it is damaged; the file stays as it is, and storing the same content again mends
+it. With --json only errors, and what was written to a file, are told as JSON.
+
+Examples:
+  althing blob get sha256:… > report.pdf
+  althing blob get sha256:… -o report.pdf")]
+pub(crate) struct BlobGet {
+    /// Its name, as `blob put` printed it.
+    pub(crate) name: String,
+    /// The file to write it to, in place of what is there.
+    #[arg(long, short = 'o', value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
 /// Arguments of `users`.
 #[derive(Debug, Args)]
 pub(crate) struct Users {
@@ -504,6 +571,11 @@ pub(crate) struct Doctor {
 /// Arguments of `backup`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+A backup is a folder: the trail (`trail.db`), its newest head (`head`), all content that is kept
+beside it (`blobs`), and with --keys the keys. All of it is verified on the way, there and back.
+Content that is damaged or missing is named and does not hold up the rest. Restoring never takes
+content away.
+
 Examples:
   althing backup /mnt/usb/althing-monday
   althing backup /mnt/usb/althing-monday --keys       with the keys: keep it to yourself

@@ -18,7 +18,7 @@ pub(crate) enum Exit {
     Collision,
     /// Unavailable or degraded.
     Unavailable,
-    /// The trail does not hold.
+    /// The trail or stored content does not hold.
     Integrity,
 }
 
@@ -33,6 +33,10 @@ impl Exit {
         }
     }
 }
+
+/// What helps where stored content is damaged or missing.
+pub(crate) const BLOB_WAY_OUT: &str =
+    "Store the same content again with `althing blob put FILE`; a backup keeps it in `blobs`.";
 
 /// A command that did not do what it was asked to.
 #[derive(Debug)]
@@ -156,19 +160,25 @@ impl From<EngineError> for Failure {
             EngineError::Defect(_) => ("defect", Exit::Unavailable),
             EngineError::Damaged { .. }
             | EngineError::BadSnapshot(_)
+            | EngineError::BlobDamaged { .. }
             | EngineError::CutOff { .. }
             | EngineError::WitnessUnreadable(_) => ("integrity", Exit::Integrity),
             EngineError::KeyMissing(_) | EngineError::Credential(_) => {
                 ("not_authentic", Exit::Refused)
             }
             EngineError::NotFound(_) => ("not_found", Exit::Refused),
-            EngineError::Invalid(_) | EngineError::NoCaller => ("usage", Exit::Usage),
+            EngineError::Invalid(_) | EngineError::NoCaller | EngineError::TooLarge(_) => {
+                ("usage", Exit::Usage)
+            }
         };
         let failure = Failure::new(kind, rule, exit, message);
         match error {
             EngineError::Clock(_) => failure.hint("Set this machine's clock right."),
             EngineError::WitnessUnreadable(_) => {
                 failure.hint("Compare with a head kept elsewhere before deleting that file.")
+            }
+            EngineError::BlobDamaged { blob, .. } => {
+                Failure { details: json!({ "blob": blob }), ..failure }.hint(BLOB_WAY_OUT)
             }
             EngineError::Damaged { seq, what } => {
                 Failure { details: json!({ "entry": seq, "fault": what }), ..failure }

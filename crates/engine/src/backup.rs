@@ -3,20 +3,25 @@
 //! Putting a copy back is a change like any other: it waits for its turn, happens as a whole, and
 //! is on the record. What was there before is set aside. Fencing epochs go on from the higher of
 //! the two trails, so nobody who held something under the old one is taken for a holder now.
+//! Content travels along. An entry is appended only after what it names is stored, so content is
+//! copied after the trail when a copy is made, and before it when one is put back.
 
 use althing_kernel::runtime::NoteRestored;
-use althing_kernel::{Caller, Command, Principal, ProjectId};
+use althing_kernel::{Blob, Caller, Command, Principal, ProjectId};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{Reserved, SqliteLog, SqliteReader, beside};
 use althing_trail::verify::{Checked, Options as VerifyOptions, Verifier};
 use althing_trail::{LogError, LogReader as _, SecretKey};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::aside::{Aside, Workbench};
+use crate::blobs::Blobs;
 use crate::core::{Core, Job};
 use crate::engine::Options;
 use crate::error::EngineError;
 use crate::home::{Home, owner_only, replace_synced, sync_folder_of};
+use crate::inventory::{Inventory, note_named};
 use crate::keyring::{self, Keyring};
 use crate::mint::RandomMint;
 use crate::transfer::damaged;
@@ -30,6 +35,8 @@ pub struct Backup {
     pub folder: PathBuf,
     /// How many entries it holds.
     pub entries: u64,
+    /// What it holds of content, and what it could not take in.
+    pub blobs: Inventory,
     /// Whether the keys are part of it.
     pub keys: bool,
 }
@@ -43,6 +50,8 @@ pub struct Restored {
     pub entries_before: u64,
     /// Where what was there before is now.
     pub aside: Option<PathBuf>,
+    /// What came back of content, and what did not.
+    pub blobs: Inventory,
     /// Whether the trail says so. It cannot where its key is not at hand.
     pub recorded: bool,
 }
@@ -50,6 +59,7 @@ pub struct Restored {
 const BACKUP_STORE: &str = "trail.db";
 const BACKUP_HEAD: &str = "head";
 const BACKUP_KEYS: &str = "keys";
+const BACKUP_BLOBS: &str = "blobs";
 
 /// How many epochs are left out where it is not known how many were given out: more than any
 /// trail gives out between two heads that are remembered.
@@ -57,7 +67,9 @@ const EPOCHS_UNKNOWN: u64 = 1_000_000;
 /// More entries than any trail has.
 const ENTRIES_PLAUSIBLE: u64 = 1 << 40;
 
-/// Copies the trail to a new folder while writing goes on, and verifies the copy.
+/// Copies the trail and all content to a new folder while writing goes on, and verifies the copy.
+/// Content that is damaged or missing is told in the result; it does not keep the rest from being
+/// copied. `progress` hears how far it is with the trail, then with the content.
 pub fn backup(
     home: &Home,
     folder: &Path,
@@ -89,7 +101,9 @@ fn copy_into(
     source.copy_to(&store, progress)?;
     sync_file(&store)?;
     let mut copy = SqliteReader::open(&store)?;
-    let checked = check_copy(&mut copy)?;
+    let (checked, named) = check_copy(&mut copy)?;
+    let blobs = Blobs::in_folder(folder.join(BACKUP_BLOBS));
+    let blobs = blobs.carry_from(&Blobs::of(home), &named, progress)?;
     let head = copy.commit_of(checked.entries)?.map(|commit| commit.head).unwrap_or_default();
     replace_synced(&folder.join(BACKUP_HEAD), head.as_bytes())?;
     if with_keys {
@@ -99,7 +113,7 @@ fn copy_into(
     }
     sync_folder_of(&store)?;
     sync_folder_of(folder)?;
-    Ok(Backup { folder: folder.to_owned(), entries: checked.entries, keys: with_keys })
+    Ok(Backup { folder: folder.to_owned(), entries: checked.entries, blobs, keys: with_keys })
 }
 
 fn sync_file(path: &Path) -> Result<(), EngineError> {
@@ -107,15 +121,19 @@ fn sync_file(path: &Path) -> Result<(), EngineError> {
     file.and_then(|file| file.sync_all()).map_err(EngineError::file("sync", path))
 }
 
-fn check_copy(copy: &mut SqliteReader) -> Result<Checked, EngineError> {
+/// Verifies a copy, and gathers what content its entries name.
+fn check_copy(copy: &mut SqliteReader) -> Result<(Checked, BTreeSet<Blob>), EngineError> {
     let mut verifier = Verifier::new(VerifyOptions::default());
+    let mut named = BTreeSet::new();
     loop {
         let commits = copy.tail(verifier.chain().seq(), READ_BYTES)?;
         if commits.is_empty() {
-            return verifier.finish().map_err(|finding| damaged(&finding));
+            let checked = verifier.finish().map_err(|finding| damaged(&finding))?;
+            return Ok((checked, named));
         }
         for commit in &commits {
             verifier.check(commit).map_err(|finding| damaged(&finding))?;
+            note_named(commit, &mut named);
         }
     }
 }
@@ -167,12 +185,13 @@ pub fn restore(home: &Home, folder: &Path, options: &Options) -> Result<Restored
     let bench = Workbench::new(home)?;
     source.copy_to(bench.store(), &mut |_, _| {})?;
     let mut copy = SqliteReader::open(bench.store())?;
-    let checked = check_copy(&mut copy)?;
+    let (checked, named) = check_copy(&mut copy)?;
     check_head(folder, &mut copy, checked.entries)?;
     let mut world = World::default();
     world.catch_up(&mut copy)?;
     let aside = Aside::new(home)?;
     let restoring = Restoring { home, options, folder, checked, world, bench, aside };
+    let blobs = restoring.bring_blobs(&named)?;
     let before = match SqliteLog::create(home.store()) {
         Ok(log) => restoring.replace(log),
         Err(error) => Err(error.into()),
@@ -184,7 +203,7 @@ pub fn restore(home: &Home, folder: &Path, options: &Options) -> Result<Restored
         other => other?,
     };
     let aside = restoring.aside.kept();
-    Ok(Restored { entries_before, recorded, aside, checked: restoring.checked })
+    Ok(Restored { entries_before, recorded, aside, blobs, checked: restoring.checked })
 }
 
 /// What is known of the trail that is replaced.
@@ -214,7 +233,7 @@ impl Restoring<'_> {
     fn replace(&self, mut log: SqliteLog) -> Result<(u64, bool), EngineError> {
         log.reserve(self.options.patience)?;
         let before = self.before(&mut log)?;
-        self.check_project(&before)?;
+        self.check_project(before.project.as_ref())?;
         if !before.certain {
             self.aside.copy_store(self.home.store())?;
         }
@@ -268,9 +287,23 @@ impl Restoring<'_> {
         Ok(Before { entries, epoch: world.state.epoch() + unknown, project, certain })
     }
 
-    fn check_project(&self, before: &Before) -> Result<(), EngineError> {
+    /// Brings the content of the backup here, before the trail that names it and while others
+    /// still work on the old one.
+    fn bring_blobs(&self, named: &BTreeSet<Blob>) -> Result<Inventory, EngineError> {
+        // The content of another project has no business here. Where this cannot be told yet, it
+        // will be when the trail is replaced.
+        if let Ok(mut here) = SqliteReader::open(self.home.store())
+            && let Ok(project) = snapshot::project_of(&mut here)
+        {
+            self.check_project(project.as_ref())?;
+        }
+        let there = Blobs::in_folder(self.folder.join(BACKUP_BLOBS));
+        Blobs::of(self.home).carry_from(&there, named, &mut |_, _| {})
+    }
+
+    fn check_project(&self, here: Option<&ProjectId>) -> Result<(), EngineError> {
         let there = self.world.state.project().map(|project| &project.id);
-        match (&before.project, there) {
+        match (here, there) {
             (Some(here), Some(there)) if here != there => {
                 let store = self.home.store().display();
                 let message = format!(

@@ -1,6 +1,6 @@
 //! What can go wrong between a door and the kernel.
 
-use althing_kernel::{ApplyError, Refusal, Rule};
+use althing_kernel::{ApplyError, Blob, Refusal, Rule};
 use althing_trail::log::{LogError, LogErrorKind};
 use std::path::PathBuf;
 
@@ -33,6 +33,14 @@ pub enum EngineError {
         seq: u64,
         /// What is wrong.
         what: String,
+    },
+    /// Stored content is not what its name says.
+    #[error("the content {blob} is damaged: {} holds something else", .path.display())]
+    BlobDamaged {
+        /// The name of the content.
+        blob: Blob,
+        /// Where something else is.
+        path: PathBuf,
     },
     /// Entries that this machine has seen are not in the trail.
     #[error(
@@ -83,6 +91,9 @@ pub enum EngineError {
     /// What was asked about is not there.
     #[error("{0}")]
     NotFound(String),
+    /// Content is larger than content may be.
+    #[error("content has at most {0} bytes; nothing was stored")]
+    TooLarge(u64),
     /// A value cannot be stored as it is.
     #[error("{0}")]
     Invalid(String),
@@ -114,11 +125,14 @@ impl EngineError {
             | EngineError::File { .. }
             | EngineError::Clock(_)
             | EngineError::Defect(_) => Rule::StoreUnavailable,
-            EngineError::Damaged { .. } | EngineError::BadSnapshot(_) => Rule::Integrity,
+            EngineError::Damaged { .. }
+            | EngineError::BadSnapshot(_)
+            | EngineError::BlobDamaged { .. } => Rule::Integrity,
             EngineError::CutOff { .. } | EngineError::WitnessUnreadable(_) => Rule::KeptHead,
             EngineError::RuntimeKey(_) => Rule::RuntimeKeyKnown,
             EngineError::KeyMissing(_) => Rule::AgentKeyBound,
             EngineError::Credential(_) => Rule::PersonNeedsCredential,
+            EngineError::TooLarge(_) => Rule::Limits,
             EngineError::Invalid(_) => Rule::Usage,
             EngineError::NoCaller => Rule::WhoAreYou,
             EngineError::NotFound(_) => Rule::NotFound,

@@ -41,6 +41,11 @@ impl Home {
         self.root.join("snapshots")
     }
 
+    /// Where large content lies.
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
     /// Where keys lie.
     pub fn keys(&self) -> PathBuf {
         self.root.join("keys")

@@ -11,6 +11,7 @@
 
 mod aside;
 pub mod backup;
+pub mod blobs;
 pub mod clock;
 pub mod core;
 pub mod door;
@@ -18,6 +19,7 @@ pub mod engine;
 pub mod error;
 pub mod history;
 pub mod home;
+pub mod inventory;
 pub mod keyring;
 pub mod mint;
 pub mod queue;
@@ -32,10 +34,12 @@ pub mod witness;
 pub mod world;
 mod writer;
 
+pub use blobs::Blobs;
 pub use clock::{Clock, SystemClock};
 pub use engine::{Client, Engine, Options, Signing};
 pub use error::EngineError;
 pub use home::Home;
+pub use inventory::Inventory;
 pub use keyring::{Credential, Keyring};
 pub use subscription::Subscription;
 pub use world::World;

@@ -1,12 +1,13 @@
 //! `althing backup`
 
-use althing_engine::backup;
+use althing_engine::{Inventory, backup};
+use althing_kernel::Blob;
 use serde_json::json;
 
 use crate::app::{App, Project};
 use crate::cli::Backup;
-use crate::failure::Failure;
-use crate::output::counted;
+use crate::failure::{BLOB_WAY_OUT, Failure};
+use crate::output::{counted, show_bytes};
 use crate::progress::Progress;
 
 pub(crate) fn run(app: &App, args: &Backup) -> Result<(), Failure> {
@@ -14,7 +15,7 @@ pub(crate) fn run(app: &App, args: &Backup) -> Result<(), Failure> {
     if args.restore {
         return restore(app, args, &project);
     }
-    let bar = Progress::new(app.out, "copying pages");
+    let bar = Progress::new(app.out, "copying");
     let backup =
         backup::backup(&project.home, &args.folder, args.keys, &mut |done, of| bar.at(done, of))?;
     drop(bar);
@@ -23,12 +24,39 @@ pub(crate) fn run(app: &App, args: &Backup) -> Result<(), Failure> {
         return app.out.value(&json!({
             "folder": folder,
             "entries": backup.entries,
+            "blobs": backup.blobs,
             "keys": backup.keys,
         }));
     }
     let keys = if backup.keys { ", with the keys" } else { "" };
-    let entries = counted(backup.entries, "entry", "entries");
-    app.out.line(format!("copied {entries} to {folder}{keys}, verified"))
+    let what = trail_and_content(backup.entries, &backup.blobs);
+    app.out.line(format!("copied {what} to {folder}{keys}, verified"))?;
+    name_lost(app, &backup.blobs);
+    Ok(())
+}
+
+/// What travelled.
+fn trail_and_content(entries: u64, blobs: &Inventory) -> String {
+    let entries = counted(entries, "entry", "entries");
+    if blobs.whole == 0 {
+        return entries;
+    }
+    let (number, bytes) = (counted(blobs.whole, "blob", "blobs"), show_bytes(blobs.bytes));
+    format!("{entries} and {number} ({bytes})")
+}
+
+/// What did not travel.
+fn name_lost(app: &App, blobs: &Inventory) {
+    let named = |what: &str, lost: &[Blob]| {
+        for blob in lost {
+            app.out.note(format!("{what}: {blob}"));
+        }
+    };
+    named("damaged, so left out", &blobs.damaged);
+    named("named in the trail, but not there", &blobs.missing);
+    if !blobs.damaged.is_empty() || !blobs.missing.is_empty() {
+        app.out.note(BLOB_WAY_OUT);
+    }
 }
 
 fn restore(app: &App, args: &Backup, project: &Project) -> Result<(), Failure> {
@@ -39,11 +67,13 @@ fn restore(app: &App, args: &Backup, project: &Project) -> Result<(), Failure> {
         return app.out.value(&json!({
             "restored": entries,
             "entries_before": restored.entries_before,
+            "blobs": restored.blobs,
             "recorded": restored.recorded,
             "set_aside": aside,
         }));
     }
-    app.out.line(format!("restored {}, verified", counted(entries, "entry", "entries")))?;
+    app.out.line(format!("restored {}, verified", trail_and_content(entries, &restored.blobs)))?;
+    name_lost(app, &restored.blobs);
     if restored.entries_before > entries {
         let newer = counted(restored.entries_before - entries, "newer entry", "newer entries");
         app.out.line(format!("not in effect any more: {newer}; epochs go on above theirs"))?;

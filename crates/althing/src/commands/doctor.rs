@@ -1,8 +1,8 @@
 //! `althing doctor`
 
 use althing_engine::witness::{self, Witness};
-use althing_engine::{Engine, Keyring, home, keyring, snapshot};
-use althing_kernel::Span;
+use althing_engine::{Blobs, Engine, Keyring, home, inventory, keyring, snapshot};
+use althing_kernel::{Blob, Span};
 use althing_trail::SignedHead;
 use althing_trail::log::sqlite::{SqliteReader, beside};
 use serde::Serialize;
@@ -11,8 +11,9 @@ use std::path::Path;
 use super::status::file_bytes;
 use crate::app::{App, Project};
 use crate::cli::Doctor;
-use crate::failure::Failure;
+use crate::failure::{BLOB_WAY_OUT, Failure};
 use crate::output::{Tone, counted, show_bytes};
+use crate::progress::Progress;
 
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -56,7 +57,7 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
             "this runtime's key signs the trail already; there was nothing to take over"
         });
     }
-    let findings = examine(&project);
+    let findings = examine(app, &project);
     let worst_bad = findings.iter().any(|finding| finding.level == Level::Bad);
     if app.out.json {
         app.out.value(&findings)?;
@@ -80,7 +81,7 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
     Ok(())
 }
 
-fn examine(project: &Project) -> Vec<Finding> {
+fn examine(app: &App, project: &Project) -> Vec<Finding> {
     let mut findings = vec![store(project)];
     match project.engine() {
         Ok(engine) => {
@@ -95,6 +96,7 @@ fn examine(project: &Project) -> Vec<Finding> {
             findings.push(Finding::bad("project", failure.message, failure.rule.way_out()));
         }
     }
+    findings.push(content(app, project));
     findings.push(keys(project));
     findings
 }
@@ -232,6 +234,31 @@ fn snapshots(project: &Project, engine: &Engine) -> Finding {
         ),
         None => Finding::good("snapshot", "none needed yet"),
     }
+}
+
+fn content(app: &App, project: &Project) -> Finding {
+    let bar = Progress::new(app.out, "reading content");
+    // If the trail cannot be read, that stands above, and content is looked at all the same.
+    let log = SqliteReader::open(project.home.store());
+    let named = log.ok().and_then(|mut log| inventory::named_in(&mut log).ok()).unwrap_or_default();
+    let blobs = Blobs::of(&project.home);
+    let found = match blobs.check_all(&named, &mut |done, of| bar.at(done, of)) {
+        Ok(found) => found,
+        Err(error) => return Finding::bad("content", error.to_string(), error.rule().way_out()),
+    };
+    let list = |blobs: &[Blob]| -> String {
+        blobs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    };
+    let whole = counted(found.whole, "blob", "blobs");
+    if !found.damaged.is_empty() {
+        let says = format!("{whole} whole; damaged: {}", list(&found.damaged));
+        return Finding::bad("content", says, BLOB_WAY_OUT);
+    }
+    if !found.missing.is_empty() {
+        let says = format!("{whole} whole; named in the trail only: {}", list(&found.missing));
+        return Finding::note("content", says, BLOB_WAY_OUT);
+    }
+    Finding::good("content", format!("{whole}, {}, all whole", show_bytes(found.bytes)))
 }
 
 fn keys(project: &Project) -> Finding {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod backup;
+mod blobs;
 mod config;
 mod demo;
 mod do_by_name;
@@ -36,6 +37,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Check(args) => leases::check(app, &args),
         Command::Do(args) => do_by_name::run(app, &args),
         Command::Trail(args) => trail::run(app, args),
+        Command::Blob(args) => blobs::run(app, &args.command),
         Command::Agents => agents::list(app),
         Command::Users(args) => agents::users(app, args.command),
         Command::Login(args) => login::run(app, &args),

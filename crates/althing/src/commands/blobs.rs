@@ -1,0 +1,125 @@
+//! `althing blob`
+
+use althing_engine::EngineError;
+use althing_engine::blobs::{BLOB_BYTES_MAX, Blobs, Stored};
+use althing_kernel::Blob;
+use serde_json::json;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+
+use crate::app::App;
+use crate::cli::{BlobCommand, BlobGet};
+use crate::failure::Failure;
+use crate::output::{one_line, written};
+
+pub(crate) fn run(app: &App, command: &BlobCommand) -> Result<(), Failure> {
+    match command {
+        BlobCommand::Put(args) => put(app, args.file.as_deref()),
+        BlobCommand::Get(args) => get(app, args),
+        BlobCommand::List => list(app),
+    }
+}
+
+/// The content of the project, if there is one.
+fn blobs(app: &App) -> Result<Blobs, Failure> {
+    Ok(Blobs::of(app.project()?.engine()?.home()))
+}
+
+/// Standard input or output, as a file name.
+fn is_dash(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn put(app: &App, file: Option<&Path>) -> Result<(), Failure> {
+    let blobs = blobs(app)?;
+    let stored = match file.filter(|path| !is_dash(path)) {
+        Some(path) => put_file(&blobs, path)?,
+        None => blobs.put_reader(&mut std::io::stdin().lock())?,
+    };
+    if app.out.json {
+        return app.out.value(&stored);
+    }
+    app.out.line(stored.blob.to_string())
+}
+
+fn put_file(blobs: &Blobs, path: &Path) -> Result<Stored, Failure> {
+    let usage = |error: &dyn std::fmt::Display| {
+        Failure::usage(format!("cannot store {}: {error}", path.display()))
+    };
+    let mut file = std::fs::File::open(path).map_err(|error| usage(&error))?;
+    if file.metadata().is_ok_and(|data| data.len() > BLOB_BYTES_MAX) {
+        return Err(EngineError::TooLarge(BLOB_BYTES_MAX).into());
+    }
+    blobs.put_reader(&mut file).map_err(|error| match error {
+        EngineError::Invalid(message) => usage(&message),
+        other => other.into(),
+    })
+}
+
+fn get(app: &App, args: &BlobGet) -> Result<(), Failure> {
+    let blob: Blob = args
+        .name
+        .parse()
+        .map_err(|error| Failure::usage(format!("{:?} names no content: {error}", args.name)))?;
+    let content = blobs(app)?.get(&blob)?;
+    match args.output.as_deref().filter(|path| !is_dash(path)) {
+        Some(path) => write_file(app, &blob, &content, path),
+        None => print(&content),
+    }
+}
+
+fn write_file(app: &App, blob: &Blob, content: &[u8], path: &Path) -> Result<(), Failure> {
+    std::fs::write(path, content).map_err(|error| {
+        let message = format!("cannot write {}: {error}", path.display());
+        Failure::unavailable(message).hint("Name a file that can be written.")
+    })?;
+    if app.out.json {
+        let file = path.to_string_lossy();
+        return app.out.value(&json!({ "blob": blob, "bytes": content.len(), "file": file }));
+    }
+    Ok(())
+}
+
+fn print(content: &[u8]) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    if out.is_terminal() && !is_harmless(content) {
+        let message = "this content is not plain text, and a terminal might obey it";
+        return Err(Failure::usage(message).hint("Write it to a file with `-o FILE`, or pipe it."));
+    }
+    written(out.write_all(content).and_then(|()| out.flush()))
+}
+
+/// Whether a terminal shows content as it is, and does nothing else.
+fn is_harmless(content: &[u8]) -> bool {
+    let shown = |line: &str| one_line(line) == line;
+    std::str::from_utf8(content).is_ok_and(|text| text.split(['\n', '\t']).all(shown))
+}
+
+fn list(app: &App) -> Result<(), Failure> {
+    let stored = blobs(app)?.list()?;
+    if app.out.json {
+        return app.out.value(&stored);
+    }
+    let row = |own: &Stored| vec![own.blob.to_string(), own.bytes.to_string()];
+    app.out.table(&["BLOB", "BYTES"], &stored.iter().map(row).collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_harmless;
+
+    #[test]
+    fn a_terminal_gets_plain_text_only() {
+        for (content, harmless) in [
+            (&b""[..], true),
+            (b"fn main() {\n\tok()\n}\n", true),
+            ("gr\u{fc}n".as_bytes(), true),
+            (b"\x1b[2J", false),
+            (b"a\rb", false),
+            ("\u{202e}cod.exe".as_bytes(), false),
+            (&[0xff, 0xfe], false),
+        ] {
+            assert_eq!(is_harmless(content), harmless, "{content:?}");
+        }
+    }
+}
