@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod care;
+mod conformance;
 mod demo;
 mod docs;
 mod faults;
@@ -11,6 +12,7 @@ mod identity;
 mod leases;
 mod parsers;
 mod races;
+mod scan;
 mod support;
 mod tamper;
 mod tidy;

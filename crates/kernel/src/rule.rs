@@ -121,6 +121,9 @@ rules! {
     KeptHead "A-TRAIL-02":
         "A trail contains every head anyone ever kept of it."
         => "Entries have been cut off or replaced since that head was signed; compare with a backup.";
+    Conformance "A-CONF-01":
+        "What the protocol asks for is shown by tests that pass."
+        => "Run the tests that are named and mend what they find, then run `scripts/test` again.";
 }
 
 impl std::fmt::Display for Rule {
