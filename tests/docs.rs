@@ -1,6 +1,6 @@
 //! Documents that are made from the code, and those that must not drift from it.
 //!
-//! `ALTHING_BLESS=1 cargo test docs` writes them anew.
+//! `ALTHING_BLESS=1 cargo test current` writes them anew, and those of `conformance.rs` with them.
 
 use crate::support::Sandbox;
 use althing_kernel::{Rule, lifecycle};
@@ -12,7 +12,7 @@ fn root() -> PathBuf {
 }
 
 #[track_caller]
-fn assert_current(name: &str, made: &str) {
+pub(crate) fn assert_current(name: &str, made: &str) {
     let path = root().join("docs").join(name);
     if std::env::var_os("ALTHING_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -94,6 +94,7 @@ fn the_command_line_reference_is_current() {
         &["login"],
         &["config"],
         &["rules"],
+        &["conformance"],
         &["doctor"],
         &["backup"],
         &["bench"],

@@ -86,6 +86,7 @@ mod on_command {
         }
     }
 
+    /// Shows W-REC-09, W-TRAIL-03.
     #[test]
     fn while_the_disk_refuses_commands_are_unavailable_and_reads_go_on() {
         for (how, kinds) in [
@@ -170,6 +171,7 @@ mod on_command {
 
     /// Failing at any moment, over and over: what was acknowledged stays, what was turned away
     /// did not happen.
+    /// Shows W-TRAIL-03.
     #[test]
     fn a_disk_that_keeps_failing_loses_nothing_acknowledged() {
         let project = Sandbox::new();
@@ -338,6 +340,7 @@ fn a_newer_store_is_left_untouched() {
     assert!(project.bytes_of_state() == before);
 }
 
+/// Shows W-SEC-12.
 #[test]
 fn a_broken_store_is_reported_and_kept() {
     let project = Sandbox::new();

@@ -2,6 +2,7 @@
 
 use crate::support::{Sandbox, passphrase};
 
+/// Shows W-HH-35.
 #[test]
 fn a_person_signs_up_with_a_passphrase_and_acts_with_it() {
     let project = Sandbox::new();
@@ -75,6 +76,7 @@ fn later_people_are_let_in_by_somebody_who_is_in() {
     assert_eq!(users[1]["created_by"], "user:ada");
 }
 
+/// Shows W-HH-35, W-SEC-03.
 #[test]
 fn an_agent_cannot_act_as_a_person_by_any_argument() {
     let project = Sandbox::new();
@@ -107,6 +109,7 @@ fn an_agent_cannot_act_as_a_person_by_any_argument() {
     assert!(project.kinds().contains(&"authentication_failed".to_owned()), "and it is on record");
 }
 
+/// Shows W-SEC-12.
 #[test]
 fn guessing_a_passphrase_is_on_record() {
     let project = Sandbox::new();
@@ -127,6 +130,7 @@ fn guessing_a_passphrase_is_on_record() {
     project.ok(&["trail", "verify", "--signatures"]);
 }
 
+/// Shows W-SEC-04.
 #[test]
 fn an_agent_with_another_key_is_not_that_agent() {
     let project = Sandbox::new();

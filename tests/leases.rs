@@ -43,6 +43,7 @@ fn people_read_who_holds_what_and_what_to_do() {
     }
 }
 
+/// Shows W-HH-01.
 #[test]
 fn a_check_asks_without_leaving_a_trace() {
     let project = Sandbox::new();
@@ -147,7 +148,7 @@ fn worktrees_share_one_project() {
     project.claim("alice", "src");
     let mut command = project.command();
     let from_tree = command.current_dir(&tree).args(["claim", "src/a.rs", "--as", "bob"]);
-    assert_eq!(from_tree.status().unwrap().code(), Some(3));
+    assert_eq!(from_tree.output().unwrap().status.code(), Some(3));
 }
 
 #[test]
@@ -159,7 +160,8 @@ fn a_project_without_git_works_from_its_subfolders() {
     std::fs::create_dir(project.path().join("src")).unwrap();
     let mut command = project.command();
     command.current_dir(project.path().join("src"));
-    assert_eq!(command.args(["claim", "a.rs", "--as", "bob"]).status().unwrap().code(), Some(3));
+    let output = command.args(["claim", "a.rs", "--as", "bob"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
 }
 
 #[test]
@@ -272,6 +274,7 @@ fn what_was_claimed_literally_is_named_literally() {
     }
 }
 
+/// Shows W-SEC-12.
 #[test]
 fn releasing_by_surface_releases_all_that_hold_it_and_others_leases_are_refused_on_record() {
     let project = Sandbox::new();

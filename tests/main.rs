@@ -5,6 +5,7 @@
 mod bad_input;
 mod blobs;
 mod care;
+mod conformance;
 mod demo;
 mod docs;
 mod faults;
@@ -12,6 +13,7 @@ mod identity;
 mod leases;
 mod parsers;
 mod races;
+mod scan;
 mod support;
 mod tamper;
 mod tidy;

@@ -27,6 +27,7 @@ fn assert_noticed(project: &Sandbox, what: &str) -> String {
     error["message"].as_str().unwrap().to_owned()
 }
 
+/// Shows W-TRAIL-24.
 #[test]
 fn changes_to_rows_are_noticed_and_named() {
     let cases = [

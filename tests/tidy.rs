@@ -78,6 +78,7 @@ fn dependencies_point_downwards() {
     }
 }
 
+/// Shows W-SEC-01.
 #[test]
 fn state_changes_in_one_place() {
     for (path, text) in files("rs") {

@@ -60,6 +60,7 @@ fn next(random: &mut u64) -> u64 {
     *random
 }
 
+/// Shows W-REC-01, W-TRAIL-41.
 #[test]
 fn nothing_acknowledged_is_lost_however_often_processes_are_killed() {
     let kills: usize =

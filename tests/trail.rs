@@ -14,6 +14,7 @@ fn grown() -> Sandbox {
     project
 }
 
+/// Shows W-TRAIL-07, W-TRAIL-32.
 #[test]
 fn entries_can_be_filtered() {
     let project = grown();
@@ -27,6 +28,7 @@ fn entries_can_be_filtered() {
     assert_eq!(lines(&["--last", "3"]).len(), 3);
     assert_eq!(lines(&["--after", "3", "--all"])[0]["seq"], 4);
     assert_eq!(lines(&["--since", "1h", "--all"]).len(), project.entries().len());
+    assert_eq!(lines(&["--until", "1h", "--all"]).len(), 0);
     let lease = project.json(&["claims"])[0]["lease"].as_str().unwrap().to_owned();
     assert!(lines(&["--mentions", &lease]).len() >= 2, "granted, and cited in a refusal");
     let workspace = project.json(&["claims"])[0]["workspace"].as_str().unwrap().to_owned();
@@ -127,6 +129,7 @@ fn keys_and_proofs_go_together_across_a_takeover() {
     assert_eq!(project.run(&["trail", "verify", "--file", empty.to_str().unwrap()]).code, Some(5));
 }
 
+/// Shows W-HH-01, W-TRAIL-34.
 #[test]
 fn following_shows_what_other_processes_do() {
     let project = Sandbox::new();
@@ -186,6 +189,7 @@ fn proofs_and_heads_convince_a_stranger() {
     assert!(verifier_key.starts_with("althing/") && verifier_key.contains('+'));
 }
 
+/// Shows W-TRAIL-24.
 #[test]
 fn an_exported_trail_is_verified_by_itself_and_by_another_program() {
     let project = grown();

@@ -34,11 +34,16 @@ impl App {
         App { globals, out }
     }
 
-    /// Finds the project.
-    pub(crate) fn project(&self) -> Result<Project, Failure> {
+    /// Finds where the project is, or would be.
+    pub(crate) fn place(&self) -> Result<Place, Failure> {
         let start = self.globals.project.clone().unwrap_or_else(|| PathBuf::from("."));
         let home = std::env::var_os("ALTHING_HOME").filter(|value| !value.is_empty());
-        let place = Place::find(&start, home.map(PathBuf::from))?;
+        Place::find(&start, home.map(PathBuf::from))
+    }
+
+    /// Finds the project.
+    pub(crate) fn project(&self) -> Result<Project, Failure> {
+        let place = self.place()?;
         let settings = Settings::gather(&self.globals, &place)?;
         let home = Home::new(&place.state);
         let home = match &settings.store.value {

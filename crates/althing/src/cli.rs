@@ -87,6 +87,8 @@ pub(crate) enum Command {
     Config,
     /// Explain a rule that an error cited, or list all of them.
     Rules(Rules),
+    /// Show what the protocol asks for, which tests show it, and where Althing differs.
+    Conformance(Conformance),
     /// Check the health of the project and its state folder.
     Doctor(Doctor),
     /// Copy the trail and its content to a new folder while work goes on, or put such a copy back.
@@ -555,6 +557,30 @@ pub(crate) struct Login {
 pub(crate) struct Rules {
     /// A rule's id, such as A-LEASE-01.
     pub(crate) id: Option<String>,
+}
+
+/// Arguments of `conformance`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each requirement of WACP stands with the tests that show it and how each came out in the last run,
+or with the reason why there is none. Exit code 1: one of those tests failed.
+
+Examples:
+  althing conformance                              everything, level by level at the end
+  althing conformance --level 1 --summary          how many are shown, and every deviation
+  cargo test --workspace --no-fail-fast > said.txt 2>&1
+  althing conformance --results said.txt --json    with the outcomes of that run")]
+pub(crate) struct Conformance {
+    /// Only requirements up to this level of the protocol: 1, 2 or 3.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=3))]
+    pub(crate) level: u8,
+    /// What `cargo test` printed; `target/test-results.txt` of the project if left out.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: Option<PathBuf>,
+    /// Only the numbers and the deviations.
+    #[arg(long)]
+    pub(crate) summary: bool,
 }
 
 /// Arguments of `doctor`.

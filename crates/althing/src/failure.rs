@@ -96,6 +96,12 @@ impl Failure {
         Failure { details, ..failure }
     }
 
+    /// What the protocol asks for does not hold here, with all that is known about it.
+    pub(crate) fn unmet(message: impl Into<String>, details: Value) -> Self {
+        let failure = Failure::new("unmet", Rule::Conformance, Exit::Refused, message);
+        Failure { details, ..failure }
+    }
+
     /// The same failure with a way out of its own.
     pub(crate) fn hint(self, hint: &'static str) -> Self {
         Failure { hint: Some(hint), ..self }

@@ -8,6 +8,7 @@ mod app;
 mod bench;
 mod cli;
 mod commands;
+mod conformance;
 mod failure;
 mod input;
 mod moment;

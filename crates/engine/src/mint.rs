@@ -104,6 +104,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
+    /// Shows W-ID-03.
     #[test]
     fn entry_ids_sort_by_their_time_and_never_repeat() {
         let mut mint = RandomMint::new().unwrap();
@@ -117,6 +118,7 @@ mod tests {
         }
     }
 
+    /// Shows W-ID-03.
     #[test]
     fn ids_of_one_moment_differ() {
         let mut mint = RandomMint::new().unwrap();

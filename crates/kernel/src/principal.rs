@@ -132,6 +132,7 @@ text_serde!(Actor);
 mod tests {
     use super::*;
 
+    /// Shows W-TRAIL-05.
     #[test]
     fn actors_survive_their_text_form() {
         for text in ["agent:alice", "user:bob@example.org", "system", "protocol"] {

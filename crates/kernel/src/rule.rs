@@ -232,6 +232,9 @@ rules! {
     ConflictOpen "W-INT-08":
         "A conflict is resolved while it is open, each by itself."
         => "Name one of the open conflicts.";
+    Conformance "A-CONF-01":
+        "What the protocol asks for is shown by tests that pass."
+        => "Run the tests that are named and mend what they find, then run `scripts/test` again.";
 }
 
 impl std::fmt::Display for Rule {

@@ -101,6 +101,7 @@ pub fn exact_integer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Resul
 mod tests {
     use super::*;
 
+    /// Shows W-CLK-04.
     #[test]
     fn stamps_never_stand_still_nor_go_back() {
         let at = Timestamp::from_micros;

@@ -4,6 +4,7 @@ mod agents;
 mod backup;
 mod blobs;
 mod config;
+mod conformance;
 mod demo;
 mod do_by_name;
 mod doctor;
@@ -43,6 +44,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Login(args) => login::run(app, &args),
         Command::Config => config::run(app),
         Command::Rules(args) => rules::run(app, &args),
+        Command::Conformance(args) => conformance::run(app, &args),
         Command::Doctor(args) => doctor::run(app, &args),
         Command::Backup(args) => backup::run(app, &args),
         Command::Bench(args) => crate::bench::run(app, &args),

@@ -58,6 +58,7 @@ fn a_snapshot_spares_reading_what_it_covers() {
     assert_eq!(project.open().world().unwrap().seq(), all);
 }
 
+/// Shows W-REC-07.
 #[test]
 fn a_project_opened_from_a_snapshot_is_the_replayed_one() {
     let project = Project::new();

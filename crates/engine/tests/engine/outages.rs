@@ -123,6 +123,7 @@ fn kinds(engine: &Engine) -> Vec<Kind> {
     lines.map(|line| Entry::read(line).unwrap().stamped.draft.event.kind()).collect()
 }
 
+/// Shows W-REC-09, W-TRAIL-03.
 #[test]
 fn while_the_store_refuses_nothing_happens_and_reads_go_on() {
     let project = Project::new();
@@ -149,6 +150,7 @@ fn while_the_store_refuses_nothing_happens_and_reads_go_on() {
     let note = commits.iter().flat_map(Commit::entries).find(|line| line.contains("degraded"));
     let note: serde_json::Value = serde_json::from_str(note.unwrap()).unwrap();
     assert_eq!(note["body"]["turned_away"], 10);
+    assert_eq!(note["body"]["scope"], "trail_storage");
     assert!(note["body"]["reason"].as_str().unwrap().contains("on fire"));
     assert_eq!(kinds.iter().filter(|kind| **kind == Kind::SystemDegraded).count(), 1);
 }

@@ -24,6 +24,7 @@ fn assert_sound(project: &Project) -> verify::Report {
     }
 }
 
+/// Shows W-TRAIL-03, W-TRAIL-41.
 #[test]
 fn an_answer_is_durable_when_it_comes() {
     let project = Project::new();
@@ -89,6 +90,7 @@ fn engines_of_one_project_never_grant_what_overlaps() {
     assert_eq!(report.trail.caller_signatures, 120, "and every loser is on record");
 }
 
+/// Shows W-HH-01, W-TRAIL-34.
 #[test]
 fn a_subscription_misses_nothing_and_resumes() {
     let project = Project::new();

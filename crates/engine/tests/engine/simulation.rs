@@ -558,6 +558,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|text| text.parse().unwrap())
 }
 
+/// Shows W-CLK-05, W-REC-01, W-REC-07.
 #[test]
 fn many_processes_agree_whatever_goes_wrong() {
     let runs = number("ALTHING_SIM_RUNS").unwrap_or(200);

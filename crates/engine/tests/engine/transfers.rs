@@ -84,6 +84,7 @@ fn assert_sound(home: &Home, options: Options) {
     assert!(matches!(verdict, verify::Verdict::Sound(_)), "{verdict:?}");
 }
 
+/// Shows W-TRAIL-41.
 #[test]
 fn a_backup_restores_and_what_it_replaces_is_set_aside() {
     let project = grown();

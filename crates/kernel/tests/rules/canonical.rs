@@ -45,6 +45,7 @@ fn everything() -> World {
     world
 }
 
+/// Shows W-TRAIL-01, W-TRAIL-22.
 #[test]
 fn every_kind_of_event_is_written_in_canonical_form_and_read_back() {
     let world = everything();

@@ -3,6 +3,7 @@
 use crate::support::{World, agent, key, system, user};
 use althing_kernel::{Actor, Caller, Command, Event, Kind, RefusalKind, Rule};
 
+/// Shows W-SEC-03, W-SEC-04, W-SEC-12.
 #[test]
 fn a_name_belongs_to_the_key_that_first_used_it() {
     let mut world = World::new();
@@ -28,6 +29,7 @@ fn an_agent_registers_once() {
     assert_eq!(registered, 1);
 }
 
+/// Shows W-ID-12.
 #[test]
 fn the_first_user_signs_up_and_later_ones_are_let_in() {
     let mut world = World::new();
@@ -47,6 +49,7 @@ fn the_first_user_signs_up_and_later_ones_are_let_in() {
     assert_eq!(refusal.rule, Rule::UserUnique);
 }
 
+/// Shows W-ID-12, W-SEC-03, W-SEC-12.
 #[test]
 fn a_user_id_with_another_key_is_not_that_user() {
     let mut world = World::new();
@@ -59,6 +62,7 @@ fn a_user_id_with_another_key_is_not_that_user() {
     assert_eq!(world.leases().len(), 1);
 }
 
+/// Shows W-SEC-01, W-SEC-03.
 #[test]
 fn nobody_poses_as_the_system() {
     let mut world = World::new();
@@ -69,6 +73,7 @@ fn nobody_poses_as_the_system() {
     assert_eq!(refusal.rule, Rule::RuntimeKeyKnown);
 }
 
+/// Shows W-SEC-01.
 #[test]
 fn the_runtimes_own_commands_are_refused_to_everybody_else() {
     let mut world = World::new();
@@ -123,6 +128,20 @@ fn epochs_go_on_above_those_of_a_trail_that_was_replaced() {
         world.run_command(&system(), &note).unwrap();
         let next = world.claim(&agent("bob"), &[&format!("b{given}")], 60).unwrap().epoch;
         assert_eq!(next, least);
+    }
+}
+
+/// Shows W-CLK-01, W-ID-01.
+#[test]
+fn no_command_takes_an_id_or_a_time_of_its_callers_making() {
+    let mut fields = vec![("lease.open", "lease"), ("session.open", "workspace")];
+    for (name, _) in Command::DOORS {
+        fields.extend(["at", "id", "timestamp"].map(|field| (*name, field)));
+    }
+    for (name, field) in fields {
+        let read = Command::read(name, &format!(r#"{{"{field}":"1"}}"#)).expect("a known command");
+        let why = read.unwrap_err().to_string();
+        assert!(why.contains("unknown field"), "{name} {field}: {why}");
     }
 }
 

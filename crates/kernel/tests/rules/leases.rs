@@ -56,6 +56,7 @@ fn epochs_only_grow_and_fence_off_the_past() {
     assert!(world.claim(&agent("carol"), &["b"], 60).unwrap().epoch > second.epoch);
 }
 
+/// Shows W-CLK-06.
 #[test]
 fn a_lease_is_gone_the_moment_it_runs_out() {
     let mut world = World::new();

@@ -111,6 +111,7 @@ fn no_two_holders_overlap(state: &State) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
+    /// Shows W-CLK-02, W-CLK-04, W-CONC-04, W-REC-01, W-TRAIL-08, W-TRAIL-10.
     #[test]
     fn invariants_hold_after_every_step(steps in prop::collection::vec(step(), 1..80)) {
         let mut world = World::new();

@@ -17,6 +17,7 @@ fn an_agent_without_a_session_gets_one_standing_session() {
     assert_ne!(world.claim(&agent("bob"), &["c"], 60).unwrap().workspace, first.workspace);
 }
 
+/// Shows W-TRAIL-02.
 #[test]
 fn closing_a_session_ends_its_leases_and_no_others() {
     let mut world = World::new();
@@ -40,6 +41,7 @@ fn closing_a_session_ends_its_leases_and_no_others() {
     assert_eq!(refusal.rule, Rule::SessionOwned);
 }
 
+/// Shows W-SEC-04.
 #[test]
 fn nobody_speaks_in_the_session_of_another() {
     let mut world = World::new();

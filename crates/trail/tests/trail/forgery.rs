@@ -131,6 +131,7 @@ fn people_and_sessions_out_of_nowhere_are_noticed() {
     assert_forbidden(&honest, &person, "user:eve may not cause it");
 }
 
+/// Shows W-SEC-13.
 #[test]
 fn a_persons_deed_without_their_signature_is_noticed() {
     let (honest, _) = two_holders();
@@ -147,6 +148,7 @@ fn a_persons_deed_without_their_signature_is_noticed() {
     assert!(matches!(finding.fault, Fault::ProofMissing), "{finding}");
 }
 
+/// Shows W-SEC-13.
 #[test]
 fn a_signature_for_something_else_is_noticed() {
     let (honest, _) = two_holders();
@@ -158,6 +160,7 @@ fn a_signature_for_something_else_is_noticed() {
     assert!(matches!(finding.fault, Fault::ProofContent), "{finding}");
 }
 
+/// Shows W-SEC-13.
 #[test]
 fn a_signature_cannot_be_used_twice() {
     let (honest, _) = two_holders();

@@ -6,6 +6,7 @@ use althing_trail::{Commit, Entry, export};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+/// Shows W-TRAIL-22.
 #[test]
 fn every_line_is_the_canonical_form_of_itself() {
     for commit in &sample(60).commits {
@@ -17,6 +18,7 @@ fn every_line_is_the_canonical_form_of_itself() {
 }
 
 /// The recipe of `docs/trail.md`, followed with nothing but a JSON library and SHA-256.
+/// Shows W-TRAIL-07, W-TRAIL-20, W-TRAIL-21, W-TRAIL-26.
 #[test]
 fn a_stranger_recomputes_both_hashes() {
     let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
@@ -56,6 +58,7 @@ fn a_stranger_recomputes_both_hashes() {
 /// These lines must never change: trails that exist depend on them. Each entry of the file is
 /// read and sealed anew, and every head is signed anew; the result must be the same bytes. The
 /// file itself was checked with `examples/verify.py`, which shares no code with this crate.
+/// Shows W-TRAIL-22, W-TRAIL-23.
 #[test]
 fn golden_vectors() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trail/golden.jsonl");
@@ -85,6 +88,7 @@ fn golden_vectors() {
     assert!(entries >= 15, "{entries}");
 }
 
+/// Shows W-TRAIL-01.
 #[test]
 fn an_entry_survives_reading() {
     let grower = sample(20);
@@ -94,6 +98,7 @@ fn an_entry_survives_reading() {
     }
 }
 
+/// Shows W-TRAIL-06.
 #[test]
 fn what_is_no_entry_is_refused() {
     let line = Grower::new().commits[0].lines.clone();

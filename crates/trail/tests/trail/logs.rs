@@ -45,6 +45,7 @@ fn a_log_returns_what_was_appended() {
     });
 }
 
+/// Shows W-TRAIL-09.
 #[test]
 fn appending_is_a_compare_and_set() {
     let commits = sample(3).commits;

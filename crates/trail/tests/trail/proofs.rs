@@ -5,6 +5,7 @@ use althing_trail::log::sqlite::SqliteLog;
 use althing_trail::proof::{Consistency, Inclusion, ProofError};
 use althing_trail::{Log as _, SecretKey, SignedHead};
 
+/// Shows W-TRAIL-27.
 #[test]
 fn every_entry_can_be_proved_and_no_altered_one() {
     let grower = sample(40);
@@ -31,6 +32,7 @@ fn every_entry_can_be_proved_and_no_altered_one() {
     }
 }
 
+/// Shows W-TRAIL-09, W-TRAIL-27.
 #[test]
 fn a_newer_head_is_proved_to_continue_every_older_one() {
     let grower = sample(40);

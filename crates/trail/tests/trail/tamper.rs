@@ -25,6 +25,7 @@ fn an_untouched_trail_passes_and_says_what_was_checked() {
     assert_eq!((quick.head_signatures, quick.entries), (1, checked.entries));
 }
 
+/// Shows W-TRAIL-24.
 #[test]
 fn every_flipped_byte_is_noticed() {
     let commits = sample(6).commits;
@@ -52,6 +53,7 @@ fn every_flipped_byte_is_noticed() {
     assert!(flips > 10_000, "{flips}");
 }
 
+/// Shows W-TRAIL-24.
 #[test]
 fn moved_dropped_doubled_and_swapped_commits_are_noticed() {
     let commits = sample(12).commits;
@@ -76,6 +78,7 @@ fn moved_dropped_doubled_and_swapped_commits_are_noticed() {
     }
 }
 
+/// Shows W-TRAIL-24.
 #[test]
 fn dropped_doubled_and_swapped_entries_are_noticed() {
     let commits = sample(12).commits;
@@ -118,6 +121,7 @@ fn a_cut_tail_is_noticed_by_whoever_kept_a_head() {
     }
 }
 
+/// Shows W-TRAIL-09.
 #[test]
 fn a_rewritten_history_is_noticed_by_whoever_kept_a_head() {
     let honest = sample(6);
@@ -132,6 +136,7 @@ fn a_rewritten_history_is_noticed_by_whoever_kept_a_head() {
     assert!(matches!(finding.unwrap_err().fault, Fault::KeptRoot));
 }
 
+/// Shows W-TRAIL-25.
 #[test]
 fn heads_signed_with_another_key_are_noticed() {
     let mut commits = sample(4).commits;
@@ -148,6 +153,7 @@ fn heads_signed_with_another_key_are_noticed() {
 
 type Change = fn(&str) -> String;
 
+/// Shows W-TRAIL-24, W-TRAIL-26.
 #[test]
 fn the_first_bad_entry_and_what_is_wrong_with_it_are_named() {
     let commits = sample(8).commits;

@@ -1,0 +1,267 @@
+//! What the protocol asks for: the list of tests that show it, the page about it, the command.
+
+#[path = "../crates/althing/src/conformance/tables.rs"]
+pub(crate) mod tables;
+
+use crate::docs::assert_current;
+use crate::scan::{self, Found};
+use crate::support::Sandbox;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use tables::{Area, Kind, Requirement, Shown, Tables};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What the tests say they show.
+fn shown() -> Shown {
+    let mut shown = Shown::new();
+    for Found { test, shows } in scan::project(&root()).unwrap() {
+        for id in shows {
+            shown.entry(id).or_default().insert(test.clone());
+        }
+    }
+    shown
+}
+
+fn read_tables() -> Result<Tables, String> {
+    let read = |name: &str| std::fs::read_to_string(root().join("docs").join(name)).unwrap();
+    Tables::read(&read("requirements.txt"), &read("conformance-reasons.txt"), &shown())
+}
+
+/// Shows W-CONF-04.
+#[test]
+fn every_requirement_has_a_test_or_a_reason() {
+    if let Err(faults) = read_tables() {
+        panic!("\n{faults}");
+    }
+}
+
+#[test]
+fn the_list_of_tests_is_current() {
+    let mut lines = Vec::new();
+    for (id, tests) in shown() {
+        lines.push(format!("\"{id}\": {}", serde_json::to_string(&tests).unwrap()));
+    }
+    assert_current("conformance.json", &format!("{{\n{}\n}}\n", lines.join(",\n")));
+}
+
+#[test]
+fn the_page_of_requirements_is_current() {
+    let tables = read_tables().unwrap();
+    let mut text = String::from(
+        "# Conformance\n\nWhat WACP 0.1 asks for and how Althing stands to it: the tests that show \
+         a requirement, or the\nreason why there is none (*later*: not built yet, *differs*: done \
+         in another way, *outside*: nothing a\nprogram can test). `althing conformance` adds how \
+         each test came out. This page is made from\n[the requirements](requirements.txt), [the \
+         reasons](conformance-reasons.txt) and the tests themselves.\n\n## Deviations\n\n",
+    );
+    let differs = tables
+        .all()
+        .filter(|own| own.reason.as_ref().is_some_and(|reason| reason.kind == Kind::Differs));
+    let mut count = 0;
+    for own in differs {
+        let (keyword, reason) = (own.keyword.as_str(), own.reason.as_ref().unwrap());
+        writeln!(text, "- {} (level {}, {keyword}): {}", own.id, own.level, reason.text).unwrap();
+        count += 1;
+    }
+    if count == 0 {
+        text.push_str("None is known.\n");
+    }
+    for area in &tables.areas {
+        text.push_str(&chapter(area));
+    }
+    assert_current("conformance.md", &text);
+}
+
+fn chapter(area: &Area) -> String {
+    let mut text = format!(
+        "\n## {}\n\n| Id | Level | Keyword | Requirement | Where |\n|---|---|---|---|---|\n",
+        area.title
+    );
+    for own in &area.requirements {
+        let (id, level, keyword) = (&own.id, own.level, own.keyword.as_str());
+        let (says, place) = (own.text.replace('|', "\\|"), place(own).replace('|', "\\|"));
+        writeln!(text, "| {id} | {level} | {keyword} | {says} | {place} |").unwrap();
+    }
+    text
+}
+
+/// Where a requirement is shown, or why not.
+fn place(own: &Requirement) -> String {
+    let tests = own.tests.iter().map(|test| format!("`{test}`"));
+    let reason =
+        own.reason.iter().map(|reason| format!("*{}*: {}", reason.kind.as_str(), reason.text));
+    tests.chain(reason).collect::<Vec<_>>().join("<br>")
+}
+
+#[test]
+fn tests_are_named_as_libtest_names_them() {
+    let output = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--list", "--format", "terse"])
+        .output()
+        .unwrap();
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let found = scan::project(&root()).unwrap();
+    let names: Vec<_> = listed.lines().filter_map(|line| line.strip_suffix(": test")).collect();
+    assert!(names.len() > 50, "{names:?}");
+    for name in names {
+        let name = format!("system::{name}");
+        assert!(found.iter().any(|found| found.test == name), "{name} was not found");
+    }
+    for name in [
+        "rules::properties::invariants_hold_after_every_step",
+        "althing_kernel::time::tests::stamps_never_stand_still_nor_go_back",
+        "althing_kernel::surface::tests::",
+        "althing::output::tests::numbers_agree_with_what_they_count",
+        "trail::form::golden_vectors",
+        "engine::simulation::a_seed_gives_the_same_run_every_time",
+    ] {
+        assert!(found.iter().any(|found| found.test.starts_with(name)), "{name}");
+    }
+}
+
+#[test]
+fn what_a_test_shows_is_read_from_above_it() {
+    let text = "mod inner {\n    /// Words.\n    /// Shows W-ID-01, W-ID-02.\n    /// Shows W-CLK-01.\n    \
+                #[cfg(unix)]\n    #[test]\n    fn one() {\n    }\n}\n\nproptest! {\n    /// Shows \
+                W-ID-03.\n    #[test]\n    fn two(x in any()) {\n    }\n}\n\n#[test]\n/// Shows \
+                W-ID-04.\nfn three() {}\n\nfn helper() {}\n\n/// Shows what it can do.\nfn other() {}\n";
+    let found = scan::source(text, "system::leases").unwrap();
+    let found: Vec<_> =
+        found.iter().map(|found| (found.test.as_str(), found.shows.join(" "))).collect();
+    assert_eq!(
+        found,
+        [
+            ("system::leases::inner::one", "W-ID-01 W-ID-02 W-CLK-01".to_owned()),
+            ("system::leases::two", "W-ID-03".to_owned()),
+            ("system::leases::three", "W-ID-04".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn a_claim_to_show_something_stands_above_a_test_or_is_an_error() {
+    for (text, words) in [
+        ("/// Shows W-ID-01.\nfn helper() {}\n", "2: `Shows` stands above what is no test"),
+        ("/// Shows W-ID-01.\nstruct Thing;\n", "2: `Shows` stands above what is no test"),
+        ("/// Shows W-ID-01.\n\n#[test]\nfn far() {}\n", "2: `Shows` stands above what is no test"),
+        ("/// Shows W-ID-01.\n", "2: `Shows` stands above what is no test"),
+        ("/// Shows W-ID-01\n#[test]\nfn a() {}\n", "1: not `Shows"),
+        ("/// Shows W-ID-01 and W-ID-02.\n#[test]\nfn a() {}\n", "1: not `Shows"),
+        ("/// Shows W-ID-1.\n#[test]\nfn a() {}\n", "1: not `Shows"),
+    ] {
+        let why = scan::source(text, "m").unwrap_err();
+        assert!(why.contains(words), "{text}: {why}");
+    }
+}
+
+/// A requirement of level 1 with a test, and what cargo would have said about that test.
+fn a_shown_one(sandbox: &Sandbox, outcome: &str) -> (String, String, String) {
+    let report = sandbox.json(&["conformance", "--level", "1"]);
+    let mut rows = report["requirements"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["standing"] == "shown").unwrap();
+    let test = row["tests"][0]["test"].as_str().unwrap();
+    let (binary, name) = test.split_once("::").unwrap();
+    let said = format!(
+        "     Running unittests (target/debug/deps/{binary}-1a2b)\ntest {name} ... {outcome}\n"
+    );
+    (row["id"].as_str().unwrap().to_owned(), test.to_owned(), said)
+}
+
+/// Shows W-CONF-04.
+#[test]
+fn the_report_lists_every_requirement_with_a_test_or_a_reason() {
+    let nowhere = Sandbox::bare();
+    let report = nowhere.json(&["conformance"]);
+    let rows = report["requirements"].as_array().unwrap();
+    assert_eq!(rows.len(), 330);
+    for row in rows {
+        let tested = !row["tests"].as_array().unwrap().is_empty();
+        assert!(tested || row["reason"]["text"].is_string(), "{row}");
+        assert_eq!(tested, row["standing"] == "shown", "{row}");
+        let tests = row["tests"].as_array().unwrap();
+        assert!(tests.iter().all(|test| test["outcome"] == "not_run"), "{row}");
+    }
+    let differs = rows.iter().filter(|row| row["reason"]["kind"] == "differs");
+    let differs: Vec<_> = differs.map(|row| &row["id"]).collect();
+    let told = report["deviations"].as_array().unwrap();
+    assert_eq!(differs, told.iter().map(|own| &own["id"]).collect::<Vec<_>>(), "all of them");
+    let asked = report["summary"].as_array().unwrap().iter().map(|own| &own["requirements"]);
+    assert_eq!(asked.map(|count| count.as_u64().unwrap()).sum::<u64>(), 330);
+
+    let out = nowhere.ok(&["conformance"]).out;
+    for words in ["Identity\n", "  W-ID-01     L1 MUST    ", "not run", "LEVEL", "No test was run"]
+    {
+        assert!(out.contains(words), "{words}");
+    }
+    assert!(std::fs::read_dir(nowhere.path()).unwrap().next().is_none(), "nothing was written");
+}
+
+#[test]
+fn the_report_goes_up_to_a_level() {
+    let nowhere = Sandbox::bare();
+    let mut counts = Vec::new();
+    for level in ["1", "2", "3"] {
+        let report = nowhere.json(&["conformance", "--level", level]);
+        let rows = report["requirements"].as_array().unwrap();
+        let up_to: u64 = level.parse().unwrap();
+        assert!(rows.iter().all(|row| row["level"].as_u64().unwrap() <= up_to));
+        counts.push(rows.len());
+    }
+    assert!(counts.is_sorted() && counts[0] > 100 && counts[2] == 330, "{counts:?}");
+    let summary = nowhere.ok(&["conformance", "--level", "1", "--summary"]).out;
+    assert!(summary.starts_with("LEVEL") && !summary.contains("Identity"), "{summary}");
+    assert!(nowhere.json(&["conformance", "--summary"]).get("requirements").is_none());
+    for level in ["0", "4", "-1", "one", ""] {
+        let ran = nowhere.run(&["conformance", "--level", level, "--json"]);
+        assert_eq!((ran.code, ran.error()["kind"].as_str()), (Some(2), Some("usage")), "{level}");
+    }
+}
+
+#[test]
+fn a_failed_test_fails_what_it_shows() {
+    let folder = Sandbox::bare();
+    let file = folder.path().join("said.txt");
+    let (id, test, said) = a_shown_one(&folder, "FAILED");
+    std::fs::write(&file, said).unwrap();
+    let args = ["conformance", "--results", "said.txt"];
+    let ran = folder.run(&[&args[..], &["--json"]].concat());
+    let error = ran.error();
+    assert_eq!((ran.code, error["rule"].as_str()), (Some(1), Some("A-CONF-01")));
+    assert_eq!(error["details"]["failed"][0], test.as_str());
+    let mut rows = error["details"]["requirements"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["id"] == id.as_str()).unwrap();
+    assert_eq!(row["tests"][0]["outcome"], "failed");
+    let ran = folder.run(&args);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.out.contains(&format!("FAILED   {test}")), "{}", ran.out);
+    assert!(ran.err.contains(&test) && ran.err.contains("[A-CONF-01]"), "{}", ran.err);
+
+    let (_, _, said) = a_shown_one(&folder, "ok");
+    std::fs::write(&file, said).unwrap();
+    let out = folder.ok(&args).out;
+    assert!(out.contains(&format!("ok       {test}")), "{out}");
+    assert!(out.contains("Outcomes are from said.txt."), "{out}");
+    let ran = folder.run(&["conformance", "--results", "no-such-file", "--json"]);
+    assert_eq!((ran.code, ran.error()["kind"].as_str()), (Some(2), Some("usage")));
+}
+
+#[test]
+fn the_last_run_is_looked_for_in_the_project() {
+    let project = Sandbox::new();
+    let (id, _, said) = a_shown_one(&project, "FAILED");
+    std::fs::create_dir_all(project.path().join("target/deep")).unwrap();
+    std::fs::write(project.path().join("target/test-results.txt"), said).unwrap();
+    let before = project.bytes_of_state();
+    let mut command = project.command();
+    command.current_dir(project.path().join("target/deep"));
+    let output = command.args(["conformance", "--json"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{id}: {output:?}");
+    let elsewhere = Sandbox::bare();
+    let root = project.path().to_str().unwrap();
+    assert_eq!(elsewhere.run(&["conformance", "--project", root]).code, Some(1));
+    elsewhere.ok(&["conformance"]);
+    assert!(project.bytes_of_state() == before, "it only reads");
+}
