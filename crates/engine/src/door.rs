@@ -4,6 +4,7 @@
 //! question about the trail. Each has a JSON Schema made from the Rust type that reads it.
 
 use althing_kernel::Command;
+use althing_kernel::access::Viewer;
 use althing_kernel::query::Query;
 use althing_trail::head::verifier_key;
 use althing_trail::proof::{Inclusion, ProofError};
@@ -175,10 +176,12 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
     trail.map(Request::Trail).map_err(misread)
 }
 
-/// Carries a request out. Commands need a client.
+/// Carries a request out. Commands need a client; questions are answered with what the viewer
+/// may see.
 pub fn perform(
     engine: &Engine,
     client: Option<&Client>,
+    viewer: Viewer<'_>,
     request: Request,
 ) -> Result<Box<RawValue>, EngineError> {
     let json = |value: Result<Box<RawValue>, serde_json::Error>| {
@@ -189,8 +192,8 @@ pub fn perform(
             let client = client.ok_or(EngineError::NoCaller)?;
             json(to_raw_value(&client.execute(command)?))
         }
-        Request::Query(query) => json(to_raw_value(&engine.ask(&query)?)),
-        Request::Trail(request) => json(about_trail(engine, request)?),
+        Request::Query(query) => json(to_raw_value(&engine.ask_as(&query, viewer)?)),
+        Request::Trail(request) => json(about_trail(engine, request, viewer)?),
     }
 }
 
@@ -198,10 +201,14 @@ pub fn perform(
 fn about_trail(
     engine: &Engine,
     request: TrailRequest,
+    viewer: Viewer<'_>,
 ) -> Result<Result<Box<RawValue>, serde_json::Error>, EngineError> {
     Ok(match request {
         TrailRequest::Query(query) => {
-            let found = query.find(&mut *engine.reader()?)?;
+            let found = match engine.narrowed(query, viewer)? {
+                Some(query) => query.find(&mut *engine.reader()?)?,
+                None => Vec::new(),
+            };
             let lines: Result<Vec<_>, _> =
                 found.iter().map(crate::trail_query::Found::raw).collect();
             lines.and_then(|lines| to_raw_value(&lines))
@@ -214,8 +221,14 @@ fn about_trail(
             let verdict = verify::verify(engine.home(), &mut *log, options, &mut |_, _| {})?;
             to_raw_value(&verdict.sound()?)
         }
-        TrailRequest::At(moment) => to_raw_value(&history::at(engine, moment)?),
-        TrailRequest::Diff(from, to) => to_raw_value(&history::diff(engine, from, to)?),
+        TrailRequest::At(moment) => {
+            engine.check_reads_everything(viewer)?;
+            to_raw_value(&history::at(engine, moment)?)
+        }
+        TrailRequest::Diff(from, to) => {
+            engine.check_reads_everything(viewer)?;
+            to_raw_value(&history::diff(engine, from, to)?)
+        }
     })
 }
 

@@ -1,11 +1,13 @@
 //! The engine: a project opened by this process.
 
+use althing_kernel::access::{NoteDenied, Viewer, readable, reads, reads_everything};
 use althing_kernel::project;
-use althing_kernel::query::{Answer as View, Query, answer};
+use althing_kernel::query::{Answer as View, Query, answer_to};
 use althing_kernel::runtime::{NoteUnauthentic, Rekey};
 use althing_kernel::text::Text;
 use althing_kernel::{
-    AgentName, Caller, Command, Mint, Principal, PublicKey, Reply, State, Timestamp, WorkspaceId,
+    AgentName, Caller, Command, Content, Mint, Principal, PublicKey, Refusal, Reply, Rule, State,
+    Timestamp, WorkspaceId,
 };
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
@@ -13,6 +15,7 @@ use althing_trail::{LogError, LogReader, SecretKey, Signature, Store};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use crate::blobs::Blobs;
 use crate::clock::{Clock, SystemClock};
 use crate::core::{Core, Job};
 use crate::error::EngineError;
@@ -23,6 +26,7 @@ use crate::queue::{Done, Ticket};
 use crate::shared::Shared;
 use crate::snapshot;
 use crate::subscription::Subscription;
+use crate::trail_query::TrailQuery;
 use crate::witness;
 use crate::world::World;
 use crate::writer::WriterHandle;
@@ -189,8 +193,63 @@ impl Engine {
 
     /// Answers a question about what is true now.
     pub fn ask(&self, query: &Query) -> Result<View, EngineError> {
+        self.ask_as(query, None)
+    }
+
+    /// The same, with what the viewer may see.
+    pub fn ask_as(&self, query: &Query, viewer: Viewer<'_>) -> Result<View, EngineError> {
         let world = self.world()?;
-        Ok(answer(&world.state, self.moment(&world.state), query))
+        match answer_to(&world.state, self.moment(&world.state), query, viewer) {
+            View::Missing(what) => Err(EngineError::NotFound(what)),
+            found => Ok(found),
+        }
+    }
+
+    /// The same query, narrowed to what the viewer may read. Asking for a workspace one may not
+    /// read finds nothing, which is `None` here, and is recorded.
+    pub fn narrowed(
+        &self,
+        query: TrailQuery,
+        viewer: Viewer<'_>,
+    ) -> Result<Option<TrailQuery>, EngineError> {
+        let state = &self.world()?.state;
+        let Some(agent) = viewer.filter(|_| !reads_everything(state, viewer)) else {
+            return Ok(Some(query));
+        };
+        if query.workspace.as_ref().is_some_and(|target| !reads(state, viewer, target)) {
+            self.note_denied(agent, query.digest(), query.workspace.clone())?;
+            return Ok(None);
+        }
+        Ok(Some(TrailQuery { within: Some(readable(state, viewer)), ..query }))
+    }
+
+    /// Refuses a viewer who may not read everything, and records that.
+    pub fn check_reads_everything(&self, viewer: Viewer<'_>) -> Result<(), EngineError> {
+        let state = &self.world()?.state;
+        let Some(agent) = viewer.filter(|_| !reads_everything(state, viewer)) else {
+            return Ok(());
+        };
+        self.note_denied(agent, String::new(), None)?;
+        let message = format!("agent {agent} reads its own local trail, not all of it");
+        Err(Refusal::denied(Rule::TrailScope, message).into())
+    }
+
+    fn note_denied(
+        &self,
+        agent: &AgentName,
+        digest: String,
+        scope: Option<WorkspaceId>,
+    ) -> Result<(), EngineError> {
+        let filter_digest = Text::lossy(&digest);
+        let note = NoteDenied { agent: agent.clone(), filter_digest, scope };
+        self.execute(self.own_job(Command::TrailDenied(note))?).map(|_| ())
+    }
+
+    /// A job of the runtime's own.
+    fn own_job(&self, command: Command) -> Result<Job, EngineError> {
+        let key = self.runtime_key()?.public();
+        let caller = Caller { principal: Principal::System, key, session: None };
+        Ok(Job { caller, command, proof: None })
     }
 
     /// Now, or the trail's clock if that is ahead.
@@ -262,12 +321,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let (reason, door) = (Text::lossy(reason), Text::lossy(door));
         let command = Command::RuntimeUnauthentic(NoteUnauthentic { entity, reason, door });
-        let caller = Caller {
-            principal: Principal::System,
-            key: self.runtime_key()?.public(),
-            session: None,
-        };
-        self.execute(Job { caller, command, proof: None }).map(|_| ())
+        self.execute(self.own_job(command)?).map(|_| ())
     }
 
     /// Has the writer carry a job out, and waits for the answer.
@@ -392,7 +446,8 @@ impl Client {
         Ok(writer.submit(job, done))
     }
 
-    fn job(&self, command: Command) -> Result<Job, EngineError> {
+    fn job(&self, mut command: Command) -> Result<Job, EngineError> {
+        self.store_content(&mut command)?;
         let caller = Caller {
             principal: self.credential.principal().clone(),
             key: self.key,
@@ -403,6 +458,22 @@ impl Client {
             Signing::Each => Some(self.sign(&caller, &command)?),
         };
         Ok(Job { caller, command, proof })
+    }
+
+    /// Stores the content a command brings along, before anything can cite it. What it cites by
+    /// name must be there.
+    fn store_content(&self, command: &mut Command) -> Result<(), EngineError> {
+        let blobs = Blobs::of(self.engine.home());
+        command.each_content(&mut |content| {
+            match content {
+                Content::Text(text) => *content = Content::Blob(blobs.put(text.as_bytes())?),
+                Content::Blob(blob) if blobs.has(blob)? => {}
+                Content::Blob(blob) => {
+                    return Err(EngineError::NotFound(format!("there is no content {blob} here")));
+                }
+            }
+            Ok(())
+        })
     }
 
     fn sign(&self, caller: &Caller, command: &Command) -> Result<Signature, EngineError> {

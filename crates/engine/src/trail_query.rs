@@ -1,10 +1,11 @@
 //! Looking through the trail: entries by place, time, kind, actor and more.
 
-use althing_kernel::{Actor, Kind, Timestamp, WorkspaceId};
+use althing_kernel::{Actor, Blob, Kind, Timestamp, WorkspaceId};
 use althing_trail::{Entry, LogReader};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::collections::BTreeSet;
 
 use crate::error::EngineError;
 use crate::world::READ_BYTES;
@@ -41,6 +42,10 @@ pub struct TrailQuery {
     pub limit: Option<usize>,
     /// The last ones instead of the first ones.
     pub last: bool,
+    /// Only entries of these workspaces: what whoever asks may read.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub within: Option<BTreeSet<WorkspaceId>>,
 }
 
 /// An entry as it was read, with its line.
@@ -57,6 +62,12 @@ impl TrailQuery {
         self.limit.unwrap_or(ENTRIES_DEFAULT).min(ENTRIES_MAX)
     }
 
+    /// What is asked, as a hash: enough to tell two questions apart, and nothing of their content.
+    pub fn digest(&self) -> String {
+        use sha2::Digest as _;
+        Blob::from_digest(sha2::Sha256::digest(format!("{self:?}")).into()).to_string()
+    }
+
     /// Whether an entry fits, apart from its place.
     pub fn fits(&self, entry: &Entry, line: &str) -> bool {
         let (at, draft) = (entry.stamped.at, &entry.stamped.draft);
@@ -65,6 +76,9 @@ impl TrailQuery {
             && (self.kinds.is_empty() || self.kinds.contains(&draft.event.kind()))
             && self.actor.as_ref().is_none_or(|actor| *actor == draft.actor)
             && (self.workspace.is_none() || self.workspace == draft.workspace)
+            && self.within.as_ref().is_none_or(|within| {
+                draft.workspace.as_ref().is_some_and(|workspace| within.contains(workspace))
+            })
             && self.mentions.as_ref().is_none_or(|text| line.contains(text.as_str()))
     }
 

@@ -1,10 +1,12 @@
 //! Who reads what: visibility decides, never the knowledge of an id.
 //!
-//! An agent reads its own workspaces, what they were shown and what is below them. The
-//! coordinator and people read everything; so does an observer that was created to. A question
-//! without a name is a person's at the machine that holds the state folder.
+//! An agent that works in a run reads its own workspaces, what they were shown and what is below
+//! them. The coordinator and people read everything; so does an observer that was created to, and
+//! an agent that never had a part in a run. A question without a name is a person's at the
+//! machine that holds the state folder.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 use crate::event::Event;
 use crate::id::WorkspaceId;
@@ -14,7 +16,7 @@ use crate::state::State;
 use crate::taxonomy::Base;
 use crate::text::Text;
 use crate::turn::{Halt, Reply, Turn};
-use crate::workspace::{is_coordinator, sight};
+use crate::workspace::{Workspace, is_coordinator, sight};
 
 /// Whoever asks; nobody in particular is a person at the machine.
 pub type Viewer<'a> = Option<&'a AgentName>;
@@ -22,32 +24,35 @@ pub type Viewer<'a> = Option<&'a AgentName>;
 /// Whether a viewer may read all of the trail.
 pub fn reads_everything(state: &State, viewer: Viewer<'_>) -> bool {
     let Some(agent) = viewer else { return true };
-    is_coordinator(state, &Principal::Agent(agent.clone()))
-        || own(state, agent).any(|id| {
-            let known = state.workspaces.get(id);
-            known.is_some_and(|known| {
-                let base = state.run_of(known).base_of(&known.charter.role);
-                known.charter.global_trail && base == Some(Base::Observer)
-            })
-        })
-}
-
-fn own<'s>(state: &'s State, agent: &AgentName) -> impl Iterator<Item = &'s WorkspaceId> {
-    let sessions = state.sessions.iter();
-    let agent_name = agent.clone();
-    let sessions = sessions.filter(move |(_, session)| session.agent == agent_name);
-    state.bound_to(agent).chain(sessions.map(|(id, _)| id))
+    if is_coordinator(state, &Principal::Agent(agent.clone())) {
+        return true;
+    }
+    let mut own = state.workspaces().filter(|(_, known)| known.agent.as_ref() == Some(agent));
+    let Some(first) = own.next() else { return true };
+    let watches = |known: &Workspace| {
+        let base = state.run_of(known).base_of(&known.charter.role);
+        let observer = base == Some(Base::Observer);
+        known.charter.global_trail && observer && !known.status.is_terminal()
+    };
+    std::iter::once(first).chain(own).any(|(_, known)| watches(known))
 }
 
 /// Whether a viewer may read a workspace: its working memory, checkpoints and local trail.
 pub fn reads(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) -> bool {
     let Some(agent) = viewer else { return true };
-    if is_coordinator(state, &Principal::Agent(agent.clone())) {
-        return true;
-    }
     // What ended stays readable to whoever worked there.
     let was_own = state.workspaces.get(target).is_some_and(|w| w.agent.as_ref() == Some(agent));
-    was_own || own(state, agent).any(|id| id == target || sight::sees(state, id, target))
+    let session = || state.sessions.get(target).is_some_and(|own| own.agent == *agent);
+    was_own
+        || session()
+        || state.bound_to(agent).any(|id| sight::sees(state, id, target))
+        || reads_everything(state, viewer)
+}
+
+/// The workspaces a viewer may read, its sessions included.
+pub fn readable(state: &State, viewer: Viewer<'_>) -> BTreeSet<WorkspaceId> {
+    let all = state.workspaces.keys().chain(state.sessions.keys());
+    all.filter(|id| reads(state, viewer, id)).cloned().collect()
 }
 
 /// `trail.denied`: notes that somebody asked for what it may not read.

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::envelope::{self, inbox};
+use crate::content::Content;
+use crate::envelope::{self, PayloadArg, inbox};
+use crate::file::FileArg;
 use crate::integration::{self, conflict};
 use crate::task::{graph, orders};
 use crate::workspace::{abort, create, memory, migrate, suspend};
@@ -143,6 +145,50 @@ commands! {
         RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
         TrailDenied "trail.denied" => access::NoteDenied;
     }
+}
+
+impl Command {
+    /// Shows every piece of content that comes with the command, so that it can be stored.
+    pub fn each_content<E>(
+        &mut self,
+        visit: &mut dyn FnMut(&mut Content) -> Result<(), E>,
+    ) -> Result<(), E> {
+        match self {
+            Command::WorkspaceCreate(args) => {
+                args.context.as_mut().map_or(Ok(()), &mut *visit)?;
+                args.directive.as_mut().map_or(Ok(()), |payload| in_payload(payload, visit))
+            }
+            Command::WorkspaceWrite(args) => args.content.as_mut().map_or(Ok(()), visit),
+            Command::EnvelopeSend(args) => in_payload(&mut args.payload, visit),
+            Command::CheckpointCreate(args) => {
+                args.content.as_mut().map_or(Ok(()), &mut *visit)?;
+                args.artifacts.iter_mut().try_for_each(|artifact| visit(&mut artifact.content))?;
+                in_files(&mut args.files_changed, visit)
+            }
+            Command::TaskGraph(args) => {
+                args.tasks.iter_mut().try_for_each(|task| visit(&mut task.description))
+            }
+            Command::TaskAdd(args) => visit(&mut args.description),
+            Command::IntegrationDecide(args) => {
+                args.merged.as_mut().map_or(Ok(()), |files| in_files(files, visit))
+            }
+            Command::ConflictResolve(args) => {
+                args.merged.as_mut().map_or(Ok(()), |files| in_files(files, visit))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+type Visit<'v, E> = &'v mut dyn FnMut(&mut Content) -> Result<(), E>;
+
+fn in_payload<E>(payload: &mut PayloadArg, visit: Visit<'_, E>) -> Result<(), E> {
+    visit(&mut payload.content)?;
+    payload.attachments.iter_mut().try_for_each(visit)
+}
+
+fn in_files<E>(files: &mut [FileArg], visit: Visit<'_, E>) -> Result<(), E> {
+    files.iter_mut().filter_map(|file| file.content.as_mut()).try_for_each(visit)
 }
 
 /// The schema of a type, titled with what it is for.

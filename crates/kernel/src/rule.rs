@@ -169,6 +169,9 @@ rules! {
     Authority "W-VIS-04":
         "A workspace changes only what it was given authority over."
         => "Leave those files out, or have a workspace created with authority over them.";
+    TrailScope "W-TRAIL-30":
+        "An agent at work reads its own local trail and those it was shown; the coordinator and people read all of it."
+        => "Ask for your own workspace, or ask the coordinator.";
     TypeRegistered "W-TAX-05":
         "Roles and types are registered before they are used."
         => "Use one of the allowed names, or begin a run with a taxonomy that has it.";

@@ -31,7 +31,8 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     let request = read_request(&project, name, &text)?;
     let engine = project.engine()?;
     let client = client_for(app, &project, &engine, &request)?;
-    let reply = door::perform(&engine, client.as_ref(), request)?;
+    let viewer = project.viewer()?;
+    let reply = door::perform(&engine, client.as_ref(), viewer.as_ref(), request)?;
     app.out.value(&reply)
 }
 

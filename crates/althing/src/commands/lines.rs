@@ -7,6 +7,7 @@
 use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::queue::{Answer as Outcome, Ticket};
 use althing_engine::{Client, Engine, EngineError};
+use althing_kernel::AgentName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -56,7 +57,11 @@ pub(super) fn run(app: &App, project: &Project) -> Result<(), Failure> {
     let early = app.globals.passphrase_stdin;
     let mut client = if early { Some(project.client(app, &engine)?) } else { None };
     let (send, receive) = sync_channel(UNDER_WAY_MAX);
-    let printer = Printer { engine: engine.clone(), patience: project.options().patience };
+    let printer = Printer {
+        engine: engine.clone(),
+        viewer: project.viewer()?,
+        patience: project.options().patience,
+    };
     let printing = std::thread::spawn(move || printer.print(&receive));
     let mut number = 0;
     let mut unreadable = None;
@@ -159,6 +164,7 @@ fn failed(line: u64, failure: &Failure) -> Answer {
 
 struct Printer {
     engine: Engine,
+    viewer: Option<AgentName>,
     patience: Duration,
 }
 
@@ -194,7 +200,7 @@ impl Printer {
         match next {
             Next::Known(answer) => (answer, None),
             Next::Question { line, request, asked } => {
-                let reply = door::perform(&self.engine, None, request);
+                let reply = door::perform(&self.engine, None, self.viewer.as_ref(), request);
                 let answer = match reply {
                     Ok(reply) => answered(line, serde_json::from_str(reply.get())),
                     Err(error) => failed(line, &error.into()),

@@ -70,6 +70,7 @@ fn query_of(filter: &TrailFilter, now: Timestamp) -> Result<TrailQuery, Failure>
         mentions: filter.mentions.clone(),
         limit: Some(if filter.all { ENTRIES_MAX } else { filter.last }),
         last: !filter.all,
+        within: None,
     })
 }
 
@@ -79,8 +80,10 @@ fn no_kind(error: &althing_kernel::event::UnknownKind) -> Failure {
 }
 
 fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
-    let engine = app.project()?.engine()?;
-    let query = query_of(filter, engine.now())?;
+    let project = app.project()?;
+    let engine = project.engine()?;
+    let asked = query_of(filter, engine.now())?;
+    let Some(query) = engine.narrowed(asked, project.viewer()?.as_ref())? else { return Ok(()) };
     let end = engine.world()?.seq();
     if filter.all {
         list_all(app, &engine, &query, end)?;
@@ -141,9 +144,11 @@ fn print(app: &App, entry: &Entry, line: &str) -> Result<(), Failure> {
 }
 
 fn show(app: &App, seq: u64) -> Result<(), Failure> {
-    let engine = app.project()?.engine()?;
-    let query =
+    let project = app.project()?;
+    let engine = project.engine()?;
+    let asked =
         TrailQuery { after: Some(seq.saturating_sub(1)), upto: Some(seq), ..TrailQuery::default() };
+    let query = engine.narrowed(asked, project.viewer()?.as_ref())?.unwrap_or_default();
     let found = query.find(&mut *engine.reader()?)?;
     let Some(found) = found.first().filter(|_| seq > 0) else {
         return Err(Failure::not_found(format!("the trail has no entry {seq}")));
