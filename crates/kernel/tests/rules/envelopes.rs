@@ -83,10 +83,16 @@ fn the_first_thing_that_is_wrong_gives_the_reason_and_uses_the_id_up() {
         (send("nowhere", "poem", json!({})), RejectReason::InvalidType, "W-TAX-05"),
         (send("nowhere", "query", json!({})), RejectReason::TargetNotFound, "W-ID-07"),
         (send(sealed.as_str(), "query", json!({})), RejectReason::TargetTerminal, "W-ENV-19"),
-        (send(root.as_str(), "query", json!({ "in_reply_to": "nothing" })),
-         RejectReason::InvalidStructure, "W-ID-07"),
-        (send(root.as_str(), "query", json!({ "rights": ["none"] })),
-         RejectReason::InvalidStructure, "W-PORT-06"),
+        (
+            send(root.as_str(), "query", json!({ "in_reply_to": "nothing" })),
+            RejectReason::InvalidStructure,
+            "W-ID-07",
+        ),
+        (
+            send(root.as_str(), "query", json!({ "rights": ["none"] })),
+            RejectReason::InvalidStructure,
+            "W-PORT-06",
+        ),
         (send(root.as_str(), "query", unstored), RejectReason::InvalidStructure, "W-ENV-09"),
         // Then the matrix: no right is held to the peer either.
         (send(peer.as_str(), "query", json!({})), RejectReason::PermissionDenied, "W-ROLE-03"),
@@ -156,9 +162,11 @@ fn an_inbox_takes_holds_or_refuses_by_its_workspaces_state() {
     let sent = run.send("lead", &root, &id, "feedback").unwrap();
     run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": id }));
     assert_eq!(way(&run, &sent), Way::Rejected);
-    let told = run.world.entries.iter().any(|entry| matches!(&entry.draft.event,
+    let told = run.world.entries.iter().any(|entry| {
+        matches!(&entry.draft.event,
         Event::EnvelopeUndeliverable(body) if body.envelope_id == sent
-            && body.reason == UndeliverableReason::TargetTerminal));
+            && body.reason == UndeliverableReason::TargetTerminal)
+    });
     assert!(told);
 }
 
@@ -281,9 +289,7 @@ fn an_envelope_that_comes_twice_is_shown_once_and_acknowledged_once() {
     let count = |wanted: &dyn Fn(&Event) -> bool| {
         run.world.entries.iter().filter(|entry| wanted(&entry.draft.event)).count()
     };
-    let again = |event: &Event| {
-        matches!(event, Event::EnvelopeRedelivered(body) if body.envelope_id == envelope)
-    };
+    let again = |event: &Event| matches!(event, Event::EnvelopeRedelivered(body) if body.envelope_id == envelope);
     let receipts = |event: &Event| {
         matches!(event, Event::SignalEmitted(body) if body.signal.as_str() == "acknowledged"
             && body.about.as_ref().is_some_and(|about| about.as_str() == envelope.as_str()))

@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
 mod canonical;
+mod checkpoints;
+mod envelopes;
 mod identity;
 mod leases;
 mod properties;
 mod run;
 mod sessions;
-mod support;
-mod envelopes;
 mod signals;
+mod support;
+mod tasks;
 mod workspaces;

@@ -26,9 +26,10 @@ fn what_stops_work_says_why() {
     let mut run = Run::new();
     let id = run.active();
     for kind in ["blocked", "failed", "escalation"] {
-        for args in [json!({ "workspace": id, "type": kind }),
-            json!({ "workspace": id, "type": kind, "reason": " \n" })]
-        {
+        for args in [
+            json!({ "workspace": id, "type": kind }),
+            json!({ "workspace": id, "type": kind, "reason": " \n" }),
+        ] {
             run.refused(&agent("w1"), "signal.emit", args, "W-SIG-02");
         }
     }
@@ -53,7 +54,9 @@ fn a_signal_goes_to_the_parent_and_nowhere_else_in_order() {
     let delivered: Vec<_> = run.world.entries[before..]
         .iter()
         .filter_map(|entry| match &entry.draft.event {
-            Event::SignalDelivered(body) => Some((body.delivered_to.clone(), body.signal_id.clone())),
+            Event::SignalDelivered(body) => {
+                Some((body.delivered_to.clone(), body.signal_id.clone()))
+            }
             _ => None,
         })
         .collect();

@@ -1,11 +1,11 @@
 //! A small world to try the rules in: a project, a clock that tests move, ids that count up.
 
+use althing_kernel::envelope::carrier::Carrier;
 use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
 use althing_kernel::{
     AgentName, Caller, Command, Event, IdKind, Kind, Mint, Principal, PublicKey, Refusal, Reply,
     Span, Stamped, State, Timestamp, Turn, UserId, WorkspaceId,
 };
-use althing_kernel::envelope::carrier::Carrier;
 use std::sync::Arc;
 
 /// Ids that count up, one row for all kinds.
