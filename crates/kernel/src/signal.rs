@@ -194,7 +194,8 @@ pub(crate) fn decide_emit(
         Saying { signal: emit.signal, reason: emit.reason.clone(), about: emit.about.clone() };
     let to = workspace::get(turn.state(), &from)?.parent.clone();
     let id = emit_to(turn, &from, to, saying, caller.principal.clone().into())?;
-    let effect = take_effect(turn, &from, emit)?;
+    let stepped = take_effect(turn, &from, emit)?;
+    let effect = stepped || workspace::get(turn.state(), &from)?.status != status;
     let status = workspace::get(turn.state(), &from)?.status;
     Ok(Reply::Signal(SignalReply { signal_id: id, workspace: from, status, effect }))
 }

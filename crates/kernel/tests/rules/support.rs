@@ -105,6 +105,22 @@ impl World {
         }
     }
 
+    /// Another world that goes on from here by itself.
+    pub(crate) fn fork(&self) -> Self {
+        let mut mint = mint();
+        // Its ids go on well above those that were given out.
+        for _ in 0..self.entries.len() * 4 {
+            mint.mint(IdKind::Lease, self.now);
+        }
+        World {
+            state: self.state.clone(),
+            now: self.now,
+            entries: self.entries.clone(),
+            carrier: None,
+            mint,
+        }
+    }
+
     pub(crate) fn run(
         &mut self,
         caller: &Caller,
