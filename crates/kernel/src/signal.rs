@@ -420,10 +420,10 @@ impl State {
         from.next().filter(|((of, _), _)| of == to).map(|(_, notice)| notice)
     }
 
-    /// The signals a workspace received and did not take yet, oldest first.
-    pub(crate) fn notices_of(&self, to: &WorkspaceId) -> Vec<(Timestamp, Notice)> {
+    /// The oldest signals a workspace received and did not take yet.
+    pub(crate) fn notices_of(&self, to: &WorkspaceId, max: usize) -> Vec<(Timestamp, Notice)> {
         let from = self.notices.range((to.clone(), Timestamp::default())..);
-        let own = from.take_while(|((of, _), _)| of == to);
+        let own = from.take_while(|((of, _), _)| of == to).take(max);
         own.map(|((_, at), notice)| (*at, notice.clone())).collect()
     }
 }
