@@ -4,7 +4,10 @@
 //! from the trail.
 
 use althing_kernel::query::{self, AgentView, LeaseList, LeaseView, SessionView, UserView};
-use althing_kernel::{State, Timestamp};
+use althing_kernel::task;
+use althing_kernel::token::RoleName;
+use althing_kernel::workspace::Status;
+use althing_kernel::{AgentName, CheckpointId, State, TaskId, Timestamp, WorkspaceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +27,40 @@ pub struct Moment {
     pub time: Option<Timestamp>,
 }
 
+/// How a workspace stood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkspaceThen {
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// The workspace above it.
+    pub parent: Option<WorkspaceId>,
+    /// Its role.
+    pub role: RoleName,
+    /// The agent bound to it.
+    pub agent: Option<AgentName>,
+    /// The state it was in.
+    pub status: Status,
+    /// Its newest checkpoint.
+    pub head: Option<CheckpointId>,
+    #[serde(skip)]
+    created_at: Timestamp,
+}
+
+/// How a task stood.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TaskThen {
+    /// The task.
+    pub task: TaskId,
+    /// What people call it.
+    pub name: String,
+    /// The state it was in.
+    pub status: task::Status,
+    /// The workspace it was bound to.
+    pub workspace: Option<WorkspaceId>,
+    #[serde(skip)]
+    created_at: Timestamp,
+}
+
 /// What was true at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Picture {
@@ -39,6 +76,10 @@ pub struct Picture {
     pub agents: Vec<AgentView>,
     /// The people let in.
     pub users: Vec<UserView>,
+    /// The workspaces there had been, oldest first.
+    pub workspaces: Vec<WorkspaceThen>,
+    /// The tasks planned, in that order.
+    pub tasks: Vec<TaskThen>,
 }
 
 /// How one sort of thing changed.
@@ -71,6 +112,10 @@ pub struct Difference {
     pub agents: Change<AgentView>,
     /// People who came.
     pub users: Change<UserView>,
+    /// Workspaces that were created, or took a step.
+    pub workspaces: Change<WorkspaceThen>,
+    /// Tasks that were planned, or took a step.
+    pub tasks: Change<TaskThen>,
 }
 
 /// What was true at a moment.
@@ -111,6 +156,8 @@ pub fn diff(engine: &Engine, a: Moment, b: Moment) -> Result<Difference, EngineE
         sessions: compare(from.sessions, to.sessions, |session| &session.workspace),
         agents: compare(from.agents, to.agents, |agent| &agent.agent),
         users: compare(from.users, to.users, |user| &user.user),
+        workspaces: compare(from.workspaces, to.workspaces, |known| &known.created_at),
+        tasks: compare(from.tasks, to.tasks, |task| &task.created_at),
     })
 }
 
@@ -132,7 +179,37 @@ fn picture(world: &World, time: Timestamp) -> Picture {
         sessions: query::sessions(state, time),
         agents: query::agents(state, time),
         users: query::users(state),
+        workspaces: workspaces(state),
+        tasks: tasks(state),
     }
+}
+
+fn workspaces(state: &State) -> Vec<WorkspaceThen> {
+    let all = state.workspaces().map(|(id, known)| WorkspaceThen {
+        workspace: id.clone(),
+        parent: known.parent.clone(),
+        role: known.charter.role.clone(),
+        agent: known.agent.clone(),
+        status: known.status,
+        head: known.head.clone(),
+        created_at: known.charter.created_at,
+    });
+    let mut all: Vec<WorkspaceThen> = all.collect();
+    all.sort_by_key(|known| known.created_at);
+    all
+}
+
+fn tasks(state: &State) -> Vec<TaskThen> {
+    let all = state.tasks().map(|(id, task)| TaskThen {
+        task: id.clone(),
+        name: task.name.to_string(),
+        status: task.status,
+        workspace: task.workspace.clone(),
+        created_at: task.at,
+    });
+    let mut all: Vec<TaskThen> = all.collect();
+    all.sort_by_key(|task| task.created_at);
+    all
 }
 
 /// Compares two lists that are both in the order of their keys.

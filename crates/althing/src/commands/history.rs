@@ -1,6 +1,6 @@
 //! `althing trail at` and `althing trail diff`
 
-use althing_engine::history::{self, Change, Difference, Moment, Picture};
+use althing_engine::history::{self, Change, Difference, Moment, Picture, TaskThen, WorkspaceThen};
 use althing_kernel::Timestamp;
 use althing_kernel::query::{LeaseView, SessionView};
 
@@ -25,7 +25,24 @@ pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Failure> {
     }
     app.out.line(headline(app, &picture))?;
     picture.leases.sort_by_key(|lease| lease.epoch);
-    leases::table(app, &picture.leases, picture.time)
+    leases::table(app, &picture.leases, picture.time)?;
+    let live = picture.workspaces.iter().filter(|known| !known.status.is_terminal());
+    for known in live {
+        app.out.line(one_line(&format!("workspace  {}", said_of_workspace(known))))?;
+    }
+    for task in picture.tasks.iter().filter(|task| !task.status.is_terminal()) {
+        app.out.line(one_line(&format!("task       {}", said_of_task(task))))?;
+    }
+    Ok(())
+}
+
+fn said_of_workspace(known: &WorkspaceThen) -> String {
+    let agent = known.agent.as_ref().map_or("the system", |agent| agent.as_str());
+    format!("{}  {} of {agent}  {}", known.status, known.role, known.workspace)
+}
+
+fn said_of_task(task: &TaskThen) -> String {
+    format!("{}  {}  {}", task.status, task.name, task.task)
 }
 
 fn headline(app: &App, picture: &Picture) -> String {
@@ -68,6 +85,10 @@ fn show(app: &App, difference: &Difference) -> Result<(), Failure> {
         let (surfaces, until) = (leases::list(&lease.surfaces), clock_time(lease.expires_at));
         format!("lease    {}  {surfaces}  until {until}  {}", lease.holder, lease.lease)
     });
+    each(&mut lines, &difference.workspaces, |known| {
+        format!("workspace  {}", said_of_workspace(known))
+    });
+    each(&mut lines, &difference.tasks, |task| format!("task       {}", said_of_task(task)));
     if lines.is_empty() {
         return app.out.line("nothing changed");
     }

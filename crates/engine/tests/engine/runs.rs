@@ -267,3 +267,23 @@ fn a_run_goes_on_after_a_restart_from_the_trail_or_a_snapshot() {
     ok(&agent(&engine, "w1"), "signal.emit", &json!({ "type": "started" }));
     assert_eq!(status(&engine, &id).0, Status::Active);
 }
+
+#[test]
+fn looking_back_shows_workspaces_and_tasks_as_they_were() {
+    use althing_engine::history::{Moment, at, diff};
+    let project = Project::new();
+    let engine = project.open();
+    let (lead, w1, id) = at_work(&engine, 1_000);
+    let plan = json!({ "tasks": [{ "key": "a", "name": "a", "description": { "text": "x" } }] });
+    ok(&lead, "task.graph", &plan);
+    let then = Moment { seq: Some(engine.world().unwrap().seq()), time: None };
+    ok(&w1, "signal.emit", &json!({ "type": "blocked", "reason": "r" }));
+    ok(&lead, "workspace.abort", &json!({ "workspace": id }));
+    let past = at(&engine, then).unwrap();
+    assert_eq!(past.workspaces.len(), 2);
+    assert_eq!((past.workspaces[1].status, past.tasks.len()), (Status::Active, 1));
+    let change = diff(&engine, then, Moment::default()).unwrap();
+    assert_eq!(change.workspaces.changed.len(), 1, "the root stood as it stands");
+    assert_eq!(change.workspaces.changed[0].status, Status::Failed);
+    assert!(change.workspaces.added.is_empty() && change.tasks.changed.is_empty());
+}

@@ -341,7 +341,7 @@ fn company(status: Status) -> (Run, WorkspaceId) {
     (run, target)
 }
 
-/// Shows W-ROLE-04, W-WS-10, W-WS-24, W-SUS-01, W-MIG-01, W-INT-01, W-DEL-02, W-DEL-03,
+/// Shows W-ROLE-04, W-WS-10, W-WS-24, W-SUS-01, W-MIG-01, W-INT-01, W-DEL-02, W-DEL-03.
 /// Shows W-PORT-07, W-WS-21.
 #[test]
 fn every_order_of_everybody_to_a_workspace_in_every_state() {
