@@ -3,11 +3,11 @@
 use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::{Client, Engine};
 use althing_kernel::query::Query;
-use std::io::Read as _;
 
 use crate::app::{App, Project};
 use crate::cli::Do;
 use crate::failure::Failure;
+use crate::input::stdin_text;
 
 pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     if args.list {
@@ -24,7 +24,7 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     }
     let name = args.name.as_deref().unwrap_or_default();
     let text = match args.args.as_deref() {
-        Some("-") => read_stdin(app)?,
+        Some("-") => stdin_text(app, "the arguments", ARGS_BYTES_MAX as u64)?,
         Some(text) => text.to_owned(),
         None => "{}".to_owned(),
     };
@@ -74,16 +74,4 @@ fn client_for(
         Request::Command(_) => project.client(app, engine).map(Some),
         _ => Ok(None),
     }
-}
-
-fn read_stdin(app: &App) -> Result<String, Failure> {
-    if app.globals.passphrase_stdin {
-        let message = "standard input cannot hold both the arguments and the passphrase";
-        return Err(Failure::usage(message).hint("Pass the arguments on the command line."));
-    }
-    let mut bytes = Vec::new();
-    let limit = ARGS_BYTES_MAX as u64 + 1;
-    let read = std::io::stdin().lock().take(limit).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
-    String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8 text"))
 }
