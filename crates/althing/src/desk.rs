@@ -180,7 +180,18 @@ impl Desk<'_> {
         if naming.find(text).is_ok_and(|found| found.is_some()) {
             return named(&naming, text, TaskId::new);
         }
-        let called: Vec<&TaskView> = all.iter().filter(|view| view.name == text).collect();
+        let mut called: Vec<&TaskView> = all.iter().filter(|view| view.name == text).collect();
+        if called.len() > 1 {
+            // Plans of different runs use the same words; the one that goes on is meant.
+            let current = self.engine.world()?.state.root().cloned();
+            let graphs = self.graphs()?;
+            let own = |view: &&TaskView| {
+                graphs
+                    .iter()
+                    .any(|graph| graph.graph == view.graph && Some(&graph.run) == current.as_ref())
+            };
+            called.retain(own);
+        }
         match called.as_slice() {
             [] => named(&naming, text, TaskId::new),
             [one] => Ok(one.task.clone()),

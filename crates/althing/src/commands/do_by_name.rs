@@ -1,7 +1,8 @@
 //! `althing do`
 
 use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
-use althing_engine::{Client, Engine};
+use althing_engine::{Client, Engine, EngineError};
+use althing_kernel::Rule;
 use althing_kernel::query::Query;
 
 use crate::app::{App, Project};
@@ -54,7 +55,7 @@ fn list(app: &App) -> Result<(), Failure> {
 
 /// Reads a request. Who asks whether something is free means: free for them.
 pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<Request, Failure> {
-    let mut request = door::read(name, args)?;
+    let mut request = door::read(name, args).map_err(|error| too_large(error, args.len()))?;
     if let Request::Query(Query::LeaseCheck(check)) = &mut request
         && check.holder.is_none()
     {
@@ -74,4 +75,14 @@ fn client_for(
         Request::Command(_) => project.client(app, engine).map(Some),
         _ => Ok(None),
     }
+}
+
+/// What to do with content that does not fit on a line.
+fn too_large(error: EngineError, bytes: usize) -> Failure {
+    let failure = Failure::from(error);
+    if bytes <= ARGS_BYTES_MAX {
+        return failure;
+    }
+    let failure = Failure { rule: Rule::Limits, ..failure };
+    failure.hint("Store large content with `althing blob put FILE` and give {\"blob\": its name}.")
 }

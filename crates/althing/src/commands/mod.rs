@@ -20,6 +20,7 @@ mod login;
 mod mail;
 mod rights;
 mod rules;
+mod run_summary;
 mod status;
 mod task_graph;
 mod tasks;

@@ -137,7 +137,7 @@ fn print(app: &App, entry: &Entry, line: &str) -> Result<(), Failure> {
     }
     let draft = &entry.stamped.draft;
     app.out.line(format!(
-        "{:>6}  {}  {:<18} {:<18} {}",
+        "{:>6}  {}  {:<18} {:<23} {}",
         entry.seq,
         app.out.paint(Tone::Faint, &clock_time(entry.stamped.at)),
         draft.actor.to_string(),
@@ -353,7 +353,9 @@ fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Fail
 }
 
 fn export(app: &App) -> Result<(), Failure> {
-    let engine = app.project()?.engine()?;
+    let project = app.project()?;
+    let engine = project.engine()?;
+    engine.check_reads_everything(project.viewer()?.as_ref())?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let bar = Progress::new(app.out, "exporting entries");
     let done = transfer::export(&mut *engine.reader()?, &mut out, &mut |done, of| bar.at(done, of));

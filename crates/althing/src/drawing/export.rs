@@ -1,11 +1,13 @@
 //! A graph for other programs to draw: Graphviz and Mermaid.
 
+use std::collections::BTreeSet;
+
 /// A node: what it is called there, what it says, and the colour of its state.
 pub(crate) struct Node {
     pub(crate) id: String,
     pub(crate) label: Vec<String>,
     pub(crate) colour: &'static str,
-    pub(crate) depends_on: Vec<String>,
+    pub(crate) depends_on: BTreeSet<String>,
 }
 
 /// The graph in the language of Graphviz.
