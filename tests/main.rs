@@ -10,6 +10,7 @@ mod demo;
 mod docs;
 mod drawings;
 mod faults;
+mod guide;
 mod identity;
 mod leases;
 mod parsers;

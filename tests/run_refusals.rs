@@ -3,7 +3,7 @@
 use crate::support::Sandbox;
 use serde_json::json;
 
-/// Shows W-WS-10, W-ROLE-01.
+/// Shows W-WS-10.
 #[test]
 fn a_worker_creates_nothing_and_leaves_nobody_behind() {
     let (project, _) = Sandbox::with_run();
@@ -27,7 +27,7 @@ fn a_worker_creates_nothing_and_leaves_nobody_behind() {
     }
 }
 
-/// Shows W-ID-07.
+/// Shows W-ID-07, W-ENV-23.
 #[test]
 fn what_is_not_there_is_refused_by_its_rule() {
     let (project, _) = Sandbox::with_run();
@@ -83,7 +83,7 @@ fn a_short_id_that_fits_several_names_them_all() {
     assert_eq!(ran.code, Some(2), "bob has two: {ran:?}");
 }
 
-/// Shows W-WS-21, W-CP-08.
+/// Shows W-CP-08.
 #[test]
 fn what_does_not_fit_the_state_names_what_would() {
     let (project, _) = Sandbox::with_run();
@@ -100,22 +100,35 @@ fn what_does_not_fit_the_state_names_what_would() {
     assert_eq!(rule, "W-CP-08");
     let (_, rule) = project.refused(&["workspace", "resume", &id, "--as", "alice"]);
     assert_eq!(rule, "W-WS-21");
-    let again = project.run(&["signal", "blocked", "--reason", "still", "--as", "bob"]);
+    project.ok(&["signal", "started", "--as", "bob"]);
+    project.ok(&["signal", "complete", "--as", "bob"]);
+    assert_eq!(project.refused(&args).1, "W-CP-08", "it is being integrated");
+    project.worker("carol");
+    let create = ["workspace", "create", "--agent", "dora", "--directive", "x", "--as", "alice"];
+    project.ok(&create);
+    let args = ["checkpoint", "create", "--intent", "x", "--content", "y", "--as", "dora"];
+    assert_eq!(project.refused(&args).1, "W-CP-08", "it has not begun");
+    project.ok(&["signal", "blocked", "--reason", "x", "--as", "carol"]);
+    let again = project.run(&["signal", "blocked", "--reason", "still", "--as", "carol"]);
     assert_eq!(again.code, Some(0));
     assert!(again.err.contains("changes nothing"), "{again:?}");
 }
 
-/// Shows W-SIG-01, W-SIG-02, W-SIG-03.
+/// Shows W-SIG-02, W-SIG-03.
 #[test]
 fn signals_are_a_closed_set_and_some_need_a_reason() {
     let (project, _) = Sandbox::with_run();
     project.worker("bob");
-    assert_eq!(project.refused(&["signal", "blocked", "--as", "bob"]).1, "W-SIG-02");
-    assert_eq!(
-        project.refused(&["signal", "blocked", "--reason", " ", "--as", "bob"]).1,
-        "W-SIG-02"
-    );
+    for signal in ["blocked", "failed", "escalation"] {
+        let bare = ["signal", signal, "--as", "bob"];
+        assert_eq!(project.refused(&bare).1, "W-SIG-02", "{signal}");
+        let blank = ["signal", signal, "--reason", " ", "--as", "bob"];
+        assert_eq!(project.refused(&blank).1, "W-SIG-02", "{signal}");
+    }
     assert_eq!(project.refused(&["signal", "suspend", "--as", "bob"]).1, "W-SIG-03");
+    let entries = project.entries();
+    let last = entries.last().unwrap();
+    assert_eq!(last["body"]["rule"], "W-SIG-03", "a denial is on record: {last}");
     let unknown = project.run(&["signal", "finished", "--as", "bob"]);
     assert_eq!(unknown.code, Some(2));
     assert!(unknown.err.contains("complete"), "the eleven are named: {unknown:?}");
@@ -181,7 +194,7 @@ fn content_that_is_too_large_for_a_line_is_stored_first() {
     assert!(ran.error()["way_out"].as_str().unwrap().contains("althing blob put"));
 }
 
-/// Shows W-WS-02, W-ROLE-03, W-ENV-11.
+/// Shows W-ENV-11.
 #[test]
 fn nobody_speaks_for_another_workspace() {
     let (project, root) = Sandbox::with_run();
@@ -228,6 +241,13 @@ fn an_agent_at_work_reads_its_own_trail_and_a_look_beyond_is_recorded() {
     assert_eq!(denied.len(), 1);
     assert_eq!(denied[0]["body"]["requested_scope"], carol.as_str(), "{denied:?}");
     assert_eq!(project.refused(&["trail", "export", "--as", "bob"]).1, "W-TRAIL-30");
+    let eve = ["workspace", "create", "--agent", "eve", "--role", "observer", "--visibility", &bob];
+    let eve = project.json(&[&eve[..], &["--directive", "Watch.", "--as", "alice"]].concat());
+    let seen = trail(&["--as", "eve"]);
+    for entry in &seen {
+        assert!([&eve["workspace"], &json!(bob)].contains(&&entry["workspace"]), "{entry}");
+    }
+    assert!(seen.iter().any(|entry| entry["workspace"] == bob.as_str()), "what she was shown");
     let all = trail(&["--as", "alice"]);
     assert!(
         all.iter().any(|entry| entry["workspace"] == root.as_str()),
@@ -239,7 +259,6 @@ fn an_agent_at_work_reads_its_own_trail_and_a_look_beyond_is_recorded() {
     assert_eq!(seen.as_array().unwrap().len(), 1);
 }
 
-/// Shows W-VIS-04.
 #[test]
 fn a_workspace_changes_only_what_it_was_given() {
     let (project, _) = Sandbox::with_run();

@@ -69,7 +69,7 @@ impl Sandbox {
     }
 }
 
-/// Shows W-SYS-03, W-TASK-05, W-TASK-07, W-INT-01, W-INT-12, W-SIG-12, W-CP-13.
+/// Shows W-SYS-03, W-TASK-07, W-INT-01, W-INT-12, W-SIG-12, W-CP-13.
 #[test]
 fn a_run_goes_from_a_plan_to_merged_work() {
     let (project, root) = Sandbox::with_run();
@@ -106,6 +106,11 @@ fn a_run_goes_from_a_plan_to_merged_work() {
     // Both finish; the second merge meets the first.
     project.finish("bob", "grammar\n");
     assert_eq!(project.state_of("grammar"), "completed");
+    let made = project.json(&["checkpoint", "list", "agent:bob"]);
+    let task = project.json(&["task", "show", "grammar"]);
+    assert_eq!(task["checkpoint"], made[0]["checkpoint"], "what was finished is the task's");
+    let untouched = project.json(&["workspace", "files", "root"]);
+    assert_eq!(untouched["merged"], json!([]), "completing merges nothing");
     let merged = project.json(&["integrate", "agent:bob", "accept", "--as", "alice"]);
     assert_eq!((&merged["status"], &merged["conflicts"]), (&json!("closed"), &json!([])));
     assert_eq!(project.state_of("grammar"), "integrated");
@@ -137,7 +142,7 @@ fn a_run_goes_from_a_plan_to_merged_work() {
     project.ok(&["trail", "verify", "--signatures"]);
 }
 
-/// Shows W-INT-02, W-INT-13, W-TASK-12.
+/// Shows W-INT-02, W-INT-12, W-INT-13, W-TASK-12.
 #[test]
 fn work_that_is_sent_back_is_done_again_by_another() {
     let (project, _) = Sandbox::with_run();
@@ -157,12 +162,20 @@ fn work_that_is_sent_back_is_done_again_by_another() {
     let second = project.json(&["task", "assign", "grammar", "--agent", "carol", "--as", "alice"]);
     let task = project.json(&["task", "show", "grammar"]);
     assert_eq!(task["history"], json!([first["workspace"], second["workspace"]]));
-    let ended = first["workspace"].as_str().unwrap();
-    let (_, rule) = project.refused(&["integrate", ended, "accept", "--as", "alice"]);
-    assert_eq!(rule, "W-WS-21", "nothing reopens an ended workspace");
+    project.ok(&["inbox", "--take", "--as", "carol"]);
+    project.ok(&["signal", "started", "--as", "carol"]);
+    project.finish("carol", "no grammar at all");
+    project.ok(&["integrate", "agent:carol", "reject", "--reason", "no use", "--as", "alice"]);
+    assert_eq!(project.state_of("grammar"), "failed");
+    for ended in [&first, &second] {
+        let id = ended["workspace"].as_str().unwrap();
+        assert_eq!(project.json(&["workspace", "show", id])["status"], "failed");
+        let (_, rule) = project.refused(&["integrate", id, "accept", "--as", "alice"]);
+        assert_eq!(rule, "W-WS-21", "nothing reopens an ended workspace");
+    }
 }
 
-/// Shows W-CP-07, W-CP-04.
+/// Shows W-CP-07.
 #[test]
 fn checkpoints_build_on_each_other_by_themselves() {
     let (project, _) = Sandbox::with_run();
@@ -189,6 +202,11 @@ fn checkpoints_build_on_each_other_by_themselves() {
     ]);
     assert_eq!(first["parent"], Value::Null);
     assert_eq!(second["parent"], first["checkpoint"]);
+    let branch = json!({ "intent": "x", "parent": first["checkpoint"], "status": "final",
+        "type": "artifact", "content": { "text": "x" } });
+    let (_, rule) =
+        project.refused(&["do", "checkpoint.create", &branch.to_string(), "--as", "bob"]);
+    assert_eq!(rule, "W-CP-07", "there are no branches");
     let list = project.json(&["checkpoint", "list", &workspace]);
     assert_eq!(list.as_array().unwrap().len(), 2);
     let content = |checkpoint: &Value, file: &str| {
@@ -229,14 +247,16 @@ fn files_and_surfaces_are_read_from_where_one_stands() {
     assert_eq!(project.json(&["workspace", "files", "agent:bob"])["memory"], json!([]));
 }
 
-/// Shows W-SUS-01, W-WS-22, W-WS-24.
+/// Shows W-SUS-01.
 #[test]
 fn the_coordinator_pauses_moves_and_ends_work() {
     let (project, _) = Sandbox::with_run();
     let id = project.worker("bob");
     let state = || project.json(&["workspace", "show", &id])["status"].as_str().unwrap().to_owned();
+    assert_eq!(project.refused(&["workspace", "suspend", &id, "--as", "bob"]).1, "W-ROLE-04");
     project.ok(&["workspace", "suspend", &id, "--reason", "lunch", "--as", "alice"]);
     assert_eq!(state(), "suspended");
+    assert_eq!(project.refused(&["workspace", "resume", &id, "--as", "bob"]).1, "W-ROLE-04");
     project.ok(&["workspace", "resume", &id, "--as", "alice"]);
     assert_eq!(state(), "active");
     project.ok(&["workspace", "migrate", &id, "--to", "carol", "--as", "alice"]);
@@ -251,7 +271,7 @@ fn the_coordinator_pauses_moves_and_ends_work() {
     assert_eq!(rule, "W-WS-21");
 }
 
-/// Shows W-PORT-02, W-PORT-05, W-PORT-07.
+/// Shows W-PORT-02, W-PORT-05.
 #[test]
 fn rights_are_granted_used_up_and_revoked() {
     let (project, _) = Sandbox::with_run();
@@ -281,7 +301,7 @@ fn rights_are_granted_used_up_and_revoked() {
     assert_eq!(note(1).error()["rule"], "W-PORT-02");
 }
 
-/// Shows W-ENV-20, W-ENV-23.
+/// Shows W-ENV-20.
 #[test]
 fn mail_is_looked_at_without_a_trace_and_taken_most_pressing_first() {
     let (project, _) = Sandbox::with_run();
@@ -290,17 +310,20 @@ fn mail_is_looked_at_without_a_trace_and_taken_most_pressing_first() {
         let args = ["send", "agent:bob", text, "--type", "feedback", "--as", "alice"];
         project.json(&[&args[..], &["--priority", priority]].concat())
     };
-    let sent = send("later", "normal");
-    send("now", "urgent");
+    let sent = send("first of all", "normal");
+    send("second of all", "normal");
+    send("soon", "urgent");
+    send("at once", "blocking");
     let before = project.bytes_of_state();
-    assert_eq!(project.json(&["inbox", "--as", "bob"])["envelopes"].as_array().unwrap().len(), 2);
+    assert_eq!(project.json(&["inbox", "--as", "bob"])["envelopes"].as_array().unwrap().len(), 4);
     project.ok(&["inbox", "--as", "bob"]);
     assert!(project.bytes_of_state() == before, "looking leaves no trace");
     let taken = project.ok(&["inbox", "--take", "--as", "bob"]).out;
-    assert!(taken.find("now").unwrap() < taken.find("later").unwrap(), "{taken}");
+    let places = ["at once", "soon", "first of all", "second of all"].map(|text| taken.find(text));
+    assert!(places.is_sorted() && places[0].is_some(), "{taken}");
     assert!(project.ok(&["inbox", "--as", "bob"]).out.contains("empty"));
     let all = project.json(&["inbox", "--all", "--as", "bob"]);
-    assert_eq!(all["envelopes"].as_array().unwrap().len(), 3, "with the directive");
+    assert_eq!(all["envelopes"].as_array().unwrap().len(), 5, "with the directive");
     let id = sent["envelope"].as_str().unwrap();
     let ending = &id[id.len() - 6..];
     let answer = ["send", "root", "why?", "--type", "query", "--reply-to", ending, "--as", "bob"];
@@ -335,7 +358,6 @@ fn a_message_cannot_forge_the_lines_around_it() {
     assert!(taken.lines().all(|line| !line.starts_with("2026-01-01")), "{taken}");
 }
 
-/// Shows W-ROLE-04.
 #[test]
 fn a_person_does_the_coordinators_work() {
     let project = Sandbox::new();
@@ -367,7 +389,7 @@ fn a_person_does_the_coordinators_work() {
     ok(&["coordinator", "stop"]);
 }
 
-/// Shows W-SYS-04.
+/// Shows W-SYS-03, W-SYS-04.
 #[test]
 fn a_forced_end_fails_what_goes_on() {
     let (project, root) = Sandbox::with_run();
@@ -380,6 +402,9 @@ fn a_forced_end_fails_what_goes_on() {
         let view = project.json(&["workspace", "show", workspace]);
         assert_eq!(view["ended"], "system_shutdown");
     }
+    let entries = project.entries();
+    let ended = entries.iter().find(|entry| entry["kind"] == "run.stopped").unwrap();
+    assert_eq!(ended["body"]["forced"], true, "how it ended is on record");
     let (_, rule) = project.refused(&["coordinator", "show"]);
     assert_eq!(rule, "W-SYS-01");
 }

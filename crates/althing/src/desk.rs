@@ -155,18 +155,22 @@ impl Desk<'_> {
         texts.iter().map(|text| self.workspace(text)).collect()
     }
 
-    /// The one workspace an agent works in.
+    /// The one workspace an agent works in, or the last one it worked in.
     fn workspace_of(&self, name: &str) -> Result<WorkspaceId, Failure> {
         let agent = AgentName::new(name).map_err(|error| Failure::usage(error.to_string()))?;
-        let list = WorkspaceList { agent: Some(agent), live: true, ..WorkspaceList::default() };
-        let found = self.workspaces(list)?;
-        match found.as_slice() {
-            [one] => Ok(one.workspace.clone()),
-            [] => {
-                let message = format!("agent {name} is bound to no workspace that goes on");
+        let list = WorkspaceList { agent: Some(agent), ..WorkspaceList::default() };
+        let mut ever = self.workspaces(list)?;
+        let last = ever.pop();
+        let live = ever.into_iter().chain(last.clone()).filter(|view| !view.status.is_terminal());
+        let live: Vec<WorkspaceView> = live.collect();
+        match (live.as_slice(), last) {
+            ([one], _) => Ok(one.workspace.clone()),
+            ([], Some(last)) => Ok(last.workspace),
+            ([], None) => {
+                let message = format!("agent {name} was never bound to a workspace");
                 Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) })
             }
-            several => {
+            (several, _) => {
                 let ids: Vec<&str> = several.iter().map(|view| view.workspace.as_str()).collect();
                 Err(ambiguous(&format!("{OF_AGENT}{name}"), &ids))
             }

@@ -13,7 +13,7 @@ use super::read::{agent, text, timeout, user, word};
 const NAMING: &str = "\
 A workspace, task, graph, checkpoint or right is named by its id, or by four or more characters
 that begin or end only that id. `root` is the coordinator's workspace, `agent:NAME` the one that
-agent works in. A task is also known by its name.";
+agent works in, or worked in last. A task is also known by its name.";
 
 /// Arguments of `coordinator`.
 #[derive(Debug, Args)]
