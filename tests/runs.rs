@@ -310,7 +310,7 @@ fn mail_is_looked_at_without_a_trace_and_taken_most_pressing_first() {
         let args = ["send", "agent:bob", text, "--type", "feedback", "--as", "alice"];
         project.json(&[&args[..], &["--priority", priority]].concat())
     };
-    let sent = send("first of all", "normal");
+    let first = send("first of all", "normal");
     send("second of all", "normal");
     send("soon", "urgent");
     send("at once", "blocking");
@@ -324,7 +324,7 @@ fn mail_is_looked_at_without_a_trace_and_taken_most_pressing_first() {
     assert!(project.ok(&["inbox", "--as", "bob"]).out.contains("empty"));
     let all = project.json(&["inbox", "--all", "--as", "bob"]);
     assert_eq!(all["envelopes"].as_array().unwrap().len(), 5, "with the directive");
-    let id = sent["envelope"].as_str().unwrap();
+    let id = first["envelope"].as_str().unwrap();
     let ending = &id[id.len() - 6..];
     let answer = ["send", "root", "why?", "--type", "query", "--reply-to", ending, "--as", "bob"];
     assert_eq!(project.json(&answer)["in_reply_to"], id);

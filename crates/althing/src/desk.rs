@@ -158,14 +158,13 @@ impl Desk<'_> {
     /// The one workspace an agent works in, or the last one it worked in.
     fn workspace_of(&self, name: &str) -> Result<WorkspaceId, Failure> {
         let agent = AgentName::new(name).map_err(|error| Failure::usage(error.to_string()))?;
-        let list = WorkspaceList { agent: Some(agent), ..WorkspaceList::default() };
-        let mut ever = self.workspaces(list)?;
-        let last = ever.pop();
-        let live = ever.into_iter().chain(last.clone()).filter(|view| !view.status.is_terminal());
-        let live: Vec<WorkspaceView> = live.collect();
-        match (live.as_slice(), last) {
+        let asked = WorkspaceList { agent: Some(agent), ..WorkspaceList::default() };
+        let ever = self.workspaces(asked)?;
+        let live: Vec<&WorkspaceView> =
+            ever.iter().filter(|view| !view.status.is_terminal()).collect();
+        match (live.as_slice(), ever.last()) {
             ([one], _) => Ok(one.workspace.clone()),
-            ([], Some(last)) => Ok(last.workspace),
+            ([], Some(last)) => Ok(last.workspace.clone()),
             ([], None) => {
                 let message = format!("agent {name} was never bound to a workspace");
                 Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) })

@@ -91,6 +91,10 @@ pub(crate) struct SignalArgs {
 
 /// Arguments of `checkpoint`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing checkpoint create --intent 'half way' --file src/parser.rs --as bob
+  althing checkpoint list agent:bob")]
 pub(crate) struct CheckpointArgs {
     #[command(subcommand)]
     pub(crate) command: CheckpointCommand,
@@ -147,6 +151,9 @@ pub(crate) struct CheckpointCreate {
 
 /// Arguments of `checkpoint list`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  althing checkpoint list agent:bob")]
 pub(crate) struct CheckpointList {
     /// Which workspace.
     #[arg(value_name = "WS")]
@@ -193,8 +200,14 @@ pub(crate) enum IntegrateCommand {
     /// It is good: merge it.
     Accept(IntegrateAccept),
     /// It could be good: somebody does it again.
+    #[command(after_help = "\
+Example:
+  althing integrate agent:bob revise --reason 'no tests' --as alice")]
     Revise(Judgement),
     /// It is of no use.
+    #[command(after_help = "\
+Example:
+  althing integrate agent:bob reject --reason 'not what was asked' --as alice")]
     Reject(Judgement),
     /// Settle a conflict that stopped a merge.
     Resolve(IntegrateResolve),
@@ -206,7 +219,11 @@ pub(crate) enum IntegrateCommand {
 `direct` copies, `layered` copies and stops at files that an earlier merge left with other content,
 `evaluated` takes the result you made of both. A file with that result is a JSON list:
 
-  [{\"path\": \"src/lib.rs\", \"content\": \"…\"}, {\"path\": \"src/old.rs\", \"content\": null}]")]
+  [{\"path\": \"src/lib.rs\", \"content\": \"…\"}, {\"path\": \"src/old.rs\", \"content\": null}]
+
+Examples:
+  althing integrate agent:bob accept --as alice
+  althing integrate agent:bob accept --strategy evaluated --merged both.json --as alice")]
 pub(crate) struct IntegrateAccept {
     /// How it is merged: direct, layered, evaluated.
     #[arg(long, value_name = "S", value_parser = word::<Strategy>, default_value = "direct")]
@@ -230,7 +247,11 @@ pub(crate) struct Judgement {
 /// Arguments of `integrate resolve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --merged what came in wins. With --rework the workspace fails and the work is done again.")]
+Without --merged what came in wins. With --rework the workspace fails and the work is done again.
+
+Examples:
+  althing integrate agent:bob resolve --resolution 'the later one' --as alice
+  althing integrate agent:bob resolve 2mx04e --resolution 'both' --merged both.json --as alice")]
 pub(crate) struct IntegrateResolve {
     /// Which conflict; not needed if only one is open.
     #[arg(value_name = "CONFLICT")]
@@ -274,6 +295,9 @@ pub(crate) enum RightCommand {
 
 /// Arguments of `right grant`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  althing right grant agent:bob agent:carol --once --as alice")]
 pub(crate) struct RightGrant {
     /// The workspace that may send.
     pub(crate) holder: String,
@@ -286,6 +310,9 @@ pub(crate) struct RightGrant {
 
 /// Arguments of `right revoke`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  althing right revoke 2ed0ck --reason 'done' --as alice")]
 pub(crate) struct RightRevoke {
     /// Which right.
     #[arg(value_name = "RIGHT")]
@@ -297,6 +324,9 @@ pub(crate) struct RightRevoke {
 
 /// Arguments of `right list`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  althing right list agent:bob")]
 pub(crate) struct RightList {
     /// Which workspace.
     #[arg(value_name = "WS")]

@@ -37,6 +37,9 @@ pub(crate) enum CoordinatorCommand {
     /// Begin a run.
     Start(CoordinatorStart),
     /// Show the run that goes on.
+    #[command(after_help = "\
+Example:
+  althing coordinator show")]
     Show,
     /// Give the post of coordinator to another agent.
     HandOver(CoordinatorHandOver),
@@ -106,20 +109,36 @@ pub(crate) enum WorkspaceCommand {
     /// List the workspaces.
     List(WorkspaceList),
     /// Show one workspace with its checkpoints, files and rights.
+    #[command(after_help = "\
+Examples:
+  althing workspace show agent:bob
+  althing workspace show jfr587          a unique ending of its id")]
     Show(OneWorkspace),
     /// Draw the tree of workspaces.
     Tree(WorkspaceTree),
     /// End a workspace at once, and what is below it (coordinator).
+    #[command(after_help = "\
+Example:
+  althing workspace abort agent:bob --reason 'wrong track' --as alice")]
     Abort(Order),
     /// Pause a workspace; its mail waits and its time stands still (coordinator).
+    #[command(after_help = "\
+Example:
+  althing workspace suspend agent:bob --reason 'wait for review' --as alice")]
     Suspend(Order),
     /// Let a paused workspace go on (coordinator).
+    #[command(after_help = "\
+Example:
+  althing workspace resume agent:bob --as alice")]
     Resume(OneWorkspace),
     /// Give a workspace another agent (coordinator, or a delegate below itself).
     Migrate(WorkspaceMigrate),
     /// Put a file into the working memory of your workspace, or remove it.
     Write(WorkspaceWrite),
     /// List the files of a workspace: its working memory, and what was merged into it.
+    #[command(after_help = "\
+Example:
+  althing workspace files root            what was merged so far")]
     Files(OneWorkspace),
 }
 
@@ -305,18 +324,27 @@ pub(crate) enum TaskCommand {
     /// Create a workspace for a task that is ready (coordinator).
     Assign(TaskAssign),
     /// Let a failed task be taken up again (coordinator).
+    #[command(after_help = "\
+Example:
+  althing task retry parser --as alice")]
     Retry(OneTask),
     /// Give a task up, and end the workspace that works on it (coordinator).
     Cancel(TaskCancel),
     /// List the tasks, in the order they were planned.
     List(TaskList),
     /// Show one task.
+    #[command(after_help = "\
+Example:
+  althing task show parser")]
     Show(OneTask),
     /// List the tasks that can be taken up, most urgent first.
     Ready(TaskReady),
     /// Draw a graph.
     Graph(TaskGraph),
     /// List the graphs.
+    #[command(after_help = "\
+Example:
+  althing task graphs")]
     Graphs,
 }
 
@@ -410,6 +438,9 @@ pub(crate) struct TaskAssign {
 
 /// Arguments of `task cancel`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  althing task cancel parser --reason 'not needed' --as alice")]
 pub(crate) struct TaskCancel {
     /// Which task.
     #[arg(value_name = "TASK")]
@@ -421,6 +452,10 @@ pub(crate) struct TaskCancel {
 
 /// Arguments of `task list`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing task list --status failed
+  althing task list --graph graph_01k9x")]
 pub(crate) struct TaskList {
     /// Only those of this graph.
     #[arg(long, value_name = "GRAPH")]
@@ -433,6 +468,9 @@ pub(crate) struct TaskList {
 
 /// Arguments of `task ready`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  althing task ready")]
 pub(crate) struct TaskReady {
     /// Only those of this graph.
     #[arg(long, value_name = "GRAPH")]

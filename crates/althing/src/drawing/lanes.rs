@@ -244,8 +244,8 @@ mod tests {
             &[&[], &[0], &[1], &[0, 2], &[0, 1, 3]],
         ];
         for graph in graphs {
-            let owned: Vec<Vec<usize>> = graph.iter().map(|list| list.to_vec()).collect();
-            let lines = draw(&owned, |_| 'o');
+            let edges: Vec<Vec<usize>> = graph.iter().map(|list| list.to_vec()).collect();
+            let lines = draw(&edges, |_| 'o');
             let mut owner: Vec<Option<usize>> = Vec::new();
             let mut turned: BTreeSet<usize> = BTreeSet::new();
             for line in &lines {
@@ -269,14 +269,14 @@ mod tests {
                         if turned.is_empty() {
                             turned.extend(owner[column]);
                         }
-                        let wanted: BTreeSet<usize> = owned[node].iter().copied().collect();
+                        let wanted: BTreeSet<usize> = edges[node].iter().copied().collect();
                         assert_eq!(turned, wanted, "{node} in {lines:#?}");
                         owner[column] = Some(node);
                         for lane in (0..count).filter(|lane| at(*lane) == ' ') {
                             owner[lane] = None;
                         }
                         turned.clear();
-                        let used = owned.iter().any(|list| list.contains(&node));
+                        let used = edges.iter().any(|list| list.contains(&node));
                         if !used {
                             owner[column] = None;
                         }
