@@ -178,10 +178,16 @@ fn doctor_looks_at_content_even_if_the_trail_is_broken() {
 #[test]
 fn what_the_trail_names_and_nobody_has_is_told() {
     let project = Sandbox::new();
-    project.ok(&["claim", "a", "--as", "alice", "-m", ABC]);
-    let findings = project.json(&["doctor"]);
+    project.ok(&["do", "run.start", "--as", "lead"]);
+    let plan = r#"{"tasks":[{"key":"k","name":"n","description":{"text":"abc"}}]}"#;
+    project.ok(&["do", "task.graph", plan, "--as", "lead"]);
+    std::fs::remove_file(file_of(&project.state(), ABC)).unwrap();
+    let ran = project.run(&["doctor", "--json"]);
+    assert_eq!(ran.code, Some(4));
+    let first = ran.out.lines().next().unwrap();
+    let findings: serde_json::Value = serde_json::from_str(first).unwrap();
     let (level, says) = doctors_word(&findings);
-    assert_eq!(level, "note");
+    assert_eq!(level, "bad");
     assert!(says.contains(ABC), "{says}");
     let outside = tempfile::tempdir().unwrap();
     let folder = outside.path().join("monday");
@@ -244,7 +250,10 @@ fn a_backup_from_before_there_was_content_restores() {
 fn an_export_names_content_and_does_not_carry_it() {
     let project = Sandbox::new();
     let name = put(&project, b"abc");
-    project.ok(&["claim", "a", "--as", "alice", "-m", &name]);
+    project.ok(&["do", "run.start", "--as", "lead"]);
+    let task = serde_json::json!({ "key": "k", "name": "n", "description": { "blob": name } });
+    let plan = serde_json::json!({ "tasks": [task] }).to_string();
+    project.ok(&["do", "task.graph", &plan, "--as", "lead"]);
     let export = project.ok(&["trail", "export"]).out;
     let other = Sandbox::without_project();
     assert_eq!(other.run_with(&["trail", "import"], export.as_bytes()).code, Some(0));

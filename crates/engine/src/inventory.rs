@@ -2,9 +2,8 @@
 //! and carrying content from one folder to another.
 
 use althing_kernel::Blob;
-use althing_trail::{Commit, LogReader};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use althing_trail::{Commit, Entry, LogReader};
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 use crate::blobs::Blobs;
@@ -94,48 +93,13 @@ pub fn named_in(log: &mut dyn LogReader) -> Result<BTreeSet<Blob>, EngineError> 
     }
 }
 
-/// What says what happened. The rest of an entry may name content that was only asked for.
-#[derive(Deserialize)]
-struct Body<'a> {
-    #[serde(borrow)]
-    body: &'a RawValue,
-}
-
-/// Adds the content that a commit's entries name.
+/// Adds the content that a commit's entries cite. What was only asked for does not count: a
+/// refused command may name content that never was.
 pub(crate) fn note_named(commit: &Commit, named: &mut BTreeSet<Blob>) {
-    const BEGINNING: &str = "\"sha256:";
-    for line in commit.entries().filter(|line| line.contains(BEGINNING)) {
+    for line in commit.entries().filter(|line| line.contains("\"sha256:")) {
         // A line that is no entry is for the verifier to complain about.
-        let Ok(Body { body }) = serde_json::from_str(line) else { continue };
-        for (at, _) in body.get().match_indices(BEGINNING) {
-            // A name is the whole of a text: it ends where the text ends.
-            let name = body.get()[at + 1..].split('"').next().unwrap_or_default();
-            named.extend(name.parse::<Blob>());
+        if let Ok(entry) = Entry::read(line) {
+            named.extend(entry.stamped.draft.event.blobs().into_iter().cloned());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_a_body_names_as_a_whole_text_is_named() {
-        let name = |digit: &str| format!("sha256:{}", digit.repeat(64));
-        let body = format!(
-            r#"{{"a":"{}","b":["{}"],"c":"see {}","d":"{}0","e":"say \"{}\""}}"#,
-            name("a"),
-            name("b"),
-            name("c"),
-            name("d"),
-            name("e"),
-        );
-        let proof = format!(r#"{{"request":{{"blob":"{}"}}}}"#, name("f"));
-        let lines = format!("{{\"body\":{body},\"proof\":{proof}}}\n{{\"body\":\"sha256:");
-        let commit = Commit { first: 1, last: 2, lines, head: String::new(), hashes: Vec::new() };
-        let mut named = BTreeSet::new();
-        note_named(&commit, &mut named);
-        let expected = [name("a"), name("b")].map(|name| name.parse().unwrap());
-        assert_eq!(named, BTreeSet::from(expected));
     }
 }

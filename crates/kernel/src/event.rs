@@ -6,7 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::content::Blob;
 use crate::envelope::{self, deliver, inbox};
+use crate::file::File;
 use crate::id::{EntryId, Key, ProjectId, WorkspaceId};
 use crate::integration::{self, conflict};
 use crate::name::AgentName;
@@ -168,6 +170,34 @@ events! {
     TrailCompacted "trail_compacted" => registry::TrailCompacted;
     TrailAccessDenied "trail_access_denied" => access::AccessDenied;
     TrailSnapshotCreated "trail_snapshot_created" => registry::TrailSnapshotCreated;
+}
+
+impl Event {
+    /// The content it cites, which must be there for it to make sense.
+    pub fn blobs(&self) -> Vec<&Blob> {
+        fn in_files(files: &[File]) -> impl Iterator<Item = &Blob> {
+            files.iter().filter_map(|file| file.content.as_ref())
+        }
+        match self {
+            Event::WorkspaceCreated(body) => body.context.iter().collect(),
+            Event::WorkspaceWritten(body) => body.content.iter().collect(),
+            Event::EnvelopeCreated(body) => {
+                body.payload.attachments.iter().chain([&body.payload.content]).collect()
+            }
+            Event::CheckpointCreated(body) => {
+                let artifacts = body.artifacts.iter().map(|artifact| &artifact.content);
+                body.content.iter().chain(in_files(&body.files_changed)).chain(artifacts).collect()
+            }
+            Event::TaskCreated(body) => vec![&body.description],
+            Event::IntegrationStarted(body) => {
+                body.merged.iter().flat_map(|files| in_files(files)).collect()
+            }
+            Event::ConflictResolved(body) => {
+                body.merged.iter().flat_map(|files| in_files(files)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Kind {

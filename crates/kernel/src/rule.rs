@@ -122,7 +122,7 @@ rules! {
         "A trail contains every head anyone ever kept of it."
         => "Entries have been cut off or replaced since that head was signed; compare with a backup.";
     PostGiven "A-RUN-01":
-        "Where people have signed up, one of them gives the post of coordinator; before that, the first agent to ask has it."
+        "Where people have signed up, one of them gives the post of coordinator; before, the first to ask has it."
         => "Have a person run `althing coordinator start --agent NAME --user ID`.";
     RunNeeded "W-SYS-01":
         "Work begins with the coordinator's workspace."
@@ -137,7 +137,7 @@ rules! {
         "What a command refers to exists."
         => "Check the id; `althing workspace tree`, `task list` and `inbox` show what there is.";
     CoordinatorOnly "W-ROLE-04":
-        "Creating, ending and pausing workspaces, planning tasks, rights and the post itself are the coordinator's."
+        "Creating, ending and pausing workspaces, plans, rights and the post itself are the coordinator's."
         => "Ask the coordinator, or have a person do it with `--user ID`.";
     Matrix "W-ROLE-03":
         "An envelope travels only where the permission matrix has a row for it."
@@ -146,7 +146,7 @@ rules! {
         "Only the coordinator creates workspaces, and a delegate below itself."
         => "Ask the coordinator, or create below a workspace of yours that is a delegate.";
     CreationSound "W-WS-13":
-        "A workspace is created as a whole or not at all: registered role, live parent, something to do."
+        "A workspace is created whole or not at all: registered role, live parent, something to do."
         => "Correct what the message names and create it again.";
     AgentKnown "W-WS-16":
         "A workspace is bound to an agent that has shown who it is."
@@ -170,7 +170,7 @@ rules! {
         "A workspace changes only what it was given authority over."
         => "Leave those files out, or have a workspace created with authority over them.";
     TrailScope "W-TRAIL-30":
-        "An agent at work reads its own local trail and those it was shown; the coordinator and people read all of it."
+        "An agent at work reads its own local trail and those it was shown, not all of it."
         => "Ask for your own workspace, or ask the coordinator.";
     TypeRegistered "W-TAX-05":
         "Roles and types are registered before they are used."

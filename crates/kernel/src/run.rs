@@ -144,7 +144,7 @@ pub(crate) fn decide_start(
         agent,
         authority_set: everything,
         context: None,
-        delegate: true,
+        delegate: false,
         directive: None,
         global_trail: true,
         idle_timeout_s: IDLE_TIMEOUT_DEFAULT,

@@ -194,7 +194,8 @@ pub(crate) fn decide_emit(
         Saying { signal: emit.signal, reason: emit.reason.clone(), about: emit.about.clone() };
     let to = workspace::get(turn.state(), &from)?.parent.clone();
     let id = emit_to(turn, &from, to, saying, caller.principal.clone().into())?;
-    let effect = take_effect(turn, &from, emit)?;
+    let stepped = take_effect(turn, &from, emit)?;
+    let effect = stepped || workspace::get(turn.state(), &from)?.status != status;
     let status = workspace::get(turn.state(), &from)?.status;
     Ok(Reply::Signal(SignalReply { signal_id: id, workspace: from, status, effect }))
 }
@@ -419,10 +420,10 @@ impl State {
         from.next().filter(|((of, _), _)| of == to).map(|(_, notice)| notice)
     }
 
-    /// The signals a workspace received and did not take yet, oldest first.
-    pub(crate) fn notices_of(&self, to: &WorkspaceId) -> Vec<(Timestamp, Notice)> {
+    /// The oldest signals a workspace received and did not take yet.
+    pub(crate) fn notices_of(&self, to: &WorkspaceId, max: usize) -> Vec<(Timestamp, Notice)> {
         let from = self.notices.range((to.clone(), Timestamp::default())..);
-        let own = from.take_while(|((of, _), _)| of == to);
+        let own = from.take_while(|((of, _), _)| of == to).take(max);
         own.map(|((_, at), notice)| (*at, notice.clone())).collect()
     }
 }

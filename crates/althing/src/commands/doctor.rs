@@ -255,8 +255,8 @@ fn content(app: &App, project: &Project) -> Finding {
         return Finding::bad("content", says, BLOB_WAY_OUT);
     }
     if !found.missing.is_empty() {
-        let says = format!("{whole} whole; named in the trail only: {}", list(&found.missing));
-        return Finding::note("content", says, BLOB_WAY_OUT);
+        let says = format!("{whole} whole; cited and not there: {}", list(&found.missing));
+        return Finding::bad("content", says, BLOB_WAY_OUT);
     }
     Finding::good("content", format!("{whole}, {}, all whole", show_bytes(found.bytes)))
 }

@@ -264,10 +264,19 @@ fn many_at_once_store_the_same_and_other_content() {
 fn naming(blobs: &[&Blob]) -> Project {
     let project = Project::new();
     let engine = project.open();
-    for (n, blob) in blobs.iter().enumerate() {
-        let args = serde_json::json!({ "surfaces": [format!("f{n}")], "purpose": blob });
-        let command = Command::read("lease.open", &args.to_string()).unwrap().unwrap();
-        agent(&engine, "alice").execute(command).unwrap();
+    let lead = agent(&engine, "lead");
+    let start = Command::read("run.start", "{}").unwrap().unwrap();
+    lead.execute(start).unwrap();
+    for blob in blobs {
+        // It is there when it is cited, and gone afterwards.
+        let path = Blobs::of(&project.home).path(blob);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "").unwrap();
+        let task = serde_json::json!({ "key": "k", "name": "n", "description": { "blob": blob } });
+        let args = serde_json::json!({ "tasks": [task] });
+        let command = Command::read("task.graph", &args.to_string()).unwrap().unwrap();
+        lead.execute(command).unwrap();
+        std::fs::remove_file(&path).unwrap();
     }
     project
 }

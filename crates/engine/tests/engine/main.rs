@@ -5,6 +5,7 @@ mod blobs;
 mod opening;
 mod outages;
 mod running;
+mod runs;
 mod simulation;
 mod support;
 mod transfers;

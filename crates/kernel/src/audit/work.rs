@@ -9,13 +9,14 @@ use crate::checkpoint;
 use crate::content::Content;
 use crate::envelope::{self, PayloadArg, Send};
 use crate::event::{Event, Stamped};
-use crate::id::WorkspaceId;
+use crate::id::{EnvelopeId, First as _, WorkspaceId};
 use crate::key::PublicKey;
 use crate::principal::{Actor, Caller, Principal};
 use crate::right::{self, RightType};
 use crate::run;
 use crate::signal::{self, SignalType};
 use crate::state::State;
+use crate::time::Timestamp;
 use crate::workspace::change::StateChanged;
 use crate::workspace::create::Created;
 use crate::workspace::{self, Initiator, Party, Trigger, sight};
@@ -197,7 +198,7 @@ fn emitted(state: &State, entry: &Stamped, body: &signal::Emitted) -> Audited {
     // A receipt goes to the sender of what it is about.
     let receipt = matches!(body.signal, SignalType::Acknowledged | SignalType::Failed)
         && body.about.as_ref().is_some_and(|about| {
-            let envelope = crate::EnvelopeId::new(about.as_str()).ok();
+            let envelope = EnvelopeId::new(about.as_str()).ok();
             let envelope = envelope.and_then(|id| state.envelopes.get(&id));
             envelope
                 .is_some_and(|sent| sent.to == body.from && Some(&sent.from) == body.to.as_ref())
@@ -238,10 +239,10 @@ fn sent(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
 
 /// Of one sender to one receiver, the oldest comes first.
 fn in_order(state: &State, body: &envelope::deliver::Delivered) -> Audited {
-    let mut waiting = state.held.iter().filter(|(to, _, id)| {
-        let sent = state.envelopes.get(id);
-        *to == body.to && sent.is_some_and(|sent| sent.from == body.from)
-    });
+    let first = (body.to.clone(), Timestamp::default(), EnvelopeId::first());
+    let held = state.held.range(first..).take_while(|(to, ..)| *to == body.to);
+    let mut waiting =
+        held.filter(|(.., id)| state.envelopes.get(id).is_some_and(|sent| sent.from == body.from));
     told(waiting.next().is_some_and(|(.., id)| *id == body.envelope_id), "order of the channel")
 }
 

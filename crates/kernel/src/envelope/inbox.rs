@@ -109,8 +109,7 @@ pub(crate) fn decide_take(
     // Whoever looks into its inbox is there.
     signal::make_ready(turn, &id, caller)?;
     let envelopes: Vec<EnvelopeId> = turn.state().inbox_of(&id).take(max).cloned().collect();
-    let mut notices = turn.state().notices_of(&id);
-    notices.truncate(max);
+    let notices = turn.state().notices_of(&id, max);
     if envelopes.is_empty() && notices.is_empty() {
         let (envelopes, signals) = (Vec::new(), Vec::new());
         return Ok(Reply::Mail(Mail { workspace: id, envelopes, signals, left: 0 }));
@@ -145,7 +144,10 @@ pub(crate) fn apply_taken(state: &mut State, taken: &Taken) -> Result<(), ApplyE
         let place = (owner.clone(), envelope.priority, at, id.clone());
         state.inbox.remove(&place);
     }
-    let notices = state.notices_of(owner);
+    let notices = state.notices_of(owner, taken.signals.len());
+    if notices.len() < taken.signals.len() {
+        return Err(ApplyError::Unknown("a signal that was taken"));
+    }
     for (signal, (at, notice)) in taken.signals.iter().zip(notices) {
         if notice.id != *signal {
             return Err(ApplyError::Mismatch("the signals that were taken"));

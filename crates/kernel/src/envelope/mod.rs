@@ -23,6 +23,7 @@ use crate::refusal::{Record, Refusal};
 use crate::right::{self, RightType};
 use crate::rule::Rule;
 use crate::state::{ApplyError, State};
+use crate::taxonomy::Base;
 use crate::time::Timestamp;
 use crate::token::{Format, TypeName};
 use crate::turn::{Halt, Reply, Turn};
@@ -381,9 +382,11 @@ fn check_matrix(
     let taxonomy = state.run_of(sender);
     let (own, theirs) = (&sender.charter.role, &receiver.charter.role);
     let same_run = sender.charter.root == receiver.charter.root;
-    let permitted = taxonomy.permits(own, kind, theirs)
-        || delegates_downward(sender, from, kind, receiver)
-        || asks_delegate(sender, kind, to, receiver);
+    // Observers neither send nor receive, whoever is above or below them.
+    let works = |role| taxonomy.base_of(role) == Some(Base::Worker);
+    let local = (works(theirs) && delegates_downward(sender, from, kind, receiver))
+        || (works(own) && asks_delegate(sender, kind, to, receiver));
+    let permitted = taxonomy.permits(own, kind, theirs) || local;
     if permitted && same_run {
         return Ok(());
     }

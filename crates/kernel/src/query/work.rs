@@ -213,7 +213,7 @@ impl Asked<'_> {
         } else {
             self.state.inbox_of(id).filter_map(view).collect()
         };
-        let notices = self.state.notices_of(id);
+        let notices = self.state.notices_of(id, usize::MAX);
         let signals = notices.iter().map(|(_, notice)| NoticeView::of(notice)).collect();
         Answer::Inbox(InboxView { workspace: id.clone(), envelopes, signals })
     }

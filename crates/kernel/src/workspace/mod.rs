@@ -459,7 +459,9 @@ pub(crate) fn own(
     caller: &Caller,
     named: Option<&WorkspaceId>,
 ) -> Result<WorkspaceId, Refusal> {
-    let named = named.or(caller.session.as_ref());
+    // A session is a place to hold leases from; only some are workspaces of a run too.
+    let session = caller.session.as_ref().filter(|id| state.workspaces.contains_key(*id));
+    let named = named.or(session);
     let Principal::Agent(agent) = &caller.principal else {
         let root = root(state)?;
         if named.is_none_or(|named| named == root) {

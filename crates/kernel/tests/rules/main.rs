@@ -2,8 +2,18 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
 mod canonical;
+mod checkpoints;
+mod envelopes;
 mod identity;
+mod ids;
 mod leases;
+mod permissions;
 mod properties;
+mod replay;
+mod run;
 mod sessions;
+mod signals;
 mod support;
+mod tasks;
+mod taxonomies;
+mod workspaces;

@@ -1,5 +1,6 @@
 //! A small world to try the rules in: a project, a clock that tests move, ids that count up.
 
+use althing_kernel::envelope::carrier::Carrier;
 use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
 use althing_kernel::{
     AgentName, Caller, Command, Event, IdKind, Kind, Mint, Principal, PublicKey, Refusal, Reply,
@@ -18,11 +19,41 @@ impl Mint for Counter {
     }
 }
 
+/// Ids of another scheme: no prefix, no common form, and no order but where one is promised.
+#[derive(Default)]
+struct Scattered(u64);
+
+impl Mint for Scattered {
+    fn mint(&mut self, kind: IdKind, _: Timestamp) -> Arc<str> {
+        self.0 += 1;
+        match kind {
+            IdKind::Entry | IdKind::Checkpoint => format!("{:016X}", self.0).into(),
+            _ => {
+                let mixed = self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+                format!("{mixed:x}-{:x}", self.0.reverse_bits()).into()
+            }
+        }
+    }
+}
+
+/// Set to run all of this with ids of another scheme.
+pub(crate) const OTHER_IDS: &str = "ALTHING_TEST_OTHER_IDS";
+
+fn mint() -> Box<dyn Mint> {
+    if std::env::var_os(OTHER_IDS).is_some() {
+        Box::new(Scattered::default())
+    } else {
+        Box::new(Counter::default())
+    }
+}
+
 pub(crate) struct World {
     pub(crate) state: State,
     pub(crate) now: Timestamp,
     pub(crate) entries: Vec<Stamped>,
-    mint: Counter,
+    /// What puts envelopes into inboxes; nothing is lost if there is none.
+    pub(crate) carrier: Option<Box<dyn Carrier>>,
+    mint: Box<dyn Mint>,
 }
 
 pub(crate) fn key(seed: u8) -> PublicKey {
@@ -69,7 +100,24 @@ impl World {
             state: State::default(),
             now: Timestamp::from_micros(1_000_000_000),
             entries: Vec::new(),
-            mint: Counter::default(),
+            carrier: None,
+            mint: mint(),
+        }
+    }
+
+    /// Another world that goes on from here by itself.
+    pub(crate) fn fork(&self) -> Self {
+        let mut mint = mint();
+        // Its ids go on well above those that were given out.
+        for _ in 0..self.entries.len() * 4 {
+            mint.mint(IdKind::Lease, self.now);
+        }
+        World {
+            state: self.state.clone(),
+            now: self.now,
+            entries: self.entries.clone(),
+            carrier: None,
+            mint,
         }
     }
 
@@ -88,7 +136,10 @@ impl World {
         caller: &Caller,
         command: &Command,
     ) -> Result<Reply, Refusal> {
-        let mut turn = Turn::begin(self.state.clone(), self.now, &mut self.mint);
+        let mut turn = Turn::begin(self.state.clone(), self.now, &mut *self.mint);
+        if let Some(carrier) = &mut self.carrier {
+            turn = turn.carried_by(&mut **carrier);
+        }
         assert!(!turn.tick(usize::MAX).unwrap());
         let outcome = turn.decide(caller, command).unwrap();
         let (state, entries) = turn.finish();
@@ -105,7 +156,10 @@ impl World {
     }
 
     pub(crate) fn tick(&mut self) {
-        let mut turn = Turn::begin(self.state.clone(), self.now, &mut self.mint);
+        let mut turn = Turn::begin(self.state.clone(), self.now, &mut *self.mint);
+        if let Some(carrier) = &mut self.carrier {
+            turn = turn.carried_by(&mut **carrier);
+        }
         turn.tick(usize::MAX).unwrap();
         let (state, entries) = turn.finish();
         self.state = state;

@@ -1,0 +1,297 @@
+//! Checkpoints and integration: how work is recorded, and what becomes of it.
+
+use crate::run::{Run, blob};
+use crate::support::agent;
+use althing_kernel::checkpoint::RejectReason;
+use althing_kernel::integration::IntegrationReply;
+use althing_kernel::workspace::{Status, Trigger};
+use althing_kernel::{CheckpointId, Event, Kind, Refusal, Reply, WorkspaceId};
+use serde_json::{Value, json};
+
+fn checkpoint(run: &mut Run, who: &str, id: &WorkspaceId, more: Value) -> Result<Reply, Refusal> {
+    let mut args = json!({ "workspace": id, "type": "artifact", "status": "final", "intent": "i" });
+    for (key, value) in more.as_object().unwrap() {
+        args[key] = value.clone();
+    }
+    run.do_(&agent(who), "checkpoint.create", args)
+}
+
+fn made(reply: Reply) -> CheckpointId {
+    match reply {
+        Reply::Checkpoint(checkpoint) => checkpoint.checkpoint,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn file(path: &str, content: u8) -> Value {
+    json!({ "path": path, "content": blob(content) })
+}
+
+fn decide(run: &mut Run, id: &WorkspaceId, more: Value) -> Result<IntegrationReply, Refusal> {
+    let mut args = json!({ "workspace": id, "decision": "accept" });
+    for (key, value) in more.as_object().unwrap() {
+        args[key] = value.clone();
+    }
+    run.do_(&Run::lead(), "integration.decide", args).map(|reply| match reply {
+        Reply::Integration(reply) => reply,
+        other => panic!("{other:?}"),
+    })
+}
+
+/// A worker that finished, with these files in its final checkpoint.
+fn finished(run: &mut Run, who: &str, files: &[Value]) -> WorkspaceId {
+    let id = run.in_state(Status::Active, json!({ "agent": who }));
+    checkpoint(run, who, &id, json!({ "files_changed": files })).unwrap();
+    run.signal(who, &id, "complete");
+    id
+}
+
+fn merged(run: &Run, id: &WorkspaceId) -> Vec<(String, Value)> {
+    let files = run.world.ask("workspace.files", &json!({ "workspace": id }).to_string());
+    let list = files["merged"].as_array().unwrap().iter();
+    list.map(|file| (file["path"].as_str().unwrap().to_owned(), file["content"].clone())).collect()
+}
+
+/// Shows W-CP-01, W-CP-02, W-CP-03, W-CP-06, W-CP-07, W-ID-08.
+#[test]
+fn checkpoints_form_one_line_and_tell_the_parent() {
+    let mut run = Run::new();
+    let id = run.active();
+    let before = run.count();
+    let all = json!({ "status": "provisional", "confidence": "low", "content": blob(1),
+        "files_changed": [file("a", 2), { "path": "gone" }],
+        "artifacts": [{ "name": "log", "content": blob(3) }, { "name": "log", "content": blob(3) }],
+        "resource_usage": { "tokens_consumed": 5, "wall_time": 6, "cost": 7 } });
+    let first = made(checkpoint(&mut run, "w1", &id, all).unwrap());
+    let kinds = run.kinds_since(before);
+    let expected = [Kind::CheckpointCreated, Kind::SignalEmitted, Kind::SignalDelivered];
+    assert_eq!(kinds, expected, "recorded, then told");
+    let Event::SignalEmitted(told) = &run.world.entries[before + 1].draft.event else { panic!() };
+    assert_eq!(told.about.as_ref().unwrap().as_str(), first.as_str());
+    assert_eq!(told.to, Some(run.root.clone()));
+    let view = run.world.ask("checkpoint.get", &json!({ "checkpoint": first }).to_string());
+    assert_eq!(view["parent"], Value::Null, "the first has none before it");
+    let artifacts = view["artifacts"].as_array().unwrap();
+    assert_ne!(artifacts[0]["artifact_id"], artifacts[1]["artifact_id"], "each can be named");
+    // Whatever does not build on the newest one is refused.
+    for parent in [Value::Null, json!("nothing")] {
+        let refusal = checkpoint(&mut run, "w1", &id, json!({ "parent": parent })).unwrap_err();
+        assert_eq!(refusal.rule.id(), "W-CP-07");
+        assert!(format!("{:?}", refusal.details).contains(first.as_str()));
+    }
+    let second = made(checkpoint(&mut run, "w1", &id, json!({ "parent": first })).unwrap());
+    assert!(first.as_str() < second.as_str(), "ids grow within a workspace");
+    let refusal = checkpoint(&mut run, "w1", &id, json!({ "parent": first })).unwrap_err();
+    assert_eq!(refusal.rule.id(), "W-CP-07", "no branches");
+    // Never across workspaces.
+    let other = run.in_state(Status::Active, json!({ "agent": "w2" }));
+    let refusal = checkpoint(&mut run, "w2", &other, json!({ "parent": second })).unwrap_err();
+    assert_eq!(refusal.rule.id(), "W-CP-07");
+}
+
+/// Shows W-CP-09, W-CP-05, W-CP-08, W-VIS-04, W-TAX-05.
+#[test]
+fn a_refused_checkpoint_says_which_of_five_reasons() {
+    let mut run = Run::new();
+    let id = run.in_state(Status::Active, json!({ "agent": "w1", "authority": ["src"] }));
+    let observer = run.in_state(Status::Active, json!({ "agent": "watcher", "role": "observer" }));
+    let blocked = run.in_state(Status::Blocked, json!({ "agent": "w2" }));
+    let cases = [
+        ("w1", &id, json!({ "type": "observation" }), RejectReason::PermissionDenied),
+        (
+            "w1",
+            &id,
+            json!({ "files_changed": [file("docs/a", 1)] }),
+            RejectReason::PermissionDenied,
+        ),
+        ("watcher", &observer, json!({}), RejectReason::PermissionDenied),
+        ("w1", &id, json!({ "type": "poem" }), RejectReason::InvalidType),
+        ("w1", &id, json!({ "intent": " " }), RejectReason::InvalidStructure),
+        ("w1", &id, json!({ "content": { "text": "x" } }), RejectReason::InvalidStructure),
+        (
+            "w1",
+            &id,
+            json!({ "files_changed": [file("src/a", 1), file("src/a", 2)] }),
+            RejectReason::InvalidStructure,
+        ),
+        ("w1", &id, json!({ "parent": "none" }), RejectReason::InvalidParent),
+        ("w2", &blocked, json!({}), RejectReason::WorkspaceNotActive),
+    ];
+    for (who, id, more, reason) in cases {
+        checkpoint(&mut run, who, id, more.clone()).unwrap_err();
+        let Event::CheckpointRejected(rejected) = run.world.last_event() else { panic!("{more}") };
+        assert_eq!(rejected.reason, reason, "{more}");
+    }
+    checkpoint(&mut run, "watcher", &observer, json!({ "type": "observation" })).unwrap();
+    let root = run.root.clone();
+    for kind in ["artifact", "observation"] {
+        let refusal = checkpoint(&mut run, "lead", &root, json!({ "type": kind })).unwrap_err();
+        assert_eq!(refusal.rule.id(), "W-CP-05", "the coordinator creates none");
+    }
+}
+
+/// Shows W-CP-03, W-CP-04, W-INT-23.
+#[test]
+fn the_newest_final_one_is_merged_and_doubt_stops_nothing() {
+    let mut run = Run::new();
+    let id = run.active();
+    let mut last: Option<CheckpointId> = None;
+    for (number, status) in ["final", "final", "provisional"].into_iter().enumerate() {
+        let content = u8::try_from(number).unwrap();
+        let more = json!({ "status": status, "confidence": "low", "parent": last,
+            "files_changed": [file("a", content)] });
+        last = Some(made(checkpoint(&mut run, "w1", &id, more).unwrap()));
+    }
+    run.signal("w1", &id, "complete");
+    decide(&mut run, &id, json!({})).unwrap();
+    let root = run.root.clone();
+    assert_eq!(merged(&run, &root), [("a".to_owned(), blob(1)["blob"].clone())]);
+    let started = run.world.entries.iter().find_map(|entry| match &entry.draft.event {
+        Event::IntegrationStarted(body) => Some(body.mode),
+        _ => None,
+    });
+    assert_eq!(started, Some(althing_kernel::integration::Mode::Normal));
+}
+
+/// Shows W-INT-01, W-INT-02, W-INT-06, W-WS-22.
+#[test]
+fn nothing_merges_by_itself_and_the_coordinator_has_three_choices() {
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let id = finished(&mut run, "w1", &[file("a", 1)]);
+    run.world.pass(100_000);
+    run.world.tick();
+    assert_eq!(run.status(&id), Status::Integrating, "it waits for a decision");
+    assert!(merged(&run, &root).is_empty());
+    let before = run.count();
+    decide(&mut run, &id, json!({ "strategy": "direct" })).unwrap();
+    let expected = [
+        Kind::IntegrationStarted,
+        Kind::SignalEmitted,
+        Kind::IntegrationCompleted,
+        Kind::WorkspaceStateChanged,
+    ];
+    assert_eq!(run.kinds_since(before), expected);
+    let Event::SignalEmitted(signal) = &run.world.entries[before + 1].draft.event else { panic!() };
+    assert_eq!((signal.signal.as_str(), signal.from.clone()), ("integrate", root.clone()));
+    assert_eq!(run.status(&id), Status::Closed);
+    for (decision, trigger) in
+        [("revise", Trigger::RevisionRequired), ("reject", Trigger::Rejected)]
+    {
+        let id = finished(&mut run, "w2", &[file("b", 1)]);
+        decide(&mut run, &id, json!({ "decision": decision, "reason": "r" })).unwrap();
+        assert_eq!(run.view(&id).ended, Some(trigger));
+        decide(&mut run, &id, json!({})).unwrap_err();
+        assert_eq!(run.status(&id), Status::Failed, "never reopened");
+    }
+    assert_eq!(merged(&run, &root).len(), 1);
+    let id = finished(&mut run, "w1", &[]);
+    let args = json!({ "workspace": id, "decision": "accept" });
+    run.refused(&agent("w1"), "integration.decide", args, "W-INT-01");
+}
+
+/// Shows W-INT-13.
+#[test]
+fn without_a_final_checkpoint_there_is_nothing_to_accept() {
+    let mut run = Run::new();
+    let id = run.active();
+    checkpoint(&mut run, "w1", &id, json!({ "status": "provisional" })).unwrap();
+    run.signal("w1", &id, "complete");
+    let refusal = decide(&mut run, &id, json!({})).unwrap_err();
+    assert_eq!(refusal.rule.id(), "W-INT-13");
+    assert!(format!("{:?}", refusal.details).contains("revise"));
+    decide(&mut run, &id, json!({ "decision": "reject" })).unwrap();
+}
+
+/// Shows W-INT-03, W-INT-04, W-INT-07, W-INT-08, W-INT-05.
+#[test]
+fn direct_copies_layered_notices_and_evaluated_takes_what_it_is_given() {
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let first = finished(&mut run, "w1", &[file("a", 1), file("b", 1), file("same", 9)]);
+    let direct = finished(&mut run, "w1", &[file("a", 2)]);
+    let layered = finished(&mut run, "w2", &[file("a", 3), file("c", 3), file("same", 9)]);
+    let next = finished(&mut run, "w3", &[file("d", 4)]);
+    decide(&mut run, &first, json!({})).unwrap();
+    assert!(decide(&mut run, &direct, json!({})).unwrap().conflicts.is_empty(), "none noticed");
+    let reply = decide(&mut run, &layered, json!({ "strategy": "layered" })).unwrap();
+    assert_eq!((reply.status, reply.conflicts.len()), (Status::Conflicted, 1));
+    let Some(Event::ConflictDetected(found)) = run
+        .world
+        .entries
+        .iter()
+        .map(|entry| &entry.draft.event)
+        .rfind(|event| matches!(event, Event::ConflictDetected(_)))
+    else {
+        panic!()
+    };
+    let resources: Vec<_> = found.resources.iter().map(ToString::to_string).collect();
+    assert_eq!(resources, ["a"], "the same content is no conflict, a new file neither");
+    // One after another.
+    let refusal = decide(&mut run, &next, json!({})).unwrap_err();
+    assert_eq!(refusal.rule.id(), "W-INT-05");
+    assert!(refusal.message.contains(layered.as_str()));
+    let conflict = reply.conflicts[0].id.clone();
+    let resolve = |strategy: &str, conflict: &str| {
+        json!({ "workspace": layered, "conflict": conflict, "strategy": strategy,
+            "resolution": "theirs" })
+    };
+    run.refused(
+        &Run::lead(),
+        "conflict.resolve",
+        resolve("coordinator_resolve", "other"),
+        "W-INT-08",
+    );
+    run.ok(&Run::lead(), "conflict.resolve", resolve("coordinator_resolve", conflict.as_str()));
+    assert_eq!(run.status(&layered), Status::Closed);
+    let content = |n: u8| blob(n)["blob"].clone();
+    let expected: Vec<(String, Value)> = [("a", 3), ("b", 1), ("c", 3), ("same", 9)]
+        .map(|(path, n)| (path.to_owned(), content(n)))
+        .into();
+    assert_eq!(merged(&run, &root), expected, "what came in wins");
+    decide(&mut run, &next, json!({ "strategy": "evaluated" })).unwrap_err();
+    decide(&mut run, &next, json!({ "merged": [] })).unwrap_err();
+    let merged_files = json!([file("d", 5), { "path": "b" }]);
+    decide(&mut run, &next, json!({ "strategy": "evaluated", "merged": merged_files })).unwrap();
+    let after = merged(&run, &root);
+    assert!(after.contains(&("d".to_owned(), content(5))), "the result that was made of both");
+    assert!(after.contains(&("b".to_owned(), Value::Null)), "a deleted file is known as such");
+}
+
+/// Shows W-INT-08, W-WS-21.
+#[test]
+fn every_conflict_is_settled_by_itself_and_one_rework_fails_the_whole() {
+    let conflicts = json!([
+        { "type": "semantic_contradiction", "description": "x", "resources": ["api"] },
+        { "type": "dependency_violation", "description": "y" }]);
+    let open = |run: &mut Run| {
+        let id = finished(run, "w1", &[file("a", 1)]);
+        let more = json!({ "strategy": "evaluated", "merged": [file("a", 2)],
+            "conflicts": conflicts });
+        let reply = decide(run, &id, more).unwrap();
+        assert_eq!(reply.conflicts.len(), 2);
+        (id, reply.conflicts)
+    };
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let (id, found) = open(&mut run);
+    let resolve = |id: &WorkspaceId, n: &str, strategy: &str| json!({ "workspace": id, "conflict": n, "strategy": strategy, "resolution": "r" });
+    let lead = Run::lead();
+    run.ok(&lead, "conflict.resolve", resolve(&id, found[0].id.as_str(), "coordinator_resolve"));
+    assert_eq!(run.status(&id), Status::Conflicted, "one is left");
+    run.ok(&lead, "conflict.resolve", resolve(&id, found[1].id.as_str(), "coordinator_resolve"));
+    assert_eq!(run.status(&id), Status::Closed);
+    assert_eq!(merged(&run, &root), [("a".to_owned(), blob(2)["blob"].clone())]);
+
+    let (id, found) = open(&mut run);
+    run.ok(&lead, "conflict.resolve", resolve(&id, found[1].id.as_str(), "agent_rework"));
+    assert_eq!(run.view(&id).ended, Some(Trigger::AgentRework));
+    let kinds = run.world.kinds();
+    let count = |kind: Kind| kinds.iter().filter(|own| **own == kind).count();
+    assert_eq!(count(Kind::ConflictDetected), count(Kind::ConflictResolved), "each is closed");
+    assert_eq!(count(Kind::IntegrationAborted), 1);
+    assert_eq!(
+        count(Kind::IntegrationStarted),
+        count(Kind::IntegrationCompleted) + count(Kind::IntegrationAborted)
+    );
+}

@@ -1,0 +1,226 @@
+//! Replay and audit of runs: what was decided is allowed and leads to the same state again, and
+//! what was not decided is noticed.
+
+use crate::run::{Run, blob, payload, second_person, workspace_of};
+use crate::support::{agent, user};
+use althing_kernel::audit::audit;
+use althing_kernel::principal::{Actor, Principal};
+use althing_kernel::signal::SignalType;
+use althing_kernel::workspace::{Status, Trigger};
+use althing_kernel::{Event, Kind, Reply, Stamped, State};
+use serde_json::json;
+
+/// A run with a bit of everything in it.
+fn story() -> Run {
+    let mut run = Run::new();
+    second_person(&mut run.world, "bob");
+    let lead = Run::lead();
+    let root = run.root.clone();
+    for status in Status::ALL.iter().filter(|status| **status != Status::Conflicted) {
+        run.in_state(*status, json!({ "agent": "w1", "owner": "ada" }));
+    }
+    let top = run.in_state(Status::Active, json!({ "agent": "w2", "delegate": true }));
+    let child = run.create(&agent("w2"), json!({ "agent": "w3", "authority": ["src"] }));
+    run.signal("w3", &child, "started");
+    run.send("w3", &child, &top, "query").unwrap();
+    run.send("w2", &top, &child, "feedback").unwrap();
+    run.send("w3", &child, &root, "query").unwrap_err();
+    run.ok(&agent("w3"), "inbox.take", json!({ "workspace": child }));
+    run.ok(&lead, "inbox.take", json!({}));
+    let plan = json!({ "tasks": [{ "key": "a", "name": "a", "description": blob(1) }] });
+    let Reply::Graph(graph) = run.ok(&user("ada"), "task.graph", plan) else { panic!() };
+    run.ok(&user("bob"), "task.approve", json!({ "graph": graph.graph }));
+    let args = json!({ "task": graph.tasks["a"], "agent": "w1", "timeout_s": 100 });
+    let at = workspace_of(run.ok(&lead, "task.assign", args)).workspace;
+    run.signal("w1", &at, "started");
+    run.world.pass(200);
+    run.world.tick();
+    run.ok(&lead, "task.retry", json!({ "task": graph.tasks["a"] }));
+    run.ok(&user("bob"), "workspace.abort", json!({ "workspace": top, "reason": "r" }));
+    run
+}
+
+/// Shows W-TRAIL-03, W-TRAIL-10, W-REC-01.
+#[test]
+fn replaying_the_entries_gives_the_same_state_and_every_one_is_allowed() {
+    let run = story();
+    let mut replayed = State::default();
+    for entry in &run.world.entries {
+        assert_eq!(audit(&replayed, entry), Ok(()), "{entry:?}");
+        replayed.apply(entry).unwrap();
+    }
+    assert_eq!(replayed.image(), run.world.state.image());
+    let restored = State::from_image(run.world.state.image()).unwrap();
+    assert_eq!(
+        format!("{restored:?}"),
+        format!("{:?}", run.world.state),
+        "what is derived is restored too"
+    );
+}
+
+/// Shows W-TRAIL-07, W-TRAIL-08, W-CLK-02, W-CONC-04.
+#[test]
+fn a_local_trail_is_what_bears_the_workspaces_id_in_strict_order() {
+    let run = story();
+    for (id, _) in run.world.state.workspaces() {
+        let local: Vec<&Stamped> = run
+            .world
+            .entries
+            .iter()
+            .filter(|entry| entry.draft.workspace.as_ref() == Some(id))
+            .collect();
+        assert_eq!(local[0].draft.event.kind(), Kind::WorkspaceCreated, "its first entry");
+        assert!(local.windows(2).all(|pair| pair[0].at < pair[1].at));
+    }
+}
+
+/// What one command leads to is in one piece, and tells what it follows from.
+/// Shows W-TRAIL-02, W-CLK-07.
+#[test]
+fn what_follows_from_a_command_names_the_entry_it_follows_from() {
+    let mut run = Run::new();
+    let (id, root) = (run.active(), run.root.clone());
+    let before = run.count();
+    run.send("w1", &id, &root, "query").unwrap();
+    let entries = &run.world.entries[before..];
+    assert_eq!(entries[0].draft.actor, Actor::from(agent("w1").principal));
+    for entry in &entries[1..] {
+        assert_eq!(entry.draft.causation.as_ref(), Some(&entries[0].id), "{entry:?}");
+        assert_eq!(entry.draft.actor, Actor::Protocol);
+    }
+}
+
+/// Somebody rewrites an entry and everything after it, and seals it all anew.
+/// Shows W-SEC-01.
+#[test]
+fn entries_that_were_never_decided_do_not_pass_the_audit() {
+    let run = story();
+    let mut state = State::default();
+    let mut caught = 0;
+    for entry in &run.world.entries {
+        for forged in forgeries(entry) {
+            let passes = audit(&state, &forged).is_ok() && state.clone().apply(&forged).is_ok();
+            assert!(!passes, "{forged:?}");
+            caught += 1;
+        }
+        state.apply(entry).unwrap();
+    }
+    assert!(caught > 200, "{caught}");
+}
+
+/// Entries that look like this one and say something nobody could have asked for.
+fn forgeries(entry: &Stamped) -> Vec<Stamped> {
+    let with = |change: &dyn Fn(&mut Stamped)| {
+        let mut forged = entry.clone();
+        change(&mut forged);
+        forged
+    };
+    let stranger = Actor::Principal(agent("w3").principal);
+    let by_stranger = with(&|forged| forged.draft.actor = stranger.clone());
+    let mut all = Vec::new();
+    match &entry.draft.event {
+        Event::WorkspaceCreated(body) if body.parent.is_some() => {
+            if !matches!(&entry.draft.actor, Actor::Principal(Principal::Agent(_))) {
+                all.push(by_stranger);
+            }
+            all.push(with(&|forged| {
+                let Event::WorkspaceCreated(body) = &mut forged.draft.event else { return };
+                body.role = althing_kernel::token::RoleName::coordinator();
+            }));
+        }
+        Event::WorkspaceStateChanged(body) => {
+            all.push(with(&|forged| {
+                let Event::WorkspaceStateChanged(body) = &mut forged.draft.event else { return };
+                body.to_state = Status::Idle;
+            }));
+            if body.trigger != Trigger::Timeout {
+                all.push(with(&|forged| {
+                    let Event::WorkspaceStateChanged(body) = &mut forged.draft.event else {
+                        return;
+                    };
+                    body.to_state = Status::Failed;
+                    body.trigger = Trigger::Timeout;
+                    body.initiator = althing_kernel::workspace::Initiator::Runtime;
+                }));
+            }
+        }
+        Event::EnvelopeCreated(_) => {
+            // In the name of somebody who is not the sender.
+            all.push(with(&|forged| {
+                forged.draft.actor = Actor::Principal(agent("watcher").principal);
+            }));
+            all.push(with(&|forged| {
+                let Event::EnvelopeCreated(body) = &mut forged.draft.event else { return };
+                std::mem::swap(&mut body.from, &mut body.to);
+            }));
+        }
+        Event::SignalEmitted(body) if entry.draft.actor != Actor::Protocol => {
+            all.push(with(&|forged| {
+                let Event::SignalEmitted(body) = &mut forged.draft.event else { return };
+                body.signal = SignalType::Integrate;
+            }));
+            if body.to.is_some() {
+                all.push(with(&|forged| {
+                    let Event::SignalEmitted(body) = &mut forged.draft.event else { return };
+                    body.to = Some(body.from.clone());
+                }));
+            }
+        }
+        Event::CheckpointCreated(_) | Event::InboxTaken(_) | Event::GraphCreated(_) => {
+            all.push(with(&|forged| {
+                forged.draft.actor = Actor::Principal(agent("watcher").principal);
+            }));
+        }
+        Event::TaskStatusChanged(_) => all.push(with(&|forged| {
+            let Event::TaskStatusChanged(body) = &mut forged.draft.event else { return };
+            body.to_status = althing_kernel::task::Status::Integrated;
+        })),
+        Event::PortRightCreated(_) => all.push(with(&|forged| {
+            let Event::PortRightCreated(body) = &mut forged.draft.event else { return };
+            body.right_type = althing_kernel::right::RightType::SendOnce;
+        })),
+        Event::EnvelopeDelivered(_) | Event::SignalDelivered(_) => all.push(by_stranger),
+        _ => {}
+    }
+    all.push(with(&|forged| forged.at = althing_kernel::Timestamp::default()));
+    all
+}
+
+/// Content that was not stored is never cited, whatever the command.
+#[test]
+fn content_that_is_not_stored_is_refused_everywhere() {
+    let mut run = Run::new();
+    let (lead, w1, id) = (Run::lead(), agent("w1"), run.active());
+    let root = run.root.clone();
+    let text = json!({ "text": "x" });
+    let cases = [
+        (
+            &lead,
+            "task.graph",
+            json!({ "tasks": [{ "key": "a", "name": "n", "description": text }] }),
+        ),
+        (
+            &lead,
+            "workspace.create",
+            json!({ "agent": "w2", "role": "worker",
+            "directive": payload(1), "context": text }),
+        ),
+        (&w1, "workspace.write", json!({ "workspace": id, "path": "a", "content": text })),
+        (
+            &w1,
+            "envelope.send",
+            json!({ "workspace": id, "to": root, "type": "query",
+            "payload": { "content": blob(1), "attachments": [text] } }),
+        ),
+        (
+            &w1,
+            "checkpoint.create",
+            json!({ "workspace": id, "type": "artifact",
+            "status": "final", "intent": "i", "files_changed": [{ "path": "a", "content": text }] }),
+        ),
+    ];
+    for (who, name, args) in cases {
+        let refusal = run.do_(who, name, args).unwrap_err();
+        assert!(refusal.message.contains("stored"), "{name}: {refusal:?}");
+    }
+}
