@@ -181,7 +181,7 @@ mod tests {
         let letter = |node: usize| char::from(b'a' + u8::try_from(node).unwrap());
         let lines = draw(&graph, letter);
         assert_eq!(lines.iter().filter(|line| line.node.is_some()).count(), graph.len());
-        lines.iter().map(|line| format!("{}\n", line.lanes)).collect()
+        lines.iter().flat_map(|line| [line.lanes.as_str(), "\n"]).collect()
     }
 
     #[test]
