@@ -281,7 +281,7 @@ impl Desk<'_> {
         let Principal::Agent(own) = client.principal() else { return Ok(true) };
         let agent = Some(own.clone());
         let list = WorkspaceList { agent, live: true, ..WorkspaceList::default() };
-        Ok(self.workspaces(list)?.iter().any(|view| view.delegate))
+        Ok(self.workspaces(list)?.iter().any(|view| view.delegate || view.parent.is_none()))
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
     desk.out().line(format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
 }
 
-/// An envelope by its id or a part of it: one that came to where one acts, or went out from there.
+/// An envelope by its id, or by a part of it if it came to where one acts.
 fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Failure> {
     let ids = match desk.own() {
         Ok(own) => mail_of(desk, own, true)?.0.into_iter().map(|sent| sent.envelope).collect(),
