@@ -10,6 +10,7 @@ mod demo;
 mod docs;
 mod drawings;
 mod faults;
+#[cfg(unix)]
 mod guide;
 mod identity;
 mod leases;

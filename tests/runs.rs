@@ -1,6 +1,6 @@
 //! Runs through the command line: a coordinator, tasks, agents at work, and what becomes of it.
 
-use crate::support::{Ran, Sandbox};
+use crate::support::Sandbox;
 use serde_json::{Value, json};
 
 /// A plan of two tasks that touch the same file, and one that needs both.
@@ -21,39 +21,6 @@ priority = "urgent"
 "#;
 
 impl Sandbox {
-    /// A project in which alice coordinates.
-    pub(crate) fn with_run() -> (Self, String) {
-        let project = Sandbox::new();
-        let root = project.json(&["coordinator", "start", "--as", "alice"]);
-        let root = root["workspace"].as_str().unwrap().to_owned();
-        (project, root)
-    }
-
-    pub(crate) fn write(&self, path: &str, text: &str) {
-        let path = self.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    /// A worker who took its directive and is at work.
-    #[track_caller]
-    pub(crate) fn worker(&self, name: &str) -> String {
-        let args =
-            ["workspace", "create", "--agent", name, "--directive", "Work.", "--as", "alice"];
-        let made = self.json(&args);
-        self.ok(&["inbox", "--take", "--as", name]);
-        made["workspace"].as_str().unwrap().to_owned()
-    }
-
-    /// The rule a refusal cites, after checking that it is one.
-    #[track_caller]
-    pub(crate) fn refused(&self, args: &[&str]) -> (Ran, String) {
-        let ran = self.run(&[args, &["--json"]].concat());
-        assert!(matches!(ran.code, Some(1 | 2)), "{args:?}: {ran:?}");
-        let rule = ran.error()["rule"].as_str().unwrap().to_owned();
-        (ran, rule)
-    }
-
     #[track_caller]
     fn state_of(&self, task: &str) -> String {
         self.json(&["task", "show", task])["status"].as_str().unwrap().to_owned()
