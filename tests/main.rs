@@ -8,11 +8,16 @@ mod care;
 mod conformance;
 mod demo;
 mod docs;
+mod drawings;
 mod faults;
+#[cfg(unix)]
+mod guide;
 mod identity;
 mod leases;
 mod parsers;
 mod races;
+mod run_refusals;
+mod runs;
 mod scan;
 mod support;
 mod tamper;

@@ -162,6 +162,43 @@ impl Sandbox {
     }
 }
 
+/// Runs of work, in which alice coordinates.
+impl Sandbox {
+    /// A project in which alice coordinates.
+    pub(crate) fn with_run() -> (Self, String) {
+        let project = Sandbox::new();
+        let root = project.json(&["coordinator", "start", "--as", "alice"]);
+        let root = root["workspace"].as_str().unwrap().to_owned();
+        (project, root)
+    }
+
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// A worker who took its directive and is at work.
+    #[track_caller]
+    pub(crate) fn worker(&self, name: &str) -> String {
+        let args =
+            ["workspace", "create", "--agent", name, "--directive", "Work.", "--as", "alice"];
+        let made = self.json(&args);
+        self.ok(&["inbox", "--take", "--as", name]);
+        made["workspace"].as_str().unwrap().to_owned()
+    }
+
+    /// Runs with `--json`, expects a refusal, and returns it with the rule it cites.
+    #[track_caller]
+    pub(crate) fn refused(&self, args: &[&str]) -> (Ran, String) {
+        let ran = self.run(&[args, &["--json"]].concat());
+        assert!(matches!(ran.code, Some(1 | 2)), "{args:?}: {ran:?}");
+        let rule = ran.error()["rule"].as_str().unwrap().to_owned();
+        (ran, rule)
+    }
+}
+
 /// The passphrase of a person in these tests, with its line break.
 pub(crate) fn passphrase(user: &str) -> String {
     format!("the passphrase of {user}\n")

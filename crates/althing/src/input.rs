@@ -1,8 +1,10 @@
 //! Reading what comes from outside, never more than it can be.
 
+use serde::de::DeserializeOwned;
 use std::io::Read as _;
 use std::path::Path;
 
+use crate::app::App;
 use crate::failure::Failure;
 
 /// The largest file a head, a proof or settings are read from.
@@ -20,4 +22,41 @@ pub(crate) fn read_file(path: &Path) -> Result<String, Failure> {
         return Err(Failure::misuse(althing_kernel::Rule::Limits, message));
     }
     Ok(text)
+}
+
+/// Standard input, if it is free to be read: a passphrase may be on it instead.
+pub(crate) fn stdin(app: &App, what: &str) -> Result<std::io::StdinLock<'static>, Failure> {
+    if app.globals.passphrase_stdin {
+        let message = format!("standard input cannot hold both {what} and the passphrase");
+        return Err(Failure::usage(message).hint("Pass it on the command line or in a file."));
+    }
+    Ok(std::io::stdin().lock())
+}
+
+/// All of standard input as text, up to a limit; what is longer is cut just beyond it.
+pub(crate) fn stdin_text(app: &App, what: &str, max: u64) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let read = stdin(app, what)?.take(max + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8 text"))
+}
+
+/// Reads a value from a file people write, in TOML if it is called so, otherwise in JSON.
+pub(crate) fn read_document<T: DeserializeOwned>(path: &Path) -> Result<T, Failure> {
+    let is_toml = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
+    parse_document(&read_file(path)?, is_toml, &path.display().to_string())
+}
+
+/// Reads a value from TOML or JSON.
+pub(crate) fn parse_document<T: DeserializeOwned>(
+    text: &str,
+    is_toml: bool,
+    name: &str,
+) -> Result<T, Failure> {
+    let read = if is_toml {
+        toml::from_str(text).map_err(|error| error.to_string())
+    } else {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    };
+    read.map_err(|error| Failure::usage(format!("{name} cannot be used: {}", error.trim())))
 }

@@ -23,6 +23,8 @@ pub(crate) struct Out {
 pub(crate) enum Tone {
     Good,
     Bad,
+    Warn,
+    Busy,
     Strong,
     Faint,
 }
@@ -42,6 +44,8 @@ impl Out {
         let code = match tone {
             Tone::Good => "32",
             Tone::Bad => "31",
+            Tone::Warn => "33",
+            Tone::Busy => "36",
             Tone::Strong => "1",
             Tone::Faint => "2",
         };

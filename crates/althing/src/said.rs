@@ -155,7 +155,7 @@ fn why<T: std::fmt::Display>(reason: Option<&T>) -> String {
 }
 
 /// A value of a closed set, as it stands in the trail.
-fn word<T: serde::Serialize>(value: &T) -> String {
+pub(crate) fn word<T: serde::Serialize>(value: &T) -> String {
     let text = serde_json::to_value(value).ok();
     text.and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
 }

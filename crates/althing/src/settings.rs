@@ -46,6 +46,8 @@ pub(crate) struct Settings {
     pub(crate) agent: Setting<Option<AgentName>>,
     pub(crate) user: Setting<Option<UserId>>,
     pub(crate) session: Setting<Option<WorkspaceId>>,
+    /// As it was given: a part of an id, or another name for a workspace, is looked up later.
+    pub(crate) workspace: Setting<Option<String>>,
     pub(crate) store: Setting<Option<PathBuf>>,
     pub(crate) lease_ttl: Setting<Ttl>,
     pub(crate) patience_secs: Setting<u64>,
@@ -64,6 +66,7 @@ impl Settings {
         let agent = layers(globals.agent.as_ref(), "ALTHING_AGENT", None)?;
         let user = layers(globals.user.as_ref(), "ALTHING_USER", None)?;
         let session = layers(globals.session.as_ref(), "ALTHING_SESSION", None)?;
+        let workspace = layers(globals.workspace.as_ref(), "ALTHING_WORKSPACE", None)?;
         let store = layers(globals.store.as_ref(), "ALTHING_STORE", file.store)?;
         let lease_ttl = layers(None, "ALTHING_LEASE_TTL", file.lease_ttl)?;
         let patience = layers(None, "ALTHING_PATIENCE", file.patience)?;
@@ -73,6 +76,8 @@ impl Settings {
             agent: agent.read_or(None, |text| AgentName::new(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
             session: session.read_or(None, |text| WorkspaceId::new(text).map(Some))?,
+            workspace: workspace
+                .read_or(None, |text| Ok::<_, std::convert::Infallible>(Some(text.to_owned())))?,
             store: store.read_with(None, |url, origin| store_path(url, origin, place).map(Some))?,
             lease_ttl: lease_ttl.read_or(Ttl::default(), read_ttl)?,
             patience_secs: patience.read_or(PATIENCE_SECS_DEFAULT, read_patience)?,

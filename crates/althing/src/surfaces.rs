@@ -1,5 +1,6 @@
 //! Surfaces as people type them: relative to where they stand.
 
+use althing_kernel::file::FilePath;
 use althing_kernel::lease::Surfaces;
 use althing_kernel::{Rule, Surface};
 
@@ -16,6 +17,33 @@ pub(crate) fn read(place: &Place, texts: &[String], literal: bool) -> Result<Sur
     let list: Result<Vec<Surface>, Failure> =
         texts.iter().map(|text| read_one(place, &here, text, literal)).collect();
     Surfaces::new(list?).map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))
+}
+
+/// Reads the path of one file typed in the current folder. Nothing in it is special.
+pub(crate) fn file(place: &Place, text: &str) -> Result<FilePath, Failure> {
+    let path = match text.strip_prefix(FROM_ROOT) {
+        Some(from_root) => from_root.to_owned(),
+        None => plain_from_here(&where_one_stands(place)?, text),
+    };
+    FilePath::new(&path)
+        .map_err(|error| Failure::misuse(Rule::SurfaceGrammar, format!("{text:?}: {error}")))
+}
+
+/// The same as [`from_here`] for names that stand for themselves.
+fn plain_from_here(here: &str, text: &str) -> String {
+    if text.starts_with('/') {
+        return text.to_owned();
+    }
+    let mut names: Vec<&str> = here.split('/').filter(|name| !name.is_empty()).collect();
+    for name in text.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        match name {
+            // What climbs out of the project is refused as it stands.
+            ".." if names.pop().is_none() => return text.to_owned(),
+            ".." => {}
+            name => names.push(name),
+        }
+    }
+    names.join("/")
 }
 
 /// The current folder, seen from the project root. Outside the project surfaces are read from
@@ -134,6 +162,19 @@ mod tests {
             ("app/[id]", "page.tsx", "app/[[]id]/page.tsx"),
         ] {
             assert_eq!(from_here(here, text), path, "{text} in {here}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_from_where_one_stands() {
+        for (here, text, path) in [
+            ("", "a.rs", "a.rs"),
+            ("src", "./a.rs", "src/a.rs"),
+            ("src/deep", "../a[1].rs", "src/a[1].rs"),
+            ("src", "../../x", "../../x"),
+            ("src", "/etc/passwd", "/etc/passwd"),
+        ] {
+            assert_eq!(plain_from_here(here, text), path, "{text} in {here}");
         }
     }
 

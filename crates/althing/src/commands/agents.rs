@@ -1,15 +1,33 @@
 //! `althing agents`, `althing users`
 
 use althing_kernel::query::{Answer, Everything, Query};
-use althing_kernel::{Command, PublicKey, Rule, UserId, user};
+use althing_kernel::{Command, PublicKey, Rule, UserId, agent, user};
 use serde_json::json;
 
 use crate::app::App;
-use crate::cli::UsersCommand;
+use crate::cli::{AgentsCommand, UsersCommand};
 use crate::failure::Failure;
 use crate::output::clock_time;
 
-pub(crate) fn list(app: &App) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: Option<&AgentsCommand>) -> Result<(), Failure> {
+    match command {
+        None => list(app),
+        Some(AgentsCommand::Register) => register(app),
+    }
+}
+
+fn register(app: &App) -> Result<(), Failure> {
+    let project = app.project()?;
+    let engine = project.engine()?;
+    let client = project.client(app, &engine)?;
+    let reply = client.execute(Command::AgentRegister(agent::Register {}))?;
+    if app.out.json {
+        return app.out.value(&reply);
+    }
+    app.out.line(format!("{} is known", client.principal()))
+}
+
+fn list(app: &App) -> Result<(), Failure> {
     let engine = app.project()?.engine()?;
     let Answer::Agents(agents) = engine.ask(&Query::AgentList(Everything {}))? else {
         return Err(Failure::unavailable("an unexpected answer"));

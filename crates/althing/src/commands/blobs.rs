@@ -1,7 +1,6 @@
 //! `althing blob`
 
-use althing_engine::EngineError;
-use althing_engine::blobs::{BLOB_BYTES_MAX, Blobs, Stored};
+use althing_engine::blobs::{Blobs, Stored};
 use althing_kernel::Blob;
 use serde_json::json;
 use std::io::{IsTerminal as _, Write as _};
@@ -9,6 +8,7 @@ use std::path::Path;
 
 use crate::app::App;
 use crate::cli::{BlobCommand, BlobGet};
+use crate::content::put_file;
 use crate::failure::Failure;
 use crate::output::{one_line, written};
 
@@ -42,20 +42,6 @@ fn put(app: &App, file: Option<&Path>) -> Result<(), Failure> {
     app.out.line(stored.blob.to_string())
 }
 
-fn put_file(blobs: &Blobs, path: &Path) -> Result<Stored, Failure> {
-    let usage = |error: &dyn std::fmt::Display| {
-        Failure::usage(format!("cannot store {}: {error}", path.display()))
-    };
-    let mut file = std::fs::File::open(path).map_err(|error| usage(&error))?;
-    if file.metadata().is_ok_and(|data| data.len() > BLOB_BYTES_MAX) {
-        return Err(EngineError::TooLarge(BLOB_BYTES_MAX).into());
-    }
-    blobs.put_reader(&mut file).map_err(|error| match error {
-        EngineError::Invalid(message) => usage(&message),
-        other => other.into(),
-    })
-}
-
 fn get(app: &App, args: &BlobGet) -> Result<(), Failure> {
     let blob: Blob = args
         .name
@@ -80,7 +66,8 @@ fn write_file(app: &App, blob: &Blob, content: &[u8], path: &Path) -> Result<(),
     Ok(())
 }
 
-fn print(content: &[u8]) -> Result<(), Failure> {
+/// Prints content as it is, unless a terminal might obey it.
+pub(super) fn print(content: &[u8]) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     if out.is_terminal() && !is_harmless(content) {
         let message = "this content is not plain text, and a terminal might obey it";

@@ -1,13 +1,14 @@
 //! `althing do`
 
 use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
-use althing_engine::{Client, Engine};
+use althing_engine::{Client, Engine, EngineError};
+use althing_kernel::Rule;
 use althing_kernel::query::Query;
-use std::io::Read as _;
 
 use crate::app::{App, Project};
 use crate::cli::Do;
 use crate::failure::Failure;
+use crate::input::stdin_text;
 
 pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     if args.list {
@@ -24,7 +25,7 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     }
     let name = args.name.as_deref().unwrap_or_default();
     let text = match args.args.as_deref() {
-        Some("-") => read_stdin(app)?,
+        Some("-") => stdin_text(app, "the arguments", ARGS_BYTES_MAX as u64)?,
         Some(text) => text.to_owned(),
         None => "{}".to_owned(),
     };
@@ -54,7 +55,7 @@ fn list(app: &App) -> Result<(), Failure> {
 
 /// Reads a request. Who asks whether something is free means: free for them.
 pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<Request, Failure> {
-    let mut request = door::read(name, args)?;
+    let mut request = door::read(name, args).map_err(|error| too_large(error, args.len()))?;
     if let Request::Query(Query::LeaseCheck(check)) = &mut request
         && check.holder.is_none()
     {
@@ -76,14 +77,12 @@ fn client_for(
     }
 }
 
-fn read_stdin(app: &App) -> Result<String, Failure> {
-    if app.globals.passphrase_stdin {
-        let message = "standard input cannot hold both the arguments and the passphrase";
-        return Err(Failure::usage(message).hint("Pass the arguments on the command line."));
+/// What to do with content that does not fit on a line.
+fn too_large(error: EngineError, bytes: usize) -> Failure {
+    let failure = Failure::from(error);
+    if bytes <= ARGS_BYTES_MAX {
+        return failure;
     }
-    let mut bytes = Vec::new();
-    let limit = ARGS_BYTES_MAX as u64 + 1;
-    let read = std::io::stdin().lock().take(limit).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
-    String::from_utf8(bytes).map_err(|_| Failure::usage("standard input is not UTF-8 text"))
+    let failure = Failure { rule: Rule::Limits, ..failure };
+    failure.hint("Store large content with `althing blob put FILE` and give {\"blob\": its name}.")
 }

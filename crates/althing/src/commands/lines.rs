@@ -48,7 +48,7 @@ enum Next {
     /// What is known already.
     Known(Answer),
     /// A question, asked when its turn comes; whoever waits is told when it was answered.
-    Question { line: u64, request: Request, asked: SyncSender<()> },
+    Question { line: u64, request: Box<Request>, asked: SyncSender<()> },
 }
 
 pub(super) fn run(app: &App, project: &Project) -> Result<(), Failure> {
@@ -129,6 +129,7 @@ fn begin(
     let request = read_request(project, read.name, read.args.map_or("{}", RawValue::get))?;
     let Request::Command(command) = request else {
         let (asked, wait) = sync_channel(1);
+        let request = Box::new(request);
         return Ok((Next::Question { line, request, asked }, Some(wait)));
     };
     let caller = match client {
@@ -200,7 +201,7 @@ impl Printer {
         match next {
             Next::Known(answer) => (answer, None),
             Next::Question { line, request, asked } => {
-                let reply = door::perform(&self.engine, None, self.viewer.as_ref(), request);
+                let reply = door::perform(&self.engine, None, self.viewer.as_ref(), *request);
                 let answer = match reply {
                     Ok(reply) => answered(line, serde_json::from_str(reply.get())),
                     Err(error) => failed(line, &error.into()),

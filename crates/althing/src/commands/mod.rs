@@ -3,20 +3,30 @@
 mod agents;
 mod backup;
 mod blobs;
+mod checkpoints;
 mod config;
 mod conformance;
+mod coordinator;
 mod demo;
 mod do_by_name;
 mod doctor;
 mod history;
 mod holding;
 mod init;
+mod integration;
 mod leases;
 mod lines;
 mod login;
+mod mail;
+mod rights;
 mod rules;
+mod run_summary;
 mod status;
+mod task_graph;
+mod tasks;
 mod trail;
+mod workspace_tree;
+mod workspaces;
 
 use clap::CommandFactory as _;
 
@@ -39,7 +49,16 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Do(args) => do_by_name::run(app, &args),
         Command::Trail(args) => trail::run(app, args),
         Command::Blob(args) => blobs::run(app, &args.command),
-        Command::Agents => agents::list(app),
+        Command::Coordinator(args) => coordinator::run(app, args.command),
+        Command::Workspace(args) => workspaces::run(app, args.command),
+        Command::Task(args) => tasks::run(app, args.command),
+        Command::Send(args) => mail::send(app, args),
+        Command::Inbox(args) => mail::inbox(app, &args),
+        Command::Signal(args) => mail::signal(app, args),
+        Command::Checkpoint(args) => checkpoints::run(app, args.command),
+        Command::Integrate(args) => integration::run(app, args),
+        Command::Right(args) => rights::run(app, args.command),
+        Command::Agents(args) => agents::run(app, args.command.as_ref()),
         Command::Users(args) => agents::users(app, args.command),
         Command::Login(args) => login::run(app, &args),
         Command::Config => config::run(app),

@@ -1,7 +1,7 @@
 //! `althing status`
 
 use althing_engine::trail_query::{Found, TrailQuery};
-use althing_engine::{Engine, World, witness};
+use althing_engine::{World, witness};
 use althing_kernel::query::{self, LeaseList, LeaseView, SessionView};
 use althing_kernel::{Kind, Span, Timestamp};
 use althing_trail::log::sqlite::beside;
@@ -10,7 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::leases;
+use super::run_summary::Summary;
 use crate::app::{App, Project};
+use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::output::{Tone, clock_time, counted, from_now, one_line, show_bytes};
 use crate::said::summary;
@@ -27,19 +29,21 @@ struct Overview {
     sessions: Vec<SessionView>,
     refusals: Vec<Found>,
     store_bytes: u64,
+    run: Option<Summary>,
 }
 
 pub(crate) fn run(app: &App) -> Result<(), Failure> {
-    let project = app.project()?;
-    let overview = Overview::of(&project, &project.engine()?)?;
+    let desk = Desk::open(app)?;
+    let overview = Overview::of(&desk)?;
     if app.out.json {
-        return overview.print_json(app, &project);
+        return overview.print_json(app, &desk.project);
     }
-    overview.print(app, &project)
+    overview.print(&desk)
 }
 
 impl Overview {
-    fn of(project: &Project, engine: &Engine) -> Result<Self, Failure> {
+    fn of(desk: &Desk<'_>) -> Result<Self, Failure> {
+        let Desk { project, engine, .. } = desk;
         let world = engine.world()?;
         let moment = engine.moment(&world.state);
         let mut leases = query::leases(&world.state, moment, &LeaseList::default());
@@ -55,8 +59,12 @@ impl Overview {
             now: engine.now(),
             leases,
             sessions: query::sessions(&world.state, moment),
-            refusals: refused.find(&mut *engine.reader()?)?,
+            refusals: match engine.narrowed(refused, project.viewer()?.as_ref())? {
+                Some(refused) => refused.find(&mut *engine.reader()?)?,
+                None => Vec::new(),
+            },
             store_bytes: store_bytes(project.home.store()),
+            run: Summary::of(desk)?,
             world,
         })
     }
@@ -82,12 +90,14 @@ impl Overview {
             "users": state.user_count(),
             "sessions": self.sessions,
             "leases": self.leases,
+            "run": self.run,
             "recent_refusals": refusals,
             "witness": witness::read(&project.home).head().map(|head| head.head().size),
         }))
     }
 
-    fn print(&self, app: &App, project: &Project) -> Result<(), Failure> {
+    fn print(&self, desk: &Desk<'_>) -> Result<(), Failure> {
+        let Desk { app, project, .. } = desk;
         let state = &self.world.state;
         let name = state.project().map(|project| project.name.to_string()).unwrap_or_default();
         let title = app.out.paint(Tone::Strong, &one_line(&name));
@@ -114,6 +124,9 @@ impl Overview {
         }
         app.out.line("")?;
         leases::table(app, &self.leases, self.now)?;
+        if let Some(run) = &self.run {
+            run.print(desk)?;
+        }
         if !self.refusals.is_empty() {
             app.out.line("\nrecently refused:")?;
         }

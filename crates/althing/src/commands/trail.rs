@@ -2,7 +2,7 @@
 
 use althing_engine::trail_query::{ENTRIES_MAX, Found, TrailQuery};
 use althing_engine::{Engine, door, transfer, verify};
-use althing_kernel::{Actor, Event, Kind, PublicKey, Rule, Timestamp};
+use althing_kernel::{Actor, Event, Kind, PublicKey, Rule, Timestamp, WorkspaceId};
 use althing_trail::export::Commits;
 use althing_trail::proof::{Consistency, Inclusion, ProofError};
 use althing_trail::verify::{Finding, Options, Verifier};
@@ -16,6 +16,7 @@ use crate::app::App;
 use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify};
 use crate::commands::history;
 use crate::commands::leases::principal;
+use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::input::read_file;
 use crate::moment::parse_time;
@@ -37,7 +38,11 @@ pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
     }
 }
 
-fn query_of(filter: &TrailFilter, now: Timestamp) -> Result<TrailQuery, Failure> {
+fn query_of(
+    filter: &TrailFilter,
+    workspace: Option<WorkspaceId>,
+    now: Timestamp,
+) -> Result<TrailQuery, Failure> {
     let usage =
         |what: &str, error: &dyn std::fmt::Display| Failure::usage(format!("{what}: {error}"));
     if !filter.all && filter.last > ENTRIES_MAX {
@@ -61,12 +66,7 @@ fn query_of(filter: &TrailFilter, now: Timestamp) -> Result<TrailQuery, Failure>
             .map(|text| text.parse().or_else(|_| principal(text).map(Actor::from)))
             .transpose()
             .map_err(|e: String| usage("--actor", &e))?,
-        workspace: filter
-            .workspace
-            .as_deref()
-            .map(althing_kernel::WorkspaceId::new)
-            .transpose()
-            .map_err(|error| usage("--workspace", &error))?,
+        workspace,
         mentions: filter.mentions.clone(),
         limit: Some(if filter.all { ENTRIES_MAX } else { filter.last }),
         last: !filter.all,
@@ -80,20 +80,23 @@ fn no_kind(error: &althing_kernel::event::UnknownKind) -> Failure {
 }
 
 fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
-    let project = app.project()?;
-    let engine = project.engine()?;
-    let asked = query_of(filter, engine.now())?;
+    let desk = Desk::open(app)?;
+    let Desk { project, engine, .. } = &desk;
+    // Whom one acts as is one thing, what one looks at another: only the flag narrows the trail.
+    let narrowed = app.globals.workspace.as_deref();
+    let workspace = narrowed.map(|text| desk.workspace(text)).transpose()?;
+    let asked = query_of(filter, workspace, engine.now())?;
     let Some(query) = engine.narrowed(asked, project.viewer()?.as_ref())? else { return Ok(()) };
     let end = engine.world()?.seq();
     if filter.all {
-        list_all(app, &engine, &query, end)?;
+        list_all(app, engine, &query, end)?;
     } else {
         let upto = TrailQuery { upto: Some(end), ..query.clone() };
         for found in upto.find(&mut *engine.reader()?)? {
             print(app, &found.entry, &found.line)?;
         }
     }
-    if filter.follow { follow(app, &engine, &query, end) } else { Ok(()) }
+    if filter.follow { follow(app, engine, &query, end) } else { Ok(()) }
 }
 
 fn list_all(app: &App, engine: &Engine, query: &TrailQuery, end: u64) -> Result<(), Failure> {
@@ -134,7 +137,7 @@ fn print(app: &App, entry: &Entry, line: &str) -> Result<(), Failure> {
     }
     let draft = &entry.stamped.draft;
     app.out.line(format!(
-        "{:>6}  {}  {:<18} {:<18} {}",
+        "{:>6}  {}  {:<18} {:<23} {}",
         entry.seq,
         app.out.paint(Tone::Faint, &clock_time(entry.stamped.at)),
         draft.actor.to_string(),
@@ -350,7 +353,9 @@ fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Fail
 }
 
 fn export(app: &App) -> Result<(), Failure> {
-    let engine = app.project()?.engine()?;
+    let project = app.project()?;
+    let engine = project.engine()?;
+    engine.check_reads_everything(project.viewer()?.as_ref())?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let bar = Progress::new(app.out, "exporting entries");
     let done = transfer::export(&mut *engine.reader()?, &mut out, &mut |done, of| bar.at(done, of));

@@ -6,6 +6,7 @@ use super::{Party, Priority, Status, Trigger, Workspace};
 use crate::content::Blob;
 use crate::file::File;
 use crate::id::{CheckpointId, EnvelopeId, TaskId, WorkspaceId};
+use crate::integration::conflict::OpenConflict;
 use crate::name::AgentName;
 use crate::state::State;
 use crate::surface::Surface;
@@ -74,6 +75,9 @@ pub struct WorkspaceView {
     pub memory: usize,
     /// How many files were merged into it.
     pub merged: usize,
+    /// What keeps its work from being merged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<OpenConflict>,
 }
 
 impl WorkspaceView {
@@ -106,6 +110,10 @@ impl WorkspaceView {
             inbox: state.inbox_of(id).count(),
             memory: known.memory.len(),
             merged: known.merged.len(),
+            conflicts: state
+                .integrations
+                .get(id)
+                .map_or_else(Vec::new, |open| open.conflicts.clone()),
         }
     }
 }

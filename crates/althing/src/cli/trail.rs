@@ -1,0 +1,171 @@
+//! The arguments of `althing trail` and what can be done with it.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Arguments of `trail`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+Examples:
+  althing trail                                the last 50 entries
+  althing trail --follow                       and whatever comes
+  althing trail --kind lease.forced --all      every lease ended by force
+  althing trail --mentions lease_01k9x         the story of a lease
+  althing trail --workspace ws_01k9x           the local trail of one workspace
+  althing trail at 2h                          who held what two hours ago
+  althing trail verify --head kept-head.txt")]
+pub(crate) struct Trail {
+    #[command(subcommand)]
+    pub(crate) command: Option<TrailCommand>,
+    #[command(flatten)]
+    pub(crate) filter: TrailFilter,
+}
+
+/// Which entries to show.
+#[derive(Debug, Args)]
+pub(crate) struct TrailFilter {
+    /// Only these kinds of entries; repeat for more.
+    #[arg(long = "kind", value_name = "KIND")]
+    pub(crate) kinds: Vec<String>,
+    /// Only entries of this actor: `agent:NAME`, `user:ID`, `system`, `protocol`.
+    #[arg(long, value_name = "WHO")]
+    pub(crate) actor: Option<String>,
+    /// Only entries that contain this text, such as the id of a lease.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) mentions: Option<String>,
+    /// Only entries since TIME: 90m or 2d ago, or a date as in 2026-05-01T12:30.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only entries before TIME.
+    #[arg(long, value_name = "TIME", conflicts_with = "follow")]
+    pub(crate) until: Option<String>,
+    /// Only entries after this sequence number.
+    #[arg(long, value_name = "SEQ")]
+    pub(crate) after: Option<u64>,
+    /// How many of the last entries to show.
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub(crate) last: usize,
+    /// All of them.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Go on with what comes; stop with Ctrl-C.
+    #[arg(long, short = 'f')]
+    pub(crate) follow: bool,
+}
+
+/// What exports leave out.
+const CONTENT_STAYS: &str = "\
+Content kept beside the trail (`althing blob`) is no part of an export: entries name it, and it
+travels with `althing backup`. `althing doctor` tells what the trail names and is not here.";
+
+/// What to do with the trail.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrailCommand {
+    /// Check the whole trail, and what lies beside it.
+    Verify(TrailVerify),
+    /// Prove that an entry is in the trail, or that the trail continued an older head.
+    Prove(TrailProve),
+    /// Print the newest signed head. Keep it somewhere else to notice a cut or rewritten trail.
+    Head(TrailHead),
+    /// Show one entry in full.
+    Show(TrailShow),
+    /// Show what was true at a moment of the past.
+    At(TrailAt),
+    /// Show what changed between two moments.
+    Diff(TrailDiff),
+    /// Write the trail as JSON lines to standard output.
+    #[command(after_help = CONTENT_STAYS)]
+    Export,
+    /// Read a trail from JSON lines on standard input into a project that has none.
+    #[command(after_help = CONTENT_STAYS)]
+    Import,
+}
+
+/// Arguments of `trail verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without options the whole trail is walked: canonical form, both hash chains, sequence, whether the
+rules allow each entry, the root and the link of every commit, the signature of the newest head,
+this machine's key, the snapshots, and the head this machine remembers.
+
+Examples:
+  althing trail verify
+  althing trail verify --signatures             every head's and every caller's signature, too
+  althing trail verify --head kept-head.txt     must contain the head I kept
+  althing trail verify --file trail.jsonl       an exported trail, without a project
+  althing trail verify --proof proof.json --key ed25519:…")]
+pub(crate) struct TrailVerify {
+    /// Check every signature on its own.
+    #[arg(long)]
+    pub(crate) signatures: bool,
+    /// A head kept earlier that must be part of the trail; repeat for more.
+    #[arg(long = "head", value_name = "FILE")]
+    pub(crate) heads: Vec<PathBuf>,
+    /// A key the trail may be signed with; repeat for more. Any other key in it is an error.
+    #[arg(long = "key", value_name = "KEY")]
+    pub(crate) keys: Vec<String>,
+    /// Verify an exported trail instead of the project's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Verify a proof made with `trail prove`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["file", "signatures", "heads"])]
+    pub(crate) proof: Option<PathBuf>,
+}
+
+/// Arguments of `trail prove`.
+#[derive(Debug, Args)]
+pub(crate) struct TrailProve {
+    /// The sequence number of the entry.
+    #[arg(required_unless_present = "from")]
+    pub(crate) seq: Option<u64>,
+    /// Prove that the trail continues the head in this file.
+    #[arg(long, value_name = "FILE", conflicts_with = "seq")]
+    pub(crate) from: Option<PathBuf>,
+}
+
+/// Arguments of `trail head`.
+#[derive(Debug, Args)]
+pub(crate) struct TrailHead {
+    /// Print the key to check heads with instead.
+    #[arg(long)]
+    pub(crate) key: bool,
+}
+
+/// Arguments of `trail show`.
+#[derive(Debug, Args)]
+pub(crate) struct TrailShow {
+    /// The sequence number of the entry.
+    pub(crate) seq: u64,
+}
+
+/// Arguments of `trail at`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A moment is an entry's number (right after it), how long ago it was (90m, 2d), a date with or
+without a time of day (2026-05-01T12:30, local unless it says otherwise), or `now`.
+
+Examples:
+  althing trail at 120                    after entry 120
+  althing trail at 2h                     two hours ago
+  althing trail at 2026-05-01T12:30:00Z")]
+pub(crate) struct TrailAt {
+    /// When.
+    pub(crate) moment: String,
+}
+
+/// Arguments of `trail diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Moments are written as for `althing trail at`.
+
+Examples:
+  althing trail diff 1d                   since yesterday
+  althing trail diff 100 200              between two entries")]
+pub(crate) struct TrailDiff {
+    /// From when.
+    pub(crate) from: String,
+    /// Until when.
+    #[arg(default_value = "now")]
+    pub(crate) to: String,
+}

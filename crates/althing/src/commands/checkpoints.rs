@@ -1,0 +1,175 @@
+//! `althing checkpoint`
+
+use althing_kernel::checkpoint::{ArtifactArg, CheckpointView, Create, Status};
+use althing_kernel::file::FileArg;
+use althing_kernel::query::{Answer, OfCheckpoint, Query};
+use althing_kernel::text::Text;
+use althing_kernel::{Blob, Command, Reply, Rule};
+use std::path::Path;
+
+use super::{blobs, workspaces};
+use crate::app::App;
+use crate::cli::{CheckpointCommand, CheckpointCreate, CheckpointShow};
+use crate::content;
+use crate::desk::{Desk, unexpected};
+use crate::failure::Failure;
+use crate::output::{clock_time, one_line};
+use crate::said::word;
+use crate::surfaces;
+
+pub(crate) fn run(app: &App, command: CheckpointCommand) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    match command {
+        CheckpointCommand::Create(args) => create(&desk, args),
+        CheckpointCommand::List(args) => {
+            let made = desk.checkpoints(&desk.workspace(&args.id)?)?;
+            if desk.out().json {
+                return desk.out().value(&made);
+            }
+            if made.is_empty() {
+                return desk.out().line("no checkpoints");
+            }
+            table(&desk, &made)
+        }
+        CheckpointCommand::Show(args) => show(&desk, &args),
+    }
+}
+
+fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Failure> {
+    let workspace = desk.acting_in()?;
+    // Where the caller's workspace is not clear, the kernel says so.
+    let head = desk.own().and_then(|own| desk.workspace_view(own)).ok().and_then(|own| own.head);
+    let mut files_changed: Vec<FileArg> =
+        args.files.iter().map(|given| changed(desk, given)).collect::<Result<_, _>>()?;
+    for given in &args.deleted {
+        let path = surfaces::file(&desk.project.place, given)?;
+        files_changed.push(FileArg { content: None, path });
+    }
+    let artifacts = args.artifacts.iter().map(|given| artifact(desk, given));
+    let create = Create {
+        artifacts: artifacts.collect::<Result<_, _>>()?,
+        confidence: args.confidence,
+        content: args.content.as_deref().map(|text| content::read(desk, text)).transpose()?,
+        files_changed,
+        intent: args.intent,
+        parent: head,
+        resource_usage: None,
+        status: if args.is_final { Status::Final } else { Status::Provisional },
+        kind: args.kind,
+        workspace,
+    };
+    let reply = desk.order(Command::CheckpointCreate(create))?;
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Checkpoint(made) = reply else { return Err(unexpected(&reply)) };
+    let sort = sort(&made);
+    desk.out().line(format!("{sort} checkpoint {} of {}", made.checkpoint, made.workspace))
+}
+
+/// `PATH` or `PATH=@FILE`: a file as it is now, or as another file has it.
+fn changed(desk: &Desk<'_>, given: &str) -> Result<FileArg, Failure> {
+    let place = &desk.project.place;
+    if let Some((path, from)) = given.split_once("=@") {
+        let content = content::of_file(desk, Path::new(from))?;
+        return Ok(FileArg { content: Some(content), path: surfaces::file(place, path)? });
+    }
+    let path = surfaces::file(place, given)?;
+    let content = content::of_file(desk, &place.root.join(path.as_str()))?;
+    Ok(FileArg { content: Some(content), path })
+}
+
+/// `NAME=@FILE`, or `NAME=TEXT`.
+fn artifact(desk: &Desk<'_>, given: &str) -> Result<ArtifactArg, Failure> {
+    let Some((name, from)) = given.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        return Err(Failure::usage(format!("--artifact: write NAME=@FILE, not {given:?}")));
+    };
+    let name = Text::new(name).map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))?;
+    Ok(ArtifactArg { content: content::read(desk, from)?, name })
+}
+
+fn sort(made: &CheckpointView) -> &'static str {
+    match made.status {
+        Status::Provisional => "provisional",
+        Status::Final => "final",
+    }
+}
+
+/// Checkpoints, one a line.
+pub(super) fn table(desk: &Desk<'_>, made: &[CheckpointView]) -> Result<(), Failure> {
+    let naming = desk.checkpoint_naming()?;
+    let row = |made: &CheckpointView| {
+        vec![
+            naming.short(&made.checkpoint),
+            sort(made).to_owned(),
+            made.kind.to_string(),
+            clock_time(made.at),
+            made.files_changed.len().to_string(),
+            made.intent.clone(),
+        ]
+    };
+    let titles = ["CHECKPOINT", "STATUS", "TYPE", "MADE", "FILES", "INTENT"];
+    desk.out().table(&titles, &made.iter().map(row).collect::<Vec<_>>())
+}
+
+fn show(desk: &Desk<'_>, args: &CheckpointShow) -> Result<(), Failure> {
+    let checkpoint = desk.checkpoint(&args.id)?;
+    let made = match desk.ask(&Query::CheckpointGet(OfCheckpoint { checkpoint }))? {
+        Answer::Checkpoint(made) => *made,
+        other => return Err(unexpected(&other)),
+    };
+    if let Some(path) = &args.file {
+        return blobs::print(&desk.blobs().get(&file_in(desk, &made, path)?)?);
+    }
+    if desk.out().json {
+        return desk.out().value(&made);
+    }
+    print(desk, &made)
+}
+
+/// The content of a file as a checkpoint has it.
+fn file_in(desk: &Desk<'_>, made: &CheckpointView, given: &str) -> Result<Blob, Failure> {
+    let path = surfaces::file(&desk.project.place, given)?;
+    let Some(file) = made.files_changed.iter().find(|file| file.path == path) else {
+        let named: Vec<&str> = made.files_changed.iter().map(|file| file.path.as_str()).collect();
+        let message = format!("{} changes no file {path}", made.checkpoint);
+        return Err(match named.as_slice() {
+            [] => Failure::not_found(message),
+            named => Failure::not_found(format!("{message}; it changes {}", named.join(", "))),
+        });
+    };
+    file.content.clone().ok_or_else(|| {
+        Failure::not_found(format!("{} deletes {path}, so there is no content", made.checkpoint))
+    })
+}
+
+fn print(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Failure> {
+    let confidence = word(&made.confidence);
+    let mut facts = vec![
+        ("checkpoint", made.checkpoint.to_string()),
+        ("workspace", made.workspace.to_string()),
+        ("status", format!("{} {}, confidence {confidence}", sort(made), made.kind)),
+        ("made", clock_time(made.at)),
+        ("intent", made.intent.clone()),
+    ];
+    if let Some(parent) = &made.parent {
+        facts.push(("after", parent.to_string()));
+    }
+    for artifact in &made.artifacts {
+        facts.push(("artifact", format!("{} {}", artifact.name, artifact.content)));
+    }
+    for (key, value) in facts {
+        desk.out().line(format!("{key:<11} {}", one_line(&value)))?;
+    }
+    if !made.files_changed.is_empty() {
+        desk.out().line("")?;
+        workspaces::file_table(desk, &made.files_changed)?;
+    }
+    if let Some(said) = &made.content {
+        desk.out().line("")?;
+        for line in content::shown(&desk.blobs(), said) {
+            desk.out().line(format!("  {line}"))?;
+        }
+    }
+    Ok(())
+}

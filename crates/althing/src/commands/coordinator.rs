@@ -1,0 +1,91 @@
+//! `althing coordinator`
+
+use althing_kernel::query::RunView;
+use althing_kernel::run::{End, HandOver, Start};
+use althing_kernel::workspace::view::WorkspaceView;
+use althing_kernel::{AgentName, Command, Reply, Rule};
+
+use crate::app::App;
+use crate::cli::{CoordinatorCommand, CoordinatorStart};
+use crate::desk::{Desk, unexpected};
+use crate::failure::Failure;
+use crate::input::read_document;
+use crate::output::counted;
+
+pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    match command {
+        CoordinatorCommand::Start(args) => start(&desk, args),
+        CoordinatorCommand::Show => show(&desk),
+        CoordinatorCommand::HandOver(args) => hand_over(&desk, args.leader),
+        CoordinatorCommand::Stop(args) => {
+            let end = End { force: args.force, reason: args.reason };
+            let root = root_of(desk.order(Command::RunEnd(end))?)?;
+            tell(&desk, &root, format!("the run {} is over: {}", root.workspace, root.status))
+        }
+    }
+}
+
+fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Failure> {
+    let taxonomy = args.taxonomy.as_deref().map(read_document).transpose()?;
+    let client = desk.client()?;
+    if let Some(leader) = &args.leader {
+        desk.introduce(&client, leader)?;
+    }
+    let start = Command::RunStart(Start { agent: args.leader, taxonomy });
+    let root = root_of(client.execute(start)?)?;
+    let leads = leader(root.agent.as_ref());
+    tell(desk, &root, format!("a run begins; {leads}\nroot {}", root.workspace))
+}
+
+fn hand_over(desk: &Desk<'_>, agent: Option<AgentName>) -> Result<(), Failure> {
+    let client = desk.client()?;
+    if let Some(leader) = &agent {
+        desk.introduce(&client, leader)?;
+    }
+    let root = root_of(client.execute(Command::RunHandOver(HandOver { agent }))?)?;
+    tell(desk, &root, leader(root.agent.as_ref()))
+}
+
+fn root_of(reply: Reply) -> Result<WorkspaceView, Failure> {
+    match reply {
+        Reply::Workspace(view) => Ok(*view),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn tell(desk: &Desk<'_>, root: &WorkspaceView, words: String) -> Result<(), Failure> {
+    if desk.out().json { desk.out().value(root) } else { desk.out().line(words) }
+}
+
+/// Who coordinates, in words.
+pub(super) fn leader(agent: Option<&AgentName>) -> String {
+    match agent {
+        Some(agent) => format!("agent:{agent} coordinates"),
+        None => "the system and people coordinate".to_owned(),
+    }
+}
+
+fn show(desk: &Desk<'_>) -> Result<(), Failure> {
+    let Some(run) = desk.run()? else {
+        let failure = Failure::not_found("no run goes on");
+        return Err(Failure { rule: Rule::RunNeeded, ..failure });
+    };
+    if desk.out().json {
+        return desk.out().value(&run);
+    }
+    let RunView { root, coordinator, live, taxonomy, roles, envelope_types } = run;
+    let out = desk.out();
+    out.line(format!("root        {root}"))?;
+    out.line(format!("coordinator {}", leader(coordinator.as_ref())))?;
+    out.line(format!("live        {}", counted(live as u64, "workspace", "workspaces")))?;
+    if let Some(taxonomy) = taxonomy {
+        out.line(format!("taxonomy    {} {}", taxonomy.id, taxonomy.version))?;
+    }
+    out.line(format!("roles       {}", list(&roles)))?;
+    out.line(format!("messages    {}", list(&envelope_types)))
+}
+
+fn list<T: ToString>(words: &[T]) -> String {
+    words.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}

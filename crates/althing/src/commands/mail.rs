@@ -1,0 +1,196 @@
+//! `althing send`, `inbox`, `signal`
+
+use althing_kernel::envelope::inbox::{NoticeView, Take};
+use althing_kernel::envelope::view::EnvelopeView;
+use althing_kernel::envelope::{PayloadArg, Priority, Send as Letter};
+use althing_kernel::id::AnyId;
+use althing_kernel::query::{Answer, InboxList, Query};
+use althing_kernel::signal::Emit;
+use althing_kernel::workspace::Status;
+use althing_kernel::{Command, EnvelopeId, Reply, WorkspaceId};
+
+use crate::app::App;
+use crate::cli::{Inbox, Send, SignalArgs};
+use crate::content;
+use crate::desk::{Desk, unexpected};
+use crate::failure::Failure;
+use crate::naming::Naming;
+use crate::output::{Tone, clock_time, counted, one_line};
+use crate::said::word;
+
+pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    let attachments = args.attachments.iter().map(|given| content::read(&desk, given));
+    let letter = Letter {
+        in_reply_to: args.reply_to.as_deref().map(|text| envelope(&desk, text)).transpose()?,
+        payload: PayloadArg {
+            attachments: attachments.collect::<Result<_, _>>()?,
+            content: content::read(&desk, &args.content)?,
+            format: None,
+        },
+        priority: args.priority,
+        rights: args.rights.iter().map(|text| desk.right(text)).collect::<Result<_, _>>()?,
+        to: desk.workspace(&args.to)?,
+        kind: args.kind,
+        workspace: desk.acting_in()?,
+    };
+    let reply = desk.order(Command::EnvelopeSend(letter))?;
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Envelope(sent) = reply else { return Err(unexpected(&reply)) };
+    let state = word(&sent.status);
+    desk.out().line(format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
+}
+
+/// An envelope by its id, or by a part of it if it came to where one acts.
+fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Failure> {
+    let ids = match desk.own() {
+        Ok(own) => mail_of(desk, own, true)?.0.into_iter().map(|sent| sent.envelope).collect(),
+        Err(_) => Vec::new(),
+    };
+    let naming = Naming::of(ids);
+    let meant = naming.find(text)?.unwrap_or(text);
+    EnvelopeId::new(meant).map_err(|error| Failure::usage(format!("{text:?}: {error}")))
+}
+
+type Mail = (Vec<EnvelopeView>, Vec<NoticeView>);
+
+fn mail_of(desk: &Desk<'_>, workspace: WorkspaceId, all: bool) -> Result<Mail, Failure> {
+    match desk.ask(&Query::InboxList(InboxList { all, workspace }))? {
+        Answer::Inbox(view) => Ok((view.envelopes, view.signals)),
+        other => Err(unexpected(&other)),
+    }
+}
+
+pub(crate) fn inbox(app: &App, args: &Inbox) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    match args.take {
+        Some(max) => take(&desk, max),
+        None => look(&desk, args.all),
+    }
+}
+
+/// Lists an inbox without taking anything.
+fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
+    let workspace = desk.own()?;
+    if desk.out().json {
+        return desk.out().value(&desk.ask(&Query::InboxList(InboxList { all, workspace }))?);
+    }
+    let (envelopes, signals) = mail_of(desk, workspace.clone(), all)?;
+    if envelopes.is_empty() && signals.is_empty() {
+        let own = desk.workspace_view(workspace)?;
+        if own.status == Status::Idle && !own.ready {
+            desk.out().note("what to do comes with `althing inbox --take`, which also shows up");
+        }
+        return desk.out().line("the inbox is empty");
+    }
+    let names = desk.workspace_naming()?;
+    for notice in &signals {
+        print_signal(desk, &names, notice)?;
+    }
+    for sent in &envelopes {
+        print_head(desk, &names, sent, sent.taken)?;
+    }
+    if envelopes.iter().any(|sent| !sent.taken) {
+        desk.out().note("`althing inbox --take` takes messages and shows their text");
+    }
+    Ok(())
+}
+
+fn take(desk: &Desk<'_>, max: u16) -> Result<(), Failure> {
+    let take = Take { max: Some(max), workspace: desk.acting_in()? };
+    let reply = desk.order(Command::InboxTake(take))?;
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Mail(mail) = reply else { return Err(unexpected(&reply)) };
+    if mail.envelopes.is_empty() && mail.signals.is_empty() {
+        return desk.out().line("the inbox is empty");
+    }
+    let names = desk.workspace_naming()?;
+    for notice in &mail.signals {
+        print_signal(desk, &names, notice)?;
+    }
+    for sent in &mail.envelopes {
+        print_message(desk, &names, sent)?;
+    }
+    if mail.left > 0 {
+        desk.out()
+            .note(format!("{} left", counted(mail.left as u64, "message is", "messages are")));
+    }
+    Ok(())
+}
+
+fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<(), Failure> {
+    let reason = notice.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let about = notice.about.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
+    let said = format!("{}{reason}{about}", notice.kind);
+    let (at, from) = (clock_time(notice.at), names.short(&notice.from));
+    desk.out().line(format!("{at}  signal     from {from}  {}", one_line(&said)))
+}
+
+fn print_head(
+    desk: &Desk<'_>,
+    names: &Naming,
+    sent: &EnvelopeView,
+    taken: bool,
+) -> Result<(), Failure> {
+    let pressing = match sent.priority {
+        Priority::Normal => String::new(),
+        pressing => format!("  {}", word(&pressing)),
+    };
+    let answers =
+        sent.in_reply_to.as_ref().map_or_else(String::new, |id| format!("  answers {id}"));
+    let taken = if taken { "  taken" } else { "" };
+    let kind = format!("{:<10}", sent.kind.as_str());
+    desk.out().line(format!(
+        "{}  {} from {}  {}{pressing}{answers}{taken}",
+        clock_time(sent.created_at),
+        desk.out().paint(Tone::Strong, &kind),
+        names.short(&sent.from),
+        sent.envelope,
+    ))
+}
+
+fn print_message(desk: &Desk<'_>, names: &Naming, sent: &EnvelopeView) -> Result<(), Failure> {
+    print_head(desk, names, sent, false)?;
+    let blobs = desk.blobs();
+    for line in content::shown(&blobs, &sent.payload.content) {
+        desk.out().line(format!("  {line}"))?;
+    }
+    for blob in &sent.payload.attachments {
+        desk.out().line(format!("  attached: {blob}"))?;
+    }
+    Ok(())
+}
+
+pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    let about = match args.about.as_deref() {
+        None => None,
+        Some(text) => Some(thing(&desk, text)?),
+    };
+    let workspace = desk.acting_in()?;
+    let emit = Emit { reason: args.reason, about, signal: args.signal, workspace };
+    let reply = desk.order(Command::SignalEmit(emit))?;
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Signal(said) = reply else { return Err(unexpected(&reply)) };
+    if !said.effect {
+        desk.out().note("the signal is on record; it changes nothing in this state");
+    }
+    desk.out().line(format!("{} said {}; it is {}", said.workspace, args.signal, said.status))
+}
+
+/// Anything a signal can be about, by its id or a part of it.
+fn thing(desk: &Desk<'_>, text: &str) -> Result<AnyId, Failure> {
+    let wrong = |error: althing_kernel::id::IdError| Failure::usage(format!("{text:?}: {error}"));
+    for naming in [desk.workspace_naming()?, desk.checkpoint_naming()?] {
+        if let Some(found) = naming.find(text)? {
+            return AnyId::new(found).map_err(wrong);
+        }
+    }
+    AnyId::new(envelope(desk, text)?.as_str()).map_err(wrong)
+}

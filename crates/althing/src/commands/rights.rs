@@ -1,0 +1,72 @@
+//! `althing right`
+
+use althing_kernel::right::{Grant, Revoke, RightType, RightView};
+use althing_kernel::{Command, Reply};
+
+use crate::app::App;
+use crate::cli::{RightCommand, RightGrant};
+use crate::desk::{Desk, unexpected};
+use crate::failure::Failure;
+
+pub(crate) fn run(app: &App, command: RightCommand) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    match command {
+        RightCommand::Grant(args) => grant(&desk, &args),
+        RightCommand::Revoke(args) => {
+            let revoke = Revoke { reason: args.reason, right: desk.right(&args.id)? };
+            tell(&desk, desk.order(Command::RightRevoke(revoke))?, "no longer sends")
+        }
+        RightCommand::List(args) => {
+            let rights = desk.rights(&desk.workspace(&args.id)?)?;
+            if desk.out().json {
+                return desk.out().value(&rights);
+            }
+            if rights.is_empty() {
+                return desk.out().line("no rights");
+            }
+            table(&desk, &rights)
+        }
+    }
+}
+
+fn grant(desk: &Desk<'_>, args: &RightGrant) -> Result<(), Failure> {
+    let grant = Grant {
+        holder: desk.workspace(&args.holder)?,
+        once: args.once,
+        target: desk.workspace(&args.target)?,
+    };
+    tell(desk, desk.order(Command::RightGrant(grant))?, "may send")
+}
+
+fn tell(desk: &Desk<'_>, reply: Reply, does: &str) -> Result<(), Failure> {
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Right(right) = reply else { return Err(unexpected(&reply)) };
+    let names = desk.workspace_naming()?;
+    let (holder, target) = (names.short(&right.holder), names.short(&right.target));
+    desk.out().line(format!("{holder} {does} to {target} ({})", right.right))
+}
+
+fn sort(kind: RightType) -> &'static str {
+    match kind {
+        RightType::Send => "send",
+        RightType::SendOnce => "send once",
+        RightType::Receive => "receive",
+    }
+}
+
+/// Rights, one a line.
+pub(super) fn table(desk: &Desk<'_>, rights: &[RightView]) -> Result<(), Failure> {
+    let (naming, names) = (desk.right_naming()?, desk.workspace_naming()?);
+    let row = |right: &RightView| {
+        vec![
+            naming.short(&right.right),
+            sort(right.kind).to_owned(),
+            names.short(&right.holder),
+            names.short(&right.target),
+        ]
+    };
+    let titles = ["RIGHT", "ALLOWS", "HOLDER", "TARGET"];
+    desk.out().table(&titles, &rights.iter().map(row).collect::<Vec<_>>())
+}

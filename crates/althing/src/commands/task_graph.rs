@@ -1,0 +1,135 @@
+//! `althing task graph`: the drawing of a graph of tasks.
+
+use althing_kernel::query::TaskList;
+use althing_kernel::task::Status;
+use althing_kernel::task::view::TaskView;
+use althing_kernel::{GraphId, Rule};
+use std::collections::BTreeMap;
+
+use super::tasks::{naming, standing};
+use crate::cli::TaskGraph;
+use crate::desk::Desk;
+use crate::drawing::export::{self, Node};
+use crate::drawing::lanes;
+use crate::failure::Failure;
+use crate::naming::Naming;
+use crate::output::{Tone, one_line};
+
+pub(super) fn run(desk: &Desk<'_>, args: &TaskGraph) -> Result<(), Failure> {
+    let graph = chosen(desk, args.id.as_deref())?;
+    let tasks = desk.tasks(TaskList { graph: Some(graph.clone()), status: None })?;
+    if desk.out().json {
+        return desk.out().value(&tasks);
+    }
+    if args.dot {
+        return desk.out().line(export::dot(&nodes(&tasks)));
+    }
+    if args.mermaid {
+        return desk.out().line(export::mermaid(&nodes(&tasks)));
+    }
+    desk.out().line(format!("{graph}"))?;
+    print(desk, &tasks, &naming(desk)?)
+}
+
+/// The graph that is meant: the newest, if none was named.
+fn chosen(desk: &Desk<'_>, given: Option<&str>) -> Result<GraphId, Failure> {
+    if let Some(text) = given {
+        let id = desk.graph(text)?;
+        if desk.graphs()?.iter().any(|view| view.graph == id) {
+            return Ok(id);
+        }
+        let message = format!("there is no graph {id}");
+        return Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) });
+    }
+    let newest = desk.graphs()?.pop().map(|view| view.graph);
+    newest.ok_or_else(|| {
+        let failure = Failure::not_found("nothing is planned yet");
+        failure.hint("Plan a graph with `althing task plan FILE`.")
+    })
+}
+
+/// What stands for a task in the drawing: the fuller, the further it has come.
+fn mark(status: Status) -> char {
+    match status {
+        Status::Draft => '◌',
+        Status::Pending => '○',
+        Status::Assigned => '◔',
+        Status::InProgress => '◑',
+        Status::Completed => '◕',
+        Status::Integrated => '●',
+        Status::Failed => '✗',
+        Status::Cancelled => '–',
+    }
+}
+
+/// How a state looks to those who see colours.
+fn tone(status: Status) -> Tone {
+    match status {
+        Status::Draft | Status::Cancelled => Tone::Faint,
+        Status::Pending => Tone::Strong,
+        Status::Assigned | Status::InProgress => Tone::Busy,
+        Status::Completed => Tone::Warn,
+        Status::Failed => Tone::Bad,
+        Status::Integrated => Tone::Good,
+    }
+}
+
+/// The same for programs that draw.
+fn colour(status: Status) -> &'static str {
+    match status {
+        Status::Draft => "#eeeeee",
+        Status::Pending => "#ffffff",
+        Status::Assigned => "#cfe8fc",
+        Status::InProgress => "#9fd0f7",
+        Status::Completed => "#fdeeb5",
+        Status::Failed => "#f7b5b5",
+        Status::Integrated => "#bfe8bf",
+        Status::Cancelled => "#cccccc",
+    }
+}
+
+fn print(desk: &Desk<'_>, tasks: &[TaskView], naming: &Naming) -> Result<(), Failure> {
+    let place: BTreeMap<_, usize> = tasks.iter().enumerate().map(|(n, t)| (&t.task, n)).collect();
+    let before = |task: &TaskView| -> Vec<usize> {
+        task.depends_on.iter().filter_map(|id| place.get(id).copied()).collect()
+    };
+    let graph: Vec<Vec<usize>> = tasks.iter().map(before).collect();
+    let lines = lanes::draw(&graph, |node| mark(tasks[node].status));
+    let width = lines.iter().map(|line| line.lanes.chars().count()).max().unwrap_or(0);
+    let widest = tasks.iter().map(|task| standing(task).chars().count()).max().unwrap_or(0);
+    for line in &lines {
+        let Some(task) = line.node.map(|node| &tasks[node]) else {
+            desk.out().line(&line.lanes)?;
+            continue;
+        };
+        let gap = " ".repeat(width - line.lanes.chars().count() + 2);
+        let state = format!("{:<widest$}", standing(task));
+        let state = desk.out().paint(tone(task.status), &state);
+        let (id, name) = (naming.short(&task.task), one_line(&task.name));
+        let after = named(naming, &task.waits_for);
+        desk.out().line(format!("{}{gap}{id}  {state}  {name}{after}", line.lanes).trim_end())?;
+    }
+    let legend = Status::ALL.iter().map(|own| format!("{} {own}", mark(*own)));
+    let legend = legend.collect::<Vec<_>>().join("  ");
+    desk.out().line(format!("\n{}", desk.out().paint(Tone::Faint, &legend)))
+}
+
+fn named(naming: &Naming, waits_for: &[althing_kernel::TaskId]) -> String {
+    match waits_for {
+        [] => String::new(),
+        ids => {
+            let ids: Vec<String> = ids.iter().map(|id| naming.short(id)).collect();
+            format!("  <- {}", ids.join(" "))
+        }
+    }
+}
+
+fn nodes(tasks: &[TaskView]) -> Vec<Node> {
+    let node = |task: &TaskView| Node {
+        id: task.task.to_string(),
+        label: vec![one_line(&task.name), standing(task)],
+        colour: colour(task.status),
+        depends_on: task.depends_on.iter().map(ToString::to_string).collect(),
+    };
+    tasks.iter().map(node).collect()
+}

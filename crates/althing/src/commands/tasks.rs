@@ -1,0 +1,279 @@
+//! `althing task`
+
+use althing_kernel::query::{Answer, OfTask, Query, TaskList as List, TaskReady};
+use althing_kernel::task::graph::{Add, Plan, Planned};
+use althing_kernel::task::orders::{Approve, Assign, Cancel, Retry};
+use althing_kernel::task::view::{GraphView, TaskView};
+use althing_kernel::task::{Estimate, Priority};
+use althing_kernel::text::Text;
+use althing_kernel::{Command, Reply};
+use serde::Deserialize;
+use std::path::Path;
+
+use super::{task_graph, workspaces};
+use crate::app::App;
+use crate::cli::{TaskAdd, TaskApprove, TaskAssign, TaskCommand, TaskList};
+use crate::content::{self, Written};
+use crate::desk::{Desk, unexpected};
+use crate::failure::Failure;
+use crate::input::{parse_document, read_document, stdin_text};
+use crate::naming::Naming;
+use crate::output::{clock_time, counted, one_line};
+use crate::said::word;
+
+/// The longest plan on standard input.
+const PLAN_BYTES_MAX: u64 = 16 << 20;
+
+pub(crate) fn run(app: &App, command: TaskCommand) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    match command {
+        TaskCommand::Plan(args) => plan(&desk, &args.file),
+        TaskCommand::Add(args) => add(&desk, args),
+        TaskCommand::Approve(args) => approve(&desk, &args),
+        TaskCommand::Assign(args) => assign(&desk, args),
+        TaskCommand::Retry(args) => {
+            let task = desk.task(&args.id)?;
+            tell(&desk, desk.order(Command::TaskRetry(Retry { task }))?)
+        }
+        TaskCommand::Cancel(args) => {
+            let (task, reason) = (desk.task(&args.id)?, args.reason);
+            tell(&desk, desk.order(Command::TaskCancel(Cancel { reason, task }))?)
+        }
+        TaskCommand::List(args) => list(&desk, &args),
+        TaskCommand::Show(args) => show(&desk, &args.id),
+        TaskCommand::Ready(args) => {
+            let graph = args.graph.as_deref().map(|text| desk.graph(text)).transpose()?;
+            match desk.ask(&Query::TaskReadyList(TaskReady { graph }))? {
+                Answer::Tasks(tasks) => table(&desk, &tasks, "no task can be taken up now"),
+                other => Err(unexpected(&other)),
+            }
+        }
+        TaskCommand::Graph(args) => task_graph::run(&desk, &args),
+        TaskCommand::Graphs => graphs(&desk),
+    }
+}
+
+/// A plan, as people write it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanFile {
+    tasks: Vec<PlanTask>,
+}
+
+/// A task of such a plan.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanTask {
+    key: Text<64>,
+    name: Option<Text<200>>,
+    description: Option<Written>,
+    #[serde(default)]
+    depends_on: Vec<Text<64>>,
+    parent: Option<Text<64>>,
+    #[serde(default)]
+    priority: Priority,
+    estimate: Option<Estimate>,
+}
+
+impl From<PlanTask> for Planned {
+    fn from(task: PlanTask) -> Self {
+        let name = task.name.unwrap_or_else(|| Text::lossy(task.key.as_str()));
+        let described = task.description.unwrap_or_else(|| Written::Text(name.to_string()));
+        Planned {
+            depends_on: task.depends_on,
+            description: described.into(),
+            estimate: task.estimate,
+            key: task.key,
+            name,
+            parent: task.parent,
+            priority: task.priority,
+        }
+    }
+}
+
+fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Failure> {
+    let read: PlanFile = if file.as_os_str() == "-" {
+        let text = stdin_text(desk.app, "the plan", PLAN_BYTES_MAX)?;
+        parse_document(&text, !text.trim_start().starts_with('{'), "standard input")?
+    } else {
+        read_document(file)?
+    };
+    let plan = Plan { tasks: read.tasks.into_iter().map(Into::into).collect() };
+    let order: Vec<String> = plan.tasks.iter().map(|task| task.key.to_string()).collect();
+    let reply = desk.order(Command::TaskGraph(plan))?;
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Graph(planned) = reply else { return Err(unexpected(&reply)) };
+    let count = counted(planned.tasks.len() as u64, "task", "tasks");
+    desk.out().line(format!("{} of {count}, to be approved", planned.graph))?;
+    let known = order.iter().filter_map(|key| planned.tasks.get(key).map(|id| (key, id)));
+    let rows: Vec<Vec<String>> = known.map(|(key, id)| vec![key.clone(), id.to_string()]).collect();
+    desk.out().table(&["KEY", "TASK"], &rows)
+}
+
+fn add(desk: &Desk<'_>, args: TaskAdd) -> Result<(), Failure> {
+    let add = Add {
+        depends_on: desk.task_list(&args.depends_on)?,
+        description: content::read(desk, &args.description)?,
+        estimate: None,
+        graph: desk.graph(&args.graph)?,
+        name: args.name,
+        parent_task: args.part_of.as_deref().map(|text| desk.task(text)).transpose()?,
+        priority: args.priority,
+    };
+    tell(desk, desk.order(Command::TaskAdd(add))?)
+}
+
+fn approve(desk: &Desk<'_>, args: &TaskApprove) -> Result<(), Failure> {
+    let approve = Approve {
+        graph: args.graph.as_deref().map(|text| desk.graph(text)).transpose()?,
+        tasks: desk.task_list(&args.tasks)?,
+    };
+    tell(desk, desk.order(Command::TaskApprove(approve))?)
+}
+
+fn assign(desk: &Desk<'_>, args: TaskAssign) -> Result<(), Failure> {
+    let binding = args.binding;
+    let assign = Assign {
+        agent: binding.worker,
+        authority: workspaces::authority(desk, &binding.authority)?,
+        owner: binding.owner,
+        parent: binding.parent.as_deref().map(|text| desk.workspace(text)).transpose()?,
+        role: Some(binding.role),
+        task: desk.task(&args.id)?,
+        timeout_s: binding.timeout,
+        visibility: desk.workspace_list(&binding.visibility)?,
+    };
+    let client = desk.client()?;
+    desk.introduce(&client, &assign.agent)?;
+    workspaces::tell(desk, client.execute(Command::TaskAssign(assign))?)
+}
+
+/// Tells what a command made of tasks.
+fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let tasks = match reply {
+        Reply::Task(task) => vec![*task],
+        Reply::Tasks(tasks) => tasks,
+        other => return Err(unexpected(&other)),
+    };
+    for task in tasks {
+        let name = one_line(&task.name);
+        desk.out().line(format!("{name} ({}) is {}", task.task, standing(&task)))?;
+    }
+    Ok(())
+}
+
+/// The state of a task, and whether it can be taken up.
+pub(super) fn standing(task: &TaskView) -> String {
+    match (task.ready, task.waits_for.len()) {
+        (true, _) => format!("{}, ready", task.status),
+        (false, waits) if waits > 0 && !task.status.is_terminal() => {
+            format!("{}, waits for {waits}", task.status)
+        }
+        _ => task.status.to_string(),
+    }
+}
+
+fn list(desk: &Desk<'_>, args: &TaskList) -> Result<(), Failure> {
+    let graph = args.graph.as_deref().map(|text| desk.graph(text)).transpose()?;
+    let tasks = desk.tasks(List { graph, status: args.status })?;
+    table(desk, &tasks, "no tasks")
+}
+
+/// The ids of all tasks, to be shown short.
+pub(super) fn naming(desk: &Desk<'_>) -> Result<Naming, Failure> {
+    Ok(Naming::of(desk.tasks(List::default())?.iter().map(|task| &task.task)))
+}
+
+fn table(desk: &Desk<'_>, tasks: &[TaskView], none: &str) -> Result<(), Failure> {
+    if desk.out().json {
+        return desk.out().value(&tasks);
+    }
+    if tasks.is_empty() {
+        return desk.out().line(none);
+    }
+    let (naming, workspaces) = (naming(desk)?, desk.workspace_naming()?);
+    let row = |task: &TaskView| {
+        let bound =
+            task.workspace.as_ref().map_or_else(|| "-".to_owned(), |id| workspaces.short(id));
+        vec![
+            naming.short(&task.task),
+            standing(task),
+            word(&task.priority),
+            bound,
+            task.name.clone(),
+        ]
+    };
+    let titles = ["TASK", "STATE", "PRIORITY", "WORKSPACE", "NAME"];
+    desk.out().table(&titles, &tasks.iter().map(row).collect::<Vec<_>>())
+}
+
+fn show(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
+    let task = desk.task(text)?;
+    let task = match desk.ask(&Query::TaskGet(OfTask { task }))? {
+        Answer::Task(task) => task,
+        other => return Err(unexpected(&other)),
+    };
+    if desk.out().json {
+        return desk.out().value(&task);
+    }
+    let naming = naming(desk)?;
+    let short = |ids: &[althing_kernel::TaskId]| {
+        ids.iter().map(|id| naming.short(id)).collect::<Vec<_>>().join(" ")
+    };
+    let mut facts = vec![
+        ("task", task.task.to_string()),
+        ("name", task.name.clone()),
+        ("state", standing(&task)),
+        ("priority", word(&task.priority)),
+        ("graph", task.graph.to_string()),
+        ("planned", clock_time(task.created_at)),
+    ];
+    for (key, ids) in [("depends on", &task.depends_on), ("waits for", &task.waits_for)] {
+        if !ids.is_empty() {
+            facts.push((key, short(ids)));
+        }
+    }
+    if let Some(parent) = &task.parent_task {
+        facts.push(("part of", naming.short(parent)));
+    }
+    for id in &task.history {
+        facts.push(("tried in", id.to_string()));
+    }
+    if let Some(checkpoint) = &task.checkpoint {
+        facts.push(("checkpoint", checkpoint.to_string()));
+    }
+    for (key, value) in facts {
+        desk.out().line(format!("{key:<11} {}", one_line(&value)))?;
+    }
+    desk.out().line("")?;
+    for line in content::shown(&desk.blobs(), &task.description) {
+        desk.out().line(format!("  {line}"))?;
+    }
+    Ok(())
+}
+
+fn graphs(desk: &Desk<'_>) -> Result<(), Failure> {
+    let graphs = desk.graphs()?;
+    if desk.out().json {
+        return desk.out().value(&graphs);
+    }
+    if graphs.is_empty() {
+        return desk.out().line("nothing is planned; `althing task plan FILE` plans a graph");
+    }
+    let naming = Naming::of(graphs.iter().map(|graph| &graph.graph));
+    let row = |graph: &GraphView| {
+        vec![
+            naming.short(&graph.graph),
+            graph.tasks.len().to_string(),
+            clock_time(graph.created_at),
+            graph.run.to_string(),
+        ]
+    };
+    let titles = ["GRAPH", "TASKS", "PLANNED", "RUN"];
+    desk.out().table(&titles, &graphs.iter().map(row).collect::<Vec<_>>())
+}

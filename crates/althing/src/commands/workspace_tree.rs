@@ -1,0 +1,105 @@
+//! `althing workspace tree`: the drawing of a run.
+
+use althing_kernel::query::{TaskList, WorkspaceList};
+use althing_kernel::workspace::Status;
+use althing_kernel::workspace::view::WorkspaceView;
+use althing_kernel::{TaskId, WorkspaceId};
+use std::collections::BTreeMap;
+
+use crate::cli::WorkspaceTree;
+use crate::desk::Desk;
+use crate::drawing::tree;
+use crate::failure::Failure;
+use crate::naming::Naming;
+use crate::output::{Tone, from_now, one_line};
+use crate::span::show_secs;
+
+pub(super) fn run(desk: &Desk<'_>, args: &WorkspaceTree) -> Result<(), Failure> {
+    let top = args.id.as_deref().map(|text| desk.workspace(text)).transpose()?;
+    // A workspace that is not there, or not for whoever asks, is an error and not an empty tree.
+    let head = top.as_ref().map(|id| desk.workspace_view(id.clone())).transpose()?;
+    let asked = WorkspaceList { below: top, live: args.live, ..WorkspaceList::default() };
+    let mut found = desk.workspaces(asked)?;
+    if let Some(head) = head {
+        found.insert(0, head);
+    } else if !args.all {
+        retain_one_run(desk, &mut found)?;
+    }
+    if desk.out().json {
+        return desk.out().value(&found);
+    }
+    if found.is_empty() {
+        return desk.out().line("no workspaces; `althing coordinator start` begins a run");
+    }
+    let names: BTreeMap<TaskId, String> =
+        desk.tasks(TaskList::default())?.into_iter().map(|task| (task.task, task.name)).collect();
+    let naming = desk.workspace_naming()?;
+    for line in tree::draw(&parents(&found)) {
+        let words = describe(desk, &found[line.node], &naming, &names);
+        desk.out().line(format!("{}{words}", line.before))?;
+    }
+    Ok(())
+}
+
+/// Leaves the run that goes on, or else the newest there was.
+fn retain_one_run(desk: &Desk<'_>, found: &mut Vec<WorkspaceView>) -> Result<(), Failure> {
+    let current = desk.run()?.map(|run| run.root);
+    let roots = found.iter().filter(|view| view.parent.is_none());
+    let newest = roots.max_by_key(|view| view.created_at).map(|view| view.workspace.clone());
+    let Some(root) = current.or(newest) else { return Ok(()) };
+    let above: BTreeMap<WorkspaceId, Option<WorkspaceId>> =
+        found.iter().map(|view| (view.workspace.clone(), view.parent.clone())).collect();
+    let top = |id: &WorkspaceId| {
+        let mut at = id;
+        while let Some(Some(parent)) = above.get(at) {
+            at = parent;
+        }
+        at.clone()
+    };
+    // What one sees need not reach up to the root; then it is shown all the same.
+    let reaches = found.iter().any(|view| view.workspace == root);
+    found.retain(|view| !reaches || top(&view.workspace) == root);
+    Ok(())
+}
+
+fn parents(found: &[WorkspaceView]) -> Vec<Option<usize>> {
+    let place: BTreeMap<&WorkspaceId, usize> =
+        found.iter().enumerate().map(|(n, view)| (&view.workspace, n)).collect();
+    found
+        .iter()
+        .map(|view| view.parent.as_ref().and_then(|parent| place.get(parent).copied()))
+        .collect()
+}
+
+/// How a state looks to those who see colours.
+pub(super) fn tone(status: Status) -> Tone {
+    match status {
+        Status::Active => Tone::Good,
+        Status::Blocked | Status::Conflicted | Status::Failed => Tone::Bad,
+        Status::Migrating | Status::Suspended => Tone::Warn,
+        Status::Integrating => Tone::Busy,
+        Status::Idle | Status::Closed => Tone::Faint,
+    }
+}
+
+fn describe(
+    desk: &Desk<'_>,
+    view: &WorkspaceView,
+    naming: &Naming,
+    tasks: &BTreeMap<TaskId, String>,
+) -> String {
+    let (now, out) = (desk.now(), desk.out());
+    let agent = view.agent.as_ref().map_or("the system", |agent| agent.as_str());
+    let mut words = vec![
+        naming.short(&view.workspace),
+        format!("{} {agent}", view.role),
+        out.paint(tone(view.status), view.status.as_str()),
+    ];
+    let task = view.task.as_ref().and_then(|task| tasks.get(task));
+    words.extend(task.map(|name| format!("{:?}", one_line(name))));
+    let mut times = vec![format!("{} old", show_secs(now.since(view.created_at).secs()))];
+    times.extend(view.deadline.map(|deadline| format!("ends {}", from_now(deadline, now))));
+    times.extend((view.inbox > 0).then(|| format!("{} unread", view.inbox)));
+    words.push(times.join(", "));
+    words.join("  ")
+}

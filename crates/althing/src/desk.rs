@@ -1,0 +1,300 @@
+//! What the commands about runs share: an open project, who asks, and what the names mean.
+
+use althing_engine::{Blobs, Client, Engine, Signing};
+use althing_kernel::checkpoint::CheckpointView;
+use althing_kernel::query::{
+    Answer, Everything, OfWorkspace, Query, RunView, TaskList, WorkspaceList,
+};
+use althing_kernel::right::RightView;
+use althing_kernel::task::view::{GraphView, TaskView};
+use althing_kernel::workspace::view::WorkspaceView;
+use althing_kernel::{
+    AgentName, CheckpointId, Command, GraphId, Principal, Reply, RightId, Rule, TaskId, Timestamp,
+    WorkspaceId, agent,
+};
+use std::collections::BTreeSet;
+
+use crate::app::{App, Project};
+use crate::failure::Failure;
+use crate::naming::{Naming, ambiguous};
+use crate::output::Out;
+
+/// The root of the run that goes on, as people name it.
+const ROOT: &str = "root";
+/// Begins the name of the workspace an agent works in.
+const OF_AGENT: &str = "agent:";
+
+/// An open project with somebody at it.
+pub(crate) struct Desk<'a> {
+    pub(crate) app: &'a App,
+    pub(crate) project: Project,
+    pub(crate) engine: Engine,
+    viewer: Option<AgentName>,
+}
+
+/// What the kernel should have answered otherwise.
+pub(crate) fn unexpected<T: std::fmt::Debug>(what: &T) -> Failure {
+    Failure::unavailable(format!("an unexpected answer: {what:?}"))
+}
+
+/// The part of an answer that a question leads to.
+macro_rules! answered {
+    ($desk:expr, $query:expr, $variant:ident) => {
+        match $desk.ask(&$query)? {
+            Answer::$variant(found) => Ok(found),
+            other => Err(unexpected(&other)),
+        }
+    };
+}
+
+impl<'a> Desk<'a> {
+    /// Opens the project.
+    pub(crate) fn open(app: &'a App) -> Result<Self, Failure> {
+        let project = app.project()?;
+        let engine = project.engine()?;
+        let viewer = project.viewer()?;
+        Ok(Desk { app, project, engine, viewer })
+    }
+
+    pub(crate) fn out(&self) -> Out {
+        self.app.out
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.engine.now()
+    }
+
+    /// The content of the project.
+    pub(crate) fn blobs(&self) -> Blobs {
+        Blobs::of(self.engine.home())
+    }
+
+    /// Asks as whoever is at the desk.
+    pub(crate) fn ask(&self, query: &Query) -> Result<Answer, Failure> {
+        Ok(self.engine.ask_as(query, self.viewer.as_ref())?)
+    }
+
+    /// Whoever is at the desk, authenticated.
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        self.project.client(self.app, &self.engine)
+    }
+
+    /// Issues a command.
+    pub(crate) fn order(&self, command: Command) -> Result<Reply, Failure> {
+        Ok(self.client()?.execute(command)?)
+    }
+
+    /// The run that goes on, if one does.
+    pub(crate) fn run(&self) -> Result<Option<RunView>, Failure> {
+        if self.engine.world()?.state.root().is_none() {
+            return Ok(None);
+        }
+        answered!(self, Query::RunGet(Everything {}), Run).map(Some)
+    }
+
+    pub(crate) fn workspaces(&self, list: WorkspaceList) -> Result<Vec<WorkspaceView>, Failure> {
+        answered!(self, Query::WorkspaceList(list), Workspaces)
+    }
+
+    pub(crate) fn workspace_view(&self, workspace: WorkspaceId) -> Result<WorkspaceView, Failure> {
+        answered!(self, Query::WorkspaceGet(OfWorkspace { workspace }), Workspace).map(|view| *view)
+    }
+
+    pub(crate) fn checkpoints(&self, id: &WorkspaceId) -> Result<Vec<CheckpointView>, Failure> {
+        let of = OfWorkspace { workspace: id.clone() };
+        answered!(self, Query::CheckpointList(of), Checkpoints)
+    }
+
+    pub(crate) fn rights(&self, id: &WorkspaceId) -> Result<Vec<RightView>, Failure> {
+        answered!(self, Query::RightList(OfWorkspace { workspace: id.clone() }), Rights)
+    }
+
+    pub(crate) fn tasks(&self, list: TaskList) -> Result<Vec<TaskView>, Failure> {
+        answered!(self, Query::TaskList(list), Tasks)
+    }
+
+    pub(crate) fn graphs(&self) -> Result<Vec<GraphView>, Failure> {
+        answered!(self, Query::TaskGraphs(Everything {}), Graphs)
+    }
+}
+
+/// What names mean.
+impl Desk<'_> {
+    /// The workspaces that can be meant: those one may read, and those one may write to.
+    pub(crate) fn workspace_naming(&self) -> Result<Naming, Failure> {
+        let all = self.workspaces(WorkspaceList::default())?;
+        let mut ids: BTreeSet<WorkspaceId> = BTreeSet::new();
+        for view in all {
+            let own = self.viewer.is_some() && view.agent == self.viewer;
+            if own {
+                ids.extend(view.parent);
+                for right in self.rights(&view.workspace)? {
+                    ids.extend([right.holder, right.target]);
+                }
+            }
+            ids.insert(view.workspace);
+        }
+        Ok(Naming::of(ids))
+    }
+
+    /// A workspace by its id, a part of it, `root`, or `agent:NAME`. What fits nothing goes on as
+    /// it is: the kernel says that there is no such thing, and who asked is on record.
+    pub(crate) fn workspace(&self, text: &str) -> Result<WorkspaceId, Failure> {
+        if text == ROOT {
+            let run = self.run()?.ok_or_else(no_run)?;
+            return Ok(run.root);
+        }
+        if let Some(name) = text.strip_prefix(OF_AGENT) {
+            return self.workspace_of(name);
+        }
+        named(&self.workspace_naming()?, text, WorkspaceId::new)
+    }
+
+    /// Several workspaces.
+    pub(crate) fn workspace_list(&self, texts: &[String]) -> Result<Vec<WorkspaceId>, Failure> {
+        texts.iter().map(|text| self.workspace(text)).collect()
+    }
+
+    /// The one workspace an agent works in, or the last one it worked in.
+    fn workspace_of(&self, name: &str) -> Result<WorkspaceId, Failure> {
+        let agent = AgentName::new(name).map_err(|error| Failure::usage(error.to_string()))?;
+        let asked = WorkspaceList { agent: Some(agent), ..WorkspaceList::default() };
+        let ever = self.workspaces(asked)?;
+        let live: Vec<&WorkspaceView> =
+            ever.iter().filter(|view| !view.status.is_terminal()).collect();
+        match (live.as_slice(), ever.last()) {
+            ([one], _) => Ok(one.workspace.clone()),
+            ([], Some(last)) => Ok(last.workspace.clone()),
+            ([], None) => {
+                let message = format!("agent {name} was never bound to a workspace");
+                Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) })
+            }
+            (several, _) => {
+                let ids: Vec<&str> = several.iter().map(|view| view.workspace.as_str()).collect();
+                Err(ambiguous(&format!("{OF_AGENT}{name}"), &ids))
+            }
+        }
+    }
+
+    /// A task by its id, a part of it, or its name.
+    pub(crate) fn task(&self, text: &str) -> Result<TaskId, Failure> {
+        let all = self.tasks(TaskList::default())?;
+        let naming = Naming::of(all.iter().map(|view| &view.task));
+        if naming.find(text).is_ok_and(|found| found.is_some()) {
+            return named(&naming, text, TaskId::new);
+        }
+        let mut called: Vec<&TaskView> = all.iter().filter(|view| view.name == text).collect();
+        if called.len() > 1 {
+            // Plans of different runs use the same words; the one that goes on is meant.
+            let current = self.engine.world()?.state.root().cloned();
+            let graphs = self.graphs()?;
+            let own = |view: &&TaskView| {
+                graphs
+                    .iter()
+                    .any(|graph| graph.graph == view.graph && Some(&graph.run) == current.as_ref())
+            };
+            called.retain(own);
+        }
+        match called.as_slice() {
+            [] => named(&naming, text, TaskId::new),
+            [one] => Ok(one.task.clone()),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|view| view.task.as_str()).collect();
+                Err(ambiguous(text, &ids))
+            }
+        }
+    }
+
+    /// Several tasks.
+    pub(crate) fn task_list(&self, texts: &[String]) -> Result<Vec<TaskId>, Failure> {
+        texts.iter().map(|text| self.task(text)).collect()
+    }
+
+    pub(crate) fn graph(&self, text: &str) -> Result<GraphId, Failure> {
+        let all = self.graphs()?;
+        named(&Naming::of(all.iter().map(|view| &view.graph)), text, GraphId::new)
+    }
+
+    pub(crate) fn checkpoint_naming(&self) -> Result<Naming, Failure> {
+        let mut ids = Vec::new();
+        for view in self.workspaces(WorkspaceList::default())? {
+            ids.extend(self.checkpoints(&view.workspace)?.into_iter().map(|made| made.checkpoint));
+        }
+        Ok(Naming::of(ids))
+    }
+
+    pub(crate) fn checkpoint(&self, text: &str) -> Result<CheckpointId, Failure> {
+        named(&self.checkpoint_naming()?, text, CheckpointId::new)
+    }
+
+    pub(crate) fn right_naming(&self) -> Result<Naming, Failure> {
+        let mut ids = Vec::new();
+        for view in self.workspaces(WorkspaceList::default())? {
+            ids.extend(self.rights(&view.workspace)?.into_iter().map(|right| right.right));
+        }
+        Ok(Naming::of(ids))
+    }
+
+    pub(crate) fn right(&self, text: &str) -> Result<RightId, Failure> {
+        named(&self.right_naming()?, text, RightId::new)
+    }
+}
+
+/// Where one acts.
+impl Desk<'_> {
+    /// The workspace one says to act in.
+    pub(crate) fn acting_in(&self) -> Result<Option<WorkspaceId>, Failure> {
+        let said = self.project.settings.workspace.value.as_deref();
+        said.map(|text| self.workspace(text)).transpose()
+    }
+
+    /// The workspace one acts in: the one that was said, the only one an agent has, or the root.
+    pub(crate) fn own(&self) -> Result<WorkspaceId, Failure> {
+        if let Some(said) = self.acting_in()? {
+            return Ok(said);
+        }
+        match &self.viewer {
+            None => self.workspace(ROOT),
+            Some(agent) => self.workspace_of(agent.as_str()).map_err(|failure| {
+                let failure = Failure { rule: Rule::OwnWorkspace, ..failure };
+                Failure { hint: None, ..failure }
+            }),
+        }
+    }
+
+    /// Has an agent show up that never did, so that it can be given work before it runs. Only for
+    /// whoever may hand out work: others are about to be refused, and leave nobody behind.
+    pub(crate) fn introduce(&self, client: &Client, name: &AgentName) -> Result<(), Failure> {
+        if self.engine.world()?.state.agent(name).is_some() || !self.hands_out(client)? {
+            return Ok(());
+        }
+        let agent = self.engine.client(self.engine.agent(name)?, Signing::Each);
+        agent.execute(Command::AgentRegister(agent::Register {}))?;
+        let note =
+            format!("agent {name} was not known yet; it is now, with a key in the state folder");
+        self.out().note(note);
+        Ok(())
+    }
+
+    /// Whether somebody gives others work, or the post itself while nobody has it.
+    fn hands_out(&self, client: &Client) -> Result<bool, Failure> {
+        let Principal::Agent(own) = client.principal() else { return Ok(true) };
+        let agent = Some(own.clone());
+        let list = WorkspaceList { agent, live: true, ..WorkspaceList::default() };
+        Ok(self.workspaces(list)?.iter().any(|view| view.delegate || view.parent.is_none()))
+    }
+}
+
+fn no_run() -> Failure {
+    Failure { rule: Rule::RunNeeded, ..Failure::not_found("no run goes on, so there is no root") }
+}
+
+/// The id that is meant; what fits none is taken as it is, if it could be an id at all.
+fn named<T, E: std::fmt::Display>(
+    naming: &Naming,
+    text: &str,
+    read: impl Fn(&str) -> Result<T, E>,
+) -> Result<T, Failure> {
+    let meant = naming.find(text)?.unwrap_or(text);
+    read(meant).map_err(|error| Failure::usage(format!("{text:?}: {error}")))
+}

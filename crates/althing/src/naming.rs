@@ -1,0 +1,130 @@
+//! Ids as people type and read them: any unique ending or beginning will do.
+//!
+//! An id carries the time first and chance last, so endings differ soonest and are what is shown.
+
+use crate::failure::Failure;
+
+/// The fewest characters that name anything.
+const CHARS_MIN: usize = 4;
+/// The fewest characters of an id that are shown.
+const SHOWN_MIN: usize = 6;
+/// How many ids are named where several fit.
+const CANDIDATES_MAX: usize = 8;
+
+/// All ids of one kind that can be meant.
+#[derive(Debug, Default)]
+pub(crate) struct Naming {
+    ids: Vec<String>,
+    shown: usize,
+}
+
+impl Naming {
+    /// Takes the ids there are.
+    pub(crate) fn of<T: ToString>(ids: impl IntoIterator<Item = T>) -> Self {
+        let mut ids: Vec<String> = ids.into_iter().map(|id| id.to_string()).collect();
+        ids.sort();
+        ids.dedup();
+        let longest = ids.iter().map(String::len).max().unwrap_or(0);
+        let differ = |shown: &usize| {
+            let mut endings: Vec<&str> = ids.iter().map(|id| ending(id, *shown)).collect();
+            endings.sort_unstable();
+            endings.windows(2).all(|pair| pair[0] != pair[1])
+        };
+        let shown = (SHOWN_MIN..longest).find(differ).unwrap_or(longest);
+        Naming { ids, shown }
+    }
+
+    /// The one id that is meant, or none if none fits.
+    pub(crate) fn find(&self, text: &str) -> Result<Option<&str>, Failure> {
+        if let Some(exact) = self.ids.iter().find(|id| *id == text) {
+            return Ok(Some(exact));
+        }
+        if text.chars().count() < CHARS_MIN {
+            return Ok(None);
+        }
+        let fitting = |fits: &dyn Fn(&str) -> bool| -> Vec<&str> {
+            self.ids.iter().map(String::as_str).filter(|id| fits(id)).collect()
+        };
+        let ending = fitting(&|id| id.ends_with(text));
+        if let [one] = ending.as_slice() {
+            return Ok(Some(one));
+        }
+        let found = if ending.is_empty() { fitting(&|id| id.starts_with(text)) } else { ending };
+        match found.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            several => Err(ambiguous(text, several)),
+        }
+    }
+
+    /// What is shown of an id: an ending that no other has, or all of it.
+    pub(crate) fn short<T: ToString>(&self, id: &T) -> String {
+        let id = id.to_string();
+        if self.ids.binary_search(&id).is_err() {
+            return id;
+        }
+        ending(&id, self.shown).to_owned()
+    }
+}
+
+/// The last characters of an id; ids are ASCII.
+fn ending(id: &str, chars: usize) -> &str {
+    id.get(id.len().saturating_sub(chars)..).unwrap_or(id)
+}
+
+/// Too little of an id was given.
+pub(crate) fn ambiguous(text: &str, several: &[&str]) -> Failure {
+    let named: Vec<&str> = several.iter().take(CANDIDATES_MAX).copied().collect();
+    let more = match several.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!("{text:?} could be any of {}{more}", named.join(", "));
+    Failure::usage(message).hint("Give more of the id, from its beginning or its end.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn naming() -> Naming {
+        Naming::of(["ws_01abcd1234567", "ws_01abce1234567", "ws_02xyzw7654321"])
+    }
+
+    #[test]
+    fn a_unique_part_names_an_id() {
+        let naming = naming();
+        for (text, id) in [
+            ("ws_01abcd1234567", Some("ws_01abcd1234567")),
+            ("4321", Some("ws_02xyzw7654321")),
+            ("ws_02", Some("ws_02xyzw7654321")),
+            ("cd1234567", Some("ws_01abcd1234567")),
+            ("321", None),
+            ("zzzz", None),
+            ("", None),
+        ] {
+            assert_eq!(naming.find(text).unwrap(), id, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_part_that_fits_several_is_refused_with_all_of_them() {
+        for text in ["1234567", "ws_01"] {
+            let message = naming().find(text).unwrap_err().message;
+            assert!(message.contains("ws_01abcd1234567"), "{message}");
+            assert!(message.contains("ws_01abce1234567"), "{message}");
+            assert!(!message.contains("ws_02"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_can_be_typed_back() {
+        let naming = naming();
+        for id in &naming.ids {
+            let short = naming.short(id);
+            assert_eq!(naming.find(&short).unwrap(), Some(id.as_str()), "{short}");
+            assert!(short.len() < id.len());
+        }
+        assert_eq!(naming.short(&"ws_unknown"), "ws_unknown");
+    }
+}
