@@ -98,7 +98,8 @@ pub(crate) fn move_on(turn: &mut Turn<'_>, to: &WorkspaceId) -> Result<(), Apply
     Ok(())
 }
 
-/// Tries once. Returns whether the envelope is in the inbox now.
+/// Tries once. Returns whether the channel goes on: what is tried again holds it up, what is in
+/// the inbox or given up does not.
 fn attempt(turn: &mut Turn<'_>, id: &EnvelopeId, envelope: &Envelope) -> Result<bool, ApplyError> {
     let (carried, base) = turn.carry(id, envelope.attempts);
     match carried {
@@ -118,7 +119,7 @@ fn attempt(turn: &mut Turn<'_>, id: &EnvelopeId, envelope: &Envelope) -> Result<
         }
         Carried::Lost => {
             unanswered(turn, id, envelope, Missing::Envelope, base)?;
-            Ok(false)
+            Ok(envelope.attempts >= REDELIVERIES)
         }
     }
 }

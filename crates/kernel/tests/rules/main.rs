@@ -6,4 +6,5 @@ mod identity;
 mod leases;
 mod properties;
 mod sessions;
+mod simulated;
 mod support;

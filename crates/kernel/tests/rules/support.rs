@@ -1,10 +1,12 @@
 //! A small world to try the rules in: a project, a clock that tests move, ids that count up.
 
+use althing_kernel::envelope::carrier::{Carried, Carrier};
 use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
 use althing_kernel::{
-    AgentName, Caller, Command, Event, IdKind, Kind, Mint, Principal, PublicKey, Refusal, Reply,
-    Span, Stamped, State, Timestamp, Turn, UserId, WorkspaceId,
+    AgentName, Caller, Command, EnvelopeId, Event, IdKind, Kind, Mint, Principal, PublicKey,
+    Refusal, Reply, Span, Stamped, State, Timestamp, Turn, UserId, WorkspaceId,
 };
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Ids that count up, one row for all kinds.
@@ -18,8 +20,20 @@ impl Mint for Counter {
     }
 }
 
+/// A carrier that does what it is told, and delivers once there is nothing left to do.
+#[derive(Default)]
+pub(crate) struct Script(pub(crate) VecDeque<Carried>);
+
+impl Carrier for Script {
+    fn carry(&mut self, _: &EnvelopeId, _: u8) -> Carried {
+        self.0.pop_front().unwrap_or(Carried::Acknowledged)
+    }
+}
+
 pub(crate) struct World {
     pub(crate) state: State,
+    /// What becomes of the next attempts to deliver.
+    pub(crate) carrier: Script,
     pub(crate) now: Timestamp,
     pub(crate) entries: Vec<Stamped>,
     mint: Counter,
@@ -67,6 +81,7 @@ impl World {
     pub(crate) fn without_project() -> Self {
         World {
             state: State::default(),
+            carrier: Script::default(),
             now: Timestamp::from_micros(1_000_000_000),
             entries: Vec::new(),
             mint: Counter::default(),
@@ -88,7 +103,8 @@ impl World {
         caller: &Caller,
         command: &Command,
     ) -> Result<Reply, Refusal> {
-        let mut turn = Turn::begin(self.state.clone(), self.now, &mut self.mint);
+        let turn = Turn::begin(self.state.clone(), self.now, &mut self.mint);
+        let mut turn = turn.carried_by(&mut self.carrier);
         assert!(!turn.tick(usize::MAX).unwrap());
         let outcome = turn.decide(caller, command).unwrap();
         let (state, entries) = turn.finish();
@@ -105,7 +121,8 @@ impl World {
     }
 
     pub(crate) fn tick(&mut self) {
-        let mut turn = Turn::begin(self.state.clone(), self.now, &mut self.mint);
+        let turn = Turn::begin(self.state.clone(), self.now, &mut self.mint);
+        let mut turn = turn.carried_by(&mut self.carrier);
         turn.tick(usize::MAX).unwrap();
         let (state, entries) = turn.finish();
         self.state = state;

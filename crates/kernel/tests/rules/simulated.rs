@@ -1,0 +1,63 @@
+//! What the simulation found, each in its smallest form.
+
+use crate::support::{World, agent, user};
+use althing_kernel::envelope::Status as Stage;
+use althing_kernel::envelope::carrier::Carried;
+use althing_kernel::{EnvelopeId, Reply, WorkspaceId};
+use serde_json::json;
+
+const BLOB: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
+/// A run that `ada` began, and one worker at work in it.
+fn at_work() -> (World, WorkspaceId, WorkspaceId) {
+    let mut world = World::new();
+    let root = workspace(world.run(&user("ada"), "run.start", "{}").unwrap());
+    world.run(&agent("wim"), "agent.register", "{}").unwrap();
+    let worker = create(&mut world, json!({ "role": "worker" }));
+    world.run(&agent("wim"), "signal.emit", r#"{"type":"ready"}"#).unwrap();
+    (world, root, worker)
+}
+
+fn create(world: &mut World, mut args: serde_json::Value) -> WorkspaceId {
+    args["agent"] = "wim".into();
+    args["directive"] = json!({ "content": { "blob": BLOB } });
+    workspace(world.run(&user("ada"), "workspace.create", &args.to_string()).unwrap())
+}
+
+fn workspace(reply: Reply) -> WorkspaceId {
+    match reply {
+        Reply::Workspace(view) => view.workspace,
+        other => panic!("not a workspace: {other:?}"),
+    }
+}
+
+fn send(world: &mut World, to: &WorkspaceId) -> EnvelopeId {
+    let payload = json!({ "content": { "blob": BLOB } });
+    let args = json!({ "to": to, "type": "feedback", "payload": payload }).to_string();
+    match world.run(&user("ada"), "envelope.send", &args).unwrap() {
+        Reply::Envelope(view) => view.envelope,
+        other => panic!("not an envelope: {other:?}"),
+    }
+}
+
+fn stage(world: &World, id: &EnvelopeId) -> Stage {
+    world.state.envelope(id).unwrap().status
+}
+
+/// Shows W-ENV-13.
+#[test]
+fn what_waited_behind_an_envelope_that_was_given_up_is_delivered_at_once() {
+    let (mut world, _, worker) = at_work();
+    world.carrier.0.extend([Carried::Lost; 4]);
+    let (first, second) = (send(&mut world, &worker), send(&mut world, &worker));
+    for wait in 1..=3 {
+        assert_eq!(
+            (stage(&world, &first), stage(&world, &second)),
+            (Stage::Validated, Stage::Validated)
+        );
+        world.pass(wait);
+        world.tick();
+    }
+    assert_eq!(stage(&world, &first), Stage::Rejected, "four attempts were lost");
+    assert_eq!(stage(&world, &second), Stage::Acknowledged, "nothing else has to happen first");
+}
