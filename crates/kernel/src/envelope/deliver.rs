@@ -307,10 +307,12 @@ pub(crate) fn apply_attempted(state: &mut State, attempted: &Attempted) -> Resul
     Ok(())
 }
 
-/// The sender knows that the envelope is in the inbox.
-pub(crate) fn note_acknowledged(state: &mut State, id: &EnvelopeId) {
+/// The sender knows that the envelope is in the inbox, if this is the receipt for it: one from its
+/// receiver to its sender. What a coordinator says about somebody's mail is not.
+pub(crate) fn note_acknowledged(state: &mut State, id: &EnvelopeId, said: &signal::Emitted) {
     let Some(known) = state.envelopes.get_mut(id) else { return };
-    if known.status == Status::Delivered {
+    let receipt = (&said.from, said.to.as_ref()) == (&known.to, Some(&known.from));
+    if receipt && known.status == Status::Delivered {
         let envelope = Arc::make_mut(known);
         envelope.status = Status::Acknowledged;
         let before = envelope.retry_at.take();

@@ -61,3 +61,18 @@ fn what_waited_behind_an_envelope_that_was_given_up_is_delivered_at_once() {
     assert_eq!(stage(&world, &first), Stage::Rejected, "four attempts were lost");
     assert_eq!(stage(&world, &second), Stage::Acknowledged, "nothing else has to happen first");
 }
+
+/// Shows W-ENV-12.
+#[test]
+fn only_the_receivers_receipt_tells_that_an_envelope_arrived() {
+    let (mut world, _, worker) = at_work();
+    world.carrier.0.extend([Carried::AnswerLost]);
+    let sent = send(&mut world, &worker);
+    let said = json!({ "type": "acknowledged", "ref": sent }).to_string();
+    world.run(&user("ada"), "signal.emit", &said).unwrap();
+    assert_eq!(stage(&world, &sent), Stage::Delivered, "the coordinator is not its receiver");
+
+    world.pass(1);
+    world.tick();
+    assert_eq!(stage(&world, &sent), Stage::Acknowledged, "it was sent again and answered");
+}
