@@ -54,10 +54,16 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// An envelope that was accepted some time ago.
+    /// An envelope that was accepted not long ago.
     pub(super) fn some_envelope(&self, number: u64) -> Option<&EnvelopeId> {
-        let count = u64::try_from(self.sent.len()).ok().filter(|count| *count > 0)?;
-        self.sent.get(usize::try_from(number % count).ok()?)
+        let back = usize::try_from(number % 60).ok()?;
+        self.sent.iter().rev().nth(back)
+    }
+
+    /// An envelope that is in an inbox while its sender does not know yet.
+    pub(super) fn unanswered(&self) -> Option<&EnvelopeId> {
+        let last = self.sent.iter().rev().take(200);
+        last.into_iter().find(|id| self.letters[*id].stage == Stage::Delivered)
     }
 
     pub(super) fn note(&mut self, at: &Place<'_>, tree: &Tree, counts: &mut Counts) {
@@ -260,16 +266,15 @@ impl Channels {
         let by_runtime = at.entry.draft.actor == Actor::Protocol;
         let about = body.about.as_ref().and_then(|about| EnvelopeId::new(about.as_str()).ok());
         let receipt = matches!(body.signal, SignalType::Acknowledged | SignalType::Failed);
+        self.touched.extend(about.clone().filter(|id| self.letters.contains_key(id)));
         let letter = about.filter(|_| receipt && by_runtime);
-        let letter = letter.and_then(|id| self.letters.get_mut(&id).map(|letter| (id, letter)));
-        if let Some((id, letter)) = letter {
+        if let Some(letter) = letter.and_then(|id| self.letters.get_mut(&id)) {
             let back = (&letter.to, Some(&letter.from)) == (&body.from, body.to.as_ref());
             at.must(back, "a receipt goes to whoever sent the envelope");
             if body.signal == SignalType::Acknowledged {
                 at.must(letter.stage == Stage::Delivered, "there is one receipt");
                 letter.stage = Stage::Acknowledged;
                 letter.retry_at = None;
-                self.touched.push(id);
             }
         } else {
             at.must(body.signal != SignalType::Acknowledged || !by_runtime, "receipts are of mail");
@@ -323,6 +328,9 @@ impl Channels {
             count += 1;
         }
         assert_eq!(count, self.rights.len(), "seed {seed}: a right is missing");
+        let inboxes = self.rights.values().filter(|(kind, ..)| *kind == RightType::Receive).count();
+        let live = tree.values().filter(|node| !node.status.is_terminal()).count();
+        assert_eq!(inboxes, live, "seed {seed}: each has its own inbox");
         for id in self.touched.drain(..) {
             let (own, known) = (&self.letters[&id], state.envelope(&id).unwrap());
             assert_eq!(known.status, own.stage, "seed {seed}: {id}");

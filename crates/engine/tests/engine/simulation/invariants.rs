@@ -7,10 +7,10 @@ use althing_kernel::task::{self, follow, graph};
 use althing_kernel::workspace::change::{Reparented, StateChanged};
 use althing_kernel::workspace::create::Created;
 use althing_kernel::workspace::edges::STEPS;
-use althing_kernel::workspace::{Party, Status, Trigger, Workspace};
+use althing_kernel::workspace::{MIGRATION_TIMEOUT, Party, Status, Trigger, Workspace};
 use althing_kernel::{
-    Actor, AgentName, CheckpointId, EnvelopeId, Event, GraphId, Principal, Stamped, State, TaskId,
-    Timestamp, WorkspaceId, checkpoint, signal,
+    Actor, AgentName, CheckpointId, EnvelopeId, Event, GraphId, Principal, Span, Stamped, State,
+    TaskId, Timestamp, WorkspaceId, checkpoint, signal,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,6 +84,10 @@ pub(super) struct Node {
     pub(super) parent: Option<WorkspaceId>,
     pub(super) status: Status,
     at: Timestamp,
+    /// Since when it is in its state.
+    since: Timestamp,
+    /// How much of its time it had used up before.
+    spent: Span,
     agent: Option<AgentName>,
     ready: bool,
     interrupted: Option<Status>,
@@ -96,6 +100,36 @@ impl Node {
             Status::Idle => self.ready,
             status => matches!(status, Status::Active | Status::Blocked),
         }
+    }
+
+    /// Whether its time runs.
+    fn is_clocked(&self) -> bool {
+        matches!(self.status, Status::Active | Status::Blocked | Status::Conflicted)
+    }
+
+    /// When its time is over: how long it may wait, be moved or work in all.
+    fn due(&self) -> Option<Timestamp> {
+        let timeout = self.body.timeout_s?.span();
+        match self.status {
+            Status::Idle => Some(self.since.after(self.body.idle_timeout_s.span())),
+            Status::Migrating => Some(self.since.after(MIGRATION_TIMEOUT.span())),
+            _ if self.is_clocked() => {
+                let left = timeout.micros().saturating_sub(self.spent.micros());
+                Some(self.since.after(Span::from_micros(left)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Goes to another state; what it worked until then counts.
+    fn go(&mut self, to: Status, at: Timestamp) {
+        if self.is_clocked() {
+            let worked = self.spent.micros() + at.since(self.since).micros();
+            self.spent = Span::from_micros(worked);
+        }
+        self.interrupted =
+            matches!(to, Status::Migrating | Status::Suspended).then_some(self.status);
+        (self.status, self.since) = (to, at);
     }
 }
 
@@ -142,6 +176,10 @@ impl Ledger {
 
     pub(super) fn some_envelope(&self, number: u64) -> Option<&EnvelopeId> {
         self.channels.some_envelope(number)
+    }
+
+    pub(super) fn unanswered(&self) -> Option<&EnvelopeId> {
+        self.channels.unanswered()
     }
 
     fn count(&mut self, what: impl Into<String>) {
@@ -251,6 +289,8 @@ impl Ledger {
             parent: body.parent.clone(),
             status: Status::Idle,
             at: at.entry.at,
+            since: at.entry.at,
+            spent: Span::default(),
             agent: body.agent.clone(),
             ready: false,
             interrupted: None,
@@ -300,18 +340,23 @@ impl Ledger {
         if matches!(from, Status::Migrating | Status::Suspended) && to != Status::Failed {
             at.must(node.interrupted == Some(to), "it goes back to where it was");
         }
-        node.interrupted = matches!(to, Status::Migrating | Status::Suspended).then_some(from);
-        node.status = to;
-        let parent = node.parent.clone();
+        let late = node.due().is_some_and(|due| due <= at.entry.at);
+        node.go(to, at.entry.at);
+        let (parent, owner) = (node.parent.clone(), node.body.owner.clone());
         self.count(format!("step {:02}", step.map_or(0, |step| step.number)));
         self.count(format!("state {to}"));
         match body.trigger {
             Trigger::ParentFailed => {
                 self.count("cascade");
-                let failed = parent.is_some_and(|id| self.tree[&id].status == Status::Failed);
-                at.must(failed, "the workspace above it failed");
+                let parent = &self.tree[&parent.unwrap()];
+                at.must(parent.status == Status::Failed, "the workspace above it failed");
+                let reached = parent.body.owner == owner || self.root.is_none();
+                at.must(reached, "a failure stays with its owner, unless it is the root's");
             }
-            Trigger::Timeout | Trigger::ConflictTimeout => self.count("timeout"),
+            Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError => {
+                self.count("timeout");
+                at.must(late, "its time was over");
+            }
             _ => {}
         }
         if to.is_terminal() {
@@ -333,6 +378,10 @@ impl Ledger {
         at.must(self.root.as_ref() == Some(&body.new_parent), "it goes to the root");
         at.must(!child.status.is_terminal(), "it goes on");
         self.node(at, &body.workspace_id).parent = Some(body.new_parent.clone());
+        // What was being merged into the parent it had is merged into the one it has.
+        if let Some(target) = self.merges.get_mut(&body.workspace_id) {
+            target.clone_from(&body.new_parent);
+        }
     }
 
     fn checkpointed(&mut self, at: &Place<'_>, body: &checkpoint::Created) {
@@ -389,9 +438,9 @@ impl Ledger {
         self.compare_tasks(state);
         let all_done = std::mem::take(&mut self.news) < DUE_MAX;
         if let Some(turn) = turn.filter(|_| all_done) {
-            let mut live = state.workspaces().filter(|(_, known)| !known.status.is_terminal());
-            let late = live.find(|(_, known)| known.deadline().is_some_and(|at| at < turn));
-            assert!(late.is_none(), "seed {seed}: overdue at {turn:?}: {late:?}");
+            let late = self.tree.iter().find(|(_, node)| node.due().is_some_and(|at| at < turn));
+            let late = late.map(|(id, _)| id);
+            assert_eq!(late, None, "seed {seed}: overdue at {turn:?}");
             assert_eq!(self.channels.overdue(turn), None, "seed {seed}: overdue at {turn:?}");
         }
     }

@@ -9,16 +9,19 @@ use super::runs::{Asked, blob};
 use super::scene::{AGENTS, Scene, agent};
 
 pub(super) fn ask(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
-    match harness.random.below(24) {
-        0..=2 => write(harness, scene),
-        3..=8 => checkpoint(harness, scene),
-        9..=14 => decide(harness, scene),
-        15..=17 => resolve(harness, scene),
+    if !scene.conflicts.is_empty() && harness.random.one_in(4) {
+        return resolve(harness, scene);
+    }
+    match harness.random.below(30) {
+        0 | 1 => write(harness, scene),
+        2..=11 => checkpoint(harness, scene),
+        12..=16 => decide(harness, scene),
+        17..=20 => resolve(harness, scene),
         _ => tasks(harness, scene),
     }
 }
 
-const PATHS: [&str; 5] = ["src/a", "src/b", "docs/c", "lib/d", "src/deep/e"];
+const PATHS: [&str; 5] = ["src/a", "src/b", "src/a", "lib/d", "docs/e"];
 
 fn files(harness: &mut Harness) -> Value {
     let first = *harness.random.pick(&PATHS);
@@ -82,9 +85,9 @@ fn decide(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         _ => "accept",
     };
     let mut args = json!({ "workspace": seen.id, "decision": decision });
-    match harness.random.below(4) {
+    match harness.random.below(6) {
         0 => args["strategy"] = "direct".into(),
-        1 => {
+        1 | 2 => {
             args["strategy"] = "evaluated".into();
             args["merged"] = files(harness);
             if harness.random.one_in(2) {
@@ -127,12 +130,12 @@ fn tasks(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         0 => agent(harness.random.below(AGENTS)),
         _ => scene.coordinator(harness),
     };
-    if scene.graphs.is_empty() || scene.tasks.len() < 60 && harness.random.one_in(10) {
+    if scene.graphs.is_empty() || scene.tasks.len() < 25 && harness.random.one_in(10) {
         return Some((caller, "task.graph", plan(harness)));
     }
     Some(match harness.random.below(20) {
-        0 | 1 => (caller, "task.add", add(harness, scene)),
-        2..=6 => {
+        0 => (caller, "task.add", add(harness, scene)),
+        1..=6 => {
             let args = match harness.random.below(3) {
                 0 => json!({ "graph": harness.random.pick(&scene.graphs) }),
                 _ => json!({ "tasks": [task_in(harness, scene, &[task::Status::Draft])?] }),
