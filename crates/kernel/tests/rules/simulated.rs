@@ -3,7 +3,7 @@
 use crate::support::{World, agent, user};
 use althing_kernel::envelope::Status as Stage;
 use althing_kernel::envelope::carrier::Carried;
-use althing_kernel::{EnvelopeId, Reply, WorkspaceId};
+use althing_kernel::{EnvelopeId, Reply, Rule, WorkspaceId};
 use serde_json::json;
 
 const BLOB: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
@@ -75,4 +75,30 @@ fn only_the_receivers_receipt_tells_that_an_envelope_arrived() {
     world.pass(1);
     world.tick();
     assert_eq!(stage(&world, &sent), Stage::Acknowledged, "it was sent again and answered");
+}
+
+/// Shows W-WS-23.
+#[test]
+fn a_paused_delegate_orders_nobody_about() {
+    let mut world = World::new();
+    world.run(&user("ada"), "run.start", "{}").unwrap();
+    world.run(&agent("wim"), "agent.register", "{}").unwrap();
+    let boss = create(&mut world, json!({ "role": "worker", "delegate": true }));
+    let ready = |id: &WorkspaceId| json!({ "type": "ready", "workspace": id }).to_string();
+    world.run(&agent("wim"), "signal.emit", &ready(&boss)).unwrap();
+    let below = create(&mut world, json!({ "role": "worker", "parent": boss }));
+    world.run(&agent("wim"), "signal.emit", &ready(&below)).unwrap();
+    world.run(&agent("tom"), "agent.register", "{}").unwrap();
+
+    let grant = json!({ "holder": boss, "target": below }).to_string();
+    let move_it = json!({ "workspace": below, "agent": "tom" }).to_string();
+    world.run(&agent("wim"), "right.grant", &grant).unwrap();
+    let pause = json!({ "workspace": boss }).to_string();
+    world.run(&user("ada"), "workspace.suspend", &pause).unwrap();
+    for (command, args) in [("right.grant", &grant), ("workspace.migrate", &move_it)] {
+        let refusal = world.run(&agent("wim"), command, args).unwrap_err();
+        assert_eq!(refusal.rule, Rule::CoordinatorOnly, "{command}");
+    }
+    world.run(&user("ada"), "workspace.resume", &pause).unwrap();
+    world.run(&agent("wim"), "workspace.migrate", &move_it).unwrap();
 }

@@ -14,8 +14,8 @@ use althing_kernel::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Counts;
 use super::channels::Channels;
+use super::{Counts, conduct};
 
 /// About how much falls due in one commit at most; beyond that something may be left over.
 const DUE_MAX: u64 = 1_000;
@@ -88,7 +88,7 @@ pub(super) struct Node {
     since: Timestamp,
     /// How much of its time it had used up before.
     spent: Span,
-    agent: Option<AgentName>,
+    pub(super) agent: Option<AgentName>,
     ready: bool,
     interrupted: Option<Status>,
     head: Option<CheckpointId>,
@@ -198,6 +198,7 @@ impl Ledger {
         self.news += 1;
         let at = Place { seed: self.seed, entry };
         self.count(entry.draft.event.kind().as_str());
+        conduct::check(&at, &self.tree, self.root.as_ref());
         self.channels.note(&at, &self.tree, &mut self.counts);
         match &entry.draft.event {
             Event::WorkspaceCreated(body) => self.created(&at, body),

@@ -16,6 +16,7 @@
 //! `ALTHING_SIM_RUNS=n` runs more of them.
 
 mod channels;
+mod conduct;
 mod invariants;
 mod leases;
 mod plans;
