@@ -75,7 +75,8 @@ pub struct Attempted {
     pub envelope_id: EnvelopeId,
     /// What went missing.
     pub missing: Missing,
-    /// When it is tried again; never, if the attempts are used up.
+    /// When it is tried again; not by the clock, if the attempts are used up, the receiver holds
+    /// its mail or has ended.
     pub retry_at: Option<Timestamp>,
     /// Whom it is for.
     pub to: WorkspaceId,
@@ -175,7 +176,7 @@ fn unanswered(
         to: envelope.to.clone(),
     });
     turn.note(Some(&envelope.from), Actor::Protocol, event)?;
-    if last { tell_given_up(turn, id, envelope) } else { Ok(()) }
+    if last { tell(turn, id, envelope, UndeliverableReason::DeliveryExhausted) } else { Ok(()) }
 }
 
 fn give_up(
@@ -191,16 +192,17 @@ fn give_up(
         to: envelope.to.clone(),
     });
     turn.note(Some(&envelope.from), Actor::Protocol, event)?;
-    tell_given_up(turn, id, envelope)
+    tell(turn, id, envelope, reason)
 }
 
-/// A notice to the sender; it fails nobody.
-fn tell_given_up(
+/// A notice to the sender of why delivery was given up; it fails nobody.
+fn tell(
     turn: &mut Turn<'_>,
     id: &EnvelopeId,
     envelope: &Envelope,
+    reason: UndeliverableReason,
 ) -> Result<(), ApplyError> {
-    let reason = Some(Text::lossy("delivery_exhausted"));
+    let reason = Some(Text::lossy(reason.as_str()));
     let notice = Saying { signal: SignalType::Failed, reason, about: Some(id.into()) };
     signal::tell_sender(turn, &envelope.to, &envelope.from, notice)
 }
@@ -211,8 +213,8 @@ pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &EnvelopeId) -> Result<(), Ap
     let Some(receiver) = turn.state().workspaces.get(&envelope.to) else { return Ok(()) };
     if envelope.status == Status::Delivered && receiver.status.is_terminal() {
         // It was in the inbox when the receiver ended: nothing is left to find out.
-        let last = Envelope { attempts: REDELIVERIES, ..envelope.as_ref().clone() };
-        return unanswered(turn, id, &last, Missing::Answer, Span::default());
+        postpone(turn, id, &envelope, Missing::Answer)?;
+        return tell(turn, id, &envelope, UndeliverableReason::TargetTerminal);
     }
     if envelope.status == Status::Delivered {
         return attempt(turn, id, &envelope).map(|_| ());
@@ -221,10 +223,20 @@ pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &EnvelopeId) -> Result<(), Ap
         return move_on(turn, &envelope.to.clone());
     }
     // The receiver holds its mail: the attempt is made once it takes it again.
+    postpone(turn, id, &envelope, Missing::Envelope)
+}
+
+/// Makes no attempt now, and plans none.
+fn postpone(
+    turn: &mut Turn<'_>,
+    id: &EnvelopeId,
+    envelope: &Envelope,
+    missing: Missing,
+) -> Result<(), ApplyError> {
     let event = Event::EnvelopeAttempted(Attempted {
         attempt: envelope.attempts,
         envelope_id: id.clone(),
-        missing: Missing::Envelope,
+        missing,
         retry_at: None,
         to: envelope.to.clone(),
     });

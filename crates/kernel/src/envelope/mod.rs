@@ -117,6 +117,16 @@ pub enum UndeliverableReason {
     DeliveryExhausted,
 }
 
+impl UndeliverableReason {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            UndeliverableReason::TargetTerminal => "target_terminal",
+            UndeliverableReason::DeliveryExhausted => "delivery_exhausted",
+        }
+    }
+}
+
 /// What is in an envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

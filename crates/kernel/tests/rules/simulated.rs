@@ -3,7 +3,8 @@
 use crate::support::{World, agent, user};
 use althing_kernel::envelope::Status as Stage;
 use althing_kernel::envelope::carrier::Carried;
-use althing_kernel::{EnvelopeId, Reply, Rule, WorkspaceId};
+use althing_kernel::signal::SignalType;
+use althing_kernel::{EnvelopeId, Event, Reply, Rule, Stamped, WorkspaceId};
 use serde_json::json;
 
 const BLOB: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
@@ -101,4 +102,44 @@ fn a_paused_delegate_orders_nobody_about() {
     }
     world.run(&user("ada"), "workspace.resume", &pause).unwrap();
     world.run(&agent("wim"), "workspace.migrate", &move_it).unwrap();
+}
+
+/// The reasons a sender was given for what became of its mail.
+fn told(world: &World) -> Vec<String> {
+    let receipt = |entry: &Stamped| match &entry.draft.event {
+        Event::SignalEmitted(said) if said.signal == SignalType::Failed && said.about.is_some() => {
+            said.reason.as_ref().map(ToString::to_string)
+        }
+        _ => None,
+    };
+    world.entries.iter().filter_map(receipt).collect()
+}
+
+/// Shows W-ENV-22.
+#[test]
+fn a_sender_is_told_that_the_receiver_ended_and_not_that_attempts_ran_out() {
+    let (mut world, _, worker) = at_work();
+    world.carrier.0.extend([Carried::Lost]);
+    let sent = send(&mut world, &worker);
+    let abort = json!({ "workspace": worker }).to_string();
+    world.run(&user("ada"), "workspace.abort", &abort).unwrap();
+    assert_eq!(stage(&world, &sent), Stage::Rejected);
+    assert_eq!(told(&world), ["target_terminal"]);
+    world.pass(10);
+    world.tick();
+    assert_eq!(told(&world).len(), 1, "nothing is repeated");
+}
+
+#[test]
+fn attempts_that_were_never_made_are_not_on_record() {
+    let (mut world, _, worker) = at_work();
+    world.carrier.0.extend([Carried::AnswerLost]);
+    let sent = send(&mut world, &worker);
+    let abort = json!({ "workspace": worker }).to_string();
+    world.run(&user("ada"), "workspace.abort", &abort).unwrap();
+    world.pass(10);
+    world.tick();
+    let known = world.state.envelope(&sent).unwrap();
+    assert_eq!((known.status, known.attempts, known.retry_at), (Stage::Delivered, 1, None));
+    assert_eq!(told(&world), ["target_terminal"], "no answer will come");
 }

@@ -218,8 +218,7 @@ impl Channels {
         at.must(known, "nothing is tried after it was settled");
         let next = body.attempt == letter.attempts + 1;
         let postponed = body.attempt == letter.attempts && !receiver.takes_mail();
-        let over = body.attempt == 4 && receiver.status.is_terminal();
-        at.must(next || (body.retry_at.is_none() && (postponed || over)), "attempts are counted");
+        at.must(next || (body.retry_at.is_none() && postponed), "attempts are counted");
         at.must(body.attempt <= 4, "there are at most three further attempts");
         if let Some(retry_at) = body.retry_at {
             let wait = BASE.micros() * u64::from(body.attempt);
