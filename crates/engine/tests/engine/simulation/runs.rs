@@ -134,7 +134,7 @@ impl Scenario for Runs {
     }
 
     fn check(&mut self, harness: &mut Harness, news: &[Commit], turn: Option<Timestamp>) {
-        for line in news.iter().flat_map(|commit| commit.entries()) {
+        for line in news.iter().flat_map(Commit::entries) {
             let entry = Entry::read(line).unwrap();
             self.ledger.note(&entry.stamped);
         }
@@ -248,7 +248,7 @@ fn signal(harness: &mut Harness, scene: &Scene, root: &Seen, known: &Ledger) -> 
     let states = if harness.random.one_in(2) { &waiting[..] } else { Status::ALL };
     let seen = scene.one(harness, states)?;
     let kind = match (seen.status, harness.random.below(20)) {
-        (Status::Idle, 0) | (Status::Active, 0..=1) | (Status::Blocked, 0) => SignalType::Failed,
+        (Status::Idle | Status::Blocked, 0) | (Status::Active, 0..=1) => SignalType::Failed,
         (Status::Idle, 1..=12) | (Status::Migrating, 0..=9) => SignalType::Ready,
         (Status::Active, 2..=5) => SignalType::Blocked,
         (Status::Active, 6..=14) if seen.finished || harness.random.one_in(12) => {
@@ -440,6 +440,12 @@ fn expected() -> Vec<String> {
     steps.chain(states).chain(signals).chain(others).collect()
 }
 
+/// Shows W-TREE-01, W-TREE-03, W-TREE-04, W-TREE-05, W-WS-21, W-WS-22, W-WS-25, W-RES-01.
+/// Shows W-PORT-02, W-PORT-04, W-PORT-05, W-PORT-06, W-PORT-09, W-PORT-11, W-ENV-24.
+/// Shows W-ENV-13, W-ENV-14, W-ENV-15, W-ENV-17, W-ENV-18, W-ENV-19.
+/// Shows W-SIG-05, W-SIG-07, W-SIG-08, W-SIG-14, W-CONC-01, W-CONC-03, W-CONC-04.
+/// Shows W-CP-07, W-CP-08, W-TASK-03, W-TASK-05, W-TASK-06, W-TASK-10, W-TASK-11.
+/// Shows W-REC-04, W-REC-08.
 #[test]
 fn runs_keep_their_promises_whatever_goes_wrong() {
     let seeds = seeds(60);
