@@ -217,7 +217,7 @@ impl Engine {
             return Ok(Some(query));
         };
         if query.workspace.as_ref().is_some_and(|target| !reads(state, viewer, target)) {
-            self.note_denied(agent, query.digest(), query.workspace.clone())?;
+            self.note_denied(agent, &query.digest(), query.workspace.clone())?;
             return Ok(None);
         }
         Ok(Some(TrailQuery { within: Some(readable(state, viewer)), ..query }))
@@ -229,7 +229,7 @@ impl Engine {
         let Some(agent) = viewer.filter(|_| !reads_everything(state, viewer)) else {
             return Ok(());
         };
-        self.note_denied(agent, String::new(), None)?;
+        self.note_denied(agent, "", None)?;
         let message = format!("agent {agent} reads its own local trail, not all of it");
         Err(Refusal::denied(Rule::TrailScope, message).into())
     }
@@ -237,10 +237,10 @@ impl Engine {
     fn note_denied(
         &self,
         agent: &AgentName,
-        digest: String,
+        digest: &str,
         scope: Option<WorkspaceId>,
     ) -> Result<(), EngineError> {
-        let filter_digest = Text::lossy(&digest);
+        let filter_digest = Text::lossy(digest);
         let note = NoteDenied { agent: agent.clone(), filter_digest, scope };
         self.execute(self.own_job(Command::TrailDenied(note))?).map(|_| ())
     }

@@ -246,6 +246,7 @@ pub(crate) fn may_grant(state: &State, caller: &Caller, grant: &Grant) -> Result
     let below = |id: &WorkspaceId| {
         let own = state.workspaces.get(id).is_some_and(|known| {
             known.charter.delegate
+                && known.status.is_open()
                 && matches!(&caller.principal, crate::Principal::Agent(name)
                     if known.agent.as_ref() == Some(name))
         });

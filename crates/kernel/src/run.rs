@@ -237,9 +237,9 @@ pub(crate) fn decide_end(turn: &mut Turn<'_>, caller: &Caller, end: &End) -> Res
     });
     turn.note(Some(&root), caller.principal.clone().into(), event)?;
     if live > 0 {
-        by_force(turn, &root)?
+        by_force(turn, &root)?;
     } else {
-        well(turn, &root, initiator)?
+        well(turn, &root, initiator)?;
     }
     turn.workspace_reply(&root)
 }

@@ -367,7 +367,7 @@ pub(crate) fn apply_emitted(
         && let Some(about) = &emitted.about
         && let Ok(envelope) = EnvelopeId::new(about.as_str())
     {
-        envelope::deliver::note_acknowledged(state, &envelope);
+        envelope::deliver::note_acknowledged(state, &envelope, emitted);
     }
     let Some(to) = &emitted.to else { return Ok(()) };
     let receiver = state.workspaces.get(to).ok_or(ApplyError::Unknown("the receiver"))?;

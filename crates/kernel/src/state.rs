@@ -254,6 +254,11 @@ impl State {
         self.workspaces.iter().map(|(id, workspace)| (id, workspace.as_ref()))
     }
 
+    /// A workspace by its id.
+    pub fn workspace(&self, id: &WorkspaceId) -> Option<&Workspace> {
+        self.workspaces.get(id).map(AsRef::as_ref)
+    }
+
     /// The envelopes that were ever accepted.
     pub fn envelopes(&self) -> impl Iterator<Item = (&EnvelopeId, &Envelope)> {
         self.envelopes.iter().map(|(id, envelope)| (id, envelope.as_ref()))
@@ -267,6 +272,26 @@ impl State {
     /// The tasks that were ever planned.
     pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &Task)> {
         self.tasks.iter().map(|(id, task)| (id, task.as_ref()))
+    }
+
+    /// A task by its id.
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.get(id).map(AsRef::as_ref)
+    }
+
+    /// The graphs of tasks that were ever planned.
+    pub fn graphs(&self) -> impl Iterator<Item = (&GraphId, &Graph)> {
+        self.graphs.iter()
+    }
+
+    /// The merges that are not over, by the workspace whose work is merged.
+    pub fn integrations(&self) -> impl Iterator<Item = (&WorkspaceId, &Integration)> {
+        self.integrations.iter()
+    }
+
+    /// An envelope by its id.
+    pub fn envelope(&self, id: &EnvelopeId) -> Option<&Envelope> {
+        self.envelopes.get(id).map(AsRef::as_ref)
     }
 
     /// The root of the run that goes on.

@@ -405,9 +405,9 @@ impl<'m> Turn<'m> {
         Ok(Reply::Task(Box::new(TaskView::of(&self.state, id, known))))
     }
 
-    pub(crate) fn tasks_reply(&self, ids: &[TaskId]) -> Result<Reply, Halt> {
+    pub(crate) fn tasks_reply(&self, ids: &[TaskId]) -> Reply {
         let known = ids.iter().filter_map(|id| self.state.tasks.get(id).map(|task| (id, task)));
-        Ok(Reply::Tasks(known.map(|(id, task)| TaskView::of(&self.state, id, task)).collect()))
+        Reply::Tasks(known.map(|(id, task)| TaskView::of(&self.state, id, task)).collect())
     }
 
     pub(crate) fn right_reply(&self, id: &RightId) -> Result<Reply, Halt> {

@@ -60,7 +60,8 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
         (Command::TaskAssign(asked), Event::WorkspaceCreated(got)) => {
             is_created(&asked.as_create(), got)
         }
-        (Command::WorkspaceCreate(_) | Command::TaskAssign(_), Event::WorkspaceRejected(_)) => true,
+        (Command::WorkspaceCreate(_) | Command::TaskAssign(_), Event::WorkspaceRejected(_))
+        | (Command::InboxTake(_), Event::InboxTaken(_)) => true,
         (Command::WorkspaceWrite(asked), Event::WorkspaceWritten(got)) => {
             asked.path == got.path && is_stored(asked.content.as_ref(), got.content.as_ref())
         }
@@ -85,7 +86,6 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
         (Command::EnvelopeSend(asked), Event::EnvelopeRejected(got)) => {
             asked.to == got.to && asked.kind == got.kind
         }
-        (Command::InboxTake(_), Event::InboxTaken(_)) => true,
         (Command::InboxTake(_), Event::SignalEmitted(got)) => got.signal == SignalType::Ready,
         (Command::SignalEmit(asked), Event::SignalEmitted(got)) => {
             asked.signal == got.signal && asked.reason == got.reason && asked.about == got.about

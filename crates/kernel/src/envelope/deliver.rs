@@ -75,7 +75,8 @@ pub struct Attempted {
     pub envelope_id: EnvelopeId,
     /// What went missing.
     pub missing: Missing,
-    /// When it is tried again; never, if the attempts are used up.
+    /// When it is tried again; not by the clock, if the attempts are used up, the receiver holds
+    /// its mail or has ended.
     pub retry_at: Option<Timestamp>,
     /// Whom it is for.
     pub to: WorkspaceId,
@@ -98,7 +99,8 @@ pub(crate) fn move_on(turn: &mut Turn<'_>, to: &WorkspaceId) -> Result<(), Apply
     Ok(())
 }
 
-/// Tries once. Returns whether the envelope is in the inbox now.
+/// Tries once. Returns whether the channel goes on: what is tried again holds it up, what is in
+/// the inbox or given up does not.
 fn attempt(turn: &mut Turn<'_>, id: &EnvelopeId, envelope: &Envelope) -> Result<bool, ApplyError> {
     let (carried, base) = turn.carry(id, envelope.attempts);
     match carried {
@@ -118,7 +120,7 @@ fn attempt(turn: &mut Turn<'_>, id: &EnvelopeId, envelope: &Envelope) -> Result<
         }
         Carried::Lost => {
             unanswered(turn, id, envelope, Missing::Envelope, base)?;
-            Ok(false)
+            Ok(envelope.attempts >= REDELIVERIES)
         }
     }
 }
@@ -174,7 +176,7 @@ fn unanswered(
         to: envelope.to.clone(),
     });
     turn.note(Some(&envelope.from), Actor::Protocol, event)?;
-    if last { tell_given_up(turn, id, envelope) } else { Ok(()) }
+    if last { tell(turn, id, envelope, UndeliverableReason::DeliveryExhausted) } else { Ok(()) }
 }
 
 fn give_up(
@@ -190,16 +192,17 @@ fn give_up(
         to: envelope.to.clone(),
     });
     turn.note(Some(&envelope.from), Actor::Protocol, event)?;
-    tell_given_up(turn, id, envelope)
+    tell(turn, id, envelope, reason)
 }
 
-/// A notice to the sender; it fails nobody.
-fn tell_given_up(
+/// A notice to the sender of why delivery was given up; it fails nobody.
+fn tell(
     turn: &mut Turn<'_>,
     id: &EnvelopeId,
     envelope: &Envelope,
+    reason: UndeliverableReason,
 ) -> Result<(), ApplyError> {
-    let reason = Some(Text::lossy("delivery_exhausted"));
+    let reason = Some(Text::lossy(reason.as_str()));
     let notice = Saying { signal: SignalType::Failed, reason, about: Some(id.into()) };
     signal::tell_sender(turn, &envelope.to, &envelope.from, notice)
 }
@@ -210,8 +213,8 @@ pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &EnvelopeId) -> Result<(), Ap
     let Some(receiver) = turn.state().workspaces.get(&envelope.to) else { return Ok(()) };
     if envelope.status == Status::Delivered && receiver.status.is_terminal() {
         // It was in the inbox when the receiver ended: nothing is left to find out.
-        let last = Envelope { attempts: REDELIVERIES, ..envelope.as_ref().clone() };
-        return unanswered(turn, id, &last, Missing::Answer, Span::default());
+        postpone(turn, id, &envelope, Missing::Answer)?;
+        return tell(turn, id, &envelope, UndeliverableReason::TargetTerminal);
     }
     if envelope.status == Status::Delivered {
         return attempt(turn, id, &envelope).map(|_| ());
@@ -220,10 +223,20 @@ pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &EnvelopeId) -> Result<(), Ap
         return move_on(turn, &envelope.to.clone());
     }
     // The receiver holds its mail: the attempt is made once it takes it again.
+    postpone(turn, id, &envelope, Missing::Envelope)
+}
+
+/// Makes no attempt now, and plans none.
+fn postpone(
+    turn: &mut Turn<'_>,
+    id: &EnvelopeId,
+    envelope: &Envelope,
+    missing: Missing,
+) -> Result<(), ApplyError> {
     let event = Event::EnvelopeAttempted(Attempted {
         attempt: envelope.attempts,
         envelope_id: id.clone(),
-        missing: Missing::Envelope,
+        missing,
         retry_at: None,
         to: envelope.to.clone(),
     });
@@ -306,10 +319,12 @@ pub(crate) fn apply_attempted(state: &mut State, attempted: &Attempted) -> Resul
     Ok(())
 }
 
-/// The sender knows that the envelope is in the inbox.
-pub(crate) fn note_acknowledged(state: &mut State, id: &EnvelopeId) {
+/// The sender knows that the envelope is in the inbox, if this is the receipt for it: one from its
+/// receiver to its sender. What a coordinator says about somebody's mail is not.
+pub(crate) fn note_acknowledged(state: &mut State, id: &EnvelopeId, said: &signal::Emitted) {
     let Some(known) = state.envelopes.get_mut(id) else { return };
-    if known.status == Status::Delivered {
+    let receipt = (&said.from, said.to.as_ref()) == (&known.to, Some(&known.from));
+    if receipt && known.status == Status::Delivered {
         let envelope = Arc::make_mut(known);
         envelope.status = Status::Acknowledged;
         let before = envelope.retry_at.take();

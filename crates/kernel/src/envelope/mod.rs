@@ -118,6 +118,16 @@ pub enum UndeliverableReason {
     DeliveryExhausted,
 }
 
+impl UndeliverableReason {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            UndeliverableReason::TargetTerminal => "target_terminal",
+            UndeliverableReason::DeliveryExhausted => "delivery_exhausted",
+        }
+    }
+}
+
 /// What is in an envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -224,6 +234,7 @@ pub struct Send {
     pub workspace: Option<WorkspaceId>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_normal(priority: &Priority) -> bool {
     *priority == Priority::Normal
 }
@@ -419,18 +430,16 @@ fn asks_delegate(
 }
 
 fn check_right(state: &State, from: &WorkspaceId, to: &WorkspaceId) -> Result<RightId, Refused> {
-    match state.send_right(from, to) {
-        Some((_, right)) => Ok(right.clone()),
-        None => {
-            let message = format!("workspace {from} holds no right to send to {to}");
-            let own = state.rights_held_by(from);
-            let own = own.iter().filter_map(|id| state.rights.get(id));
-            let sends = own.filter(|right| right.kind != RightType::Receive);
-            let targets: Vec<String> = sends.map(|right| right.target.to_string()).collect();
-            let refusal = Refusal::denied(Rule::SendRight, message).allowing(targets);
-            Err((RejectReason::NoSendRight, refusal))
-        }
+    if let Some((_, right)) = state.send_right(from, to) {
+        return Ok(right.clone());
     }
+    let message = format!("workspace {from} holds no right to send to {to}");
+    let own = state.rights_held_by(from);
+    let own = own.iter().filter_map(|id| state.rights.get(id));
+    let sends = own.filter(|right| right.kind != RightType::Receive);
+    let targets: Vec<String> = sends.map(|right| right.target.to_string()).collect();
+    let refusal = Refusal::denied(Rule::SendRight, message).allowing(targets);
+    Err((RejectReason::NoSendRight, refusal))
 }
 
 /// The envelope a workspace is created with.

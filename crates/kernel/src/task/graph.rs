@@ -79,6 +79,7 @@ pub struct Add {
     pub priority: Priority,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_normal(priority: &Priority) -> bool {
     *priority == Priority::Normal
 }

@@ -140,7 +140,7 @@ pub(crate) fn decide_approve(
         turn.note(home.as_ref(), actor, event)?;
         follow::step(turn, id, Status::Pending, None, Actor::Protocol)?;
     }
-    turn.tasks_reply(&tasks)
+    Ok(turn.tasks_reply(&tasks))
 }
 
 fn drafts(turn: &Turn<'_>, approve: &Approve) -> Result<Vec<TaskId>, Refusal> {

@@ -434,7 +434,7 @@ pub(crate) fn initiator(principal: &Principal) -> Initiator {
 }
 
 /// Whether a caller may do something to a workspace that the coordinator may do everywhere and
-/// a delegate below itself.
+/// a delegate below itself, as long as it is neither paused nor being moved nor done.
 pub(crate) fn commands(state: &State, caller: &Caller, target: &WorkspaceId) -> bool {
     if is_coordinator(state, &caller.principal) {
         return true;
@@ -443,8 +443,8 @@ pub(crate) fn commands(state: &State, caller: &Caller, target: &WorkspaceId) -> 
     let mut above = state.workspaces.get(target).and_then(|known| known.parent.as_ref());
     while let Some(id) = above {
         let Some(workspace) = state.workspaces.get(id) else { return false };
-        let live = !workspace.status.is_terminal();
-        if live && workspace.charter.delegate && workspace.agent.as_ref() == Some(name) {
+        let leads = workspace.charter.delegate && workspace.status.is_open();
+        if leads && workspace.agent.as_ref() == Some(name) {
             return true;
         }
         above = workspace.parent.as_ref();

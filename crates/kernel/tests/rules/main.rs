@@ -13,6 +13,7 @@ mod replay;
 mod run;
 mod sessions;
 mod signals;
+mod simulated;
 mod support;
 mod tasks;
 mod taxonomies;

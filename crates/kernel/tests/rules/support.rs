@@ -1,11 +1,12 @@
 //! A small world to try the rules in: a project, a clock that tests move, ids that count up.
 
-use althing_kernel::envelope::carrier::Carrier;
+use althing_kernel::envelope::carrier::{Carried, Carrier};
 use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
 use althing_kernel::{
-    AgentName, Caller, Command, Event, IdKind, Kind, Mint, Principal, PublicKey, Refusal, Reply,
-    Span, Stamped, State, Timestamp, Turn, UserId, WorkspaceId,
+    AgentName, Caller, Command, EnvelopeId, Event, IdKind, Kind, Mint, Principal, PublicKey,
+    Refusal, Reply, Span, Stamped, State, Timestamp, Turn, UserId, WorkspaceId,
 };
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Ids that count up, one row for all kinds.
@@ -44,6 +45,21 @@ fn mint() -> Box<dyn Mint> {
         Box::new(Scattered::default())
     } else {
         Box::new(Counter::default())
+    }
+}
+
+/// A carrier that does what it is told, and delivers once there is nothing left to do.
+pub(crate) struct Script(VecDeque<Carried>);
+
+impl Script {
+    pub(crate) fn of(told: &[Carried]) -> Box<dyn Carrier> {
+        Box::new(Script(told.iter().copied().collect()))
+    }
+}
+
+impl Carrier for Script {
+    fn carry(&mut self, _: &EnvelopeId, _: u8) -> Carried {
+        self.0.pop_front().unwrap_or(Carried::Acknowledged)
     }
 }
 

@@ -1,0 +1,76 @@
+//! Who may do what: an agent acts in the workspace it is bound to, as far as its state lets it, and
+//! orders others about only as the coordinator or as a delegate at work above them.
+
+use althing_kernel::signal::SignalType;
+use althing_kernel::workspace::Status;
+use althing_kernel::{Actor, AgentName, Event, Principal, WorkspaceId};
+
+use super::invariants::{Place, Tree};
+
+/// What an agent has done in its own name.
+enum Deed<'a> {
+    /// Something in a workspace that is its own.
+    Own(&'a WorkspaceId, fn(Status) -> bool),
+    /// Something to a workspace below its own.
+    Order(&'a WorkspaceId),
+    /// Something below or in its own workspace.
+    Plan(&'a WorkspaceId),
+}
+
+fn deed(event: &Event) -> Option<Deed<'_>> {
+    let open = |status| matches!(status, Status::Idle | Status::Active | Status::Blocked);
+    Some(match event {
+        Event::EnvelopeCreated(body) => Deed::Own(&body.from, open),
+        Event::InboxTaken(body) => Deed::Own(&body.workspace_id, open),
+        Event::WorkspaceWritten(body) => Deed::Own(&body.workspace_id, |is| is == Status::Active),
+        Event::CheckpointCreated(body) => Deed::Own(&body.workspace, |is| is == Status::Active),
+        Event::SignalEmitted(body) if body.signal == SignalType::Ready => {
+            Deed::Own(&body.from, |is| is != Status::Suspended)
+        }
+        Event::SignalEmitted(body) => {
+            Deed::Own(&body.from, |is| !matches!(is, Status::Suspended | Status::Migrating))
+        }
+        Event::WorkspaceCreated(body) => Deed::Plan(body.parent.as_ref()?),
+        Event::PortRightCreated(body) => Deed::Plan(&body.target),
+        Event::WorkspaceStateChanged(body) => Deed::Order(&body.workspace_id),
+        Event::IntegrationStarted(body) => Deed::Order(&body.source),
+        Event::ConflictResolved(body) => Deed::Order(&body.workspace_id),
+        _ => return None,
+    })
+}
+
+/// Holds what an agent did against what it may do.
+pub(super) fn check(at: &Place<'_>, tree: &Tree, root: Option<&WorkspaceId>) {
+    let Actor::Principal(Principal::Agent(agent)) = &at.entry.draft.actor else { return };
+    let Some(deed) = deed(&at.entry.draft.event) else { return };
+    let coordinates = root.is_some_and(|root| tree[root].agent.as_ref() == Some(agent));
+    match deed {
+        Deed::Own(id, allowed) => {
+            let node = tree.get(id);
+            let own = node.is_some_and(|node| node.agent.as_ref() == Some(agent));
+            at.must(own, "an agent acts in its own workspace");
+            at.must(node.is_some_and(|node| allowed(node.status)), "its state lets it");
+        }
+        Deed::Order(id) => {
+            let above = tree.get(id).and_then(|node| node.parent.as_ref());
+            let allowed = coordinates || above.is_some_and(|above| leads(tree, agent, above));
+            at.must(allowed, "it leads those whom it orders about");
+        }
+        Deed::Plan(id) => {
+            at.must(coordinates || leads(tree, agent, id), "it leads those for whom it plans");
+        }
+    }
+}
+
+/// Whether an agent is a delegate at work in a workspace or above it.
+fn leads(tree: &Tree, agent: &AgentName, id: &WorkspaceId) -> bool {
+    let mut at = Some(id);
+    while let Some(node) = at.and_then(|id| tree.get(id)) {
+        let at_work = matches!(node.status, Status::Idle | Status::Active | Status::Blocked);
+        if node.body.delegate && at_work && node.agent.as_ref() == Some(agent) {
+            return true;
+        }
+        at = node.parent.as_ref();
+    }
+    false
+}

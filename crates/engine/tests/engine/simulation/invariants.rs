@@ -1,0 +1,503 @@
+//! What has to hold of runs, kept by reading the trail entry by entry and compared with the state
+//! after each commit.
+//!
+//! The tree and the tasks are here, rights and mail in [`Channels`].
+
+use althing_kernel::task::{self, follow, graph};
+use althing_kernel::workspace::change::{Reparented, StateChanged};
+use althing_kernel::workspace::create::Created;
+use althing_kernel::workspace::edges::STEPS;
+use althing_kernel::workspace::{MIGRATION_TIMEOUT, Party, Status, Trigger, Workspace};
+use althing_kernel::{
+    Actor, AgentName, CheckpointId, EnvelopeId, Event, GraphId, Principal, Span, Stamped, State,
+    TaskId, Timestamp, WorkspaceId, checkpoint, signal,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::channels::Channels;
+use super::{Counts, conduct};
+
+/// About how much falls due in one commit at most; beyond that something may be left over.
+const DUE_MAX: u64 = 1_000;
+
+/// What has to happen besides the steps, states and signals.
+pub(super) const EXPECTED: &[&str] = &[
+    "cascade",
+    "conflict_detected",
+    "conflict_resolved",
+    "envelope_redelivered",
+    "forced shutdown",
+    "impostor",
+    "integration_aborted",
+    "integration_completed",
+    "long pause",
+    "migration_completed",
+    "migration_failed",
+    "port_right_consumed",
+    "port_right_revoked",
+    "port_right_transferred",
+    "rejected checkpoint InvalidParent",
+    "rejected checkpoint InvalidStructure",
+    "rejected checkpoint InvalidType",
+    "rejected checkpoint PermissionDenied",
+    "rejected checkpoint WorkspaceNotActive",
+    "rejected envelope InvalidStructure",
+    "rejected envelope InvalidType",
+    "rejected envelope NoSendRight",
+    "rejected envelope PermissionDenied",
+    "rejected envelope TargetNotFound",
+    "rejected envelope TargetTerminal",
+    "rejected workspace Containment",
+    "rejected workspace InvalidBinding",
+    "rejected workspace InvalidParent",
+    "rejected workspace InvalidRole",
+    "rejected workspace PermissionDenied",
+    "refused TaskGraph",
+    "refused TaskReady",
+    "reparented",
+    "root failed",
+    "run over",
+    "second attempt",
+    "start from a snapshot",
+    "task_completed",
+    "task_failed",
+    "timeout",
+    "undeliverable DeliveryExhausted",
+    "undeliverable TargetTerminal",
+];
+
+/// Where in the trail something is found to be wrong.
+pub(super) struct Place<'a> {
+    seed: u64,
+    pub(super) entry: &'a Stamped,
+}
+
+impl Place<'_> {
+    pub(super) fn must(&self, holds: bool, what: &str) {
+        assert!(holds, "seed {}: {what}: {:#?}", self.seed, self.entry);
+    }
+}
+
+/// A workspace, as the trail tells of it.
+pub(super) struct Node {
+    pub(super) body: Created,
+    pub(super) parent: Option<WorkspaceId>,
+    pub(super) status: Status,
+    at: Timestamp,
+    /// Since when it is in its state.
+    since: Timestamp,
+    /// How much of its time it had used up before.
+    spent: Span,
+    pub(super) agent: Option<AgentName>,
+    ready: bool,
+    interrupted: Option<Status>,
+    head: Option<CheckpointId>,
+}
+
+impl Node {
+    pub(super) fn takes_mail(&self) -> bool {
+        match self.status {
+            Status::Idle => self.ready,
+            status => matches!(status, Status::Active | Status::Blocked),
+        }
+    }
+
+    /// Whether its time runs.
+    fn is_clocked(&self) -> bool {
+        matches!(self.status, Status::Active | Status::Blocked | Status::Conflicted)
+    }
+
+    /// When its time is over: how long it may wait, be moved or work in all.
+    fn due(&self) -> Option<Timestamp> {
+        let timeout = self.body.timeout_s?.span();
+        match self.status {
+            Status::Idle => Some(self.since.after(self.body.idle_timeout_s.span())),
+            Status::Migrating => Some(self.since.after(MIGRATION_TIMEOUT.span())),
+            _ if self.is_clocked() => {
+                let left = timeout.micros().saturating_sub(self.spent.micros());
+                Some(self.since.after(Span::from_micros(left)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Goes to another state; what it worked until then counts.
+    fn go(&mut self, to: Status, at: Timestamp) {
+        if self.is_clocked() {
+            let worked = self.spent.micros() + at.since(self.since).micros();
+            self.spent = Span::from_micros(worked);
+        }
+        self.interrupted =
+            matches!(to, Status::Migrating | Status::Suspended).then_some(self.status);
+        (self.status, self.since) = (to, at);
+    }
+}
+
+pub(super) type Tree = BTreeMap<WorkspaceId, Node>;
+
+/// A task, as the trail tells of it.
+struct Work {
+    graph: GraphId,
+    depends_on: Vec<TaskId>,
+    status: task::Status,
+    workspace: Option<WorkspaceId>,
+    history: Vec<WorkspaceId>,
+}
+
+pub(super) struct Ledger {
+    seed: u64,
+    tree: Tree,
+    root: Option<WorkspaceId>,
+    channels: Channels,
+    tasks: BTreeMap<TaskId, Work>,
+    /// Workspaces that were ever bound to a task.
+    bound: BTreeSet<WorkspaceId>,
+    /// Merges that are not over: source and target.
+    merges: BTreeMap<WorkspaceId, WorkspaceId>,
+    /// How many entries were read since the last comparison.
+    news: u64,
+    pub(super) counts: Counts,
+}
+
+impl Ledger {
+    pub(super) fn new(seed: u64) -> Self {
+        Ledger {
+            seed,
+            tree: Tree::new(),
+            root: None,
+            channels: Channels::default(),
+            tasks: BTreeMap::new(),
+            bound: BTreeSet::new(),
+            merges: BTreeMap::new(),
+            news: 0,
+            counts: Counts::new(),
+        }
+    }
+
+    pub(super) fn some_envelope(&self, number: u64) -> Option<&EnvelopeId> {
+        self.channels.some_envelope(number)
+    }
+
+    pub(super) fn unanswered(&self) -> Option<&EnvelopeId> {
+        self.channels.unanswered()
+    }
+
+    fn count(&mut self, what: impl Into<String>) {
+        *self.counts.entry(what.into()).or_default() += 1;
+    }
+
+    /// How large the run became.
+    pub(super) fn summary(&self) -> Counts {
+        let workspaces = u64::try_from(self.tree.len()).unwrap();
+        let tasks = u64::try_from(self.tasks.len()).unwrap();
+        [("workspaces".to_owned(), workspaces), ("tasks".to_owned(), tasks)].into()
+    }
+
+    /// Reads an entry and holds it against everything before it.
+    pub(super) fn note(&mut self, entry: &Stamped) {
+        self.news += 1;
+        let at = Place { seed: self.seed, entry };
+        self.count(entry.draft.event.kind().as_str());
+        conduct::check(&at, &self.tree, self.root.as_ref());
+        self.channels.note(&at, &self.tree, &mut self.counts);
+        match &entry.draft.event {
+            Event::WorkspaceCreated(body) => self.created(&at, body),
+            Event::WorkspaceStateChanged(body) => self.changed(&at, body),
+            Event::WorkspaceReparented(body) => self.reparented(&at, body),
+            Event::SignalEmitted(body) if body.signal == signal::SignalType::Ready => {
+                self.node(&at, &body.from).ready = true;
+            }
+            Event::RunHandedOver(body) => {
+                self.node(&at, &body.workspace_id).agent.clone_from(&body.agent);
+            }
+            Event::RunStopped(body) => {
+                self.count(if body.forced { "forced shutdown" } else { "run over" });
+            }
+            Event::MigrationStarted(body) => {
+                let node = self.node(&at, &body.workspace_id);
+                at.must(node.agent.as_ref() == Some(&body.old_agent), "one agent is bound");
+                node.agent = Some(body.new_agent.clone());
+            }
+            Event::CheckpointCreated(body) => self.checkpointed(&at, body),
+            Event::EnvelopeRejected(body) => {
+                self.count(format!("rejected envelope {:?}", body.reason));
+            }
+            Event::CheckpointRejected(body) => {
+                self.count(format!("rejected checkpoint {:?}", body.reason));
+            }
+            Event::WorkspaceRejected(body) => {
+                self.count(format!("rejected workspace {:?}", body.reason));
+            }
+            _ => self.planned(&at),
+        }
+    }
+
+    fn planned(&mut self, at: &Place<'_>) {
+        match &at.entry.draft.event {
+            Event::TaskCreated(body) => self.task_created(at, body),
+            Event::TaskAssigned(body) => self.assigned(at, body),
+            Event::TaskStatusChanged(body) => {
+                let work = self.tasks.get_mut(&body.task_id).unwrap();
+                at.must(work.status == body.from_status, "a task goes on from where it is");
+                let step = task::STEPS.contains(&(body.from_status, body.to_status));
+                at.must(step, "the step is in the table");
+                work.status = body.to_status;
+                if body.to_status == task::Status::Pending {
+                    work.workspace = None;
+                }
+            }
+            Event::IntegrationStarted(body) => {
+                let node = self.node(at, &body.source);
+                at.must(node.status == Status::Integrating, "what is merged is finished");
+                at.must(node.parent.as_ref() == Some(&body.target), "it goes to the parent");
+                let busy = self.merges.values().any(|target| *target == body.target);
+                at.must(!busy, "one merge at a time");
+                self.merges.insert(body.source.clone(), body.target.clone());
+            }
+            Event::IntegrationCompleted(body) => {
+                let target = self.merges.remove(&body.source);
+                at.must(target.as_ref() == Some(&body.target), "it goes where it was to go");
+            }
+            Event::IntegrationAborted(body) => {
+                let target = self.merges.remove(&body.source);
+                at.must(target.as_ref() == Some(&body.target), "it was to go there");
+            }
+            _ => {}
+        }
+    }
+
+    fn node(&mut self, at: &Place<'_>, id: &WorkspaceId) -> &mut Node {
+        let node = self.tree.get_mut(id);
+        at.must(node.is_some(), "the workspace was created before");
+        node.unwrap()
+    }
+
+    fn created(&mut self, at: &Place<'_>, body: &Created) {
+        let id = &body.workspace_id;
+        at.must(body.run.is_some() == body.parent.is_none(), "a run begins with its root");
+        let coordinator = body.role.as_str() == "coordinator";
+        at.must(coordinator == body.parent.is_none(), "the root alone is the coordinator's");
+        match &body.parent {
+            None => {
+                at.must(self.root.is_none(), "one run at a time");
+                at.must(body.originator == Party::System, "a run is the system's");
+                self.root = Some(id.clone());
+            }
+            Some(parent) => self.contained(at, body, parent),
+        }
+        let node = Node {
+            body: body.clone(),
+            parent: body.parent.clone(),
+            status: Status::Idle,
+            at: at.entry.at,
+            since: at.entry.at,
+            spent: Span::default(),
+            agent: body.agent.clone(),
+            ready: false,
+            interrupted: None,
+            head: None,
+        };
+        at.must(self.tree.insert(id.clone(), node).is_none(), "it is a new workspace");
+        self.count("state idle");
+    }
+
+    /// Nobody is given more than the workspace above it has.
+    fn contained(&self, at: &Place<'_>, body: &Created, parent_id: &WorkspaceId) {
+        let parent = self.tree.get(parent_id);
+        at.must(parent.is_some(), "the parent is there");
+        let parent = parent.unwrap();
+        let open = matches!(parent.status, Status::Idle | Status::Active | Status::Blocked);
+        at.must(open, "the parent takes children");
+        let seen = body.visibility_set.iter().all(|id| self.sees(parent_id, parent, id));
+        at.must(seen, "it sees what its parent sees");
+        let above = &parent.body.authority_set;
+        let within = |own| above.iter().any(|above| above.covers(own));
+        at.must(body.authority_set.iter().all(within), "it changes what its parent may");
+        let originator = match (&parent.body.originator, &at.entry.draft.actor) {
+            (Party::System, Actor::Principal(Principal::User(id))) => Party::User(id.clone()),
+            (above, _) => above.clone(),
+        };
+        at.must(body.originator == originator, "who caused the parent caused it");
+    }
+
+    fn sees(&self, viewer: &WorkspaceId, known: &Node, target: &WorkspaceId) -> bool {
+        let mut above = Some(target);
+        while let Some(id) = above {
+            if id == viewer {
+                return true;
+            }
+            above = self.tree.get(id).and_then(|node| node.parent.as_ref());
+        }
+        known.body.visibility_set.contains(target)
+    }
+
+    fn changed(&mut self, at: &Place<'_>, body: &StateChanged) {
+        let id = &body.workspace_id;
+        let (from, to) = (body.from_state, body.to_state);
+        let step = STEPS.iter().find(|step| (step.from, step.to) == (from, to));
+        at.must(step.is_some(), "the step is in the table");
+        let node = self.node(at, id);
+        at.must(node.status == from, "a workspace goes on from where it is");
+        if matches!(from, Status::Migrating | Status::Suspended) && to != Status::Failed {
+            at.must(node.interrupted == Some(to), "it goes back to where it was");
+        }
+        let late = node.due().is_some_and(|due| due <= at.entry.at);
+        node.go(to, at.entry.at);
+        let (parent, owner) = (node.parent.clone(), node.body.owner.clone());
+        self.count(format!("step {:02}", step.map_or(0, |step| step.number)));
+        self.count(format!("state {to}"));
+        match body.trigger {
+            Trigger::ParentFailed => {
+                self.count("cascade");
+                let parent = &self.tree[&parent.unwrap()];
+                at.must(parent.status == Status::Failed, "the workspace above it failed");
+                let reached = parent.body.owner == owner || self.root.is_none();
+                at.must(reached, "a failure stays with its owner, unless it is the root's");
+            }
+            Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError => {
+                self.count("timeout");
+                at.must(late, "its time was over");
+            }
+            _ => {}
+        }
+        if to.is_terminal() {
+            self.channels.ended(id);
+            if self.root.as_ref() == Some(id) {
+                self.root = None;
+                let badly = to == Status::Failed && body.trigger != Trigger::SystemShutdown;
+                self.count(if badly { "root failed" } else { "root ended" });
+            }
+        }
+    }
+
+    fn reparented(&mut self, at: &Place<'_>, body: &Reparented) {
+        self.count("reparented");
+        let (child, old) = (&self.tree[&body.workspace_id], &self.tree[&body.old_parent]);
+        at.must(child.parent.as_ref() == Some(&body.old_parent), "it was below that one");
+        at.must(old.status.is_terminal(), "its parent has ended");
+        at.must(child.body.owner != old.body.owner, "somebody else answers for it");
+        at.must(self.root.as_ref() == Some(&body.new_parent), "it goes to the root");
+        at.must(!child.status.is_terminal(), "it goes on");
+        self.node(at, &body.workspace_id).parent = Some(body.new_parent.clone());
+        // What was being merged into the parent it had is merged into the one it has.
+        if let Some(target) = self.merges.get_mut(&body.workspace_id) {
+            target.clone_from(&body.new_parent);
+        }
+    }
+
+    fn checkpointed(&mut self, at: &Place<'_>, body: &checkpoint::Created) {
+        let node = self.node(at, &body.workspace);
+        at.must(node.status == Status::Active, "checkpoints are made at work");
+        at.must(node.head == body.parent, "each builds on the one before");
+        let grows = |head: &CheckpointId| head.as_str() < body.checkpoint_id.as_str();
+        at.must(node.head.as_ref().is_none_or(grows), "their ids grow");
+        node.head = Some(body.checkpoint_id.clone());
+    }
+
+    fn task_created(&mut self, at: &Place<'_>, body: &graph::Created) {
+        for earlier in body.depends_on.iter().chain(&body.parent_task) {
+            let known = self.tasks.get(earlier);
+            let same = known.is_some_and(|known| known.graph == body.graph_id);
+            at.must(same, "what it depends on was there before, in the same graph");
+        }
+        let work = Work {
+            graph: body.graph_id.clone(),
+            depends_on: body.depends_on.clone(),
+            status: task::Status::Draft,
+            workspace: None,
+            history: Vec::new(),
+        };
+        at.must(self.tasks.insert(body.task_id.clone(), work).is_none(), "it is a new task");
+    }
+
+    fn assigned(&mut self, at: &Place<'_>, body: &follow::Assigned) {
+        let done = |id: &TaskId| self.tasks[id].status.is_done();
+        at.must(self.tasks[&body.task_id].depends_on.iter().all(done), "it was ready");
+        let own = &self.tree[&body.workspace_id].body.task_ref;
+        at.must(own.as_ref() == Some(&body.task_id), "the workspace is for that task");
+        at.must(self.bound.insert(body.workspace_id.clone()), "a workspace has one task ever");
+        let work = self.tasks.get_mut(&body.task_id).unwrap();
+        at.must(work.workspace.is_none(), "a task has one workspace at a time");
+        work.workspace = Some(body.workspace_id.clone());
+        work.history.push(body.workspace_id.clone());
+        let attempt = u32::try_from(work.history.len()).unwrap();
+        at.must(body.attempt_number == attempt, "attempts are counted");
+        if attempt > 1 {
+            self.count("second attempt");
+        }
+    }
+
+    /// Holds the state after a commit against what the trail says.
+    pub(super) fn compare(&mut self, state: &State, turn: Option<Timestamp>) {
+        let seed = self.seed;
+        assert_eq!(state.root(), self.root.as_ref(), "seed {seed}: one root");
+        assert_eq!(state.workspaces().count(), self.tree.len(), "seed {seed}: nothing is removed");
+        for (id, known) in state.workspaces() {
+            self.compare_workspace(id, known);
+        }
+        self.channels.compare(seed, &self.tree, state);
+        self.compare_tasks(state);
+        let all_done = std::mem::take(&mut self.news) < DUE_MAX;
+        if let Some(turn) = turn.filter(|_| all_done) {
+            let late = self.tree.iter().find(|(_, node)| node.due().is_some_and(|at| at < turn));
+            let late = late.map(|(id, _)| id);
+            assert_eq!(late, None, "seed {seed}: overdue at {turn:?}");
+            assert_eq!(self.channels.overdue(turn), None, "seed {seed}: overdue at {turn:?}");
+        }
+    }
+
+    fn compare_workspace(&self, id: &WorkspaceId, known: &Workspace) {
+        let (seed, node) = (self.seed, &self.tree[id]);
+        let charter = &known.charter;
+        assert_eq!((known.status, &known.parent), (node.status, &node.parent), "seed {seed}: {id}");
+        assert_eq!((&known.agent, &known.head), (&node.agent, &node.head), "seed {seed}: {id}");
+        assert_eq!(charter.role, node.body.role, "seed {seed}: {id}");
+        assert_eq!(charter.originator, node.body.originator, "seed {seed}: {id}");
+        assert_eq!(charter.owner, node.body.owner, "seed {seed}: {id}");
+        if known.status.is_terminal() {
+            return;
+        }
+        assert_eq!(charter.visibility, node.body.visibility_set, "seed {seed}: {id}");
+        assert_eq!(charter.authority, node.body.authority_set, "seed {seed}: {id}");
+        match &node.parent {
+            None => assert_eq!(self.root.as_ref(), Some(id), "seed {seed}: one live root"),
+            Some(parent_id) => {
+                let parent = &self.tree[parent_id];
+                // Whoever is above is older, so nobody is above itself.
+                assert!(parent.at < node.at, "seed {seed}: {id} is older than its parent");
+                let live = !parent.status.is_terminal();
+                assert!(live, "seed {seed}: {id} goes on below the ended {parent_id}");
+            }
+        }
+    }
+
+    fn compare_tasks(&self, state: &State) {
+        let seed = self.seed;
+        assert_eq!(state.tasks().count(), self.tasks.len(), "seed {seed}");
+        for (id, task) in state.tasks() {
+            let work = &self.tasks[id];
+            assert_eq!(task.status, work.status, "seed {seed}: {id}");
+            assert_eq!(task.depends_on, work.depends_on, "seed {seed}: {id}");
+            assert_eq!(task.history, work.history, "seed {seed}: {id}");
+            assert_eq!(task.workspace, work.workspace, "seed {seed}: {id}");
+            let bound = task.workspace.as_ref().map(|id| self.tree[id].status);
+            assert!(fits(task.status, bound), "seed {seed}: {id} is {}, {bound:?}", task.status);
+        }
+    }
+}
+
+/// Whether a task can be in a state while its workspace is in another.
+fn fits(task: task::Status, workspace: Option<Status>) -> bool {
+    use task::Status as Task;
+    match (task, workspace) {
+        (Task::Draft | Task::Pending, bound) => bound.is_none(),
+        (Task::Cancelled, bound) => bound.is_none_or(Status::is_terminal),
+        (_, None) => false,
+        (Task::Assigned | Task::InProgress, Some(status)) => !status.is_sealed(),
+        (Task::Completed, Some(status)) => {
+            matches!(status, Status::Integrating | Status::Conflicted)
+        }
+        (Task::Failed, Some(status)) => status == Status::Failed,
+        (Task::Integrated, Some(status)) => status == Status::Closed,
+    }
+}

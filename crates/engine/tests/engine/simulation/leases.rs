@@ -1,0 +1,237 @@
+//! Leases: thousands of clients that want the same surfaces.
+//!
+//! No two holders ever hold overlapping leases, epochs only grow, and what a client was told is
+//! in the log.
+
+use super::{Counts, Harness, Scenario, Simulation, add, command, happened, person, seeds};
+use althing_engine::core::{Job, Verdict};
+use althing_kernel::query::LeaseView;
+use althing_kernel::{
+    AgentName, Caller, Command, LeaseId, Principal, PublicKey, Reply, State, Timestamp,
+};
+use althing_trail::Commit;
+
+/// What a client was told.
+enum Acknowledged {
+    Lease(LeaseView),
+    Ended(LeaseId),
+}
+
+#[derive(Default)]
+struct Leases {
+    epoch: u64,
+    acknowledged: Vec<Acknowledged>,
+    /// Callers in sessions of their own; some have ended.
+    sessions: Vec<Caller>,
+    known: Vec<(LeaseId, u64, Caller)>,
+}
+
+const CLIENTS: u64 = 2_000;
+const SURFACES: &[&str] = &[
+    "src",
+    "src/a.rs",
+    "src/b.rs",
+    "src/*.rs",
+    "src/**",
+    "src/deep/**/x.rs",
+    "**/x.rs",
+    "docs/a.md",
+    "docs/{a,b}.md",
+    "docs/*",
+    "Cargo.toml",
+    "[A-Z]*",
+    "lib/a.rs#f",
+    "lib/a.rs#g",
+    "lib/a.rs",
+    "tests/one",
+    "tests/two",
+    "tests/three/*",
+    "x/1",
+    "x/2",
+    "x/3",
+    "y/1",
+    "y/2",
+    "y/3",
+    "z",
+];
+
+fn client(number: u64) -> Caller {
+    let mut key = [2; 32];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    Caller {
+        principal: Principal::Agent(AgentName::new(&format!("agent{number}")).unwrap()),
+        key: PublicKey::from_bytes(key),
+        session: None,
+    }
+}
+
+impl Leases {
+    fn job(&mut self, harness: &mut Harness) -> Job {
+        let number = harness.random.below(CLIENTS);
+        let mut caller = client(number);
+        let lease = (!self.known.is_empty()).then(|| harness.random.pick(&self.known).clone());
+        let (name, args) = match (harness.random.below(20), lease) {
+            (0..=2, Some((lease, epoch, holder))) => {
+                caller = holder;
+                let off = u64::from(harness.random.one_in(5));
+                ("lease.renew", serde_json::json!({ "lease": lease, "epoch": epoch + off }))
+            }
+            (3..=5, Some((lease, _, holder))) => {
+                if !harness.random.one_in(4) {
+                    caller = holder;
+                }
+                ("lease.release", serde_json::json!({ "lease": lease }))
+            }
+            (6, Some((lease, ..))) => {
+                if harness.random.one_in(2) {
+                    caller = person("ada");
+                }
+                ("lease.force", serde_json::json!({ "lease": lease, "reason": "simulated" }))
+            }
+            (7, Some((_, _, holder))) => {
+                caller = holder;
+                ("session.close", serde_json::json!({}))
+            }
+            (8, Some((_, _, holder))) => {
+                // Somebody who claims to be another.
+                caller = Caller { key: caller.key, ..holder };
+                ("lease.open", serde_json::json!({ "surfaces": ["src"] }))
+            }
+            (9, _) => ("session.open", serde_json::json!({ "idle_s": 60 })),
+            (10, _) if !self.sessions.is_empty() => {
+                caller = harness.random.pick(&self.sessions).clone();
+                ("session.close", serde_json::json!({}))
+            }
+            (wide, _) => {
+                if wide < 14 && !self.sessions.is_empty() {
+                    caller = harness.random.pick(&self.sessions).clone();
+                }
+                let surfaces: Vec<&str> =
+                    (0..=harness.random.below(2)).map(|_| *harness.random.pick(SURFACES)).collect();
+                let ttl = 1 + harness.random.below(120);
+                ("lease.open", serde_json::json!({ "surfaces": surfaces, "ttl_s": ttl }))
+            }
+        };
+        harness.job(caller, command(name, &args))
+    }
+}
+
+impl Scenario for Leases {
+    fn jobs(&mut self, harness: &mut Harness, _: &State) -> Vec<Job> {
+        (0..=harness.random.below(30)).map(|_| self.job(harness)).collect()
+    }
+
+    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
+        match (verdict, &job.command) {
+            (Verdict::Done(Reply::Lease(lease)), Command::LeaseOpen(_)) => {
+                harness.count("granted");
+                self.known.push((lease.lease.clone(), lease.epoch, job.caller.clone()));
+                if self.known.len() > 200 {
+                    self.known.swap_remove(0);
+                }
+                self.acknowledged.push(Acknowledged::Lease(lease));
+            }
+            (
+                Verdict::Done(Reply::Lease(lease)),
+                Command::LeaseRelease(_) | Command::LeaseForce(_),
+            ) => {
+                harness.count("ended");
+                self.acknowledged.push(Acknowledged::Ended(lease.lease));
+            }
+            (Verdict::Done(Reply::Session(session)), _) => {
+                harness.count("session");
+                let caller = Caller { session: Some(session.workspace), ..job.caller.clone() };
+                self.sessions.push(caller);
+                if self.sessions.len() > 50 {
+                    self.sessions.swap_remove(0);
+                }
+            }
+            (Verdict::Done(_), _) => harness.count("other command"),
+            (Verdict::Refused(refusal), _) => {
+                let kind = match refusal.kind {
+                    althing_kernel::RefusalKind::Collision => "collision",
+                    althing_kernel::RefusalKind::NotAuthentic => "impostor",
+                    _ => "refused",
+                };
+                harness.count(kind);
+            }
+            (Verdict::Defect(what), _) => panic!("seed {}: a defect: {what}", harness.seed),
+        }
+    }
+
+    fn check(&mut self, harness: &mut Harness, news: &[Commit], _: Option<Timestamp>) {
+        let (seed, state) = (harness.seed, harness.verifier.state());
+        assert!(state.epoch() >= self.epoch, "seed {seed}: epochs only grow");
+        self.epoch = state.epoch();
+        if !news.is_empty() {
+            no_two_holders_overlap(state, seed);
+        }
+        for told in self.acknowledged.drain(..) {
+            match told {
+                Acknowledged::Lease(lease) => {
+                    let commits = harness.log.all();
+                    let text = format!("\"lease\":\"{}\"", lease.lease);
+                    let found = commits.iter().rev().any(|commit| commit.lines.contains(&text));
+                    assert!(found, "seed {seed}: {} was acknowledged and lost", lease.lease);
+                }
+                Acknowledged::Ended(lease) => {
+                    let live = state.leases().any(|(id, _)| *id == lease);
+                    assert!(!live, "seed {seed}: the end of {lease} was acknowledged and lost");
+                }
+            }
+        }
+    }
+}
+
+fn no_two_holders_overlap(state: &State, seed: u64) {
+    let leases: Vec<_> = state.leases().collect();
+    for (n, (id, a)) in leases.iter().enumerate() {
+        for (other, b) in &leases[n + 1..] {
+            if a.holder == b.holder {
+                continue;
+            }
+            let shared = a.surfaces.as_slice().iter().find_map(|own| {
+                b.surfaces.as_slice().iter().find_map(|other| own.common_path(other))
+            });
+            assert_eq!(shared, None, "seed {seed}: {id} and {other} overlap");
+        }
+    }
+}
+
+fn run(seed: u64, steps: u64) -> Counts {
+    Simulation::new(seed, Leases::default()).run(steps).0
+}
+
+/// Shows W-CLK-05, W-REC-01, W-REC-07.
+#[test]
+fn many_processes_agree_whatever_goes_wrong() {
+    let seeds = seeds(200);
+    let mut counts = Counts::new();
+    for seed in seeds.clone() {
+        add(&mut counts, run(seed, 400));
+    }
+    println!("{counts:#?}");
+    if seeds.end - seeds.start > 10 {
+        let expected = [
+            "crash",
+            "clock jump",
+            "commit",
+            "conflict",
+            "refused append",
+            "lost answer",
+            "granted",
+            "collision",
+            "impostor",
+            "refused",
+            "ended",
+            "session",
+            "start from a snapshot",
+        ];
+        happened(&counts, &expected, 20);
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_run_every_time() {
+    assert_eq!(run(7, 200), run(7, 200));
+}
