@@ -48,7 +48,6 @@ fn everything() -> World {
     world
 }
 
-/// Shows W-TRAIL-01, W-TRAIL-22.
 /// The same for runs: everything that happens in workspaces.
 fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     let taxonomy = json!({ "id": "t", "version": "1", "protocol_version": "0.1",

@@ -272,7 +272,7 @@ fn an_envelope_that_is_lost_every_time_is_given_up_and_its_sender_told() {
     assert_eq!(run.status(&root), Status::Active);
 }
 
-/// Shows W-ENV-17, W-ENV-18, W-ENV-12.
+/// Shows W-ENV-17, W-ENV-18, W-ENV-12, W-ID-05.
 #[test]
 fn an_envelope_that_comes_twice_is_shown_once_and_acknowledged_once() {
     let (mut run, id, _) = over(&[Carried::AnswerLost, Carried::AnswerLost]);
