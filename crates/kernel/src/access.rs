@@ -27,14 +27,16 @@ pub fn reads_everything(state: &State, viewer: Viewer<'_>) -> bool {
     if is_coordinator(state, &Principal::Agent(agent.clone())) {
         return true;
     }
-    let mut own = state.workspaces().filter(|(_, known)| known.agent.as_ref() == Some(agent));
-    let Some(first) = own.next() else { return true };
+    if !state.agents.get(agent).is_some_and(|known| known.had_a_part) {
+        return true;
+    }
     let watches = |known: &Workspace| {
         let base = state.run_of(known).base_of(&known.charter.role);
         let observer = base == Some(Base::Observer);
         known.charter.global_trail && observer && !known.status.is_terminal()
     };
-    std::iter::once(first).chain(own).any(|(_, known)| watches(known))
+    let mut own = state.workspaces().filter(|(_, known)| known.agent.as_ref() == Some(agent));
+    own.any(|(_, known)| watches(known))
 }
 
 /// Whether a viewer may read a workspace: its working memory, checkpoints and local trail.

@@ -20,6 +20,8 @@ pub struct Agent {
     pub key: PublicKey,
     /// When it was first seen.
     pub registered_at: Timestamp,
+    /// Whether it ever had a part in a run, even one that it lost to another agent.
+    pub had_a_part: bool,
 }
 
 /// `agent.register`: shows up once, so that others can give this agent work.
@@ -75,9 +77,18 @@ pub(crate) fn apply_registered(
     entry: &Stamped,
     registered: &Registered,
 ) -> Result<(), ApplyError> {
-    let agent = Agent { key: registered.key, registered_at: entry.at };
+    let agent = Agent { key: registered.key, registered_at: entry.at, had_a_part: false };
     match state.agents.insert(registered.agent.clone(), agent) {
         None => Ok(()),
         Some(_) => Err(ApplyError::Twice("an agent's registration")),
+    }
+}
+
+impl State {
+    /// An agent gets work in a run.
+    pub(crate) fn give_part(&mut self, name: &AgentName) {
+        if let Some(agent) = self.agents.get_mut(name) {
+            agent.had_a_part = true;
+        }
     }
 }

@@ -299,6 +299,7 @@ pub(crate) fn apply_handed_over(state: &mut State, handed: &HandedOver) -> Resul
     }
     if let Some(agent) = &handed.agent {
         state.bound.insert((agent.clone(), id.clone()));
+        state.give_part(agent);
     }
     Ok(())
 }

@@ -401,6 +401,9 @@ pub(crate) fn apply_created(
         memory: imbl::OrdMap::new(),
         merged: imbl::OrdMap::new(),
     };
+    if let Some(agent) = &created.agent {
+        state.give_part(agent);
+    }
     if let Some(parent) = &created.parent {
         state.children.insert((parent.clone(), entry.at, id.clone()));
     }

@@ -166,6 +166,7 @@ pub(crate) fn apply_started(
     workspace.moved_from = Some(started.old_agent.clone());
     state.bound.remove(&(started.old_agent.clone(), id.clone()));
     state.bound.insert((started.new_agent.clone(), id.clone()));
+    state.give_part(&started.new_agent);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use crate::support::{Script, World, agent, user};
 use althing_kernel::envelope::Status as Stage;
 use althing_kernel::envelope::carrier::Carried;
 use althing_kernel::signal::SignalType;
-use althing_kernel::{EnvelopeId, Event, Reply, Rule, Stamped, WorkspaceId};
+use althing_kernel::{AgentName, EnvelopeId, Event, Reply, Rule, Stamped, WorkspaceId, access};
 use serde_json::json;
 
 const BLOB: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
@@ -142,4 +142,23 @@ fn attempts_that_were_never_made_are_not_on_record() {
     let known = world.state.envelope(&sent).unwrap();
     assert_eq!((known.status, known.attempts, known.retry_at), (Stage::Delivered, 1, None));
     assert_eq!(told(&world), ["target_terminal"], "no answer will come");
+}
+
+/// Shows W-TRAIL-30.
+#[test]
+fn whoever_lost_its_work_to_another_does_not_read_everything() {
+    let (mut world, _, worker) = at_work();
+    let wim = AgentName::new("wim").unwrap();
+    assert!(!access::reads_everything(&world.state, Some(&wim)));
+    world.run(&agent("tom"), "agent.register", "{}").unwrap();
+    let args = json!({ "workspace": worker, "agent": "tom" }).to_string();
+    world.run(&user("ada"), "workspace.migrate", &args).unwrap();
+    assert!(!access::reads_everything(&world.state, Some(&wim)), "it had a part in the run");
+    assert!(!access::reads(&world.state, Some(&wim), &worker), "it works there no more");
+
+    for agent in ["wim", "tom"] {
+        let args = json!({ "agent": agent }).to_string();
+        world.run(&user("ada"), "run.hand_over", &args).unwrap();
+    }
+    assert!(!access::reads_everything(&world.state, Some(&wim)), "nor is it the coordinator");
 }

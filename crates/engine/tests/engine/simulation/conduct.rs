@@ -74,3 +74,36 @@ fn leads(tree: &Tree, agent: &AgentName, id: &WorkspaceId) -> bool {
     }
     false
 }
+
+/// Whether an agent reads a workspace: its own, those below, and those it was shown. The
+/// coordinator, an observer that was created to, and whoever never had a part read all of them.
+pub(super) fn reads(
+    tree: &Tree,
+    (agent, had_a_part): (&AgentName, bool),
+    root: Option<&WorkspaceId>,
+    target: &WorkspaceId,
+) -> bool {
+    let coordinates = root.is_some_and(|root| tree[root].agent.as_ref() == Some(agent));
+    if coordinates || !had_a_part {
+        return true;
+    }
+    let own = tree.iter().filter(|(_, node)| node.agent.as_ref() == Some(agent));
+    let mut own = own.filter(|(id, node)| *id == target || !node.status.is_terminal());
+    own.any(|(id, node)| {
+        let observer = matches!(node.body.role.as_str(), "observer" | "auditor");
+        let watches = observer && node.body.global_trail;
+        watches || sees(tree, id, target)
+    })
+}
+
+/// Whether one workspace is another, is above it, or was shown it.
+pub(super) fn sees(tree: &Tree, viewer: &WorkspaceId, target: &WorkspaceId) -> bool {
+    let mut above = Some(target);
+    while let Some(id) = above {
+        if id == viewer {
+            return true;
+        }
+        above = tree.get(id).and_then(|node| node.parent.as_ref());
+    }
+    tree.get(viewer).is_some_and(|node| node.body.visibility_set.contains(target))
+}

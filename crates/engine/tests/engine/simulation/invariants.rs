@@ -10,7 +10,7 @@ use althing_kernel::workspace::edges::STEPS;
 use althing_kernel::workspace::{MIGRATION_TIMEOUT, Party, Status, Trigger, Workspace};
 use althing_kernel::{
     Actor, AgentName, CheckpointId, EnvelopeId, Event, GraphId, Principal, Span, Stamped, State,
-    TaskId, Timestamp, WorkspaceId, checkpoint, signal,
+    TaskId, Timestamp, WorkspaceId, access, checkpoint, signal,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -154,6 +154,8 @@ pub(super) struct Ledger {
     bound: BTreeSet<WorkspaceId>,
     /// Merges that are not over: source and target.
     merges: BTreeMap<WorkspaceId, WorkspaceId>,
+    /// Agents that ever had a part in a run.
+    parts: BTreeSet<AgentName>,
     /// How many entries were read since the last comparison.
     news: u64,
     pub(super) counts: Counts,
@@ -169,6 +171,7 @@ impl Ledger {
             tasks: BTreeMap::new(),
             bound: BTreeSet::new(),
             merges: BTreeMap::new(),
+            parts: BTreeSet::new(),
             news: 0,
             counts: Counts::new(),
         }
@@ -209,6 +212,7 @@ impl Ledger {
             }
             Event::RunHandedOver(body) => {
                 self.node(&at, &body.workspace_id).agent.clone_from(&body.agent);
+                self.parts.extend(body.agent.clone());
             }
             Event::RunStopped(body) => {
                 self.count(if body.forced { "forced shutdown" } else { "run over" });
@@ -217,6 +221,7 @@ impl Ledger {
                 let node = self.node(&at, &body.workspace_id);
                 at.must(node.agent.as_ref() == Some(&body.old_agent), "one agent is bound");
                 node.agent = Some(body.new_agent.clone());
+                self.parts.insert(body.new_agent.clone());
             }
             Event::CheckpointCreated(body) => self.checkpointed(&at, body),
             Event::EnvelopeRejected(body) => {
@@ -298,6 +303,7 @@ impl Ledger {
             head: None,
         };
         at.must(self.tree.insert(id.clone(), node).is_none(), "it is a new workspace");
+        self.parts.extend(body.agent.clone());
         self.count("state idle");
     }
 
@@ -308,7 +314,7 @@ impl Ledger {
         let parent = parent.unwrap();
         let open = matches!(parent.status, Status::Idle | Status::Active | Status::Blocked);
         at.must(open, "the parent takes children");
-        let seen = body.visibility_set.iter().all(|id| self.sees(parent_id, parent, id));
+        let seen = body.visibility_set.iter().all(|id| conduct::sees(&self.tree, parent_id, id));
         at.must(seen, "it sees what its parent sees");
         let above = &parent.body.authority_set;
         let within = |own| above.iter().any(|above| above.covers(own));
@@ -318,17 +324,6 @@ impl Ledger {
             (above, _) => above.clone(),
         };
         at.must(body.originator == originator, "who caused the parent caused it");
-    }
-
-    fn sees(&self, viewer: &WorkspaceId, known: &Node, target: &WorkspaceId) -> bool {
-        let mut above = Some(target);
-        while let Some(id) = above {
-            if id == viewer {
-                return true;
-            }
-            above = self.tree.get(id).and_then(|node| node.parent.as_ref());
-        }
-        known.body.visibility_set.contains(target)
     }
 
     fn changed(&mut self, at: &Place<'_>, body: &StateChanged) {
@@ -437,6 +432,7 @@ impl Ledger {
         }
         self.channels.compare(seed, &self.tree, state);
         self.compare_tasks(state);
+        self.compare_sight(state);
         let all_done = std::mem::take(&mut self.news) < DUE_MAX;
         if let Some(turn) = turn.filter(|_| all_done) {
             let late = self.tree.iter().find(|(_, node)| node.due().is_some_and(|at| at < turn));
@@ -469,6 +465,21 @@ impl Ledger {
                 assert!(live, "seed {seed}: {id} goes on below the ended {parent_id}");
             }
         }
+    }
+
+    /// Whether one agent after another reads one workspace after another if it may, and only then.
+    fn compare_sight(&self, state: &State) {
+        let pick = usize::try_from(state.clock().micros()).unwrap();
+        let (Some((agent, _)), Some(target)) = (
+            state.agents().nth(pick % state.agents().count().max(1)),
+            self.tree.keys().nth(pick % self.tree.len().max(1)),
+        ) else {
+            return;
+        };
+        let viewer = (agent, self.parts.contains(agent));
+        let expected = conduct::reads(&self.tree, viewer, self.root.as_ref(), target);
+        let reads = access::reads(state, Some(agent), target);
+        assert_eq!(reads, expected, "seed {}: {agent} reads {target}", self.seed);
     }
 
     fn compare_tasks(&self, state: &State) {
