@@ -1,5 +1,10 @@
 //! Runs: deciding and applying the usual commands among many live workspaces.
-#![allow(missing_docs, clippy::unwrap_used, reason = "a benchmark that fails should stop")]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a benchmark that fails should stop"
+)]
 
 use althing_kernel::content::Blob;
 use althing_kernel::project::Create;

@@ -116,7 +116,7 @@ fn tests_are_named_as_libtest_names_them() {
         "althing_kernel::surface::tests::",
         "althing::output::tests::numbers_agree_with_what_they_count",
         "trail::form::golden_vectors",
-        "engine::simulation::a_seed_gives_the_same_run_every_time",
+        "engine::simulation::leases::a_seed_gives_the_same_run_every_time",
     ] {
         assert!(found.iter().any(|found| found.test.starts_with(name)), "{name}");
     }

@@ -8,7 +8,13 @@ use althing_kernel::workspace::{Status, Trigger};
 use althing_kernel::{CheckpointId, Event, Kind, Refusal, Reply, WorkspaceId};
 use serde_json::{Value, json};
 
-fn checkpoint(run: &mut Run, who: &str, id: &WorkspaceId, more: Value) -> Result<Reply, Refusal> {
+fn checkpoint(
+    run: &mut Run,
+    who: &str,
+    id: &WorkspaceId,
+    more: impl Into<Value>,
+) -> Result<Reply, Refusal> {
+    let more: Value = more.into();
     let mut args = json!({ "workspace": id, "type": "artifact", "status": "final", "intent": "i" });
     for (key, value) in more.as_object().unwrap() {
         args[key] = value.clone();
@@ -27,7 +33,12 @@ fn file(path: &str, content: u8) -> Value {
     json!({ "path": path, "content": blob(content) })
 }
 
-fn decide(run: &mut Run, id: &WorkspaceId, more: Value) -> Result<IntegrationReply, Refusal> {
+fn decide(
+    run: &mut Run,
+    id: &WorkspaceId,
+    more: impl Into<Value>,
+) -> Result<IntegrationReply, Refusal> {
+    let more: Value = more.into();
     let mut args = json!({ "workspace": id, "decision": "accept" });
     for (key, value) in more.as_object().unwrap() {
         args[key] = value.clone();
@@ -275,7 +286,11 @@ fn every_conflict_is_settled_by_itself_and_one_rework_fails_the_whole() {
     let mut run = Run::new();
     let root = run.root.clone();
     let (id, found) = open(&mut run);
-    let resolve = |id: &WorkspaceId, n: &str, strategy: &str| json!({ "workspace": id, "conflict": n, "strategy": strategy, "resolution": "r" });
+    let resolve = |id: &WorkspaceId, n: &str, strategy: &str| {
+        let at = json!({ "workspace": id, "conflict": n });
+        json!({ "workspace": at["workspace"], "conflict": at["conflict"], "strategy": strategy,
+            "resolution": "r" })
+    };
     let lead = Run::lead();
     run.ok(&lead, "conflict.resolve", resolve(&id, found[0].id.as_str(), "coordinator_resolve"));
     assert_eq!(run.status(&id), Status::Conflicted, "one is left");

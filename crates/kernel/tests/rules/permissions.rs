@@ -212,12 +212,12 @@ fn every_signal_of_every_role_in_every_state() {
         _ => matches!(signal, S::Ready | S::Started | S::Complete | S::Failed | S::Escalation),
     };
     let after = |status: Status, signal: SignalType, root: bool| match (status, signal) {
-        (Status::Idle, S::Ready | S::Started) => Status::Active,
+        (Status::Idle, S::Ready | S::Started)
+        | (Status::Blocked, S::Started)
+        | (Status::Migrating, S::Ready) => Status::Active,
         (Status::Active, S::Blocked) => Status::Blocked,
         (Status::Active, S::Complete) if !root => Status::Integrating,
-        (Status::Blocked, S::Started) => Status::Active,
         (Status::Idle | Status::Active | Status::Blocked, S::Failed) => Status::Failed,
-        (Status::Migrating, S::Ready) => Status::Active,
         (same, _) => same,
     };
     for role in ROLES {

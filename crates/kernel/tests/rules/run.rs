@@ -45,25 +45,39 @@ impl Run {
         agent("lead")
     }
 
-    pub(crate) fn do_(&mut self, who: &Caller, name: &str, args: Value) -> Result<Reply, Refusal> {
-        self.world.run(who, name, &args.to_string())
+    pub(crate) fn do_(
+        &mut self,
+        who: &Caller,
+        name: &str,
+        args: impl Into<Value>,
+    ) -> Result<Reply, Refusal> {
+        self.world.run(who, name, &args.into().to_string())
     }
 
-    pub(crate) fn ok(&mut self, who: &Caller, name: &str, args: Value) -> Reply {
+    pub(crate) fn ok(&mut self, who: &Caller, name: &str, args: impl Into<Value>) -> Reply {
+        let args: Value = args.into();
         self.do_(who, name, args.clone()).unwrap_or_else(|no| panic!("{name} {args}: {no:?}"))
     }
 
     /// A command that must be refused for this rule.
-    pub(crate) fn refused(&mut self, who: &Caller, name: &str, args: Value, rule: &str) -> Refusal {
+    pub(crate) fn refused(
+        &mut self,
+        who: &Caller,
+        name: &str,
+        args: impl Into<Value>,
+        rule: &str,
+    ) -> Refusal {
+        let args: Value = args.into();
         let before = self.world.entries.len();
-        let refusal = self.do_(who, name, args.clone()).expect_err(&format!("{name} {args}"));
+        let Err(refusal) = self.do_(who, name, args.clone()) else { panic!("{name} {args}") };
         assert_eq!(refusal.rule.id(), rule, "{name} {args}: {refusal:?}");
         assert_eq!(self.world.entries.len(), before + 1, "a refusal is one entry: {name} {args}");
         refusal
     }
 
     /// A fresh workspace, idle.
-    pub(crate) fn create(&mut self, who: &Caller, args: Value) -> WorkspaceId {
+    pub(crate) fn create(&mut self, who: &Caller, args: impl Into<Value>) -> WorkspaceId {
+        let args: Value = args.into();
         let mut full = json!({ "role": "worker", "directive": payload(1) });
         for (key, value) in args.as_object().unwrap() {
             full[key] = value.clone();

@@ -7,7 +7,8 @@ use althing_kernel::token::{RoleName, TypeName};
 use althing_kernel::workspace::Status;
 use serde_json::{Value, json};
 
-fn document(more: Value) -> Value {
+fn document(more: impl Into<Value>) -> Value {
+    let more: Value = more.into();
     let mut document = json!({ "id": "t", "version": "1", "protocol_version": "0.1" });
     for (key, value) in more.as_object().unwrap() {
         document[key] = value.clone();
@@ -20,7 +21,8 @@ fn load(value: Value) -> Result<Taxonomy, FaultKind> {
     Taxonomy::load(document).map_err(|fault| fault.kind)
 }
 
-fn role(more: Value) -> Value {
+fn role(more: impl Into<Value>) -> Value {
+    let more: Value = more.into();
     let mut role = json!({ "name": "tester", "extends": "worker" });
     for (key, value) in more.as_object().unwrap() {
         role[key] = value.clone();
