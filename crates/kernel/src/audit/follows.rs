@@ -10,6 +10,7 @@ use crate::integration::Decision;
 use crate::right::RightType;
 use crate::signal::SignalType;
 use crate::task::Status as TaskStatus;
+use crate::task::graph::once_each;
 use crate::workspace::create::{Create, Created};
 use crate::workspace::{Party, Status, Trigger};
 
@@ -114,7 +115,7 @@ fn in_plans(command: &Command, event: &Event) -> bool {
         (Command::TaskAdd(asked), Event::TaskCreated(got)) => {
             asked.graph == got.graph_id
                 && asked.name == got.name
-                && asked.depends_on == got.depends_on
+                && once_each(&asked.depends_on) == got.depends_on
                 && is_stored(Some(&asked.description), Some(&got.description))
         }
         (Command::TaskApprove(asked), Event::TaskApproved(got)) => {

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Estimate, Graph, Priority, Status, Task};
@@ -159,7 +159,9 @@ pub(crate) fn decide_graph(
     });
     turn.note(Some(&root), caller.principal.clone().into(), begun)?;
     for task in order {
-        let depends_on = task.depends_on.iter().map(id_of).collect::<Result<_, _>>()?;
+        let depends_on: Vec<TaskId> =
+            task.depends_on.iter().map(id_of).collect::<Result<_, _>>()?;
+        let depends_on = once_each(&depends_on);
         let created = Event::TaskCreated(Created {
             depends_on,
             description: described(&task.description)?,
@@ -174,6 +176,12 @@ pub(crate) fn decide_graph(
     }
     let keys = ids.into_iter().map(|(key, id)| (key.to_string(), id)).collect();
     Ok(Reply::Graph(GraphReply { graph: graph_id, tasks: keys }))
+}
+
+/// To wait for something twice is to wait for it once.
+pub(crate) fn once_each(tasks: &[TaskId]) -> Vec<TaskId> {
+    let mut seen = BTreeSet::new();
+    tasks.iter().filter(|id| seen.insert(*id)).cloned().collect()
 }
 
 /// What `task.graph` returns.
@@ -263,7 +271,7 @@ pub(crate) fn decide_add(turn: &mut Turn<'_>, caller: &Caller, add: &Add) -> Res
     let description = described(&add.description)?;
     let task_id: TaskId = turn.mint(IdKind::Task).into();
     let created = Event::TaskCreated(Created {
-        depends_on: add.depends_on.clone(),
+        depends_on: once_each(&add.depends_on),
         description,
         estimate: add.estimate.clone(),
         graph_id: add.graph.clone(),

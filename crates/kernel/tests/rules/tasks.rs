@@ -81,8 +81,9 @@ fn a_plan_becomes_a_graph_of_drafts() {
     let graphs = run.world.ask("task.graphs", "{}");
     assert_eq!(graphs[0]["root_task"], json!(ids["b"]), "the first one given");
     let more = json!({ "graph": graph, "name": "late", "description": blob(2),
-        "depends_on": [ids["b"]] });
-    run.ok(&Run::lead(), "task.add", more);
+        "depends_on": [ids["b"], ids["b"]] });
+    let Reply::Task(late) = run.ok(&Run::lead(), "task.add", more) else { panic!() };
+    assert_eq!(late.depends_on, [ids["b"].clone()], "to wait twice is to wait once");
     assert_eq!(run.world.ask("task.graphs", "{}")[0]["tasks"].as_array().unwrap().len(), 4);
 }
 
