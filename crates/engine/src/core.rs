@@ -294,7 +294,11 @@ fn takes_over(job: &Job) -> bool {
 /// Whether a command goes before what else is waiting: an end that the coordinator or a person
 /// orders takes precedence over timers and over what agents say.
 pub(crate) fn comes_first(command: &Command) -> bool {
-    matches!(command, Command::WorkspaceAbort(_))
+    match command {
+        Command::WorkspaceAbort(_) | Command::TaskCancel(_) => true,
+        Command::RunEnd(end) => end.force,
+        _ => false,
+    }
 }
 
 /// Chains the turn's entries from `from` on. The one the job's caller asked for carries the

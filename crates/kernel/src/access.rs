@@ -41,20 +41,23 @@ pub fn reads_everything(state: &State, viewer: Viewer<'_>) -> bool {
 
 /// Whether a viewer may read a workspace: its working memory, checkpoints and local trail.
 pub fn reads(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) -> bool {
+    reads_some(state, viewer, target) || reads_everything(state, viewer)
+}
+
+/// Whether a viewer may read a workspace although it may not read everything.
+pub(crate) fn reads_some(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) -> bool {
     let Some(agent) = viewer else { return true };
     // What ended stays readable to whoever worked there.
     let was_own = state.workspaces.get(target).is_some_and(|w| w.agent.as_ref() == Some(agent));
     let session = || state.sessions.get(target).is_some_and(|own| own.agent == *agent);
-    was_own
-        || session()
-        || state.bound_to(agent).any(|id| sight::sees(state, id, target))
-        || reads_everything(state, viewer)
+    was_own || session() || state.bound_to(agent).any(|id| sight::sees(state, id, target))
 }
 
 /// The workspaces a viewer may read, its sessions included.
 pub fn readable(state: &State, viewer: Viewer<'_>) -> BTreeSet<WorkspaceId> {
+    let everything = reads_everything(state, viewer);
     let all = state.workspaces.keys().chain(state.sessions.keys());
-    all.filter(|id| reads(state, viewer, id)).cloned().collect()
+    all.filter(|id| everything || reads_some(state, viewer, id)).cloned().collect()
 }
 
 /// `trail.denied`: notes that somebody asked for what it may not read.

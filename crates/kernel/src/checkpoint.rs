@@ -304,7 +304,7 @@ fn check_type(state: &State, workspace: &Workspace, create: &Create) -> Result<(
     };
     if !taxonomy.creates(&workspace.charter.role, &create.kind) {
         let message =
-            format!("a {} creates no {} checkpoints", workspace.charter.role, create.kind);
+            format!("the role {} creates no {} checkpoints", workspace.charter.role, create.kind);
         let refusal = Refusal::denied(Rule::CheckpointType, message);
         return Err((RejectReason::PermissionDenied, refusal));
     }

@@ -353,8 +353,13 @@ pub(crate) fn apply_created(state: &mut State, created: &Created) -> Result<(), 
 }
 
 pub(crate) fn apply_transferred(state: &mut State, moved: &Transferred) -> Result<(), ApplyError> {
+    let via =
+        state.envelopes.get(&moved.via_envelope).ok_or(ApplyError::Unknown("the envelope"))?;
+    let carried = via.rights.contains(&moved.right_id)
+        && (&via.from, &via.to) == (&moved.from_holder, &moved.to_holder)
+        && via.delivered_at.is_some();
     let right = state.remove_right(&moved.right_id).ok_or(ApplyError::Unknown("the right"))?;
-    if right.holder != moved.from_holder || right.kind == RightType::Receive {
+    if !carried || right.holder != moved.from_holder || right.kind == RightType::Receive {
         return Err(ApplyError::Mismatch("the right's holder"));
     }
     state.insert_right(moved.right_id.clone(), Right { holder: moved.to_holder.clone(), ..right });
@@ -372,7 +377,11 @@ pub(crate) fn apply_gone(
 
 pub(crate) fn apply_consumed(state: &mut State, consumed: &Consumed) -> Result<(), ApplyError> {
     let once = state.rights.get(&consumed.right_id).map(|right| right.kind);
-    if once != Some(RightType::SendOnce) {
+    let used = state
+        .envelopes
+        .get(&consumed.via_envelope)
+        .is_some_and(|via| (&via.from, &via.to) == (&consumed.holder, &consumed.target));
+    if once != Some(RightType::SendOnce) || !used {
         return Err(ApplyError::Mismatch("the right that is used up"));
     }
     apply_gone(state, &consumed.right_id, &consumed.holder)

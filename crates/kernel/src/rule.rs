@@ -189,10 +189,10 @@ rules! {
         => "Write to one of the allowed workspaces, or have the coordinator grant a right.";
     RightTransfer "W-PORT-06":
         "A workspace passes on only rights to send that it holds itself."
-        => "Leave the right out; `althing do right.list` shows the ones held.";
+        => "Leave the right out; `althing right list WS` shows the ones held.";
     RightLive "W-PORT-07":
         "Only a live right to send can be revoked."
-        => "Look at `althing do right.list`.";
+        => "Look at `althing right list WS`.";
     MayEmit "W-SIG-03":
         "A role emits the signals that are its own."
         => "Emit one of the allowed signals.";

@@ -26,13 +26,16 @@ use crate::turn::{Halt, Reply, Turn};
 use crate::workspace::change::{self, Change};
 use crate::workspace::create::Created;
 use crate::workspace::{
-    self, IDLE_TIMEOUT_DEFAULT, Initiator, LIST_MAX, Party, Priority, Status, Trigger, Workspace,
+    self, IDLE_TIMEOUT_DEFAULT, Initiator, Party, Priority, Status, Trigger, Workspace,
 };
 
 /// The hash that chains a run's trail.
 const ALGORITHM: &str = "sha256";
 /// How a run is deployed: one runtime with access control in the process.
 const DEPLOYMENT: &str = "single-runtime";
+
+/// How many of the workspaces that still go on are named.
+const NAMED_MAX: usize = 20;
 
 /// What a run begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -226,9 +229,9 @@ pub(crate) fn decide_end(turn: &mut Turn<'_>, caller: &Caller, end: &End) -> Res
             .workspaces
             .iter()
             .filter(|(id, known)| **id != root && !known.status.is_terminal());
-        let named: Vec<String> = going_on.take(LIST_MAX).map(|(id, _)| id.to_string()).collect();
-        let message = format!("{live} workspaces still go on");
-        return Err(Refusal::denied(Rule::RunOver, message).allowing(named).into());
+        let named: Vec<String> = going_on.take(NAMED_MAX).map(|(id, _)| id.to_string()).collect();
+        let message = format!("{live} workspaces still go on: {}", named.join(", "));
+        return Err(Refusal::denied(Rule::RunOver, message).into());
     }
     let event = Event::RunStopped(Stopped {
         forced: end.force && live > 0,
@@ -253,8 +256,10 @@ fn well(turn: &mut Turn<'_>, root: &WorkspaceId, initiator: Initiator) -> Result
 }
 
 fn by_force(turn: &mut Turn<'_>, root: &WorkspaceId) -> Result<(), ApplyError> {
+    let live = turn.state().workspaces().filter(|(_, known)| !known.status.is_terminal());
+    let affected_workspaces = live.map(|(id, _)| id.clone()).collect();
     let degraded = Event::SystemDegraded(Degraded {
-        affected_workspaces: Vec::new(),
+        affected_workspaces,
         coordinator_action: CoordinatorAction::BatchAbort,
         reason: Text::lossy("forced_shutdown"),
         scope: Scope::Systemic,

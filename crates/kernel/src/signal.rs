@@ -22,6 +22,10 @@ use crate::workspace::change::{self, Change};
 use crate::workspace::{self, Initiator, Status, Trigger};
 use crate::{envelope, task};
 
+/// The most signals that wait for one workspace before agents have to wait, too. They are delivered
+/// in one piece.
+pub const PENDING_MAX: usize = 1_000;
+
 /// The eleven signals. There are no others, and no taxonomy adds any.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -220,7 +224,7 @@ pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result
     if !run.emits(&workspace.charter.role, emit.signal) {
         let base = run.base_of(&workspace.charter.role);
         let allowed = base.map_or(&[][..], |base| base.emits()).iter().map(ToString::to_string);
-        let message = format!("a {} does not emit {}", workspace.charter.role, emit.signal);
+        let message = format!("the role {} does not emit {}", workspace.charter.role, emit.signal);
         return Err(Refusal::denied(Rule::MayEmit, message).allowing(allowed));
     }
     if emit.signal.needs_reason() && emit.reason.as_ref().is_none_or(Text::is_blank) {
@@ -232,6 +236,12 @@ pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result
     {
         let message = format!("there is no envelope, checkpoint or workspace {about}");
         return Err(Refusal::not_found(Rule::ReferenceKnown, message));
+    }
+    if let Some(parent) = &workspace.parent
+        && state.pending_of(parent).len() >= PENDING_MAX
+    {
+        let message = format!("{PENDING_MAX} signals wait for workspace {parent} already");
+        return Err(Refusal::denied(Rule::Limits, message));
     }
     let arrives = workspace.status == Status::Migrating && emit.signal == SignalType::Ready;
     if matches!(workspace.status, Status::Migrating | Status::Suspended) && !arrives {
@@ -246,19 +256,24 @@ pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result
     Ok(())
 }
 
-/// An agent shows up in its workspace: mail that waited for it is delivered.
+/// An agent shows up in its workspace, or in one it was moved to: mail that waited for it is
+/// delivered.
 pub(crate) fn make_ready(
     turn: &mut Turn<'_>,
     id: &WorkspaceId,
     caller: &Caller,
 ) -> Result<(), Halt> {
     let workspace = workspace::get(turn.state(), id)?;
-    if workspace.status != Status::Idle || workspace.ready {
+    let moved = workspace.status == Status::Migrating;
+    if !moved && (workspace.status != Status::Idle || workspace.ready) {
         return Ok(());
     }
     let to = workspace.parent.clone();
     let saying = Saying { signal: SignalType::Ready, reason: None, about: None };
     emit_to(turn, id, to, saying, caller.principal.clone().into())?;
+    if moved {
+        return workspace::migrate::complete(turn, id);
+    }
     envelope::deliver::move_on(turn, id)?;
     Ok(())
 }
@@ -278,6 +293,7 @@ fn take_effect(turn: &mut Turn<'_>, id: &WorkspaceId, emit: &Emit) -> Result<boo
         (SignalType::Ready, Status::Migrating) => workspace::migrate::complete(turn, id)?,
         (SignalType::Started, Status::Blocked) => {
             change::take(turn, id, step(Status::Active, Trigger::Started))?;
+            task::on_started(turn, id)?;
         }
         (SignalType::Started, Status::Active) => return Ok(task::on_started(turn, id)?),
         (SignalType::Blocked, Status::Active) if !root => {
@@ -360,7 +376,8 @@ pub(crate) fn apply_emitted(
 ) -> Result<(), ApplyError> {
     let workspace =
         state.workspaces.get_mut(&emitted.from).ok_or(ApplyError::Unknown("the workspace"))?;
-    if emitted.signal == SignalType::Ready && !workspace.ready {
+    let shows_up = emitted.signal == SignalType::Ready && !workspace.status.is_terminal();
+    if shows_up && !workspace.ready {
         std::sync::Arc::make_mut(workspace).ready = true;
     }
     if emitted.signal == SignalType::Acknowledged
@@ -391,6 +408,9 @@ pub(crate) fn apply_delivered(
     delivered: &Delivered,
 ) -> Result<(), ApplyError> {
     let to = &delivered.delivered_to;
+    if !state.workspaces.get(to).is_some_and(|known| known.status.takes_signals()) {
+        return Err(ApplyError::Mismatch("the receiver's state"));
+    }
     let notice = state.first_pending(to).ok_or(ApplyError::Unknown("the signal"))?.clone();
     if notice.id != delivered.signal_id || notice.from != delivered.from {
         return Err(ApplyError::Mismatch("the signal that is next"));

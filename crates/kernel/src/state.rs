@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::agent::{self, Agent};
+use crate::audit::cause::{self, Story};
 use crate::checkpoint::{self, Checkpoint};
 use crate::envelope::{self, Envelope, deliver, inbox};
 use crate::event::{Event, Stamped};
@@ -51,6 +52,8 @@ pub struct State {
     pub(crate) users: OrdMap<UserId, User>,
     pub(crate) sessions: OrdMap<WorkspaceId, Session>,
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
+    /// The entry that the runtime's next entries may follow from.
+    pub(crate) story: Option<Story>,
     /// The root of the run that goes on.
     pub(crate) root: Option<WorkspaceId>,
     /// The roles and types of each run, by its root.
@@ -154,6 +157,7 @@ impl State {
             Event::LeaseForced(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
             _ => self.apply_work(entry)?,
         }
+        cause::remember(self, entry);
         self.clock = entry.at;
         // What the runtime does by itself is no sign of life.
         if let (Some(workspace), Actor::Principal(_)) = (&entry.draft.workspace, &entry.draft.actor)
@@ -294,6 +298,13 @@ impl State {
         self.envelopes.get(id).map(AsRef::as_ref)
     }
 
+    /// The root of the run that goes on, or of the last one.
+    pub fn newest_root(&self) -> Option<&WorkspaceId> {
+        let created =
+            |root: &&WorkspaceId| self.workspaces.get(*root).map(|known| known.charter.created_at);
+        self.runs.keys().max_by_key(created)
+    }
+
     /// The root of the run that goes on.
     pub fn root(&self) -> Option<&WorkspaceId> {
         self.root.as_ref()
@@ -395,6 +406,7 @@ pub struct Image {
     users: Vec<(UserId, User)>,
     sessions: Vec<(WorkspaceId, Session)>,
     leases: Vec<(LeaseId, Lease)>,
+    story: Option<Story>,
     root: Option<WorkspaceId>,
     runs: Vec<(WorkspaceId, Option<Document>)>,
     workspaces: Vec<(WorkspaceId, Workspace)>,
@@ -427,6 +439,7 @@ impl State {
             users: list(&self.users),
             sessions: list(&self.sessions),
             leases: shared(&self.leases),
+            story: self.story.clone(),
             root: self.root.clone(),
             runs: self.runs.iter().map(run).collect(),
             workspaces: shared(&self.workspaces),
@@ -449,6 +462,7 @@ impl State {
             epoch: image.epoch,
             agents: image.agents.into_iter().collect(),
             users: image.users.into_iter().collect(),
+            story: image.story,
             root: image.root,
             pending_signals: image.pending_signals.into_iter().collect(),
             notices: image.notices.into_iter().collect(),

@@ -16,7 +16,7 @@ use crate::commit::{Claimed, Commit};
 use crate::entry::ENTRY_BYTES_MAX;
 
 /// More than any commit of any log.
-const COMMIT_BYTES_MAX: usize = 64 << 20;
+const COMMIT_BYTES_MAX: usize = crate::log::COMMIT_BYTES_LIMIT;
 
 /// The line that closes a commit.
 #[derive(Serialize, Deserialize)]

@@ -151,7 +151,7 @@ fn show(app: &App, seq: u64) -> Result<(), Failure> {
     let engine = project.engine()?;
     let asked =
         TrailQuery { after: Some(seq.saturating_sub(1)), upto: Some(seq), ..TrailQuery::default() };
-    let query = engine.narrowed(asked, project.viewer()?.as_ref())?.unwrap_or_default();
+    let query = engine.narrowed(asked, project.viewer()?.as_ref())?;
     let found = query.find(&mut *engine.reader()?)?;
     let Some(found) = found.first().filter(|_| seq > 0) else {
         return Err(Failure::not_found(format!("the trail has no entry {seq}")));

@@ -6,11 +6,14 @@ use crate::content::{Blob, Content};
 use crate::envelope;
 use crate::event::Event;
 use crate::file::{File, FileArg};
+use crate::id::WorkspaceId;
 use crate::integration::Decision;
+use crate::integration::conflict::{Resolution, Settled};
 use crate::right::RightType;
 use crate::signal::SignalType;
 use crate::task::Status as TaskStatus;
 use crate::task::graph::once_each;
+use crate::workspace::change::StateChanged;
 use crate::workspace::create::{Create, Created};
 use crate::workspace::{Party, Status, Trigger};
 
@@ -56,30 +59,23 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
                 && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
         }
         (Command::RunHandOver(asked), Event::RunHandedOver(got)) => asked.agent == got.agent,
-        (Command::RunEnd(asked), Event::RunStopped(got)) => asked.reason == got.reason,
+        (Command::RunEnd(asked), Event::RunStopped(got)) => {
+            asked.reason == got.reason && (asked.force || !got.forced)
+        }
         (Command::WorkspaceCreate(asked), Event::WorkspaceCreated(got)) => is_created(asked, got),
         (Command::TaskAssign(asked), Event::WorkspaceCreated(got)) => {
             is_created(&asked.as_create(), got)
         }
-        (Command::WorkspaceCreate(_) | Command::TaskAssign(_), Event::WorkspaceRejected(_))
-        | (Command::InboxTake(_), Event::InboxTaken(_)) => true,
+        (Command::WorkspaceCreate(_) | Command::TaskAssign(_), Event::WorkspaceRejected(_)) => true,
+        (Command::InboxTake(asked), Event::InboxTaken(got)) => {
+            is_in(asked.workspace.as_ref(), &got.workspace_id)
+        }
         (Command::WorkspaceWrite(asked), Event::WorkspaceWritten(got)) => {
-            asked.path == got.path && is_stored(asked.content.as_ref(), got.content.as_ref())
+            asked.path == got.path
+                && is_in(asked.workspace.as_ref(), &got.workspace_id)
+                && is_stored(asked.content.as_ref(), got.content.as_ref())
         }
-        (_, Event::WorkspaceStateChanged(got)) => {
-            let (asked, to) = match command {
-                Command::WorkspaceAbort(asked) => (&asked.workspace, Some(Status::Failed)),
-                Command::WorkspaceSuspend(asked) => (&asked.workspace, Some(Status::Suspended)),
-                Command::WorkspaceMigrate(asked) => (&asked.workspace, Some(Status::Migrating)),
-                Command::WorkspaceResume(asked) => (&asked.workspace, None),
-                Command::IntegrationDecide(asked) if asked.decision != Decision::Accept => {
-                    (&asked.workspace, Some(Status::Failed))
-                }
-                _ => return false,
-            };
-            let fits = to.map_or(got.trigger == Trigger::Resume, |to| to == got.to_state);
-            *asked == got.workspace_id && fits
-        }
+        (_, Event::WorkspaceStateChanged(got)) => is_step_asked_for(command, got),
         (Command::EnvelopeSend(asked), Event::EnvelopeCreated(got)) => {
             asked.payload.stored().is_ok_and(|payload| payload == got.payload)
                 && is_addressed(asked, got)
@@ -89,14 +85,19 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
         }
         (Command::InboxTake(_), Event::SignalEmitted(got)) => got.signal == SignalType::Ready,
         (Command::SignalEmit(asked), Event::SignalEmitted(got)) => {
-            asked.signal == got.signal && asked.reason == got.reason && asked.about == got.about
+            asked.signal == got.signal
+                && asked.reason == got.reason
+                && asked.about == got.about
+                && is_in(asked.workspace.as_ref(), &got.from)
         }
         (Command::RightGrant(asked), Event::PortRightCreated(got)) => {
             asked.holder == got.holder
                 && asked.target == got.target
                 && asked.once == (got.right_type == RightType::SendOnce)
         }
-        (Command::RightRevoke(asked), Event::PortRightRevoked(got)) => asked.right == got.right_id,
+        (Command::RightRevoke(asked), Event::PortRightRevoked(got)) => {
+            asked.right == got.right_id && asked.reason == got.reason
+        }
         _ => false,
     }
 }
@@ -115,6 +116,9 @@ fn in_plans(command: &Command, event: &Event) -> bool {
         (Command::TaskAdd(asked), Event::TaskCreated(got)) => {
             asked.graph == got.graph_id
                 && asked.name == got.name
+                && asked.priority == got.priority
+                && asked.parent_task == got.parent_task
+                && asked.estimate == got.estimate
                 && once_each(&asked.depends_on) == got.depends_on
                 && is_stored(Some(&asked.description), Some(&got.description))
         }
@@ -134,12 +138,51 @@ fn in_plans(command: &Command, event: &Event) -> bool {
                 && are_stored(asked.merged.as_deref(), got.merged.as_deref())
         }
         (Command::ConflictResolve(asked), Event::ConflictResolved(got)) => {
+            let settled = match asked.strategy {
+                Resolution::CoordinatorResolve => Settled::CoordinatorResolve,
+                Resolution::AgentRework => Settled::AgentRework,
+            };
             asked.conflict == got.conflict_id
+                && asked.workspace == got.workspace_id
+                && settled == got.resolution_strategy
                 && Some(&asked.resolution) == got.resolution.as_ref()
                 && are_stored(asked.merged.as_deref(), got.merged.as_deref())
         }
         _ => false,
     }
+}
+
+/// What was said in words, and which step was asked for.
+fn is_step_asked_for(command: &Command, got: &StateChanged) -> bool {
+    let (workspace, reason, fits) = match command {
+        Command::WorkspaceAbort(asked) => {
+            (&asked.workspace, &asked.reason, got.to_state == Status::Failed)
+        }
+        Command::WorkspaceSuspend(asked) => {
+            (&asked.workspace, &asked.reason, got.to_state == Status::Suspended)
+        }
+        Command::WorkspaceMigrate(asked) => {
+            (&asked.workspace, &asked.reason, got.to_state == Status::Migrating)
+        }
+        Command::WorkspaceResume(asked) => {
+            (&asked.workspace, &None, got.trigger == Trigger::Resume)
+        }
+        Command::IntegrationDecide(asked) => {
+            let trigger = match asked.decision {
+                Decision::Accept => None,
+                Decision::Revise => Some(Trigger::RevisionRequired),
+                Decision::Reject => Some(Trigger::Rejected),
+            };
+            (&asked.workspace, &asked.reason, trigger == Some(got.trigger))
+        }
+        _ => return false,
+    };
+    *workspace == got.workspace_id && *reason == got.reason && fits
+}
+
+/// Whether something happened in the workspace that was named, if one was.
+fn is_in(asked: Option<&WorkspaceId>, got: &WorkspaceId) -> bool {
+    asked.is_none_or(|asked| asked == got)
 }
 
 fn is_created(asked: &Create, got: &Created) -> bool {
@@ -154,6 +197,9 @@ fn is_created(asked: &Create, got: &Created) -> bool {
         && asked.authority.as_ref().is_none_or(|authority| *authority == got.authority_set)
         && asked.owner.as_ref().is_none_or(|owner| Party::User(owner.clone()) == got.owner)
         && asked.timeout_s.is_none_or(|timeout| Some(timeout) == got.timeout_s)
+        && asked.idle_timeout_s.is_none_or(|timeout| timeout == got.idle_timeout_s)
+        && asked.priority.is_none_or(|priority| priority == got.priority)
+        && is_stored(asked.context.as_ref(), got.context.as_ref())
 }
 
 fn is_addressed(asked: &envelope::Send, got: &envelope::Created) -> bool {
@@ -171,6 +217,7 @@ fn is_checkpoint(asked: &checkpoint::Create, got: &checkpoint::Created) -> bool 
             asked.name == got.name && is_stored(Some(&asked.content), Some(&got.content))
         });
     artifacts
+        && is_in(asked.workspace.as_ref(), &got.workspace)
         && asked.kind == got.kind
         && asked.status == got.status
         && asked.confidence == got.confidence

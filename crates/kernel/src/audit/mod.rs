@@ -6,6 +6,7 @@
 //! it, whether the thing it is about is in a state that has such a step, and whether the promise
 //! that two holders never overlap still holds.
 
+pub mod cause;
 mod follows;
 mod work;
 

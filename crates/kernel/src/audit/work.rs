@@ -4,7 +4,7 @@
 //! entry of the runtime's is asked whether it can follow at all, and one of somebody's whether
 //! that one may ask for it.
 
-use super::Breach;
+use super::{Breach, cause};
 use crate::checkpoint;
 use crate::content::Content;
 use crate::envelope::{self, PayloadArg, Send};
@@ -16,6 +16,7 @@ use crate::right::{self, RightType};
 use crate::run;
 use crate::signal::{self, SignalType};
 use crate::state::State;
+use crate::task::orders::ApprovalSource;
 use crate::time::Timestamp;
 use crate::workspace::change::StateChanged;
 use crate::workspace::create::Created;
@@ -24,6 +25,10 @@ use crate::workspace::{self, Initiator, Party, Trigger, sight};
 type Audited = Result<(), Breach>;
 
 pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
+    if let Some(home) = cause::home(state, &entry.draft.event) {
+        told(home == entry.draft.workspace, "local trail")?;
+    }
+    cause::check(state, entry)?;
     match &entry.draft.event {
         Event::WorkspaceCreated(body) => created(state, entry, body),
         Event::WorkspaceStateChanged(body) => changed(state, entry, body),
@@ -32,6 +37,11 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         }
         Event::PortRightRevoked(body) => {
             told(body.revoked_by == entry.draft.actor, "right")?;
+            by_coordinator(state, entry)
+        }
+        Event::TaskApproved(body) if !is_runtime(entry) => {
+            let person = matches!(&entry.draft.actor, Actor::Principal(Principal::User(_)));
+            told((body.approval_source == ApprovalSource::Human) == person, "approval")?;
             by_coordinator(state, entry)
         }
         Event::TaskCreated(_) | Event::TaskApproved(_) | Event::TaskStatusChanged(_) => {
@@ -150,6 +160,15 @@ fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
         };
     };
     let Some(parent) = state.workspaces.get(parent_id) else { return Err(Breach::Tale("parent")) };
+    let agent = body.agent.as_ref().is_some_and(|agent| state.agents.contains_key(agent));
+    told(agent && body.timeout_s.is_some() && body.directive.is_some(), "workspace")?;
+    let owner = match &body.owner {
+        Party::User(user) => state.users.contains_key(user),
+        Party::System => parent.charter.owner == Party::System,
+    };
+    told(owner, "owner")?;
+    let free = body.task_ref.as_ref().is_none_or(|task| crate::task::bindable(state, task).is_ok());
+    told(free, "task")?;
     let own = matches!(&caller.principal, Principal::Agent(name)
         if parent.agent.as_ref() == Some(name) && parent.charter.delegate);
     if !own && !workspace::commands(state, &caller, parent_id) {
@@ -184,7 +203,15 @@ fn changed(state: &State, entry: &Stamped, body: &StateChanged) -> Audited {
         (_, Actor::Protocol) => Ok(()),
         (Initiator::Coordinator | Initiator::Human, Actor::Principal(principal)) => {
             told(body.initiator == workspace::initiator(principal), "workspace")?;
-            by_commander(state, entry, &body.workspace_id)
+            let delegated = matches!(
+                body.trigger,
+                Trigger::Migrate | Trigger::RevisionRequired | Trigger::Rejected
+            );
+            if delegated {
+                by_commander(state, entry, &body.workspace_id)
+            } else {
+                by_coordinator(state, entry)
+            }
         }
         _ => super::wrong_actor(entry),
     }

@@ -297,7 +297,12 @@ pub(crate) fn apply_undeliverable(
 ) -> Result<(), ApplyError> {
     let id = &failed.envelope_id;
     let known = state.envelopes.get_mut(id).ok_or(ApplyError::Unknown("the envelope"))?;
-    if known.status != Status::Validated {
+    let ended = state.workspaces.get(&known.to).is_some_and(|to| to.status.is_terminal());
+    let reason = match failed.reason {
+        UndeliverableReason::TargetTerminal => ended,
+        UndeliverableReason::DeliveryExhausted => known.attempts == REDELIVERIES,
+    };
+    if known.status != Status::Validated || !reason {
         return Err(ApplyError::Mismatch("the envelope's way"));
     }
     let envelope = Arc::make_mut(known);
@@ -312,6 +317,11 @@ pub(crate) fn apply_undeliverable(
 pub(crate) fn apply_attempted(state: &mut State, attempted: &Attempted) -> Result<(), ApplyError> {
     let id = &attempted.envelope_id;
     let known = state.envelopes.get_mut(id).ok_or(ApplyError::Unknown("the envelope"))?;
+    let on_its_way = matches!(known.status, Status::Validated | Status::Delivered);
+    let counts = (known.attempts..=known.attempts + 1).contains(&attempted.attempt);
+    if !on_its_way || !counts || attempted.attempt > REDELIVERIES + 1 {
+        return Err(ApplyError::Mismatch("the attempts so far"));
+    }
     let envelope = Arc::make_mut(known);
     envelope.attempts = attempted.attempt;
     let before = std::mem::replace(&mut envelope.retry_at, attempted.retry_at);
@@ -342,6 +352,12 @@ impl State {
         }
         self.reschedule(None, envelope.retry_at, &Deadline::Envelope(id.clone()));
         self.envelopes.insert(id, Arc::new(envelope));
+    }
+
+    /// How many envelopes are on their way to a workspace, counted up to a limit.
+    pub(crate) fn held_for(&self, to: &WorkspaceId, limit: usize) -> usize {
+        let first = (to.clone(), Timestamp::default(), EnvelopeId::first());
+        self.held.range(first..).take_while(|(of, ..)| of == to).take(limit).count()
     }
 
     /// The next envelope on its way to a workspace that was accepted at a time or later.

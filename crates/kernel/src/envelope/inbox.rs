@@ -97,7 +97,7 @@ pub(crate) fn decide_take(
 ) -> Result<Reply, Halt> {
     let id = workspace::own(turn.state(), caller, take.workspace.as_ref())?;
     let status = workspace::get(turn.state(), &id)?.status;
-    if !status.is_open() {
+    if !status.is_open() && status != workspace::Status::Migrating {
         let message = format!("workspace {id} is {status}; nothing is taken from its inbox");
         return Err(Refusal::denied(Rule::StateAllows, message).into());
     }

@@ -31,6 +31,8 @@ use crate::workspace::{self, Party, Workspace};
 
 /// The most attachments of one envelope.
 pub const ATTACHMENTS_MAX: usize = 64;
+/// The most envelopes that wait for one workspace. They are delivered, or go back, in one piece.
+pub const HELD_MAX: usize = 1_000;
 /// The most rights one envelope carries.
 pub const RIGHTS_MAX: usize = 16;
 
@@ -334,7 +336,17 @@ pub(crate) fn check(state: &State, from: &WorkspaceId, send: &Send) -> Result<Ri
     let sender = workspace::get(state, from).map_err(|no| (RejectReason::PermissionDenied, no))?;
     let receiver = check_structure(state, from, sender, send)?;
     check_matrix(state, (from, sender), &send.kind, (&send.to, receiver))?;
-    check_right(state, from, &send.to)
+    let right = check_right(state, from, &send.to)?;
+    if send.rights.contains(&right) && state.send_right(from, &send.to) != lasting(&right) {
+        let message = format!("right {right} is used up by this envelope and cannot go with it");
+        let refusal = Refusal::denied(Rule::RightTransfer, message);
+        return Err((RejectReason::InvalidStructure, refusal));
+    }
+    Ok(right)
+}
+
+fn lasting(right: &RightId) -> Option<(RightType, &RightId)> {
+    Some((RightType::Send, right))
 }
 
 fn check_structure<'s>(
@@ -363,6 +375,10 @@ fn check_structure<'s>(
         && !state.envelopes.contains_key(earlier)
     {
         return Err(unsound(Rule::ReferenceKnown, format!("there is no envelope {earlier}")));
+    }
+    if state.held_for(&send.to, HELD_MAX) >= HELD_MAX {
+        let message = format!("{HELD_MAX} envelopes wait for workspace {} already", send.to);
+        return Err(unsound(Rule::Limits, message));
     }
     if send.rights.len() > RIGHTS_MAX {
         let message = format!("{} rights are over the limit of {RIGHTS_MAX}", send.rights.len());
@@ -397,11 +413,12 @@ fn check_matrix(
     let works = |role| taxonomy.base_of(role) == Some(Base::Worker);
     let local = (works(theirs) && delegates_downward(sender, from, kind, receiver))
         || (works(own) && asks_delegate(sender, kind, to, receiver));
-    let permitted = taxonomy.permits(own, kind, theirs) || local;
+    let permitted =
+        taxonomy.permits(own, kind, theirs) || (local && taxonomy.leaves(own, kind, theirs));
     if permitted && same_run {
         return Ok(());
     }
-    let message = format!("a {own} does not send {kind} to a {theirs}");
+    let message = format!("the role {own} does not send {kind} to the role {theirs}");
     let rows = taxonomy.sends(own).into_iter().map(|(kind, to)| format!("{kind} -> {to}"));
     let rows: Vec<String> = rows.collect();
     denied(Refusal::denied(Rule::Matrix, message).allowing(rows))

@@ -56,6 +56,10 @@ pub struct OpenConflict {
     pub id: ConflictId,
     /// Which kind it is.
     pub kind: ConflictType,
+    /// What does not go together.
+    pub description: Text<1000>,
+    /// What it is about.
+    pub resources: Vec<Text<1000>>,
 }
 
 /// How a conflict is settled.
@@ -98,7 +102,7 @@ pub enum End {
 pub struct Resolve {
     /// Which conflict.
     pub conflict: ConflictId,
-    /// The files as they should be; what came in wins, if left out.
+    /// Files as they should be; of what is left out, what came in wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Vec<FileArg>>,
     /// What was decided, in words.
@@ -270,8 +274,12 @@ pub(crate) fn given_up(
 pub(crate) fn apply_detected(state: &mut State, detected: &Detected) -> Result<(), ApplyError> {
     let open = state.integrations.get_mut(&detected.workspace_id);
     let open = open.ok_or(ApplyError::Unknown("the integration"))?;
-    let (id, kind) = (detected.conflict_id.clone(), detected.conflict_type);
-    open.conflicts.push(OpenConflict { id, kind });
+    open.conflicts.push(OpenConflict {
+        id: detected.conflict_id.clone(),
+        kind: detected.conflict_type,
+        description: detected.description.clone(),
+        resources: detected.resources.clone(),
+    });
     Ok(())
 }
 
@@ -280,8 +288,9 @@ pub(crate) fn apply_resolved(state: &mut State, resolved: &Resolved) -> Result<(
     let open = open.ok_or(ApplyError::Unknown("the integration"))?;
     let place = open.conflicts.iter().position(|open| open.id == resolved.conflict_id);
     open.conflicts.remove(place.ok_or(ApplyError::Unknown("the conflict"))?);
-    if resolved.merged.is_some() {
-        open.merged.clone_from(&resolved.merged);
+    // Each resolution adds to what was said before.
+    if let Some(said) = &resolved.merged {
+        open.merged.get_or_insert_default().extend(said.iter().cloned());
     }
     Ok(())
 }

@@ -71,7 +71,7 @@ pub struct Decide {
     pub conflicts: Vec<ConflictArg>,
     /// What to do with it.
     pub decision: Decision,
-    /// With `evaluated`: the files as they should be.
+    /// With `evaluated`: files as they should be; the others stay as the work has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Vec<FileArg>>,
     /// Why, for others to read.
@@ -376,7 +376,10 @@ pub(crate) fn apply_completed(state: &mut State, completed: &Completed) -> Resul
     }
     let checkpoint = state.checkpoints.get(&open.checkpoint);
     let checkpoint = checkpoint.ok_or(ApplyError::Unknown("the checkpoint"))?.clone();
-    let files = open.merged.as_ref().unwrap_or(&checkpoint.files);
+    // What somebody said about a file goes before what the checkpoint says; files nobody spoke
+    // about come from the checkpoint, so that none is dropped by not being named.
+    let said = open.merged.iter().flatten();
+    let files = checkpoint.files.iter().chain(said);
     let known = state.workspaces.get_mut(&completed.target);
     let target = Arc::make_mut(known.ok_or(ApplyError::Unknown("the parent"))?);
     for file in files {

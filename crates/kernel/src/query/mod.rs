@@ -274,7 +274,7 @@ pub fn answer(state: &State, now: Timestamp, query: &Query) -> Answer {
 
 /// Answers a question as of `now`, with what the viewer may see.
 pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_>) -> Answer {
-    let asked = Asked { state, now, viewer };
+    let asked = Asked::new(state, now, viewer);
     match query {
         Query::LeaseList(list) => Answer::Leases(leases(state, now, list)),
         Query::LeaseCheck(check) => Answer::Check(lease_check(state, now, check)),

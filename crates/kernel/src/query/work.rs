@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Everything};
-use crate::access::{Viewer, reads};
+use crate::access::{Viewer, reads_everything, reads_some as reads};
 use crate::checkpoint::CheckpointView;
 use crate::envelope::Envelope;
 use crate::envelope::inbox::NoticeView;
@@ -76,6 +76,8 @@ pub struct OfCheckpoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaskList {
+    /// Also those of runs that are over; without, those of the newest run.
+    pub all: bool,
     /// Only those of this graph.
     pub graph: Option<GraphId>,
     /// Only those in this state.
@@ -142,15 +144,23 @@ pub(super) struct Asked<'a> {
     pub(super) state: &'a State,
     pub(super) now: Timestamp,
     pub(super) viewer: Viewer<'a>,
+    /// Whether the viewer may read everything; found out once.
+    everything: bool,
 }
 
 fn missing(what: &str, id: &dyn std::fmt::Display) -> Answer {
     Answer::Missing(format!("there is no {what} {id}"))
 }
 
+impl<'a> Asked<'a> {
+    pub(super) fn new(state: &'a State, now: Timestamp, viewer: Viewer<'a>) -> Self {
+        Asked { state, now, viewer, everything: reads_everything(state, viewer) }
+    }
+}
+
 impl Asked<'_> {
     fn reads(self, id: &WorkspaceId) -> bool {
-        reads(self.state, self.viewer, id)
+        self.everything || reads(self.state, self.viewer, id)
     }
 
     fn view(self, id: &WorkspaceId, known: &Workspace) -> WorkspaceView {
@@ -213,7 +223,11 @@ impl Asked<'_> {
         } else {
             self.state.inbox_of(id).filter_map(view).collect()
         };
-        let notices = self.state.notices_of(id, usize::MAX);
+        let own = match (self.viewer, self.state.workspaces.get(id)) {
+            (Some(agent), Some(known)) if !self.everything => known.agent.as_ref() == Some(agent),
+            _ => true,
+        };
+        let notices = self.state.notices_of(id, if own { usize::MAX } else { 0 });
         let signals = notices.iter().map(|(_, notice)| NoticeView::of(notice)).collect();
         Answer::Inbox(InboxView { workspace: id.clone(), envelopes, signals })
     }
@@ -261,9 +275,15 @@ impl Asked<'_> {
             || task.history.iter().any(|id| self.reads(id))
     }
 
+    fn run_of_task(&self, task: &Task) -> Option<&WorkspaceId> {
+        self.state.graphs.get(&task.graph).map(|graph| &graph.root)
+    }
+
     pub(super) fn tasks(self, list: &TaskList) -> Vec<TaskView> {
+        let newest = self.state.newest_root();
         let fits = |task: &Task| {
-            list.graph.as_ref().is_none_or(|graph| task.graph == *graph)
+            let of_run = || self.run_of_task(task) == newest;
+            list.graph.as_ref().map_or_else(|| list.all || of_run(), |graph| task.graph == *graph)
                 && list.status.is_none_or(|status| task.status == status)
                 && self.reads_task(task)
         };
@@ -276,7 +296,11 @@ impl Asked<'_> {
 
     /// What can be taken up now, most urgent first.
     pub(super) fn ready(self, asked: &TaskReady) -> Vec<TaskView> {
-        let list = TaskList { graph: asked.graph.clone(), status: Some(task::Status::Pending) };
+        let list = TaskList {
+            all: false,
+            graph: asked.graph.clone(),
+            status: Some(task::Status::Pending),
+        };
         let mut ready = self.tasks(&list);
         ready.retain(|task| task.ready);
         ready.sort_by_key(|task| (task.priority, task.created_at));

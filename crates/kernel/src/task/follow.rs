@@ -204,6 +204,10 @@ pub(crate) fn apply_status_changed(
 }
 
 pub(crate) fn apply_assigned(state: &mut State, assigned: &Assigned) -> Result<(), ApplyError> {
+    let at = state.workspaces.get(&assigned.workspace_id);
+    if at.is_none_or(|at| at.charter.task.as_ref() != Some(&assigned.task_id)) {
+        return Err(ApplyError::Mismatch("the workspace of a task"));
+    }
     let known = state.tasks.get_mut(&assigned.task_id).ok_or(ApplyError::Unknown("the task"))?;
     if known.workspace.is_some() || known.status != Status::Pending {
         return Err(ApplyError::Mismatch("a task that is free"));

@@ -270,14 +270,25 @@ pub(crate) fn bindable<'s>(state: &'s State, id: &TaskId) -> Result<&'s Arc<Task
     let unmet: Vec<String> = unmet(state, task).map(ToString::to_string).collect();
     if !unmet.is_empty() {
         let message = format!("task {id} waits for {}", unmet.join(", "));
-        return Err(Refusal::denied(Rule::TaskReady, message).allowing(unmet));
+        return Err(Refusal::denied(Rule::TaskReady, message));
     }
-    let graph = state.graphs.get(&task.graph);
-    if graph.is_none_or(|graph| Some(&graph.root) != state.root.as_ref()) {
-        let message = format!("task {id} was planned in another run");
-        return Err(Refusal::denied(Rule::TaskStep, message));
-    }
+    of_this_run(state, id, task)?;
     Ok(task)
+}
+
+/// Whether a task was planned in the run that goes on.
+pub(crate) fn is_of_this_run(state: &State, task: &Task) -> bool {
+    let graph = state.graphs.get(&task.graph);
+    graph.is_some_and(|graph| Some(&graph.root) == state.root.as_ref())
+}
+
+/// Refuses a task of a run that is over: nothing becomes of it any more.
+pub(crate) fn of_this_run(state: &State, id: &TaskId, task: &Task) -> Result<(), Refusal> {
+    if is_of_this_run(state, task) {
+        return Ok(());
+    }
+    let message = format!("task {id} was planned in another run; plan it anew");
+    Err(Refusal::denied(Rule::TaskStep, message))
 }
 
 /// The states a task can go to from one, for people to read.

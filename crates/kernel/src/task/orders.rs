@@ -148,6 +148,7 @@ fn drafts(turn: &Turn<'_>, approve: &Approve) -> Result<Vec<TaskId>, Refusal> {
     let mut tasks = Vec::new();
     for id in &approve.tasks {
         let task = super::get(state, id)?;
+        super::of_this_run(state, id, task)?;
         if task.status != Status::Draft {
             let message = format!("task {id} is {}; only a draft is approved", task.status);
             let ways = super::ways_from(task.status);
@@ -189,6 +190,7 @@ pub(crate) fn decide_retry(
 ) -> Result<Reply, Halt> {
     workspace::coordinator_only(turn.state(), caller, "retry a task")?;
     let task = super::get(turn.state(), &retry.task)?;
+    super::of_this_run(turn.state(), &retry.task, task)?;
     if task.status != Status::Failed {
         let message = format!("task {} is {}, not failed", retry.task, task.status);
         let ways = super::ways_from(task.status);
@@ -206,6 +208,7 @@ pub(crate) fn decide_cancel(
 ) -> Result<Reply, Halt> {
     let initiator = workspace::coordinator_only(turn.state(), caller, "cancel a task")?;
     let task = super::get(turn.state(), &cancel.task)?;
+    super::of_this_run(turn.state(), &cancel.task, task)?;
     if !STEPS.contains(&(task.status, Status::Cancelled)) {
         let message = format!("task {} is {} and stays so", cancel.task, task.status);
         return Err(Refusal::denied(Rule::TaskStep, message).into());

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Estimate, Graph, Priority, Status, Task, unmet};
+use super::{Estimate, Graph, Priority, Status, Task, is_of_this_run, unmet};
 use crate::content::Blob;
 use crate::id::{CheckpointId, GraphId, TaskId, WorkspaceId};
 use crate::state::State;
@@ -56,7 +56,9 @@ impl TaskView {
             name: task.name.to_string(),
             description: task.description.clone(),
             depends_on: task.depends_on.clone(),
-            ready: waits_for.is_empty() && task.status == Status::Pending,
+            ready: waits_for.is_empty()
+                && task.status == Status::Pending
+                && is_of_this_run(state, task),
             waits_for,
             parent_task: task.parent.clone(),
             priority: task.priority,

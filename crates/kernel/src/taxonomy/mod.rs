@@ -218,7 +218,7 @@ impl Taxonomy {
         let (Some(from), Some(to)) = (self.roles.get(sender), self.roles.get(receiver)) else {
             return false;
         };
-        if from.never_sends.contains(kind) || to.never_receives.contains(kind) {
+        if !self.leaves(sender, kind, receiver) {
             return false;
         }
         let senders = [sender.clone(), from.base.name()];
@@ -228,6 +228,13 @@ impl Taxonomy {
                 self.matrix.contains(&(sender.clone(), kind.clone(), receiver.clone()))
             })
         })
+    }
+
+    /// Whether neither role had this type taken away from it.
+    pub(crate) fn leaves(&self, sender: &RoleName, kind: &TypeName, receiver: &RoleName) -> bool {
+        let (from, to) = (self.roles.get(sender), self.roles.get(receiver));
+        from.is_some_and(|role| !role.never_sends.contains(kind))
+            && to.is_some_and(|role| !role.never_receives.contains(kind))
     }
 
     /// Whether a role may create a type of checkpoint.

@@ -34,7 +34,8 @@ pub(crate) fn decide_abort(
         return Err(ended(&abort.workspace, workspace.status).into());
     }
     if workspace.parent.is_none() {
-        let message = "the root ends with its run: use `run.end`";
+        let message =
+            "the root ends with its run: `althing coordinator stop`, or `run.end` by name";
         return Err(Refusal::denied(Rule::StateAllows, message).into());
     }
     abort_now(turn, &abort.workspace, initiator, abort.reason.clone(), caller)?;

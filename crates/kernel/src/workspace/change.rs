@@ -135,10 +135,10 @@ pub(crate) fn fail(
 ) -> Result<(), ApplyError> {
     let root = turn.state().root.as_ref() == Some(id);
     let trigger = change.trigger;
-    let (reason, tells) = (change.reason.clone(), tells_parent(trigger));
+    let tells = tells_parent(trigger);
     end_badly(turn, id, change)?;
     if tells {
-        let reason = reason.or_else(|| Some(Text::lossy(trigger.as_str())));
+        let reason = Some(Text::lossy(trigger.as_str()));
         let saying = Saying { signal: SignalType::Failed, reason, about: None };
         signal::tell_parent(turn, id, saying)?;
     }
@@ -186,11 +186,11 @@ fn tells_parent(trigger: Trigger) -> bool {
 /// The failure itself, without what is below: the entry, its task, its mail.
 fn end_badly(turn: &mut Turn<'_>, id: &WorkspaceId, change: Change) -> Result<(), ApplyError> {
     let moving = turn.state().workspaces.get(id).is_some_and(|w| w.status == Status::Migrating);
-    if moving {
-        super::migrate::note_failed(turn, id, change.trigger)?;
-    }
     let trigger = change.trigger;
     record(turn, id, change)?;
+    if moving {
+        super::migrate::note_failed(turn, id, trigger)?;
+    }
     crate::integration::on_failed(turn, id, trigger)?;
     task::on_failed(turn, id, trigger)?;
     envelope::deliver::give_back(turn, id)
@@ -267,6 +267,7 @@ pub(crate) fn apply_state_changed(
     workspace.spent = workspace.worked(entry.at);
     workspace.since = entry.at;
     workspace.status = to;
+    workspace.reason.clone_from(&changed.reason);
     workspace.interrupted = matches!(to, Status::Migrating | Status::Suspended).then_some(from);
     if to.is_terminal() {
         workspace.ended = Some(changed.trigger);
@@ -293,9 +294,11 @@ fn forget_the_ended(state: &mut State, id: &WorkspaceId, agent: Option<&crate::n
     for right in state.rights_held_by(id).into_iter().chain(state.rights_about(id)) {
         state.remove_right(&right);
     }
-    let waiting: Vec<_> = state.pending_of(id);
-    for at in waiting {
+    for at in state.pending_of(id) {
         state.pending_signals.remove(&(id.clone(), at));
+    }
+    for (at, _) in state.notices_of(id, usize::MAX) {
+        state.notices.remove(&(id.clone(), at));
     }
 }
 

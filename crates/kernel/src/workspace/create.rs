@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::{
-    Charter, IDLE_TIMEOUT_DEFAULT, LIST_MAX, Party, Priority, Status, TIMEOUT_DEFAULT, Timeout,
-    Workspace, sight,
+    Charter, IDLE_TIMEOUT_DEFAULT, LIST_MAX, LIVE_MAX, Party, Priority, Status, TIMEOUT_DEFAULT,
+    Timeout, Workspace, sight,
 };
 use crate::content::{Blob, Content};
 use crate::envelope::{self, Payload, PayloadArg};
@@ -135,6 +135,8 @@ pub enum RejectReason {
     InvalidStructure,
     /// No run goes on.
     NoRun,
+    /// Too many go on already.
+    CapacityExhausted,
 }
 
 /// `workspace_rejected`
@@ -287,6 +289,10 @@ fn check(
         return Err(refusal.allowing(roles));
     };
     check_binding(state, caller, create)?;
+    if state.live >= LIVE_MAX {
+        let message = format!("{LIVE_MAX} workspaces go on already");
+        return Err(rejected(RejectReason::CapacityExhausted, Rule::Limits, message));
+    }
     check_lists(create)?;
     check_containment(state, create, parent_id, parent)?;
     let task = create.task.as_ref().map(|id| task::bindable(state, id)).transpose();
@@ -398,6 +404,7 @@ pub(crate) fn apply_created(
         head: None,
         latest_final: None,
         ended: None,
+        reason: None,
         memory: imbl::OrdMap::new(),
         merged: imbl::OrdMap::new(),
     };

@@ -158,7 +158,9 @@ pub(crate) fn apply_started(
 ) -> Result<(), ApplyError> {
     let id = &started.workspace_id;
     let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the workspace"))?;
-    if known.status != Status::Migrating || known.agent.as_ref() != Some(&started.old_agent) {
+    let first = known.status == Status::Migrating && known.moved_from.is_none();
+    let comes = state.agents.contains_key(&started.new_agent);
+    if !first || !comes || known.agent.as_ref() != Some(&started.old_agent) {
         return Err(ApplyError::Mismatch("the agent that worked there"));
     }
     let workspace = Arc::make_mut(known);

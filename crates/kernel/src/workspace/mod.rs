@@ -56,6 +56,8 @@ pub const IDLE_TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
 pub const MIGRATION_TIMEOUT: Timeout = Timeout::known::<3_600>();
 /// The most workspaces, surfaces or tools one workspace may list.
 pub const LIST_MAX: usize = 256;
+/// The most workspaces that go on at the same time: all of them may have to end in one step.
+pub const LIVE_MAX: usize = 200_000;
 /// The most files a working memory holds.
 pub const MEMORY_FILES_MAX: usize = 1_000;
 
@@ -343,6 +345,8 @@ pub struct Workspace {
     pub latest_final: Option<CheckpointId>,
     /// How it ended.
     pub ended: Option<Trigger>,
+    /// Why it is in the state it is in, in words, if somebody said so.
+    pub reason: Option<Text<1000>>,
     /// Its working memory: what is in which file.
     pub memory: OrdMap<FilePath, Blob>,
     /// What was merged into it: what is in which file, and whose it was.

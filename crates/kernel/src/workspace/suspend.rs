@@ -123,15 +123,15 @@ pub(crate) fn decide_resume(
         let ways = edges::ways_from(workspace.status);
         return Err(Refusal::denied(Rule::StateAllows, message).allowing(ways).into());
     };
-    let paused = turn.now().since(workspace.since);
+    let duration = turn.now().since(workspace.since);
+    let actor = caller.principal.clone().into();
+    let change = Change { to: back, trigger: Trigger::Resume, initiator, reason: None, actor };
+    change::take(turn, id, change)?;
     let event = Event::SuspensionResumed(SuspensionResumed {
-        duration: paused,
+        duration,
         resumed_to_state: back,
         workspace_id: id.clone(),
     });
     turn.note(Some(id), Actor::Protocol, event)?;
-    let actor = caller.principal.clone().into();
-    let change = Change { to: back, trigger: Trigger::Resume, initiator, reason: None, actor };
-    change::take(turn, id, change)?;
     turn.workspace_reply(id)
 }

@@ -33,6 +33,9 @@ pub struct WorkspaceView {
     /// How it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Trigger>,
+    /// Why it is in the state it is in, in words, if somebody said so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Who answers for it.
     pub owner: Party,
     /// Who caused it.
@@ -92,6 +95,7 @@ impl WorkspaceView {
             since: known.since,
             ready: known.ready,
             ended: known.ended,
+            reason: known.reason.as_ref().map(ToString::to_string),
             owner: charter.owner.clone(),
             originator: charter.originator.clone(),
             visibility: charter.visibility.clone(),

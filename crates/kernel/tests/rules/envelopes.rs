@@ -140,10 +140,9 @@ fn an_inbox_takes_holds_or_refuses_by_its_workspaces_state() {
                     (sent.unwrap(), run.send("lead", &root, &id, "feedback").unwrap());
                 assert_eq!(way(&run, &first), Way::Validated, "{status}");
                 let who = if *status == Status::Migrating { "w3" } else { "w1" };
-                run.refused(&agent(who), "inbox.take", json!({ "workspace": id }), "W-WS-21");
-                if *status == Status::Migrating {
-                    run.signal("w3", &id, "ready");
-                } else {
+                // A new agent that looks into its inbox is there; a pause is the coordinator's.
+                if *status == Status::Suspended {
+                    run.refused(&agent(who), "inbox.take", json!({ "workspace": id }), "W-WS-21");
                     run.ok(&Run::lead(), "workspace.resume", json!({ "workspace": id }));
                 }
                 let taken = take(&mut run, who, &id);

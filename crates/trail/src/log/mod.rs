@@ -103,7 +103,8 @@ pub trait Log: LogReader {
     /// Appends a commit after the expected position, durably, or not at all.
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError>;
 
-    /// The largest commit the log takes, in bytes.
+    /// How large a commit of many commands should be at most, in bytes. One command may need more,
+    /// up to [`COMMIT_BYTES_LIMIT`].
     fn commit_bytes_max(&self) -> usize;
 }
 
@@ -122,6 +123,10 @@ impl LogError {
         LogError { kind, message: message.into() }
     }
 }
+
+/// The largest commit any log takes, in bytes. One command may fail thousands of workspaces, and
+/// all of that is one piece.
+pub const COMMIT_BYTES_LIMIT: usize = 512 << 20;
 
 /// A log as a source of subtree roots for proofs.
 pub struct LogLeaves<'a>(pub &'a mut dyn LogReader);

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{AppendError, Log, LogError, LogErrorKind, LogReader, Store};
+use super::{AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Store};
 use crate::commit::Commit;
 use crate::hash::Hash;
 use checkpoint::Checkpoints;
@@ -35,7 +35,7 @@ pub const STORE_FORMAT: i32 = 1;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a watcher in another process looks.
 const WATCH_INTERVAL: Duration = Duration::from_millis(10);
-/// The largest commit stored, in bytes.
+/// How large a commit of many commands should be at most, in bytes.
 const COMMIT_BYTES_MAX: usize = 16 << 20;
 
 /// How large a page of the file is, which is what SQLite makes of a new file.
@@ -466,7 +466,7 @@ impl Log for SqliteLog {
     }
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
-        if commit.bytes() > COMMIT_BYTES_MAX {
+        if commit.bytes() > COMMIT_BYTES_LIMIT {
             let message = format!("a commit of {} bytes is too large", commit.bytes());
             return Err(AppendError::Refused(LogError::new(LogErrorKind::Unwritable, message)));
         }
