@@ -362,7 +362,8 @@ fn a_forced_end_fails_what_goes_on() {
     let (project, root) = Sandbox::with_run();
     let id = project.worker("bob");
     let (ran, rule) = project.refused(&["coordinator", "stop", "--as", "alice"]);
-    assert_eq!((rule.as_str(), &ran.error()["details"]["allowed"]), ("W-SYS-03", &json!([id])));
+    assert_eq!(rule, "W-SYS-03");
+    assert!(ran.error()["message"].as_str().unwrap().contains(&id), "it names what goes on");
     let args = ["coordinator", "stop", "--force", "--reason", "wrong plan", "--as", "alice"];
     assert_eq!(project.json(&args)["status"], "failed");
     for workspace in [&root, &id] {

@@ -44,6 +44,11 @@ pub(crate) fn put_file(blobs: &Blobs, path: &Path) -> Result<Stored, Failure> {
     let usage = |error: &dyn std::fmt::Display| {
         Failure::usage(format!("cannot store {}: {error}", path.display()))
     };
+    // A pipe without a writer would never end.
+    let data = std::fs::metadata(path).map_err(|error| usage(&error))?;
+    if !data.is_file() {
+        return Err(usage(&"it is no regular file"));
+    }
     let mut file = std::fs::File::open(path).map_err(|error| usage(&error))?;
     if file.metadata().is_ok_and(|data| data.len() > BLOB_BYTES_MAX) {
         return Err(EngineError::TooLarge(BLOB_BYTES_MAX).into());

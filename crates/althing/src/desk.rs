@@ -141,8 +141,9 @@ impl Desk<'_> {
     /// it is: the kernel says that there is no such thing, and who asked is on record.
     pub(crate) fn workspace(&self, text: &str) -> Result<WorkspaceId, Failure> {
         if text == ROOT {
-            let run = self.run()?.ok_or_else(no_run)?;
-            return Ok(run.root);
+            // After the end of a run its result is what one wants to see.
+            let last = self.engine.world()?.state.newest_root().cloned();
+            return last.ok_or_else(no_run);
         }
         if let Some(name) = text.strip_prefix(OF_AGENT) {
             return self.workspace_of(name);
@@ -166,7 +167,7 @@ impl Desk<'_> {
             ([one], _) => Ok(one.workspace.clone()),
             ([], Some(last)) => Ok(last.workspace.clone()),
             ([], None) => {
-                let message = format!("agent {name} was never bound to a workspace");
+                let message = format!("there is no workspace of agent {name} that you may see");
                 Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) })
             }
             (several, _) => {
@@ -178,7 +179,7 @@ impl Desk<'_> {
 
     /// A task by its id, a part of it, or its name.
     pub(crate) fn task(&self, text: &str) -> Result<TaskId, Failure> {
-        let all = self.tasks(TaskList::default())?;
+        let all = self.tasks(TaskList { all: true, ..TaskList::default() })?;
         let naming = Naming::of(all.iter().map(|view| &view.task));
         if naming.find(text).is_ok_and(|found| found.is_some()) {
             return named(&naming, text, TaskId::new);
@@ -186,7 +187,7 @@ impl Desk<'_> {
         let mut called: Vec<&TaskView> = all.iter().filter(|view| view.name == text).collect();
         if called.len() > 1 {
             // Plans of different runs use the same words; the one that goes on is meant.
-            let current = self.engine.world()?.state.root().cloned();
+            let current = self.engine.world()?.state.newest_root().cloned();
             let graphs = self.graphs()?;
             let own = |view: &&TaskView| {
                 graphs

@@ -214,7 +214,10 @@ fn about_trail(
             lines.and_then(|lines| to_raw_value(&lines))
         }
         TrailRequest::Head => to_raw_value(&head(engine)?),
-        TrailRequest::Prove(seq) => to_raw_value(&prove(engine, seq)?),
+        TrailRequest::Prove(seq) => {
+            engine.check_reads_everything(viewer)?;
+            to_raw_value(&prove(engine, seq)?)
+        }
         TrailRequest::Verify(every_signature) => {
             let options = Options { every_signature, ..Options::default() };
             let mut log = engine.reader()?;

@@ -28,7 +28,7 @@ use crate::snapshot;
 use crate::subscription::Subscription;
 use crate::trail_query::TrailQuery;
 use crate::witness;
-use crate::world::World;
+use crate::world::{World, as_of};
 use crate::writer::WriterHandle;
 
 /// How an engine is set up.
@@ -199,7 +199,8 @@ impl Engine {
     /// The same, with what the viewer may see.
     pub fn ask_as(&self, query: &Query, viewer: Viewer<'_>) -> Result<View, EngineError> {
         let world = self.world()?;
-        match answer_to(&world.state, self.moment(&world.state), query, viewer) {
+        let now = self.moment(&world.state);
+        match answer_to(&as_of(&world.state, now)?, now, query, viewer) {
             View::Missing(what) => Err(EngineError::NotFound(what)),
             found => Ok(found),
         }
@@ -240,6 +241,11 @@ impl Engine {
         digest: &str,
         scope: Option<WorkspaceId>,
     ) -> Result<(), EngineError> {
+        if Keyring::of(&self.0.home).agent(agent)?.is_none() {
+            // Anybody can give a name; only the key says whose it is.
+            let entity = Principal::Agent(agent.clone());
+            return self.note_unauthentic(entity, "its key is not here", "trail");
+        }
         let filter_digest = Text::lossy(digest);
         let note = NoteDenied { agent: agent.clone(), filter_digest, scope };
         self.execute(self.own_job(Command::TrailDenied(note))?).map(|_| ())

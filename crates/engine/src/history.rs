@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::snapshot;
-use crate::world::World;
+use crate::world::{World, as_of};
 
 /// A moment of the past: right after an entry, or at a time. Both left out is now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -134,11 +134,11 @@ pub fn at(engine: &Engine, moment: Moment) -> Result<Picture, EngineError> {
         return Err(EngineError::Invalid("that moment is still to come".to_owned()));
     }
     if moment == Moment::default() {
-        return Ok(picture(&world, now));
+        return picture(&world, now);
     }
     let past = replay(engine, moment)?;
     let time = moment.time.unwrap_or_else(|| past.state.clock());
-    Ok(picture(&past, time))
+    picture(&past, time)
 }
 
 /// What changed between two moments, whichever comes first.
@@ -170,9 +170,9 @@ fn replay(engine: &Engine, moment: Moment) -> Result<World, EngineError> {
     Ok(world)
 }
 
-fn picture(world: &World, time: Timestamp) -> Picture {
-    let state: &State = &world.state;
-    Picture {
+fn picture(world: &World, time: Timestamp) -> Result<Picture, EngineError> {
+    let state = &as_of(&world.state, time)?;
+    Ok(Picture {
         seq: world.seq(),
         time,
         leases: query::leases(state, time, &LeaseList::default()),
@@ -181,7 +181,7 @@ fn picture(world: &World, time: Timestamp) -> Picture {
         users: query::users(state),
         workspaces: workspaces(state),
         tasks: tasks(state),
-    }
+    })
 }
 
 fn workspaces(state: &State) -> Vec<WorkspaceThen> {

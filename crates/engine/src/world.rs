@@ -1,8 +1,10 @@
 //! A world: the state and the chain it came from, after the same entries. Cheap to clone.
 
-use althing_kernel::{State, Timestamp};
+use althing_kernel::{IdKind, Mint, State, Timestamp, Turn};
 use althing_trail::log::LogErrorKind;
 use althing_trail::{Chain, Commit, Entry, LogError, LogReader, SignedHead};
+
+use std::sync::Arc;
 
 use crate::error::EngineError;
 
@@ -16,6 +18,28 @@ pub struct World {
     pub state: State,
     /// Where the trail stands.
     pub chain: Chain,
+}
+
+/// Ids for things that are about to happen; nobody gets to refer to them.
+struct Unnamed(u64);
+
+impl Mint for Unnamed {
+    fn mint(&mut self, _: IdKind, at: Timestamp) -> Arc<str> {
+        self.0 += 1;
+        format!("due-{:020}-{}", at.micros(), self.0).into()
+    }
+}
+
+/// What is true at a moment: the state after its entries, and what has fallen due since, which the
+/// next command will record.
+pub(crate) fn as_of(state: &State, now: Timestamp) -> Result<State, EngineError> {
+    if !state.is_due(now) {
+        return Ok(state.clone());
+    }
+    let mut mint = Unnamed(0);
+    let mut turn = Turn::begin(state.clone(), now, &mut mint);
+    turn.tick(usize::MAX)?;
+    Ok(turn.finish().0)
 }
 
 impl World {

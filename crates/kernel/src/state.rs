@@ -310,6 +310,11 @@ impl State {
         self.root.as_ref()
     }
 
+    /// Whether something has fallen due that is not recorded yet.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.deadlines.get_min().is_some_and(|(at, _)| *at <= now)
+    }
+
     /// The project, once it is created.
     pub fn project(&self) -> Option<&Project> {
         self.project.as_ref()

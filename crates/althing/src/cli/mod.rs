@@ -63,8 +63,8 @@ pub(crate) struct Globals {
     /// The session to act in, instead of the agent's standing one [env: `ALTHING_SESSION`].
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// The workspace to act in, if you have several; for `trail` the one to show [env:
-    /// `ALTHING_WORKSPACE`].
+    /// The workspace to act in, if you have several [env: `ALTHING_WORKSPACE`]; as an option of
+    /// `trail` the one to show.
     #[arg(long, global = true, value_name = "WS")]
     pub(crate) workspace: Option<String>,
     /// Print one JSON document (or JSON lines) for scripts.

@@ -457,6 +457,9 @@ Examples:
   althing task list --status failed
   althing task list --graph graph_01k9x")]
 pub(crate) struct TaskList {
+    /// Also those of runs that are over.
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Only those of this graph.
     #[arg(long, value_name = "GRAPH")]
     pub(crate) graph: Option<String>,

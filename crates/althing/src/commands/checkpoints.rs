@@ -1,10 +1,11 @@
 //! `althing checkpoint`
 
 use althing_kernel::checkpoint::{ArtifactArg, CheckpointView, Create, Status};
-use althing_kernel::file::FileArg;
+use althing_kernel::file::{FileArg, FilePath};
 use althing_kernel::query::{Answer, OfCheckpoint, Query};
 use althing_kernel::text::Text;
 use althing_kernel::{Blob, Command, Reply, Rule};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::{blobs, workspaces};
@@ -14,6 +15,7 @@ use crate::content;
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
 use crate::output::{clock_time, one_line};
+use crate::place::Place;
 use crate::said::word;
 use crate::surfaces;
 
@@ -63,8 +65,26 @@ fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Failure> {
         return desk.out().value(&reply);
     }
     let Reply::Checkpoint(made) = reply else { return Err(unexpected(&reply)) };
+    if made.status == Status::Final {
+        note_left_out(desk, &made)?;
+    }
     let sort = sort(&made);
     desk.out().line(format!("{sort} checkpoint {} of {}", made.checkpoint, made.workspace))
+}
+
+/// Only what a final checkpoint names is merged. Whoever named a file before may have meant it to be.
+fn note_left_out(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Failure> {
+    let earlier = desk.checkpoints(&made.workspace)?;
+    let named = |path: &FilePath| made.files_changed.iter().any(|file| file.path == *path);
+    let files = earlier.iter().flat_map(|checkpoint| &checkpoint.files_changed);
+    let left: BTreeSet<&str> =
+        files.filter(|file| !named(&file.path)).map(|file| file.path.as_str()).collect();
+    if !left.is_empty() {
+        let left = left.into_iter().collect::<Vec<_>>().join(", ");
+        desk.out()
+            .note(format!("named before and not in this one, so not merged: {}", one_line(&left)));
+    }
+    Ok(())
 }
 
 /// `PATH` or `PATH=@FILE`: a file as it is now, or as another file has it.
@@ -75,8 +95,23 @@ fn changed(desk: &Desk<'_>, given: &str) -> Result<FileArg, Failure> {
         return Ok(FileArg { content: Some(content), path: surfaces::file(place, path)? });
     }
     let path = surfaces::file(place, given)?;
-    let content = content::of_file(desk, &place.root.join(path.as_str()))?;
-    Ok(FileArg { content: Some(content), path })
+    let file = place.root.join(path.as_str());
+    stays_inside(place, &file)?;
+    Ok(FileArg { content: Some(content::of_file(desk, &file)?), path })
+}
+
+/// Refuses what a link leads out of the project to, and what lies in the state folder: keys, for
+/// one. Content is kept for ever and others can read it.
+fn stays_inside(place: &Place, file: &Path) -> Result<(), Failure> {
+    let real = |path: &Path| path.canonicalize();
+    let (Ok(root), Ok(found)) = (real(&place.root), real(file)) else { return Ok(()) };
+    let kept = real(&place.state).is_ok_and(|state| found.starts_with(state));
+    if found.starts_with(root) && !kept {
+        return Ok(());
+    }
+    let message = format!("{} is not a file of this project", file.display());
+    Err(Failure::misuse(Rule::SurfaceGrammar, message)
+        .hint("Name it with `--file PATH=@FILE` if it is really meant to be kept."))
 }
 
 /// `NAME=@FILE`, or `NAME=TEXT`.

@@ -12,6 +12,7 @@ use crate::content::merged;
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
 use crate::naming::{Naming, ambiguous};
+use crate::output::one_line;
 use crate::said::word;
 
 pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Failure> {
@@ -84,6 +85,13 @@ fn conflict(
     ConflictId::new(meant).map_err(|error| Failure::usage(format!("{text:?}: {error}")))
 }
 
+/// A conflict, with what it is about.
+pub(super) fn said_of_conflict(conflict: &OpenConflict) -> String {
+    let resources: Vec<&str> = conflict.resources.iter().map(|text| text.as_str()).collect();
+    let about = format!("{}: {}", conflict.description, resources.join(", "));
+    format!("{}  {}  {}", conflict.id, word(&conflict.kind), one_line(about.trim_end_matches(": ")))
+}
+
 fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
@@ -91,7 +99,7 @@ fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
     let Reply::Integration(stands) = reply else { return Err(unexpected(&reply)) };
     desk.out().line(format!("{} is {}", stands.workspace, stands.status))?;
     for conflict in &stands.conflicts {
-        desk.out().line(format!("{}  {}", conflict.id, word(&conflict.kind)))?;
+        desk.out().line(said_of_conflict(conflict))?;
     }
     if !stands.conflicts.is_empty() {
         desk.out()

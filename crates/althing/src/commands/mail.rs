@@ -75,7 +75,8 @@ pub(crate) fn inbox(app: &App, args: &Inbox) -> Result<(), Failure> {
 fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
     let workspace = desk.own()?;
     if desk.out().json {
-        return desk.out().value(&desk.ask(&Query::InboxList(InboxList { all, workspace }))?);
+        let answer = desk.ask(&Query::InboxList(InboxList { all, workspace }))?;
+        return desk.out().value(&with_texts(desk, &answer, all)?);
     }
     let (envelopes, signals) = mail_of(desk, workspace.clone(), all)?;
     if envelopes.is_empty() && signals.is_empty() {
@@ -91,6 +92,9 @@ fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
     }
     for sent in &envelopes {
         print_head(desk, &names, sent, sent.taken)?;
+        if sent.taken {
+            print_text(desk, sent)?;
+        }
     }
     if envelopes.iter().any(|sent| !sent.taken) {
         desk.out().note("`althing inbox --take` takes messages and shows their text");
@@ -102,7 +106,7 @@ fn take(desk: &Desk<'_>, max: u16) -> Result<(), Failure> {
     let take = Take { max: Some(max), workspace: desk.acting_in()? };
     let reply = desk.order(Command::InboxTake(take))?;
     if desk.out().json {
-        return desk.out().value(&reply);
+        return desk.out().value(&with_texts(desk, &reply, true)?);
     }
     let Reply::Mail(mail) = reply else { return Err(unexpected(&reply)) };
     if mail.envelopes.is_empty() && mail.signals.is_empty() {
@@ -155,6 +159,30 @@ fn print_head(
 
 fn print_message(desk: &Desk<'_>, names: &Naming, sent: &EnvelopeView) -> Result<(), Failure> {
     print_head(desk, names, sent, false)?;
+    print_text(desk, sent)
+}
+
+/// The answer as it is, and beside the hash of a message that was taken its text, if it is one.
+fn with_texts<T: serde::Serialize>(
+    desk: &Desk<'_>,
+    answer: &T,
+    texts: bool,
+) -> Result<serde_json::Value, Failure> {
+    let mut value =
+        serde_json::to_value(answer).map_err(|error| Failure::unavailable(error.to_string()))?;
+    let blobs = desk.blobs();
+    let envelopes = value["envelopes"].as_array_mut().into_iter().flatten();
+    for envelope in envelopes.filter(|envelope| texts && envelope["taken"] == true) {
+        let name = envelope["payload"]["content"].as_str().unwrap_or_default();
+        let content = name.parse().ok().and_then(|blob| blobs.get(&blob).ok());
+        if let Some(text) = content.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            envelope["text"] = text.into();
+        }
+    }
+    Ok(value)
+}
+
+fn print_text(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Failure> {
     let blobs = desk.blobs();
     for line in content::shown(&blobs, &sent.payload.content) {
         desk.out().line(format!("  {line}"))?;
@@ -180,6 +208,13 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
     let Reply::Signal(said) = reply else { return Err(unexpected(&reply)) };
     if !said.effect {
         desk.out().note("the signal is on record; it changes nothing in this state");
+    }
+    if said.status == Status::Integrating && said.effect {
+        let own = desk.workspace_view(said.workspace.clone())?;
+        if own.latest_final.is_none() {
+            desk.out()
+                .note("it has no final checkpoint, so its work can only be revised or rejected");
+        }
     }
     desk.out().line(format!("{} said {}; it is {}", said.workspace, args.signal, said.status))
 }

@@ -17,7 +17,7 @@ use crate::output::{Tone, one_line};
 
 pub(super) fn run(desk: &Desk<'_>, args: &TaskGraph) -> Result<(), Failure> {
     let graph = chosen(desk, args.id.as_deref())?;
-    let tasks = desk.tasks(TaskList { graph: Some(graph.clone()), status: None })?;
+    let tasks = desk.tasks(TaskList { all: true, graph: Some(graph.clone()), status: None })?;
     if desk.out().json {
         return desk.out().value(&tasks);
     }

@@ -99,7 +99,8 @@ fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Failure> {
         read_document(file)?
     };
     let plan = Plan { tasks: read.tasks.into_iter().map(Into::into).collect() };
-    let order: Vec<String> = plan.tasks.iter().map(|task| task.key.to_string()).collect();
+    let order: Vec<(String, String)> =
+        plan.tasks.iter().map(|task| (task.key.to_string(), task.name.to_string())).collect();
     let reply = desk.order(Command::TaskGraph(plan))?;
     if desk.out().json {
         return desk.out().value(&reply);
@@ -107,9 +108,10 @@ fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Failure> {
     let Reply::Graph(planned) = reply else { return Err(unexpected(&reply)) };
     let count = counted(planned.tasks.len() as u64, "task", "tasks");
     desk.out().line(format!("{} of {count}, to be approved", planned.graph))?;
-    let known = order.iter().filter_map(|key| planned.tasks.get(key).map(|id| (key, id)));
-    let rows: Vec<Vec<String>> = known.map(|(key, id)| vec![key.clone(), id.to_string()]).collect();
-    desk.out().table(&["KEY", "TASK"], &rows)
+    let row = |(key, name): &(String, String)| {
+        planned.tasks.get(key).map(|id| vec![key.clone(), id.to_string(), name.clone()])
+    };
+    desk.out().table(&["KEY", "TASK", "NAME"], &order.iter().filter_map(row).collect::<Vec<_>>())
 }
 
 fn add(desk: &Desk<'_>, args: TaskAdd) -> Result<(), Failure> {
@@ -180,13 +182,14 @@ pub(super) fn standing(task: &TaskView) -> String {
 
 fn list(desk: &Desk<'_>, args: &TaskList) -> Result<(), Failure> {
     let graph = args.graph.as_deref().map(|text| desk.graph(text)).transpose()?;
-    let tasks = desk.tasks(List { graph, status: args.status })?;
+    let tasks = desk.tasks(List { all: args.all, graph, status: args.status })?;
     table(desk, &tasks, "no tasks")
 }
 
 /// The ids of all tasks, to be shown short.
 pub(super) fn naming(desk: &Desk<'_>) -> Result<Naming, Failure> {
-    Ok(Naming::of(desk.tasks(List::default())?.iter().map(|task| &task.task)))
+    let all = desk.tasks(List { all: true, ..List::default() })?;
+    Ok(Naming::of(all.iter().map(|task| &task.task)))
 }
 
 fn table(desk: &Desk<'_>, tasks: &[TaskView], none: &str) -> Result<(), Failure> {

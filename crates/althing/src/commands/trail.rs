@@ -151,8 +151,10 @@ fn show(app: &App, seq: u64) -> Result<(), Failure> {
     let engine = project.engine()?;
     let asked =
         TrailQuery { after: Some(seq.saturating_sub(1)), upto: Some(seq), ..TrailQuery::default() };
-    let query = engine.narrowed(asked, project.viewer()?.as_ref())?;
-    let found = query.find(&mut *engine.reader()?)?;
+    let found = match engine.narrowed(asked, project.viewer()?.as_ref())? {
+        Some(query) => query.find(&mut *engine.reader()?)?,
+        None => Vec::new(),
+    };
     let Some(found) = found.first().filter(|_| seq > 0) else {
         return Err(Failure::not_found(format!("the trail has no entry {seq}")));
     };
@@ -174,7 +176,9 @@ fn head(app: &App, key: bool) -> Result<(), Failure> {
 }
 
 fn prove(app: &App, args: &TrailProve) -> Result<(), Failure> {
-    let engine = app.project()?.engine()?;
+    let project = app.project()?;
+    let engine = project.engine()?;
+    engine.check_reads_everything(project.viewer()?.as_ref())?;
     match (&args.from, args.seq) {
         (Some(path), _) => {
             let from = read_head(path)?;

@@ -98,7 +98,10 @@ fn describe(
     let task = view.task.as_ref().and_then(|task| tasks.get(task));
     words.extend(task.map(|name| format!("{:?}", one_line(name))));
     let mut times = vec![format!("{} old", show_secs(now.since(view.created_at).secs()))];
-    times.extend(view.deadline.map(|deadline| format!("ends {}", from_now(deadline, now))));
+    // An idle workspace waits for its agent, a moved one for its new agent.
+    let waits = matches!(view.status, Status::Idle | Status::Migrating);
+    let what = if waits { "to show up" } else { "ends" };
+    times.extend(view.deadline.map(|deadline| format!("{what} {}", from_now(deadline, now))));
     times.extend((view.inbox > 0).then(|| format!("{} unread", view.inbox)));
     words.push(times.join(", "));
     words.join("  ")

@@ -11,6 +11,7 @@ use althing_kernel::workspace::suspend::{Resume, Suspend};
 use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
+use super::integration::said_of_conflict;
 use super::{checkpoints, rights, workspace_tree};
 use crate::app::App;
 use crate::cli::{
@@ -21,7 +22,6 @@ use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
 use crate::naming::Naming;
 use crate::output::{clock_time, from_now, one_line};
-use crate::said::word;
 use crate::surfaces;
 
 pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
@@ -197,6 +197,9 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
     if let Some(ended) = view.ended {
         facts.push(("ended by", ended.as_str().to_owned()));
     }
+    if let Some(reason) = &view.reason {
+        facts.push(("because", one_line(reason)));
+    }
     if let Some(parent) = &view.parent {
         facts.push(("below", naming.short(parent)));
     }
@@ -219,7 +222,7 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
     }
     facts.push(("mail", format!("{} in its inbox", view.inbox)));
     for conflict in &view.conflicts {
-        facts.push(("conflict", format!("{} {}", conflict.id, word(&conflict.kind))));
+        facts.push(("conflict", said_of_conflict(conflict)));
     }
     facts
 }

@@ -206,6 +206,21 @@ fn a_timeout_that_is_due_goes_before_what_an_agent_says() {
     assert_eq!(status(&engine, &id), (Status::Failed, Some(Trigger::Timeout)));
 }
 
+#[test]
+fn what_has_run_out_is_shown_so_before_anybody_records_it() {
+    use althing_kernel::query::{Answer, Query};
+    let project = Project::new();
+    let engine = project.open();
+    let (_, _, id) = at_work(&engine, 10);
+    project.clock.pass(Span::from_secs(60));
+    let before = engine.world().unwrap().seq();
+    let query = Query::read("workspace.list", r#"{"status":"failed"}"#).unwrap().unwrap();
+    let Answer::Workspaces(failed) = engine.ask(&query).unwrap() else { panic!() };
+    assert_eq!(failed.len(), 1);
+    assert_eq!((failed[0].workspace.clone(), failed[0].ended), (id, Some(Trigger::Timeout)));
+    assert_eq!(engine.world().unwrap().seq(), before, "asking records nothing");
+}
+
 /// Shows W-TRAIL-30, W-TRAIL-31, W-ID-10, W-TRAIL-34.
 #[test]
 fn a_worker_reads_its_own_local_trail_and_the_rest_is_empty_for_it() {

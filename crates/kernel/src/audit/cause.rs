@@ -78,10 +78,16 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
     match event {
         Event::WorkspaceStateChanged(body) => match body.initiator {
             Initiator::Agent => from(&[K::SignalEmitted]),
-            Initiator::Human => tale(by_person, "cause"),
-            Initiator::Coordinator => {
+            Initiator::Human | Initiator::Coordinator => {
+                from(&[
+                    K::MigrationStarted,
+                    K::IntegrationStarted,
+                    K::ConflictResolved,
+                    K::TaskStatusChanged,
+                    K::RunStopped,
+                ])?;
                 let led = matches!(&story.actor, Actor::Principal(who)
-                    if initiator(who) == Initiator::Coordinator);
+                    if initiator(who) == body.initiator);
                 tale(led, "cause")
             }
             Initiator::Runtime => Ok(()),
@@ -114,9 +120,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::TaskStatusChanged,
             K::RunStopped,
         ]),
-        Event::SuspensionStarted(_) | Event::MigrationStarted(_) => {
-            from(&[K::WorkspaceStateChanged])
-        }
+        Event::SuspensionStarted(_) => from(&[K::WorkspaceStateChanged]),
         _ => {
             let known = match &story.actor {
                 Actor::Principal(who) => {

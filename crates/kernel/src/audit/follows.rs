@@ -58,6 +58,11 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
             run.is_some_and(|run| run.taxonomy == asked.taxonomy)
                 && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
         }
+        (Command::WorkspaceMigrate(asked), Event::MigrationStarted(got)) => {
+            asked.agent == got.new_agent
+                && asked.workspace == got.workspace_id
+                && asked.reason == got.reason
+        }
         (Command::RunHandOver(asked), Event::RunHandedOver(got)) => asked.agent == got.agent,
         (Command::RunEnd(asked), Event::RunStopped(got)) => {
             asked.reason == got.reason && (asked.force || !got.forced)
@@ -160,9 +165,6 @@ fn is_step_asked_for(command: &Command, got: &StateChanged) -> bool {
         }
         Command::WorkspaceSuspend(asked) => {
             (&asked.workspace, &asked.reason, got.to_state == Status::Suspended)
-        }
-        Command::WorkspaceMigrate(asked) => {
-            (&asked.workspace, &asked.reason, got.to_state == Status::Migrating)
         }
         Command::WorkspaceResume(asked) => {
             (&asked.workspace, &None, got.trigger == Trigger::Resume)

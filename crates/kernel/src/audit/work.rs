@@ -70,6 +70,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         }
         Event::CheckpointCreated(body) => checkpointed(state, entry, body),
         Event::IntegrationStarted(body) => by_commander(state, entry, &body.source),
+        Event::MigrationStarted(body) => by_commander(state, entry, &body.workspace_id),
         Event::ConflictResolved(body) if !is_runtime(entry) => {
             by_commander(state, entry, &body.workspace_id)
         }
@@ -77,7 +78,6 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
             Ok(())
         }
         Event::WorkspaceReparented(_)
-        | Event::MigrationStarted(_)
         | Event::MigrationCompleted(_)
         | Event::MigrationFailed(_)
         | Event::SuspensionStarted(_)
@@ -174,7 +174,8 @@ fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
     if !own && !workspace::commands(state, &caller, parent_id) {
         return super::wrong_actor(entry);
     }
-    if body.delegate && !workspace::is_coordinator(state, &caller.principal) {
+    let granted = body.delegate || body.global_trail || body.owner != parent.charter.owner;
+    if granted && !workspace::is_coordinator(state, &caller.principal) {
         return super::wrong_actor(entry);
     }
     let base = state.run_of(parent).base_of(&body.role);
@@ -203,10 +204,7 @@ fn changed(state: &State, entry: &Stamped, body: &StateChanged) -> Audited {
         (_, Actor::Protocol) => Ok(()),
         (Initiator::Coordinator | Initiator::Human, Actor::Principal(principal)) => {
             told(body.initiator == workspace::initiator(principal), "workspace")?;
-            let delegated = matches!(
-                body.trigger,
-                Trigger::Migrate | Trigger::RevisionRequired | Trigger::Rejected
-            );
+            let delegated = matches!(body.trigger, Trigger::RevisionRequired | Trigger::Rejected);
             if delegated {
                 by_commander(state, entry, &body.workspace_id)
             } else {

@@ -224,6 +224,15 @@ fn types_name_roles(document: &Document) -> Checked {
                 format!("the checkpoint type {name:?} has the coordinator create checkpoints")
             })?;
         }
+        for field in &kind.required_fields {
+            let known = ["files_changed", "content", "artifacts"].contains(&field.as_str());
+            ensure(known, FaultKind::UnknownType, || {
+                format!(
+                    "the checkpoint type {name:?} requires {:?}, which no payload has",
+                    field.as_str()
+                )
+            })?;
+        }
         ensure(!kind.permitted_roles.is_empty(), FaultKind::NoRoles, || {
             format!("the checkpoint type {name:?} says nobody may create it")
         })?;

@@ -324,11 +324,28 @@ fn check_binding(state: &State, caller: &Caller, create: &Create) -> Result<(), 
     if let Some(owner) = create.owner.as_ref().filter(|owner| !state.users.contains_key(*owner)) {
         return Err(unbound(Rule::ReferenceKnown, format!("there is no user {owner}")));
     }
-    if create.delegate && !super::is_coordinator(state, &caller.principal) {
-        let message = "only the coordinator grants delegation";
-        return Err(rejected(RejectReason::PermissionDenied, Rule::CreateRight, message));
+    if super::is_coordinator(state, &caller.principal) {
+        return Ok(());
     }
-    Ok(())
+    let only = match create {
+        Create { delegate: true, .. } => "only the coordinator grants delegation",
+        Create { global_trail: true, .. } => "only the coordinator shows somebody the whole trail",
+        Create { owner: Some(_), .. } => "only the coordinator says who answers for a workspace",
+        _ if !is_free_for(state, caller, &create.agent) => {
+            "a delegate gives work to agents that have none elsewhere"
+        }
+        _ => return Ok(()),
+    };
+    Err(rejected(RejectReason::PermissionDenied, Rule::CreateRight, only))
+}
+
+/// Whether an agent works nowhere but in workspaces of the caller's and below them. Somebody who
+/// is bound to a second workspace has to say each time which one is meant.
+fn is_free_for(state: &State, caller: &Caller, agent: &AgentName) -> bool {
+    state.bound_to(agent).all(|id| {
+        let own = caller.principal == Principal::Agent(agent.clone());
+        own || super::commands(state, caller, id)
+    })
 }
 
 fn check_lists(create: &Create) -> Result<(), Refusal> {

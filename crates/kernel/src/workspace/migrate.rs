@@ -100,21 +100,21 @@ pub(crate) fn decide_migrate(
         let message = format!("agent {} has never shown who it is", migrate.agent);
         return Err(Refusal::not_found(Rule::AgentKnown, message).into());
     }
-    let change = Change {
-        to: Status::Migrating,
-        trigger: Trigger::Migrate,
-        initiator: super::initiator(&caller.principal),
-        reason: migrate.reason.clone(),
-        actor: caller.principal.clone().into(),
-    };
-    change::take(turn, id, change)?;
     let event = Event::MigrationStarted(MigrationStarted {
         new_agent: migrate.agent.clone(),
         old_agent,
         reason: migrate.reason.clone(),
         workspace_id: id.clone(),
     });
-    turn.note(Some(id), Actor::Protocol, event)?;
+    turn.note(Some(id), caller.principal.clone().into(), event)?;
+    let change = Change {
+        to: Status::Migrating,
+        trigger: Trigger::Migrate,
+        initiator: super::initiator(&caller.principal),
+        reason: migrate.reason.clone(),
+        actor: Actor::Protocol,
+    };
+    change::take(turn, id, change)?;
     from_the_root(turn, SignalType::Migrate, id)?;
     turn.workspace_reply(id)
 }
@@ -158,7 +158,8 @@ pub(crate) fn apply_started(
 ) -> Result<(), ApplyError> {
     let id = &started.workspace_id;
     let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the workspace"))?;
-    let first = known.status == Status::Migrating && known.moved_from.is_none();
+    let at_work = matches!(known.status, Status::Active | Status::Blocked);
+    let first = at_work && known.moved_from.is_none();
     let comes = state.agents.contains_key(&started.new_agent);
     if !first || !comes || known.agent.as_ref() != Some(&started.old_agent) {
         return Err(ApplyError::Mismatch("the agent that worked there"));

@@ -269,6 +269,24 @@ fn direct_copies_layered_notices_and_evaluated_takes_what_it_is_given() {
     assert!(after.contains(&("b".to_owned(), Value::Null)), "a deleted file is known as such");
 }
 
+#[test]
+fn a_merge_drops_nothing_by_not_naming_it() {
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let first = finished(&mut run, "w1", &[file("a", 1), file("b", 1)]);
+    decide(&mut run, &first, json!({})).unwrap();
+    let files = [file("a", 2), file("b", 2), file("c", 2)];
+    let second = finished(&mut run, "w2", &files);
+    let reply = decide(&mut run, &second, json!({ "strategy": "layered" })).unwrap();
+    let args = json!({ "workspace": second, "conflict": reply.conflicts[0].id, "resolution": "r",
+        "strategy": "coordinator_resolve", "merged": [file("a", 3)] });
+    run.ok(&Run::lead(), "conflict.resolve", args);
+    let content = |n: u8| blob(n)["blob"].clone();
+    let expected: Vec<(String, Value)> =
+        [("a", 3), ("b", 2), ("c", 2)].map(|(path, n)| (path.to_owned(), content(n))).into();
+    assert_eq!(merged(&run, &root), expected);
+}
+
 /// Shows W-INT-08, W-WS-21.
 #[test]
 fn every_conflict_is_settled_by_itself_and_one_rework_fails_the_whole() {

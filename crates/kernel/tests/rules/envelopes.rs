@@ -28,7 +28,7 @@ fn last_reason(run: &Run) -> RejectReason {
     }
 }
 
-/// Shows W-ENV-01, W-ENV-02, W-ENV-07, W-ENV-08, W-ENV-12, W-ENV-13, W-SIG-06, W-TRAIL-02.
+/// Shows W-ENV-01, W-ENV-02, W-ENV-05, W-ENV-07, W-ENV-08, W-ENV-12, W-ENV-13, W-SIG-06, W-TRAIL-02.
 #[test]
 fn an_accepted_envelope_is_recorded_delivered_and_acknowledged_once() {
     let mut run = Run::new();
@@ -47,6 +47,7 @@ fn an_accepted_envelope_is_recorded_delivered_and_acknowledged_once() {
     assert_eq!(homes, expected, "each in the local trail it belongs to");
     assert_eq!(way(&run, &envelope), Way::Acknowledged);
     let Event::EnvelopeCreated(created) = &entries[0].draft.event else { panic!() };
+    assert_eq!(created.origin, althing_kernel::envelope::Origin::Agent, "no person injected it");
     let body = serde_json::to_value(created).unwrap();
     assert!(!body.to_string().contains("text"), "the payload stands there by hash alone");
     let Event::SignalEmitted(receipt) = &entries[2].draft.event else { panic!() };
@@ -62,7 +63,7 @@ fn an_accepted_envelope_is_recorded_delivered_and_acknowledged_once() {
     }
 }
 
-/// Shows W-ENV-03, W-ENV-05, W-ENV-09, W-ENV-10, W-ENV-11, W-ID-06, W-ID-07, W-ID-09, W-TAX-05.
+/// Shows W-ENV-03, W-ENV-09, W-ENV-10, W-ENV-11, W-ID-06, W-ID-07, W-ID-09, W-TAX-05.
 #[test]
 fn the_first_thing_that_is_wrong_gives_the_reason_and_uses_the_id_up() {
     let mut run = Run::new();
@@ -267,6 +268,12 @@ fn an_envelope_that_is_lost_every_time_is_given_up_and_its_sender_told() {
     assert_eq!(way(&run, &envelope), Way::Rejected);
     let Event::SignalDelivered(told) = run.world.last_event() else { panic!() };
     assert_eq!(told.delivered_to, root);
+    let said = run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
+        Event::SignalEmitted(said) => Some((said.signal.as_str(), said.reason.clone().unwrap())),
+        _ => None,
+    });
+    let (signal, reason) = said.unwrap();
+    assert_eq!((signal, reason.as_str()), ("failed", "delivery_exhausted"));
     assert_eq!(run.status(&id), Status::Active, "the notice fails nobody");
     assert_eq!(run.status(&root), Status::Active);
 }
@@ -378,6 +385,32 @@ fn a_revoked_right_stops_new_envelopes_and_not_those_on_their_way() {
     run.world.pass(10);
     run.world.tick();
     assert_eq!(way(&run, &envelope), Way::Acknowledged, "in flight it still arrives");
+}
+
+#[test]
+fn a_right_that_is_used_up_by_an_envelope_does_not_go_with_it() {
+    let mut run = Run::new();
+    let (id, root) = (run.active(), run.root.clone());
+    let lasting = run.right(&id, &root).unwrap();
+    run.ok(&Run::lead(), "right.revoke", json!({ "right": lasting }));
+    let once = json!({ "holder": id, "target": root, "once": true });
+    let Reply::Right(right) = run.ok(&Run::lead(), "right.grant", once) else { panic!() };
+    let args = json!({ "workspace": id, "to": root, "type": "query", "payload": payload(1),
+        "rights": [right.right] });
+    run.refused(&agent("w1"), "envelope.send", args, "W-PORT-06");
+    run.send("w1", &id, &root, "query").unwrap();
+}
+
+#[test]
+fn no_more_than_a_thousand_envelopes_wait_for_one_workspace() {
+    let mut run = Run::new();
+    let id = run.create(&Run::lead(), json!({ "agent": "w1" }));
+    let root = run.root.clone();
+    for _ in 1..althing_kernel::envelope::HELD_MAX {
+        run.send("lead", &root, &id, "feedback").unwrap();
+    }
+    assert_eq!(run.send("lead", &root, &id, "feedback").unwrap_err().rule.id(), "A-USE-03");
+    run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": id }));
 }
 
 /// Shows W-ENV-04.

@@ -20,12 +20,12 @@ fn story() -> Run {
         run.in_state(*status, json!({ "agent": "w1", "owner": "ada" }));
     }
     let top = run.in_state(Status::Active, json!({ "agent": "w2", "delegate": true }));
-    let child = run.create(&agent("w2"), json!({ "agent": "w3", "authority": ["src"] }));
-    run.signal("w3", &child, "started");
-    run.send("w3", &child, &top, "query").unwrap();
+    let child = run.create(&agent("w2"), json!({ "agent": "watcher", "authority": ["src"] }));
+    run.signal("watcher", &child, "started");
+    run.send("watcher", &child, &top, "query").unwrap();
     run.send("w2", &top, &child, "feedback").unwrap();
-    run.send("w3", &child, &root, "query").unwrap_err();
-    run.ok(&agent("w3"), "inbox.take", json!({ "workspace": child }));
+    run.send("watcher", &child, &root, "query").unwrap_err();
+    run.ok(&agent("watcher"), "inbox.take", json!({ "workspace": child }));
     run.ok(&lead, "inbox.take", json!({}));
     let plan = json!({ "tasks": [{ "key": "a", "name": "a", "description": blob(1) }] });
     let Reply::Graph(graph) = run.ok(&user("ada"), "task.graph", plan) else { panic!() };
@@ -75,7 +75,7 @@ fn a_local_trail_is_what_bears_the_workspaces_id_in_strict_order() {
 }
 
 /// What one command leads to is in one piece, and tells what it follows from.
-/// Shows W-TRAIL-02, W-CLK-07.
+/// Shows W-TRAIL-02.
 #[test]
 fn what_follows_from_a_command_names_the_entry_it_follows_from() {
     let mut run = Run::new();
@@ -147,7 +147,7 @@ fn forgeries(entry: &Stamped) -> Vec<Stamped> {
         Event::EnvelopeCreated(_) => {
             // In the name of somebody who is not the sender.
             all.push(with(&|forged| {
-                forged.draft.actor = Actor::Principal(agent("watcher").principal);
+                forged.draft.actor = Actor::Principal(agent("w3").principal);
             }));
             all.push(with(&|forged| {
                 let Event::EnvelopeCreated(body) = &mut forged.draft.event else { return };
@@ -168,7 +168,7 @@ fn forgeries(entry: &Stamped) -> Vec<Stamped> {
         }
         Event::CheckpointCreated(_) | Event::InboxTaken(_) | Event::GraphCreated(_) => {
             all.push(with(&|forged| {
-                forged.draft.actor = Actor::Principal(agent("watcher").principal);
+                forged.draft.actor = Actor::Principal(agent("w3").principal);
             }));
         }
         Event::TaskStatusChanged(_) => all.push(with(&|forged| {
@@ -184,6 +184,68 @@ fn forgeries(entry: &Stamped) -> Vec<Stamped> {
     }
     all.push(with(&|forged| forged.at = althing_kernel::Timestamp::default()));
     all
+}
+
+/// Entries of the runtime's that follow from nothing, or from something else.
+/// Shows W-SEC-01, W-TRAIL-07.
+#[test]
+fn the_runtimes_entries_follow_from_what_can_lead_to_them() {
+    let mut run = Run::new();
+    let id = run.active();
+    let plan = json!({ "tasks": [{ "key": "a", "name": "a", "description": blob(1) }] });
+    let Reply::Graph(graph) = run.ok(&user("ada"), "task.graph", plan) else { panic!() };
+    run.ok(&user("ada"), "inbox.take", json!({}));
+    let state = &run.world.state;
+    let last = run.world.last();
+    assert_eq!(last.draft.event.kind(), Kind::InboxTaken, "what ada did last");
+    let root = run.root.clone();
+    let forged = |event: Event, home: &althing_kernel::WorkspaceId, caused: bool| {
+        let mut entry = last.clone();
+        entry.at = run.world.now.after(althing_kernel::Span::from_secs(1));
+        entry.draft.actor = Actor::Protocol;
+        entry.draft.workspace = Some(home.clone());
+        entry.draft.causation = caused.then(|| last.id.clone());
+        entry.draft.event = event;
+        entry
+    };
+    let read = |kind: &str, body: serde_json::Value| {
+        Event::read(kind.parse().unwrap(), &body.to_string()).unwrap()
+    };
+    let step = |to: &str, trigger: &str, by: &str| {
+        read(
+            "workspace_state_changed",
+            json!({ "from_state": "active", "initiator": by,
+            "to_state": to, "trigger": trigger, "workspace_id": id }),
+        )
+    };
+    let task = &graph.tasks["a"];
+    let approved = json!({ "approval_source": "human", "task_id": task });
+    let pending = json!({ "from_status": "draft", "task_id": task, "to_status": "pending" });
+    for caused in [false, true] {
+        for (event, home) in [
+            (step("failed", "aborted_by_human", "human"), &id),
+            (step("suspended", "suspend", "human"), &id),
+            (step("integrating", "complete", "agent"), &id),
+            (read("task_approved", approved.clone()), &root),
+            (read("task_status_changed", pending.clone()), &root),
+        ] {
+            let entry = forged(event, home, caused);
+            assert!(audit(state, &entry).is_err(), "{entry:?}");
+        }
+    }
+    // What is true, but filed where its readers will not find it.
+    let mut story = story().world.entries;
+    let at = story.iter().position(|entry| {
+        entry.draft.event.kind() == Kind::CheckpointCreated && entry.draft.workspace.is_some()
+    });
+    let at = at.unwrap();
+    let mut before = State::default();
+    for entry in &story[..at] {
+        before.apply(entry).unwrap();
+    }
+    assert_eq!(audit(&before, &story[at]), Ok(()));
+    story[at].draft.workspace = None;
+    assert!(audit(&before, &story[at]).is_err());
 }
 
 /// Content that was not stored is never cited, whatever the command.

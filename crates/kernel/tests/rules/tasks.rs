@@ -319,6 +319,42 @@ fn bring(run: &mut Run, id: &TaskId, to: Status) {
     assert_eq!(view(run, id).status, to);
 }
 
+/// Shows W-SIG-12, W-TASK-05, W-WS-05.
+#[test]
+fn a_task_starts_with_the_first_started_even_after_a_block() {
+    let mut run = Run::new();
+    let (_, ids) = planned_and_approved(&mut run, &[task("a", &[])]);
+    let at = assign(&mut run, &ids["a"], "w1");
+    let directive = run.view(&at).directive.unwrap();
+    let envelope = run.world.state.envelope(&directive).unwrap();
+    assert_eq!(envelope.payload.content, view(&run, &ids["a"]).description, "the description");
+    assert_eq!(envelope.task.as_ref(), Some(&ids["a"]));
+    run.signal("w1", &at, "ready");
+    run.signal("w1", &at, "blocked");
+    assert_eq!(view(&run, &ids["a"]).status, Status::Assigned);
+    run.signal("w1", &at, "started");
+    assert_eq!(view(&run, &ids["a"]).status, Status::InProgress);
+}
+
+#[test]
+fn nothing_becomes_of_the_tasks_of_a_run_that_is_over() {
+    let mut run = Run::new();
+    let (graph, ids) = planned_and_approved(&mut run, &[task("a", &[]), task("b", &[])]);
+    let at = assign(&mut run, &ids["b"], "w1");
+    run.signal("w1", &at, "failed");
+    run.ok(&user("ada"), "run.end", json!({ "force": true }));
+    run.ok(&user("ada"), "run.start", json!({ "agent": "lead" }));
+    assert!(ready(&run).is_empty());
+    assert_eq!(run.world.ask("task.list", "{}"), json!([]), "the list is of the newest run");
+    assert_eq!(run.world.ask("task.list", r#"{"all":true}"#).as_array().unwrap().len(), 2);
+    let lead = Run::lead();
+    run.refused(&lead, "task.retry", json!({ "task": ids["b"] }), "W-TASK-05");
+    run.refused(&lead, "task.cancel", json!({ "task": ids["a"] }), "W-TASK-05");
+    run.refused(&lead, "task.assign", json!({ "task": ids["a"], "agent": "w1" }), "W-TASK-05");
+    let late = json!({ "graph": graph, "name": "n", "description": blob(1) });
+    run.refused(&lead, "task.add", late, "W-TASK-03");
+}
+
 #[test]
 fn urgent_tasks_come_first_and_pass_their_urgency_on() {
     let mut run = Run::new();

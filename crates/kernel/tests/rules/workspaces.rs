@@ -7,7 +7,7 @@ use althing_kernel::workspace::{Initiator, Party, Status, Trigger};
 use althing_kernel::{Event, Kind, Reply, State, WorkspaceId};
 use serde_json::json;
 
-/// Shows W-SYS-01, W-SYS-02, W-TAX-08, W-WS-20, W-WS-23.
+/// Shows W-SYS-01, W-SYS-02, W-TAX-08, W-WS-23.
 #[test]
 fn a_run_begins_with_its_root_and_nothing_else_can_come_first() {
     let mut world = World::new();
@@ -210,6 +210,19 @@ fn a_delegate_is_a_coordinator_for_what_is_below_it_and_no_more() {
         "W-WS-10",
     );
     run.refused(&w1, "workspace.abort", json!({ "workspace": sibling }), "W-ROLE-04");
+    // Nor does it show others what it cannot see, name an owner, or bind those who work elsewhere.
+    for more in [
+        json!({ "role": "observer", "global_trail": true }),
+        json!({ "owner": "ada" }),
+        json!({ "agent": "lead" }),
+        json!({ "agent": "w2" }),
+    ] {
+        let mut args = json!({ "agent": "w3", "role": "worker", "directive": payload(1) });
+        for (key, value) in more.as_object().unwrap() {
+            args[key] = value.clone();
+        }
+        run.refused(&w1, "workspace.create", args, "W-WS-10");
+    }
     run.checkpoint("w3", &child, "artifact", &["a"]);
     run.signal("w3", &child, "complete");
     run.ok(&w1, "integration.decide", json!({ "workspace": child, "decision": "accept" }));
@@ -228,7 +241,7 @@ impl Run {
     }
 }
 
-/// Shows W-WS-21, W-WS-22, W-CONF-05, W-CONF-06.
+/// Shows W-WS-20, W-WS-21, W-WS-22, W-CONF-05, W-CONF-06.
 #[test]
 fn the_table_has_these_steps_and_no_others() {
     use Status as S;
@@ -264,8 +277,58 @@ fn the_table_has_these_steps_and_no_others() {
             assert_eq!(listed, allowed.contains(&(*from, *to)), "{from} -> {to}");
         }
     }
-    assert!(!is_step(S::Active, S::Failed, Trigger::Merged, Initiator::Coordinator));
-    assert!(!is_step(S::Idle, S::Active, Trigger::FirstEnvelope, Initiator::Agent));
+}
+
+/// Who may have each step taken, and why: written out from the protocol's table.
+/// Shows W-WS-21.
+#[test]
+fn every_step_has_its_reasons_and_its_initiators_and_no_others() {
+    use Initiator as I;
+    use Status as S;
+    use Trigger as T;
+    let own = |from: S, to: S, trigger: T, initiator: I| match (from, to, trigger, initiator) {
+        // What ends anything that has not ended.
+        (_, S::Failed, T::AbortedByCoordinator, I::Coordinator)
+        | (_, S::Failed, T::AbortedByHuman, I::Human)
+        | (_, S::Failed, T::ParentFailed | T::SystemShutdown, I::Runtime) => !from.is_terminal(),
+        (S::Idle, S::Active, T::FirstEnvelope | T::WorkflowLoaded, I::Runtime)
+        | (S::Idle | S::Active | S::Blocked, S::Failed, T::Timeout, I::Runtime)
+        | (S::Idle | S::Active | S::Blocked, S::Failed, T::Failed, I::Agent)
+        | (S::Active, S::Blocked, T::Blocked, I::Agent)
+        | (S::Blocked, S::Active, T::Started, I::Agent)
+        | (S::Active, S::Integrating, T::Complete, I::Agent)
+        | (S::Migrating, S::Active | S::Blocked, T::Migrated, I::Runtime)
+        | (S::Migrating, S::Failed, T::MigrationError, I::Runtime)
+        | (S::Conflicted, S::Failed, T::ConflictTimeout, I::Runtime) => true,
+        (S::Active | S::Blocked, S::Migrating, T::Migrate, by)
+        | (S::Active | S::Blocked, S::Suspended, T::Suspend, by)
+        | (S::Suspended, S::Active | S::Blocked, T::Resume, by)
+        | (S::Active, S::Integrating, T::RunComplete, by)
+        | (S::Integrating, S::Closed, T::Merged | T::RunComplete, by)
+        | (S::Integrating, S::Conflicted, T::ConflictFound, by)
+        | (S::Integrating, S::Failed, T::RevisionRequired | T::Rejected, by)
+        | (S::Conflicted, S::Closed, T::ConflictsResolved, by)
+        | (S::Conflicted, S::Failed, T::AgentRework, by) => {
+            matches!(by, I::Coordinator | I::Human)
+        }
+        _ => false,
+    };
+    let triggers: std::collections::BTreeSet<T> =
+        STEPS.iter().flat_map(|step| step.causes).map(|(trigger, _)| *trigger).collect();
+    for from in S::ALL {
+        for to in S::ALL {
+            for trigger in &triggers {
+                for by in [I::Agent, I::Coordinator, I::Human, I::Runtime] {
+                    let listed = is_step(*from, *to, *trigger, by);
+                    assert_eq!(
+                        listed,
+                        own(*from, *to, *trigger, by),
+                        "{from} {to} {trigger:?} {by:?}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 /// Every entry that would take a step the table does not have is refused by `apply` itself.
@@ -308,7 +371,7 @@ fn a_step_that_is_not_in_the_table_is_not_taken_whoever_records_it() {
     assert!(taken > 50 && refused > 5_000, "{taken} {refused}");
 }
 
-/// Shows W-WS-24, W-TREE-07, W-CONC-02.
+/// Shows W-WS-24, W-CONC-02.
 #[test]
 fn the_coordinator_aborts_whatever_has_not_ended() {
     for from in Status::ALL.iter().filter(|status| !status.is_terminal()) {
@@ -319,7 +382,8 @@ fn the_coordinator_aborts_whatever_has_not_ended() {
         assert_eq!(run.status(&id), Status::Failed, "{from}");
         let recorded = run.world.entries[before..].iter().any(|entry| {
             matches!(&entry.draft.event, Event::SignalEmitted(signal)
-                if signal.from == id && signal.signal.as_str() == "failed")
+                if signal.from == id && signal.signal.as_str() == "failed"
+                    && signal.reason.as_ref().unwrap().as_str() == "aborted_by_coordinator")
         });
         assert!(recorded, "a failed signal is recorded: {from}");
         run.refused(&Run::lead(), "workspace.abort", json!({ "workspace": id }), "W-WS-25");
@@ -335,7 +399,7 @@ fn the_coordinator_aborts_whatever_has_not_ended() {
     run.refused(&agent("w2"), "workspace.abort", json!({ "workspace": id }), "W-ROLE-04");
 }
 
-/// Shows W-TREE-01, W-TREE-02, W-TREE-03, W-TREE-05, W-TREE-06, W-TREE-12, W-TOPO-03.
+/// Shows W-TREE-01, W-TREE-02, W-TREE-03, W-TREE-05, W-TREE-06, W-TREE-07, W-TREE-12, W-TOPO-03.
 #[test]
 fn a_failure_takes_what_is_below_it_as_far_as_the_owner_goes() {
     let mut run = Run::new();
