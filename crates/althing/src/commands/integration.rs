@@ -87,7 +87,7 @@ fn conflict(
 
 /// A conflict, with what it is about.
 pub(super) fn said_of_conflict(conflict: &OpenConflict) -> String {
-    let resources: Vec<&str> = conflict.resources.iter().map(|text| text.as_str()).collect();
+    let resources: Vec<String> = conflict.resources.iter().map(ToString::to_string).collect();
     let about = format!("{}: {}", conflict.description, resources.join(", "));
     format!("{}  {}  {}", conflict.id, word(&conflict.kind), one_line(about.trim_end_matches(": ")))
 }

@@ -133,14 +133,22 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
     }
 }
 
-/// The local trail an entry belongs in: the inner `None` is no workspace's, the outer that nothing
-/// is said about it.
-pub(super) fn home(state: &State, event: &Event) -> Option<Option<WorkspaceId>> {
-    let of = |id: &WorkspaceId| Some(Some(id.clone()));
+/// The local trail an entry belongs in.
+#[derive(PartialEq, Eq)]
+pub(super) enum Home {
+    /// That of a workspace, or of none.
+    In(Option<WorkspaceId>),
+    /// Nothing is said about it.
+    Anywhere,
+}
+
+/// Where an entry belongs.
+pub(super) fn home(state: &State, event: &Event) -> Home {
+    let of = |id: &WorkspaceId| Home::In(Some(id.clone()));
     let of_graph =
-        |graph: &crate::GraphId| Some(state.graphs.get(graph).map(|graph| graph.root.clone()));
+        |graph: &crate::GraphId| Home::In(state.graphs.get(graph).map(|graph| graph.root.clone()));
     let of_task = |task: &crate::TaskId| {
-        state.tasks.get(task).map_or(Some(None), |task| of_graph(&task.graph))
+        state.tasks.get(task).map_or(Home::In(None), |task| of_graph(&task.graph))
     };
     match event {
         Event::WorkspaceCreated(body) => of(&body.workspace_id),
@@ -180,6 +188,6 @@ pub(super) fn home(state: &State, event: &Event) -> Option<Option<WorkspaceId>> 
         Event::TaskStatusChanged(body) => of_task(&body.task_id),
         Event::TaskCompleted(body) => of_task(&body.task_id),
         Event::TaskFailed(body) => of_task(&body.task_id),
-        _ => None,
+        _ => Home::Anywhere,
     }
 }

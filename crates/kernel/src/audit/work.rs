@@ -4,7 +4,8 @@
 //! entry of the runtime's is asked whether it can follow at all, and one of somebody's whether
 //! that one may ask for it.
 
-use super::{Breach, cause};
+use super::Breach;
+use super::cause::{self, Home};
 use crate::checkpoint;
 use crate::content::Content;
 use crate::envelope::{self, PayloadArg, Send};
@@ -25,7 +26,7 @@ use crate::workspace::{self, Initiator, Party, Trigger, sight};
 type Audited = Result<(), Breach>;
 
 pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
-    if let Some(home) = cause::home(state, &entry.draft.event) {
+    if let Home::In(home) = cause::home(state, &entry.draft.event) {
         told(home == entry.draft.workspace, "local trail")?;
     }
     cause::check(state, entry)?;

@@ -337,16 +337,13 @@ pub(crate) fn check(state: &State, from: &WorkspaceId, send: &Send) -> Result<Ri
     let receiver = check_structure(state, from, sender, send)?;
     check_matrix(state, (from, sender), &send.kind, (&send.to, receiver))?;
     let right = check_right(state, from, &send.to)?;
-    if send.rights.contains(&right) && state.send_right(from, &send.to) != lasting(&right) {
+    let once = state.rights.get(&right).is_some_and(|held| held.kind == RightType::SendOnce);
+    if once && send.rights.contains(&right) {
         let message = format!("right {right} is used up by this envelope and cannot go with it");
         let refusal = Refusal::denied(Rule::RightTransfer, message);
         return Err((RejectReason::InvalidStructure, refusal));
     }
     Ok(right)
-}
-
-fn lasting(right: &RightId) -> Option<(RightType, &RightId)> {
-    Some((RightType::Send, right))
 }
 
 fn check_structure<'s>(
