@@ -288,3 +288,46 @@ fn standard_input_holds_content_or_a_passphrase() {
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.error()["message"].as_str().unwrap().contains("both"));
 }
+
+#[test]
+fn a_checkpoint_keeps_files_of_the_project_and_nothing_a_link_leads_to() {
+    let (project, _) = Sandbox::with_run();
+    project.worker("bob");
+    project.ok(&["inbox", "--take", "--as", "bob"]);
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("secret"), "secret").unwrap();
+    std::os::unix::fs::symlink(outside.path(), project.path().join("link")).unwrap();
+    let key = project.state().join("keys").join("agent-alice.key");
+    let key = key.strip_prefix(project.path()).unwrap().to_str().unwrap().to_owned();
+    for file in ["link/secret", &key] {
+        let args = ["checkpoint", "create", "--intent", "i", "--file", file, "--as", "bob"];
+        let ran = project.run(&args);
+        assert_eq!(ran.code, Some(2), "{file}: {ran:?}");
+        assert!(ran.err.contains("not a file of this project"), "{}", ran.err);
+    }
+    // A pipe without a writer would keep the reader for ever.
+    let pipe = project.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let args = ["checkpoint", "create", "--intent", "i", "--file", "pipe", "--as", "bob"];
+    let ran = project.run(&args);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("no regular file"), "{}", ran.err);
+}
+
+/// Shows W-TRAIL-30.
+#[test]
+fn a_proof_shows_an_agent_nothing_it_may_not_read() {
+    let (project, _) = Sandbox::with_run();
+    project.worker("bob");
+    project.ok(&["trail", "prove", "1"]);
+    let (_, rule) = project.refused(&["trail", "prove", "1", "--as", "bob"]);
+    assert_eq!(rule, "W-TRAIL-30");
+    let (_, rule) = project.refused(&["do", "trail.prove", r#"{"seq":1}"#, "--as", "bob"]);
+    assert_eq!(rule, "W-TRAIL-30");
+    // Whoever only gives the name of another is not taken for it.
+    let key = project.state().join("keys").join("agent-bob.key");
+    std::fs::rename(&key, key.with_extension("away")).unwrap();
+    project.run(&["trail", "prove", "1", "--as", "bob"]);
+    let last = project.entries().pop().unwrap();
+    assert_eq!(last["kind"], "authentication_failed");
+}

@@ -430,3 +430,30 @@ fn which_workspace_one_acts_in_is_a_setting() {
     let line = lines.as_array().unwrap().iter().find(|line| line["key"] == "workspace").unwrap();
     assert_eq!((&line["value"], &line["origin"]), (&json!(one), &json!("environment")));
 }
+
+#[test]
+fn what_is_easily_overlooked_is_said() {
+    let (project, _) = Sandbox::with_run();
+    let create = ["workspace", "create", "--agent", "bob", "--directive", "do it", "--as", "alice"];
+    project.ok(&create);
+    let taken = project.json(&["inbox", "--take", "--as", "bob"]);
+    assert!(taken["envelopes"][0]["text"].is_string(), "the text stands beside its hash: {taken}");
+    let again = project.ok(&["inbox", "--all", "--as", "bob"]).out;
+    assert!(again.contains(taken["envelopes"][0]["text"].as_str().unwrap()), "{again}");
+    for name in ["one.txt", "two.txt"] {
+        std::fs::write(project.path().join(name), name).unwrap();
+    }
+    let create = |more: &[&str]| {
+        let args = ["checkpoint", "create", "--intent", "i", "--as", "bob"];
+        project.ok(&[&args[..], more].concat())
+    };
+    create(&["--file", "two.txt"]);
+    let said = create(&["--final", "--file", "one.txt"]).err;
+    assert!(said.contains("two.txt"), "only what the final one names is merged: {said}");
+    project.worker("carol");
+    project.ok(&["inbox", "--take", "--as", "carol"]);
+    let said = project.ok(&["signal", "complete", "--as", "carol"]).err;
+    assert!(said.contains("no final checkpoint"), "{said}");
+    project.ok(&["workspace", "abort", "agent:carol", "--reason", "wrong track", "--as", "alice"]);
+    assert!(project.ok(&["workspace", "show", "agent:carol"]).out.contains("wrong track"));
+}

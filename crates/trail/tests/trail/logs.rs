@@ -45,6 +45,25 @@ fn a_log_returns_what_was_appended() {
     });
 }
 
+/// One command may end thousands of workspaces; that is one commit, whatever its size.
+#[test]
+fn a_commit_of_one_large_command_is_taken() {
+    let mut grower = crate::support::Grower::new();
+    let long = "x/".repeat(100);
+    let claims: Vec<_> = (0..25_000)
+        .map(|n| {
+            let who = format!("agent{}", n / 900);
+            (crate::support::agent(&who), crate::support::claim(&format!("{long}{n}")), false)
+        })
+        .collect();
+    let large = grower.commit(&claims).clone();
+    assert!(large.bytes() > 17 << 20, "{}", large.bytes());
+    each_log(|_, mut log| {
+        fill(&mut *log, &grower.commits);
+        assert_eq!(log.commit_of(large.last).unwrap().as_ref(), Some(&large));
+    });
+}
+
 /// Shows W-TRAIL-09.
 #[test]
 fn appending_is_a_compare_and_set() {
