@@ -15,7 +15,7 @@ use crate::task::Status as TaskStatus;
 use crate::task::graph::once_each;
 use crate::workspace::change::StateChanged;
 use crate::workspace::create::{Create, Created};
-use crate::workspace::{Party, Status, Trigger};
+use crate::workspace::{IDLE_TIMEOUT_DEFAULT, Party, Status, TIMEOUT_DEFAULT, Trigger};
 
 /// Whether an event is what somebody asked for with a command.
 pub fn follows(command: &Command, event: &Event) -> bool {
@@ -198,8 +198,9 @@ fn is_created(asked: &Create, got: &Created) -> bool {
         && asked.parent.as_ref().is_none_or(|parent| Some(parent) == got.parent.as_ref())
         && asked.authority.as_ref().is_none_or(|authority| *authority == got.authority_set)
         && asked.owner.as_ref().is_none_or(|owner| Party::User(owner.clone()) == got.owner)
-        && asked.timeout_s.is_none_or(|timeout| Some(timeout) == got.timeout_s)
-        && asked.idle_timeout_s.is_none_or(|timeout| timeout == got.idle_timeout_s)
+        && Some(asked.timeout_s.unwrap_or(TIMEOUT_DEFAULT)) == got.timeout_s
+        && asked.idle_timeout_s.unwrap_or(IDLE_TIMEOUT_DEFAULT) == got.idle_timeout_s
+        && (asked.task.is_some() || asked.priority.unwrap_or_default() == got.priority)
         && asked.priority.is_none_or(|priority| priority == got.priority)
         && is_stored(asked.context.as_ref(), got.context.as_ref())
 }

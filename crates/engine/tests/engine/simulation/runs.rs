@@ -462,6 +462,16 @@ fn runs_keep_their_promises_whatever_goes_wrong() {
     }
 }
 
+/// One history that grows: hundreds of workspaces, thousands of envelopes.
+#[test]
+fn a_long_history_keeps_its_promises() {
+    let counts = run(1_000_001, 7_000);
+    let count = |what: &str| counts.get(what).copied().unwrap_or_default();
+    println!("{counts:#?}");
+    assert!(count("workspace_created") > 500, "{}", count("workspace_created"));
+    assert!(count("envelope_created") > 2_000, "{}", count("envelope_created"));
+}
+
 #[test]
 fn a_run_of_a_seed_is_the_same_every_time() {
     assert_eq!(run(3, 100), run(3, 100));
