@@ -102,7 +102,7 @@ rules! {
         => "Pass `--as NAME` (or set ALTHING_AGENT) with a name of your own for each agent.";
     NotFound "A-USE-05":
         "What is asked about must exist."
-        => "Check what was named; the lists (`claims`, `trail`, `rules`, `do --list`) show what there is.";
+        => "Check what was named; `claims`, `workspace tree`, `task list`, `trail` and `rules` show what there is.";
     NoProject "A-STORE-01":
         "Commands run inside a project."
         => "Run `althing init` in the project, or pass `--project DIR`.";

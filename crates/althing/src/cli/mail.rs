@@ -120,7 +120,7 @@ It builds on the newest checkpoint of the workspace by itself. PATH is read from
 Examples:
   althing checkpoint create --intent 'half way' --file src/parser.rs --as bob
   althing checkpoint create --intent 'the parser' --final --confidence high \\
-      --file src/parser.rs --file src/lib.rs=@/tmp/lib.rs --deleted src/old.rs --as bob
+      --file src/parser.rs --file src/lib.rs=@../draft.rs --deleted src/old.rs --as bob
   althing checkpoint create --intent 'seen' --type observation --content 'All quiet.' --as eve")]
 pub(crate) struct CheckpointCreate {
     /// Why it exists, in your words.
