@@ -33,10 +33,11 @@ pub fn reads_everything(state: &State, viewer: Viewer<'_>) -> bool {
     let watches = |known: &Workspace| {
         let base = state.run_of(known).base_of(&known.charter.role);
         let observer = base == Some(Base::Observer);
-        known.charter.global_trail && observer && !known.status.is_terminal()
+        known.charter.global_trail && observer
     };
-    let mut own = state.workspaces().filter(|(_, known)| known.agent.as_ref() == Some(agent));
-    own.any(|(_, known)| watches(known))
+    // Those it is bound to are the ones that go on.
+    let mut own = state.bound_to(agent).filter_map(|id| state.workspaces.get(id));
+    own.any(|known| watches(known))
 }
 
 /// Whether a viewer may read a workspace: its working memory, checkpoints and local trail.
