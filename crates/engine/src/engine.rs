@@ -470,6 +470,9 @@ impl Client {
     /// name must be there.
     fn store_content(&self, command: &mut Command) -> Result<(), EngineError> {
         let blobs = Blobs::of(self.engine.home());
+        for text in command.texts() {
+            blobs.put(text.as_bytes())?;
+        }
         command.each_content(&mut |content| {
             match content {
                 Content::Text(text) => *content = Content::Blob(blobs.put(text.as_bytes())?),

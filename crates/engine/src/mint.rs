@@ -77,6 +77,7 @@ impl Mint for RandomMint {
             IdKind::Graph => "graph",
             IdKind::Task => "task",
             IdKind::Conflict => "conflict",
+            IdKind::Gate => "gate",
         };
         format!("{prefix}_{text}").into()
     }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::content::Content;
 use crate::envelope::{self, PayloadArg, inbox};
 use crate::file::FileArg;
+use crate::highway::{self, escalation, inject, resolve};
 use crate::integration::{self, conflict};
 use crate::task::{graph, orders};
 use crate::workspace::{abort, create, memory, migrate, suspend};
@@ -132,6 +133,14 @@ commands! {
             "Accept, revise or reject what a workspace finished.";
         ConflictResolve "conflict.resolve" => conflict::Resolve,
             "Settle a conflict that stopped a merge.";
+        HighwayConfigure "highway.configure" => highway::Wish,
+            "Say what people want to be asked about (people).";
+        HighwayInject "highway.inject" => inject::Inject,
+            "Send a message to any workspace from outside (people).";
+        GateResolve "gate.resolve" => resolve::Resolve,
+            "Answer at a gate: approve, reject or modify (people).";
+        EscalationAnswer "escalation.answer" => escalation::Answer,
+            "Answer what an agent needs a person for (people).";
         RightGrant "right.grant" => right::Grant,
             "Let one workspace send to another.";
         RightRevoke "right.revoke" => right::Revoke,
@@ -175,19 +184,34 @@ impl Command {
             Command::ConflictResolve(args) => {
                 args.merged.as_mut().map_or(Ok(()), |files| in_files(files, visit))
             }
+            Command::HighwayInject(args) => in_payload(&mut args.payload, visit),
+            Command::EscalationAnswer(args) => {
+                args.payload.as_mut().map_or(Ok(()), |payload| in_payload(payload, visit))
+            }
+            Command::GateResolve(args) => {
+                args.modifications.as_mut().map_or(Ok(()), |changed| changed.each_content(visit))
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// Texts of the runtime's own that have to be stored before the command is carried out.
+    pub fn texts(&self) -> &'static [&'static str] {
+        match self {
+            Command::RunStart(_) | Command::HighwayConfigure(_) => &[escalation::PROCEED],
+            _ => &[],
         }
     }
 }
 
-type Visit<'v, E> = &'v mut dyn FnMut(&mut Content) -> Result<(), E>;
+pub(crate) type Visit<'v, E> = &'v mut dyn FnMut(&mut Content) -> Result<(), E>;
 
-fn in_payload<E>(payload: &mut PayloadArg, visit: Visit<'_, E>) -> Result<(), E> {
+pub(crate) fn in_payload<E>(payload: &mut PayloadArg, visit: Visit<'_, E>) -> Result<(), E> {
     visit(&mut payload.content)?;
     payload.attachments.iter_mut().try_for_each(visit)
 }
 
-fn in_files<E>(files: &mut [FileArg], visit: Visit<'_, E>) -> Result<(), E> {
+pub(crate) fn in_files<E>(files: &mut [FileArg], visit: Visit<'_, E>) -> Result<(), E> {
     files.iter_mut().filter_map(|file| file.content.as_mut()).try_for_each(visit)
 }
 

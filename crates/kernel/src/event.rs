@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::content::Blob;
 use crate::envelope::{self, deliver, inbox};
 use crate::file::File;
+use crate::highway::{self, escalation, gate, inject, resolve};
 use crate::id::{EntryId, Key, ProjectId, WorkspaceId};
 use crate::integration::{self, conflict};
 use crate::name::AgentName;
@@ -87,6 +88,7 @@ events! {
     WorkspaceWritten "workspace.written" => memory::Written;
     EnvelopeAttempted "envelope.attempted" => deliver::Attempted;
     InboxTaken "inbox.taken" => inbox::Taken;
+    HighwayConfigured "highway.configured" => highway::Configured;
     // The protocol's registry: these 72 and no others. First workspaces.
     WorkspaceCreated "workspace_created" => create::Created;
     WorkspaceStateChanged "workspace_state_changed" => change::StateChanged;
@@ -155,14 +157,14 @@ events! {
     IntegrationCompleted "integration_completed" => integration::Completed;
     IntegrationAborted "integration_aborted" => integration::Aborted;
     // The human highway.
-    GateTriggered "gate_triggered" => registry::GateTriggered;
-    GateResolved "gate_resolved" => registry::GateResolved;
-    GateTimeout "gate_timeout" => registry::GateTimeout;
-    GateReentryBlocked "gate_reentry_blocked" => registry::GateReentryBlocked;
-    HumanInjection "human_injection" => registry::HumanInjection;
-    EscalationReceived "escalation_received" => registry::EscalationReceived;
-    EscalationResolved "escalation_resolved" => registry::EscalationResolved;
-    EscalationTimeout "escalation_timeout" => registry::EscalationTimeout;
+    GateTriggered "gate_triggered" => gate::Triggered;
+    GateResolved "gate_resolved" => resolve::Resolved;
+    GateTimeout "gate_timeout" => gate::TimedOut;
+    GateReentryBlocked "gate_reentry_blocked" => gate::ReentryBlocked;
+    HumanInjection "human_injection" => inject::Injection;
+    EscalationReceived "escalation_received" => escalation::Received;
+    EscalationResolved "escalation_resolved" => escalation::Resolved;
+    EscalationTimeout "escalation_timeout" => escalation::TimedOut;
     // Recovery, security, and the trail itself.
     SystemDegraded "system_degraded" => runtime::Degraded;
     RecoveryCompleted "recovery_completed" => registry::RecoveryCompleted;
@@ -189,6 +191,12 @@ impl Event {
                 body.content.iter().chain(in_files(&body.files_changed)).chain(artifacts).collect()
             }
             Event::TaskCreated(body) => vec![&body.description],
+            Event::GateTriggered(body) => {
+                body.request.iter().flat_map(highway::request::Request::blobs).collect()
+            }
+            Event::GateResolved(body) => {
+                body.modifications.iter().flat_map(|changed| changed.blobs()).collect()
+            }
             Event::IntegrationStarted(body) => {
                 body.merged.iter().flat_map(|files| in_files(files)).collect()
             }

@@ -37,6 +37,8 @@ pub enum IdKind {
     Task,
     /// A conflict found while integrating.
     Conflict,
+    /// A gate that waits for a person.
+    Gate,
 }
 
 /// Where fresh ids come from. Two calls never return the same id for one kind.
@@ -204,6 +206,10 @@ id_type!(
     ConflictId(Arc<str>)
 );
 id_type!(
+    /// The id of a gate.
+    GateId(Key)
+);
+id_type!(
     /// The id of anything, where one field may refer to several kinds of things.
     AnyId(Arc<str>)
 );
@@ -239,7 +245,7 @@ macro_rules! any_of {
     };
 }
 
-any_of!(WorkspaceId, EnvelopeId, CheckpointId);
+any_of!(WorkspaceId, EnvelopeId, CheckpointId, TaskId, ConflictId);
 
 #[cfg(test)]
 mod tests {

@@ -13,6 +13,7 @@
 pub mod access;
 pub mod agent;
 pub mod audit;
+pub mod capability;
 pub mod checkpoint;
 pub mod command;
 pub mod content;
@@ -20,6 +21,7 @@ mod de;
 pub mod envelope;
 pub mod event;
 pub mod file;
+pub mod highway;
 pub mod id;
 pub mod integration;
 pub mod key;
@@ -53,8 +55,8 @@ pub use command::Command;
 pub use content::{Blob, Content};
 pub use event::{Draft, Event, Kind, Stamped, Stream};
 pub use id::{
-    CheckpointId, EntryId, EnvelopeId, GraphId, IdKind, LeaseId, Mint, ProjectId, RightId, TaskId,
-    WorkspaceId,
+    CheckpointId, EntryId, EnvelopeId, GateId, GraphId, IdKind, LeaseId, Mint, ProjectId, RightId,
+    TaskId, WorkspaceId,
 };
 pub use key::PublicKey;
 pub use name::{AgentName, UserId};

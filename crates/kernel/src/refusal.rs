@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::highway::inject::Injection;
 use crate::principal::Principal;
 use crate::query::Collision;
 use crate::rule::Rule;
@@ -45,6 +46,7 @@ pub(crate) enum Record {
     Command,
     Envelope(Box<envelope::Rejected>),
     Checkpoint(Box<checkpoint::Rejected>),
+    Injection(Box<Injection>),
     Workspace(create::RejectReason),
 }
 

@@ -7,12 +7,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{AnyId, CheckpointId, EnvelopeId, GraphId, SignalId, TaskId, WorkspaceId};
+use crate::id::{AnyId, CheckpointId, WorkspaceId};
 use crate::name::UserId;
 use crate::principal::Actor;
 use crate::text::Text;
 use crate::time::{Span, Timestamp, exact_integer};
-use crate::token::TypeName;
 use crate::workspace::Priority;
 
 /// A count that every JSON implementation reads the same.
@@ -49,21 +48,6 @@ sets! {
     DenialReason { MissingCapability WrongScope UserNotActive }
     /// The states of a user.
     UserStatus { Active Suspended Blocked Deactivated }
-    /// What a gate stands before.
-    GateType {
-        TaskApproval WorkspaceCreate EnvelopeDelivery Integration ConflictResolution
-        WorkspaceAbort
-    }
-    /// What happens to a gate nobody answers.
-    GateFallback { Approve Reject EscalateToCoordinator }
-    /// What was answered at a gate.
-    GateAction { Approve Reject Modify }
-    /// What became of an injected envelope.
-    InjectionStatus { Delivered Rejected }
-    /// How an escalation was answered.
-    ResponseType { Envelope Abort Delegation }
-    /// What happens to an escalation nobody answers.
-    EscalationFallback { Approve Reject DelegateToCoordinator }
     /// What was tampered with.
     SubjectType { Envelope Signal Checkpoint TrailEntry }
     /// How that shows.
@@ -151,36 +135,6 @@ bodies! {
     }
     "resource_discrepancy" ResourceDiscrepancy {
         agent_value: Count, checkpoint_id: CheckpointId, field: UsageField, runtime_value: Count,
-        workspace: WorkspaceId,
-    }
-    "gate_triggered" GateTriggered {
-        fallback: GateFallback, gate_id: AnyId, gate_type: GateType, graph_ref: Option<GraphId>,
-        queue_position: Count, subject: AnyId, task_ref: Option<TaskId>, timeout: Option<Span>,
-        workspace: Option<WorkspaceId>,
-    }
-    "gate_resolved" GateResolved {
-        action: GateAction, actor: Text<64>, gate_id: AnyId, gate_type: GateType,
-        modifications: Option<Text<4000>>, reason: Reason,
-    }
-    "gate_timeout" GateTimeout {
-        elapsed: Span, fallback_action: GateFallback, gate_id: AnyId, gate_type: GateType,
-    }
-    "gate_reentry_blocked" GateReentryBlocked {
-        converted_to: GateAction, gate_id: AnyId, gate_type: GateType, subject_id: AnyId,
-    }
-    "human_injection" HumanInjection {
-        actor: UserId, envelope_id: EnvelopeId, reason: Reason, status: InjectionStatus,
-        to: WorkspaceId, r#type: TypeName,
-    }
-    "escalation_received" EscalationReceived {
-        reason: Text<1000>, signal_id: SignalId, workspace: WorkspaceId,
-    }
-    "escalation_resolved" EscalationResolved {
-        actor: Text<64>, response_ref: Option<AnyId>, response_type: ResponseType,
-        signal_id: SignalId, workspace: WorkspaceId,
-    }
-    "escalation_timeout" EscalationTimeout {
-        elapsed: Span, fallback_action: EscalationFallback, signal_id: SignalId,
         workspace: WorkspaceId,
     }
     "recovery_completed" RecoveryCompleted {

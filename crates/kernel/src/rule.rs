@@ -235,6 +235,33 @@ rules! {
     ConflictOpen "W-INT-08":
         "A conflict is resolved while it is open, each by itself."
         => "Name one of the open conflicts.";
+    PersonDecides "W-HH-35":
+        "People answer at gates and for escalations, speak from outside and set the highway; each under their own name."
+        => "Have a person do it with their credential: `althing login NAME`, then `--user NAME`.";
+    GateOpen "W-HH-06":
+        "A gate ends once."
+        => "Look at `althing gate list`; `--all` shows those that have ended.";
+    GateWaits "W-HH-02":
+        "What waits for a person is not ordered again."
+        => "Wait for the answer, or have a person give it: `althing gate list`.";
+    GateFields "W-HH-04":
+        "At a gate a person changes what the gate allows to be changed, and says so with modify."
+        => "Change one of the allowed fields, or approve or reject it as it is.";
+    TaskWaits "W-HH-09":
+        "Where plans wait for approval, a person approves them, or the coordinator once nobody did in time."
+        => "Have a person run `althing gate approve` or `task approve --user NAME`, or wait for the gate's time to pass.";
+    InjectionOn "W-HH-20":
+        "People send from outside where the highway takes it."
+        => "Have it switched on with `althing highway set --injection on`.";
+    EscalationOpen "W-HH-33":
+        "An escalation is answered once."
+        => "Look at `althing escalations`.";
+    EscalationAnswer "W-HH-30":
+        "An escalation is answered in words, by ending the workspace, or by leaving it to the coordinator."
+        => "Give the words with `envelope`, and none otherwise.";
+    CausedBy "W-USER-31":
+        "A workspace is on a person's account if it follows from what that person sent, or stands below such a one."
+        => "Name an envelope that a person sent, and create the workspace below one of the system's own.";
     Conformance "A-CONF-01":
         "What the protocol asks for is shown by tests that pass."
         => "Run the tests that are named and mend what they find, then run `scripts/test` again.";

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::event::Event;
+use crate::highway::{Highway, Wish};
 use crate::id::{IdKind, WorkspaceId};
 use crate::name::AgentName;
 use crate::principal::{Actor, Caller, Principal};
@@ -45,6 +46,8 @@ pub struct RunHead {
     pub algorithm: Text<16>,
     /// How it is deployed.
     pub deployment_model: Text<32>,
+    /// What people want to be asked about.
+    pub highway: Highway,
     /// Its roles and types; the base ones alone, if there is none.
     pub taxonomy: Option<Document>,
 }
@@ -57,6 +60,10 @@ pub struct Start {
     /// and people do, unless one is named here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
+    /// What people want to be asked about; that plans wait a quarter of an hour for approval, if
+    /// left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highway: Option<Wish>,
     /// Roles and types beyond the base ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taxonomy: Option<Document>,
@@ -146,6 +153,7 @@ pub(crate) fn decide_start(
     let created = Created {
         agent,
         authority_set: everything,
+        caused_by: None,
         context: None,
         delegate: false,
         directive: None,
@@ -160,6 +168,7 @@ pub(crate) fn decide_start(
         run: Some(RunHead {
             algorithm: Text::lossy(ALGORITHM),
             deployment_model: Text::lossy(DEPLOYMENT),
+            highway: highway_for(turn.state(), start.highway.as_ref()),
             taxonomy: start.taxonomy.clone(),
         }),
         task_ref: None,
@@ -174,6 +183,17 @@ pub(crate) fn decide_start(
     let loaded = Change::of_runtime(Status::Active, Trigger::WorkflowLoaded);
     change::take(turn, &id, loaded)?;
     turn.workspace_reply(&id)
+}
+
+/// What a run begins with. Where nobody has signed up there is nobody to wait for.
+pub(crate) fn highway_for(state: &State, wish: Option<&Wish>) -> Highway {
+    match wish {
+        Some(wish) => Highway::default().with(wish),
+        None if state.users.is_empty() => {
+            Highway { gates: std::collections::BTreeSet::new(), ..Highway::default() }
+        }
+        None => Highway::default(),
+    }
 }
 
 fn known_agent(state: &State, agent: Option<&AgentName>) -> Result<(), Refusal> {
@@ -285,6 +305,8 @@ pub(crate) fn apply_begun(
             .map_err(|_| ApplyError::Mismatch("the taxonomy it is begun with"))?,
     };
     state.root = Some(root.clone());
+    state.forget_gates();
+    state.highway = Arc::new(run.highway.clone());
     state.runs.insert(root.clone(), Arc::new(taxonomy));
     Ok(())
 }

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Stamped};
+use crate::highway::escalation;
 use crate::id::{AnyId, CheckpointId, EnvelopeId, IdKind, SignalId, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
@@ -198,6 +199,9 @@ pub(crate) fn decide_emit(
         Saying { signal: emit.signal, reason: emit.reason.clone(), about: emit.about.clone() };
     let to = workspace::get(turn.state(), &from)?.parent.clone();
     let id = emit_to(turn, &from, to, saying, caller.principal.clone().into())?;
+    if emit.signal == SignalType::Escalation {
+        escalation::on_emitted(turn, &from, &id, emit.reason.as_ref())?;
+    }
     let stepped = take_effect(turn, &from, emit)?;
     let effect = stepped || workspace::get(turn.state(), &from)?.status != status;
     let status = workspace::get(turn.state(), &from)?.status;

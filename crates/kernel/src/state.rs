@@ -13,8 +13,12 @@ use crate::audit::cause::{self, Story};
 use crate::checkpoint::{self, Checkpoint};
 use crate::envelope::{self, Envelope, deliver, inbox};
 use crate::event::{Event, Stamped};
+use crate::highway::escalation::{self, Escalation};
+use crate::highway::gate::{self, ClosedGate, Gate};
+use crate::highway::{self, GateType, Highway, resolve};
 use crate::id::{
-    CheckpointId, EnvelopeId, First as _, GraphId, LeaseId, RightId, TaskId, WorkspaceId,
+    AnyId, CheckpointId, EnvelopeId, First as _, GateId, GraphId, LeaseId, RightId, SignalId,
+    TaskId, WorkspaceId,
 };
 use crate::integration::{self, Integration, conflict};
 use crate::lease::{self, Lease};
@@ -40,6 +44,8 @@ pub(crate) enum Deadline {
     Session(WorkspaceId),
     Workspace(WorkspaceId),
     Envelope(EnvelopeId),
+    Gate(GateId),
+    Escalation(SignalId),
 }
 
 /// Everything that is true now.
@@ -70,6 +76,16 @@ pub struct State {
     pub(crate) tasks: OrdMap<TaskId, Arc<Task>>,
     /// Merges that are not over, by the workspace whose work is merged.
     pub(crate) integrations: OrdMap<WorkspaceId, Integration>,
+    /// What people want to be asked about in the run that goes on.
+    pub(crate) highway: Arc<Highway>,
+    pub(crate) gates: OrdMap<GateId, Arc<Gate>>,
+    /// The gates of this run that have ended.
+    pub(crate) closed_gates: OrdMap<GateId, Arc<ClosedGate>>,
+    /// What a gate does not come up for again, and the gate that its fallback closed.
+    pub(crate) guarded: OrdMap<(GateType, AnyId), GateId>,
+    /// The gate whose order is being carried out, if the last entry without a cause was that.
+    pub(crate) released: Option<GateId>,
+    pub(crate) escalations: OrdMap<SignalId, Arc<Escalation>>,
     // What follows is derived from the above and kept in step by the same functions.
     pub(crate) live: usize,
     pub(crate) children: OrdSet<(WorkspaceId, Timestamp, WorkspaceId)>,
@@ -82,6 +98,8 @@ pub struct State {
     pub(crate) graph_tasks: OrdSet<(GraphId, Timestamp, TaskId)>,
     pub(crate) standing: OrdMap<AgentName, WorkspaceId>,
     pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
+    /// The open gates by what they stand before.
+    pub(crate) stopped: OrdMap<(GateType, AnyId), GateId>,
     pub(crate) surfaces: SurfaceIndex,
     pub(crate) deadlines: OrdSet<(Timestamp, Deadline)>,
 }
@@ -212,6 +230,20 @@ impl State {
             Event::IntegrationAborted(body) => integration::apply_aborted(self, body),
             Event::ConflictDetected(body) => conflict::apply_detected(self, body),
             Event::ConflictResolved(body) => conflict::apply_resolved(self, body),
+            _ => self.apply_highway(entry),
+        }
+    }
+
+    /// What people are asked and say.
+    fn apply_highway(&mut self, entry: &Stamped) -> Result<(), ApplyError> {
+        match &entry.draft.event {
+            Event::HighwayConfigured(body) => highway::apply_configured(self, body),
+            Event::GateTriggered(body) => gate::apply_triggered(self, entry, body),
+            Event::GateResolved(body) => resolve::apply_resolved(self, entry, body),
+            Event::GateReentryBlocked(body) => gate::apply_reentry(self, entry, body),
+            Event::EscalationReceived(body) => escalation::apply_received(self, entry, body),
+            Event::EscalationResolved(body) => escalation::apply_resolved(self, body),
+            Event::EnvelopeRejected(body) => envelope::apply_rejected(self, body),
             // These are remembered by the trail alone.
             Event::SystemDegraded(_)
             | Event::AuthenticationFailed(_)
@@ -220,11 +252,13 @@ impl State {
             | Event::WorkspaceRejected(_)
             | Event::SuspensionStarted(_)
             | Event::SuspensionResumed(_)
-            | Event::EnvelopeRejected(_)
             | Event::CheckpointRejected(_)
             | Event::TaskApproved(_)
             | Event::TaskFailed(_)
-            | Event::TrailAccessDenied(_) => Ok(()),
+            | Event::TrailAccessDenied(_)
+            | Event::GateTimeout(_)
+            | Event::HumanInjection(_)
+            | Event::EscalationTimeout(_) => Ok(()),
             other => Err(ApplyError::NotProduced(other.kind())),
         }
     }
@@ -360,7 +394,8 @@ impl State {
         let held = self.agents.len() + self.users.len() + self.sessions.len() + self.leases.len();
         let mail = self.envelopes.len() + self.notices.len() + self.pending_signals.len();
         let work = self.workspaces.len() + self.checkpoints.len() + self.tasks.len();
-        held + mail + work + self.rights.len()
+        let asked = self.gates.len() + self.closed_gates.len() + self.escalations.len();
+        held + mail + work + asked + self.rights.len()
     }
 
     /// Whether a recorded lease is still good at this moment.
@@ -423,6 +458,12 @@ pub struct Image {
     graphs: Vec<(GraphId, Graph)>,
     tasks: Vec<(TaskId, Task)>,
     integrations: Vec<(WorkspaceId, Integration)>,
+    highway: Highway,
+    gates: Vec<(GateId, Arc<Gate>)>,
+    closed_gates: Vec<(GateId, Arc<ClosedGate>)>,
+    guarded: Vec<((GateType, AnyId), GateId)>,
+    released: Option<GateId>,
+    escalations: Vec<(SignalId, Arc<Escalation>)>,
 }
 
 impl State {
@@ -456,6 +497,12 @@ impl State {
             graphs: list(&self.graphs),
             tasks: shared(&self.tasks),
             integrations: list(&self.integrations),
+            highway: Highway::clone(&self.highway),
+            gates: list(&self.gates),
+            closed_gates: list(&self.closed_gates),
+            guarded: list(&self.guarded),
+            released: self.released.clone(),
+            escalations: list(&self.escalations),
         }
     }
 
@@ -473,6 +520,10 @@ impl State {
             notices: image.notices.into_iter().collect(),
             graphs: image.graphs.into_iter().collect(),
             integrations: image.integrations.into_iter().collect(),
+            highway: Arc::new(image.highway),
+            closed_gates: image.closed_gates.into_iter().collect(),
+            guarded: image.guarded.into_iter().collect(),
+            released: image.released,
             ..State::default()
         };
         for (root, document) in image.runs {
@@ -498,6 +549,12 @@ impl State {
         }
         for (id, task) in image.tasks {
             state.insert_task(id, task);
+        }
+        for (id, gate) in image.gates {
+            state.insert_gate(id, gate)?;
+        }
+        for (id, open) in image.escalations {
+            state.insert_escalation(id, open)?;
         }
         for (id, session) in image.sessions {
             if session.standing {

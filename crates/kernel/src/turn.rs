@@ -16,6 +16,8 @@ use crate::envelope::carrier::{Carried, Carrier};
 use crate::envelope::inbox::Mail;
 use crate::envelope::view::EnvelopeView;
 use crate::event::{Draft, Event, Stamped, Stream};
+use crate::highway::view::{EscalationView, GateView, HighwayView};
+use crate::highway::{self, escalation, gate, inject, resolve};
 use crate::id::{
     CheckpointId, EntryId, EnvelopeId, IdKind, LeaseId, Mint, RightId, TaskId, WorkspaceId,
 };
@@ -67,6 +69,12 @@ pub enum Reply {
     Right(RightView),
     /// How a merge stands.
     Integration(IntegrationReply),
+    /// What waits for a person now, or how a gate ended.
+    Gate(Box<GateView>),
+    /// The escalation it answered.
+    Escalation(Box<EscalationView>),
+    /// The highway's settings.
+    Highway(Box<HighwayView>),
     /// Nothing in particular.
     #[serde(serialize_with = "serialize_done")]
     Done,
@@ -123,6 +131,9 @@ pub struct Turn<'m> {
     made: Vec<Stamped>,
     /// The entry that what is made now follows from.
     cause: Option<EntryId>,
+    /// Whether an order is carried out that waited at a gate: whoever gave it gave it before, and
+    /// is not asked again.
+    released: bool,
 }
 
 impl<'m> Turn<'m> {
@@ -130,7 +141,7 @@ impl<'m> Turn<'m> {
     pub fn begin(state: State, now: Timestamp, mint: &'m mut dyn Mint) -> Self {
         let now = now.max(state.clock());
         let (base, made) = (state.clone(), Vec::new());
-        Turn { base, state, now, mint, carrier: None, made, cause: None }
+        Turn { base, state, now, mint, carrier: None, made, cause: None, released: false }
     }
 
     /// The same, with envelopes put into inboxes by a carrier.
@@ -156,7 +167,10 @@ impl<'m> Turn<'m> {
                 Deadline::Session(id) => session::on_deadline(self, &id)?,
                 Deadline::Workspace(id) => change::on_deadline(self, &id)?,
                 Deadline::Envelope(id) => envelope::deliver::on_deadline(self, &id)?,
+                Deadline::Gate(id) => gate::on_deadline(self, &id)?,
+                Deadline::Escalation(id) => escalation::on_deadline(self, &id)?,
             }
+            highway::sweep(self)?;
         }
     }
 
@@ -171,8 +185,12 @@ impl<'m> Turn<'m> {
         // Whoever arrived has arrived, whatever becomes of the command.
         let before = self.made.len();
         let result = match arrived.and_then(|()| self.carry_out(caller, command)) {
-            Ok(reply) => Ok(reply),
+            Ok(reply) => {
+                highway::sweep(self)?;
+                Ok(reply)
+            }
             Err(halt) => {
+                self.released = false;
                 self.go_back_to(before)?;
                 self.cause = None;
                 Err(self.record_refusal(caller, command, halt)?)
@@ -204,6 +222,27 @@ impl<'m> Turn<'m> {
             | Command::LeaseForce(_) => session::ensure(self, caller).map(|_| ()),
             _ => Ok(()),
         }
+    }
+
+    /// Carries out an order that waited at a gate. What it leads to is the runtime's doing.
+    pub(crate) fn on_behalf<T>(
+        &mut self,
+        order: impl FnOnce(&mut Self) -> Result<T, Halt>,
+    ) -> Result<T, Halt> {
+        self.released = true;
+        let done = order(self);
+        self.released = false;
+        done
+    }
+
+    /// Whether the order that is carried out has waited at a gate.
+    pub(crate) fn is_released(&self) -> bool {
+        self.released
+    }
+
+    /// In whose name the entry of an order is made.
+    pub(crate) fn actor(&self, caller: &Caller) -> Actor {
+        if self.released { Actor::Protocol } else { caller.principal.clone().into() }
     }
 
     /// The entries made so far.
@@ -262,6 +301,10 @@ impl<'m> Turn<'m> {
             Command::ConflictResolve(args) => {
                 integration::conflict::decide_resolve(self, caller, args)
             }
+            Command::HighwayConfigure(args) => highway::decide_configure(self, caller, args),
+            Command::HighwayInject(args) => inject::decide_inject(self, caller, args),
+            Command::GateResolve(args) => resolve::decide_resolve(self, caller, args),
+            Command::EscalationAnswer(args) => escalation::decide_answer(self, caller, args),
             Command::RightGrant(args) => right::decide_grant(self, caller, args),
             Command::RightRevoke(args) => right::decide_revoke(self, caller, args),
             // The rest was carried out before it came here.
@@ -487,6 +530,7 @@ fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
         }),
         Record::Envelope(rejected) => Event::EnvelopeRejected(rejected.as_ref().clone()),
         Record::Checkpoint(rejected) => Event::CheckpointRejected(rejected.as_ref().clone()),
+        Record::Injection(rejected) => Event::HumanInjection(rejected.as_ref().clone()),
         Record::Workspace(reason) => {
             Event::WorkspaceRejected(create::Rejected { reason: *reason, rule: refusal.rule })
         }
@@ -498,6 +542,7 @@ fn home_of(state: &State, event: &Event) -> Option<WorkspaceId> {
     match event {
         Event::EnvelopeRejected(rejected) => Some(rejected.from.clone()),
         Event::CheckpointRejected(rejected) => Some(rejected.workspace.clone()),
+        Event::HumanInjection(rejected) => Some(rejected.to.clone()),
         Event::WorkspaceRejected(_) => state.root.clone(),
         _ => None,
     }

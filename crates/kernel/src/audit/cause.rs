@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Breach;
 use crate::event::{Event, Kind, Stamped};
-use crate::id::{EntryId, WorkspaceId};
+use crate::highway::request::Request;
+use crate::highway::resolve::Resolver;
+use crate::id::{EntryId, GateId, WorkspaceId};
 use crate::integration::conflict::End;
 use crate::principal::{Actor, Principal};
 use crate::state::State;
@@ -30,6 +32,9 @@ pub struct Story {
 pub(crate) fn remember(state: &mut State, entry: &Stamped) {
     if entry.draft.causation.is_none() {
         let (id, actor) = (entry.id.clone(), entry.draft.actor.clone());
+        if !matches!(entry.draft.event, Event::GateResolved(_) | Event::GateReentryBlocked(_)) {
+            state.released = None;
+        }
         state.story = Some(Story { id, actor, kind: entry.draft.event.kind() });
     }
 }
@@ -62,6 +67,9 @@ fn by_the_clock(event: &Event) -> bool {
             body.trigger,
             Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError
         ),
+        // A person's answer may find that there is nothing left to decide about.
+        Event::GateResolved(body) => body.actor == Resolver::Protocol,
+        Event::GateTimeout(_) | Event::EscalationTimeout(_) => true,
         Event::EnvelopeDelivered(_)
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
@@ -71,12 +79,37 @@ fn by_the_clock(event: &Event) -> bool {
     }
 }
 
+/// An order that waited at a gate and is being carried out: whoever gave it, and what it would
+/// have left if it had not waited.
+fn order(state: &State, story: &Story) -> Option<Story> {
+    let closed = state.closed_gates.get(state.released.as_ref()?)?;
+    let kind = match closed.gate.request.as_ref()? {
+        Request::Abort(_) => Kind::WorkspaceStateChanged,
+        Request::Create(_) => Kind::WorkspaceCreated,
+        Request::Integrate(_) => Kind::IntegrationStarted,
+        Request::Resolve(_) => Kind::ConflictResolved,
+    };
+    Some(Story { id: story.id.clone(), actor: closed.gate.asked_by.clone(), kind })
+}
+
 fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
     use Kind as K;
+    let order = order(state, story);
+    let released = order.as_ref().is_some_and(|order| order.kind == event.kind());
+    let story = order.as_ref().unwrap_or(story);
     let by_person = matches!(&story.actor, Actor::Principal(Principal::User(_)));
     let from = |kinds: &[Kind]| tale(kinds.contains(&story.kind), "cause");
     match event {
         Event::WorkspaceStateChanged(body) => match body.initiator {
+            Initiator::Human if body.trigger == Trigger::GateRejectedByHuman => {
+                from(&[K::GateResolved])?;
+                tale(by_person, "cause")
+            }
+            Initiator::Human | Initiator::Coordinator if released => {
+                let led = matches!(&story.actor, Actor::Principal(who)
+                    if initiator(who) == body.initiator);
+                tale(led, "cause")
+            }
             Initiator::Agent => from(&[K::SignalEmitted]),
             Initiator::Human | Initiator::Coordinator => {
                 from(&[
@@ -93,10 +126,40 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             Initiator::Runtime => Ok(()),
         },
         Event::TaskApproved(body) => {
-            from(&[K::TaskApproved])?;
-            tale((body.approval_source == ApprovalSource::Human) == by_person, "approval")
+            from(&[K::TaskApproved, K::GateResolved, K::GateTimeout, K::GateReentryBlocked])?;
+            let timely =
+                (body.approval_source == ApprovalSource::Timeout) == (story.kind == K::GateTimeout);
+            let person = (body.approval_source == ApprovalSource::Human) == by_person;
+            tale(timely && person, "approval")
         }
+        Event::GateTriggered(_) => {
+            from(&[K::GraphCreated, K::TaskCreated, K::EnvelopeCreated, K::HighwayConfigured])
+        }
+        Event::GateResolved(body) => match &body.actor {
+            Resolver::Fallback => from(&[K::GateTimeout]),
+            Resolver::Protocol => Ok(()),
+            // Who approves several plans in one go answers at several gates.
+            Resolver::User(user) => {
+                from(&[K::GateResolved, K::TaskApproved])?;
+                let own = Actor::Principal(Principal::User(user.clone()));
+                tale(story.actor == own, "answer")
+            }
+        },
+        Event::EscalationReceived(_) => from(&[K::SignalEmitted]),
+        Event::EscalationResolved(body) => match &body.actor {
+            Resolver::Fallback => from(&[K::EscalationTimeout]),
+            Resolver::Protocol => Ok(()),
+            Resolver::User(user) => {
+                from(&[K::EnvelopeCreated, K::WorkspaceStateChanged])?;
+                let own = Actor::Principal(Principal::User(user.clone()));
+                tale(story.actor == own, "answer")
+            }
+        },
+        Event::HumanInjection(_) => from(&[K::EnvelopeCreated]),
+        Event::EnvelopeRejected(_) => from(&[K::GateResolved, K::GateTimeout]),
+        Event::WorkspaceCreated(_) | Event::IntegrationStarted(_) => tale(released, "cause"),
         Event::TaskCreated(_) => from(&[K::GraphCreated]),
+        Event::EnvelopeCreated(_) if story.kind == K::EscalationTimeout => Ok(()),
         Event::TaskAssigned(_) | Event::EnvelopeCreated(_) => from(&[K::WorkspaceCreated]),
         Event::PortRightCreated(_) => from(&[
             K::WorkspaceCreated,
@@ -105,8 +168,13 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::IntegrationStarted,
             K::ConflictResolved,
             K::TaskStatusChanged,
+            K::GateResolved,
+            K::GateTimeout,
+            K::EscalationTimeout,
+            K::RunStopped,
         ]),
         Event::ConflictDetected(_) => from(&[K::IntegrationStarted]),
+        Event::ConflictResolved(_) if released => Ok(()),
         Event::ConflictResolved(body) => tale(body.outcome == End::Failed, "conflict"),
         Event::IntegrationCompleted(_) => from(&[K::IntegrationStarted, K::ConflictResolved]),
         Event::TaskCompleted(_) => from(&[K::SignalEmitted]),
@@ -119,6 +187,10 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::ConflictResolved,
             K::TaskStatusChanged,
             K::RunStopped,
+            K::GateResolved,
+            K::GateTimeout,
+            K::GateReentryBlocked,
+            K::EscalationTimeout,
         ]),
         Event::SuspensionStarted(_) => from(&[K::WorkspaceStateChanged]),
         _ => {
@@ -188,6 +260,18 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::TaskStatusChanged(body) => of_task(&body.task_id),
         Event::TaskCompleted(body) => of_task(&body.task_id),
         Event::TaskFailed(body) => of_task(&body.task_id),
+        Event::HighwayConfigured(body) => of(&body.workspace_id),
+        Event::HumanInjection(body) => of(&body.to),
+        Event::EscalationReceived(body) => of(&body.workspace),
+        Event::EscalationResolved(body) => of(&body.workspace),
+        Event::EscalationTimeout(body) => of(&body.workspace),
+        Event::GateTriggered(_) => Home::In(state.root.clone()),
+        Event::GateResolved(body) => of_gate(state, &body.gate_id),
+        Event::GateTimeout(body) => of_gate(state, &body.gate_id),
         _ => Home::Anywhere,
     }
+}
+
+fn of_gate(state: &State, id: &GateId) -> Home {
+    Home::In(state.gates.get(id).and_then(|gate| gate.home(state)))
 }

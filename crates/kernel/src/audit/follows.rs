@@ -3,9 +3,13 @@
 use crate::checkpoint;
 use crate::command::Command;
 use crate::content::{Blob, Content};
-use crate::envelope;
+use crate::envelope::{self, Origin};
 use crate::event::Event;
 use crate::file::{File, FileArg};
+use crate::highway::escalation::ResponseType;
+use crate::highway::gate::{GateAction, GateEnd};
+use crate::highway::request::Request;
+use crate::highway::{GateType, Highway};
 use crate::id::WorkspaceId;
 use crate::integration::Decision;
 use crate::integration::conflict::{Resolution, Settled};
@@ -47,7 +51,9 @@ pub fn follows(command: &Command, event: &Event) -> bool {
         (Command::UserCreate(asked), Event::UserCreated(got)) => {
             asked.user == got.user_id && asked.key == got.key
         }
-        _ => in_workspaces(command, event) || in_plans(command, event),
+        _ => {
+            in_workspaces(command, event) || in_plans(command, event) || on_highway(command, event)
+        }
     }
 }
 
@@ -55,8 +61,11 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
     match (command, event) {
         (Command::RunStart(asked), Event::WorkspaceCreated(got)) => {
             let run = got.run.as_ref();
-            run.is_some_and(|run| run.taxonomy == asked.taxonomy)
-                && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
+            run.is_some_and(|run| {
+                let wish = asked.highway.as_ref();
+                run.taxonomy == asked.taxonomy
+                    && wish.is_none_or(|wish| Highway::default().with(wish) == run.highway)
+            }) && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
         }
         (Command::WorkspaceMigrate(asked), Event::MigrationStarted(got)) => {
             asked.agent == got.new_agent
@@ -107,6 +116,69 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
     }
 }
 
+/// What people say, and orders that wait for them.
+fn on_highway(command: &Command, event: &Event) -> bool {
+    match (command, event) {
+        (Command::HighwayConfigure(asked), Event::HighwayConfigured(got)) => {
+            got.highway.clone().with(asked) == got.highway
+        }
+        (Command::HighwayInject(asked), Event::EnvelopeCreated(got)) => {
+            got.origin == Origin::Human
+                && asked.payload.stored().is_ok_and(|payload| payload == got.payload)
+                && asked.to == got.to
+                && asked.kind == got.kind
+                && asked.in_reply_to == got.in_reply_to
+                && asked.priority.unwrap_or_default() == got.priority
+        }
+        (Command::HighwayInject(asked), Event::HumanInjection(got)) => {
+            asked.to == got.to && asked.kind == got.kind
+        }
+        (Command::EscalationAnswer(asked), Event::EnvelopeCreated(got)) => {
+            let payload = asked.payload.as_ref().and_then(|payload| payload.stored().ok());
+            got.origin == Origin::Human && payload.as_ref() == Some(&got.payload)
+        }
+        (Command::EscalationAnswer(asked), Event::HumanInjection(_)) => {
+            asked.response == ResponseType::Envelope
+        }
+        (Command::EscalationAnswer(asked), Event::WorkspaceStateChanged(got)) => {
+            asked.response == ResponseType::Abort
+                && asked.reason == got.reason
+                && got.trigger == Trigger::AbortedByHuman
+        }
+        (Command::EscalationAnswer(asked), Event::EscalationResolved(got)) => {
+            asked.escalation == got.signal_id && asked.response == got.response_type
+        }
+        (Command::GateResolve(asked), Event::GateResolved(got)) => {
+            let action = match asked.action {
+                GateAction::Approve => GateEnd::Approve,
+                GateAction::Reject => GateEnd::Reject,
+                GateAction::Modify => GateEnd::Modify,
+            };
+            asked.gate == got.gate_id
+                && action == got.action
+                && asked.modifications == got.modifications
+                && asked.reason == got.reason
+        }
+        (Command::GateResolve(asked), Event::GateReentryBlocked(got)) => {
+            asked.gate == got.gate_id && asked.action == got.converted_to
+        }
+        (Command::TaskApprove(_), Event::GateResolved(got)) => {
+            got.action == GateEnd::Approve && got.gate_type == GateType::TaskApproval
+        }
+        (_, Event::GateTriggered(got)) => match (command, &got.request) {
+            (Command::WorkspaceCreate(asked), Some(Request::Create(kept))) => *asked == **kept,
+            (Command::TaskAssign(asked), Some(Request::Create(kept))) => {
+                asked.as_create() == **kept
+            }
+            (Command::WorkspaceAbort(asked), Some(Request::Abort(kept))) => *asked == **kept,
+            (Command::IntegrationDecide(asked), Some(Request::Integrate(kept))) => *asked == **kept,
+            (Command::ConflictResolve(asked), Some(Request::Resolve(kept))) => *asked == **kept,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 fn in_plans(command: &Command, event: &Event) -> bool {
     match (command, event) {
         (Command::CheckpointCreate(asked), Event::CheckpointCreated(got)) => {
@@ -145,6 +217,7 @@ fn in_plans(command: &Command, event: &Event) -> bool {
         (Command::ConflictResolve(asked), Event::ConflictResolved(got)) => {
             let settled = match asked.strategy {
                 Resolution::CoordinatorResolve => Settled::CoordinatorResolve,
+                Resolution::Escalate => Settled::Escalate,
                 Resolution::AgentRework => Settled::AgentRework,
             };
             asked.conflict == got.conflict_id
@@ -197,6 +270,7 @@ fn is_created(asked: &Create, got: &Created) -> bool {
         && asked.visibility == got.visibility_set
         && asked.parent.as_ref().is_none_or(|parent| Some(parent) == got.parent.as_ref())
         && asked.authority.as_ref().is_none_or(|authority| *authority == got.authority_set)
+        && asked.caused_by == got.caused_by
         && asked.owner.as_ref().is_none_or(|owner| Party::User(owner.clone()) == got.owner)
         && Some(asked.timeout_s.unwrap_or(TIMEOUT_DEFAULT)) == got.timeout_s
         && asked.idle_timeout_s.unwrap_or(IDLE_TIMEOUT_DEFAULT) == got.idle_timeout_s

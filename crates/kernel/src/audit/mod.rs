@@ -8,6 +8,7 @@
 
 pub mod cause;
 mod follows;
+mod highway;
 mod work;
 
 pub use follows::follows;

@@ -8,8 +8,10 @@ use super::Breach;
 use super::cause::{self, Home};
 use crate::checkpoint;
 use crate::content::Content;
-use crate::envelope::{self, PayloadArg, Send};
-use crate::event::{Event, Stamped};
+use crate::envelope::{self, Origin, PayloadArg, Send};
+use crate::event::{Draft, Event, Stamped};
+use crate::highway::escalation;
+use crate::highway::request::Request;
 use crate::id::{EnvelopeId, First as _, WorkspaceId};
 use crate::key::PublicKey;
 use crate::principal::{Actor, Caller, Principal};
@@ -19,11 +21,12 @@ use crate::signal::{self, SignalType};
 use crate::state::State;
 use crate::task::orders::ApprovalSource;
 use crate::time::Timestamp;
+use crate::token::TypeName;
 use crate::workspace::change::StateChanged;
-use crate::workspace::create::Created;
+use crate::workspace::create::{Created, may_be_caused_by, originator_of};
 use crate::workspace::{self, Initiator, Party, Trigger, sight};
 
-type Audited = Result<(), Breach>;
+pub(super) type Audited = Result<(), Breach>;
 
 pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
     if let Home::In(home) = cause::home(state, &entry.draft.event) {
@@ -70,11 +73,22 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
             told(via.is_some_and(|via| via.rights.contains(&body.right_id)), "right")
         }
         Event::CheckpointCreated(body) => checkpointed(state, entry, body),
+        // What a gate let through was asked of whoever ordered it when it was ordered.
+        Event::IntegrationStarted(_) if is_runtime(entry) => Ok(()),
         Event::IntegrationStarted(body) => by_commander(state, entry, &body.source),
         Event::MigrationStarted(body) => by_commander(state, entry, &body.workspace_id),
         Event::ConflictResolved(body) if !is_runtime(entry) => {
             by_commander(state, entry, &body.workspace_id)
         }
+        Event::HighwayConfigured(_)
+        | Event::GateTriggered(_)
+        | Event::GateResolved(_)
+        | Event::GateTimeout(_)
+        | Event::GateReentryBlocked(_)
+        | Event::HumanInjection(_)
+        | Event::EscalationReceived(_)
+        | Event::EscalationResolved(_)
+        | Event::EscalationTimeout(_) => super::highway::audit(state, entry),
         Event::EnvelopeRejected(_) | Event::CheckpointRejected(_) | Event::WorkspaceRejected(_) => {
             Ok(())
         }
@@ -100,20 +114,20 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
     }
 }
 
-fn is_runtime(entry: &Stamped) -> bool {
+pub(super) fn is_runtime(entry: &Stamped) -> bool {
     entry.draft.actor == Actor::Protocol
 }
 
-fn by_runtime(entry: &Stamped) -> Audited {
+pub(super) fn by_runtime(entry: &Stamped) -> Audited {
     super::by(entry, &Actor::Protocol)
 }
 
-fn told(holds: bool, noun: &'static str) -> Audited {
+pub(super) fn told(holds: bool, noun: &'static str) -> Audited {
     if holds { Ok(()) } else { Err(Breach::Tale(noun)) }
 }
 
 /// Whoever caused an entry, as the caller it was. Whether it held its key is not asked here.
-fn caller(entry: &Stamped) -> Option<Caller> {
+pub(super) fn caller(entry: &Stamped) -> Option<Caller> {
     let Actor::Principal(principal) = &entry.draft.actor else { return None };
     let key = PublicKey::from_bytes([0; 32]);
     Some(Caller { principal: principal.clone(), key, session: None })
@@ -152,7 +166,7 @@ fn within(state: &State, id: &WorkspaceId, paths: &[crate::Surface]) -> Audited 
 }
 
 fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
-    let Some(caller) = caller(entry) else { return super::wrong_actor(entry) };
+    let Some(caller) = asker(state, entry, body) else { return super::wrong_actor(entry) };
     let Some(parent_id) = &body.parent else {
         let agent = run::may_start(state, &caller.principal, body.agent.as_ref());
         return match agent {
@@ -183,11 +197,23 @@ fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
     told(base.is_some_and(|base| base != crate::taxonomy::Base::Coordinator), "role")?;
     let seen = body.visibility_set.iter().all(|id| sight::sees(state, parent_id, id));
     told(seen && sight::within_authority(parent, &body.authority_set).is_none(), "parent")?;
-    let inherited = match (&parent.charter.originator, &caller.principal) {
-        (Party::System, Principal::User(user)) => body.originator == Party::User(user.clone()),
-        (above, _) => body.originator == *above,
-    };
-    told(inherited, "originator")
+    let sent = body.caused_by.as_ref();
+    told(sent.is_none_or(|sent| may_be_caused_by(state, parent, sent)), "originator")?;
+    let originator = originator_of(state, parent, &caller.principal, sent);
+    told(body.originator == originator, "originator")
+}
+
+/// Whoever had a workspace created: the actor, or whoever gave the order that a gate let through.
+fn asker(state: &State, entry: &Stamped, body: &Created) -> Option<Caller> {
+    if !is_runtime(entry) {
+        return caller(entry);
+    }
+    let closed = state.closed_gates.get(state.released.as_ref()?)?;
+    let Some(Request::Create(asked)) = &closed.gate.request else { return None };
+    let own = closed.gate.subject.as_str() == body.workspace_id.as_str();
+    let fits = asked.role == body.role && Some(&asked.agent) == body.agent.as_ref();
+    let draft = Draft { actor: closed.gate.asked_by.clone(), ..entry.draft.clone() };
+    (own && fits).then(|| caller(&Stamped { draft, ..entry.clone() })).flatten()
 }
 
 fn changed(state: &State, entry: &Stamped, body: &StateChanged) -> Audited {
@@ -238,6 +264,13 @@ fn emitted(state: &State, entry: &Stamped, body: &signal::Emitted) -> Audited {
 }
 
 fn sent(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
+    if body.origin == Origin::Human {
+        return super::highway::injected(state, entry, body);
+    }
+    if is_runtime(entry) && body.payload.content == escalation::proceed() {
+        let fed = body.kind == TypeName::feedback() && state.root.as_ref() == Some(&body.from);
+        return told(fed, "feedback");
+    }
     if is_runtime(entry) {
         let receiver = state.workspaces.get(&body.to);
         let own = receiver.is_some_and(|receiver| {
@@ -249,11 +282,7 @@ fn sent(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
     by_agent_of(state, entry, &body.from)?;
     let send = Send {
         in_reply_to: body.in_reply_to.clone(),
-        payload: PayloadArg {
-            attachments: body.payload.attachments.iter().cloned().map(Content::Blob).collect(),
-            content: Content::Blob(body.payload.content.clone()),
-            format: Some(body.payload.format.clone()),
-        },
+        payload: as_arg(&body.payload),
         priority: body.priority,
         rights: body.rights.clone(),
         to: body.to.clone(),
@@ -261,6 +290,15 @@ fn sent(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
         workspace: None,
     };
     told(envelope::check(state, &body.from, &send).is_ok(), "right to send")
+}
+
+/// A payload as somebody would give it.
+pub(super) fn as_arg(payload: &envelope::Payload) -> PayloadArg {
+    PayloadArg {
+        attachments: payload.attachments.iter().cloned().map(Content::Blob).collect(),
+        content: Content::Blob(payload.content.clone()),
+        format: Some(payload.format.clone()),
+    }
 }
 
 /// Of one sender to one receiver, the oldest comes first.

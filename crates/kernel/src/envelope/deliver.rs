@@ -91,7 +91,8 @@ pub(crate) fn move_on(turn: &mut Turn<'_>, to: &WorkspaceId) -> Result<(), Apply
         let Some((at, id)) = turn.state().next_held(to, after) else { return Ok(()) };
         after = Timestamp::from_micros(at.micros() + 1);
         let Some(envelope) = turn.state().envelopes.get(&id).cloned() else { continue };
-        let waits = envelope.retry_at.is_some_and(|retry_at| retry_at > turn.now());
+        let waits = envelope.retry_at.is_some_and(|retry_at| retry_at > turn.now())
+            || turn.state().is_stopped(&id);
         if waits || held_up.contains(&envelope.from) || !attempt(turn, &id, &envelope)? {
             held_up.push(envelope.from.clone());
         }

@@ -17,12 +17,13 @@ use std::sync::Arc;
 
 use crate::content::{Blob, Content};
 use crate::event::{Event, Stamped};
+use crate::highway::gate;
 use crate::id::{EnvelopeId, IdKind, RightId, TaskId, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::{Record, Refusal};
 use crate::right::{self, RightType};
 use crate::rule::Rule;
-use crate::state::{ApplyError, State};
+use crate::state::{ApplyError, Deadline, State};
 use crate::taxonomy::Base;
 use crate::time::Timestamp;
 use crate::token::{Format, TypeName};
@@ -325,6 +326,7 @@ pub(crate) fn decide_send(
     });
     turn.note(Some(&from), caller.principal.clone().into(), event)?;
     right::consume(turn, &right, &envelope_id)?;
+    gate::on_sent(turn, &envelope_id, &send.to)?;
     deliver::move_on(turn, &send.to)?;
     turn.envelope_reply(&envelope_id)
 }
@@ -520,5 +522,21 @@ pub(crate) fn apply_created(
         taken: false,
     };
     state.insert_envelope(created.envelope_id.clone(), envelope);
+    Ok(())
+}
+
+/// An envelope that was refused leaves nothing behind, unless it had been accepted and a person
+/// stopped it.
+pub(crate) fn apply_rejected(state: &mut State, rejected: &Rejected) -> Result<(), ApplyError> {
+    let Some(known) = state.envelopes.get_mut(&rejected.envelope_id) else { return Ok(()) };
+    if known.status != Status::Validated || known.to != rejected.to {
+        return Err(ApplyError::Mismatch("the envelope's way"));
+    }
+    let envelope = Arc::make_mut(known);
+    envelope.status = Status::Rejected;
+    let (before, created) = (envelope.retry_at.take(), envelope.created_at);
+    let id = &rejected.envelope_id;
+    state.reschedule(before, None, &Deadline::Envelope(id.clone()));
+    state.held.remove(&(rejected.to.clone(), created, id.clone()));
     Ok(())
 }

@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::{Mode, Outcome, finish, integrator, open_conflict, reply};
 use crate::event::Event;
 use crate::file::{self, File, FileArg};
+use crate::highway::GateType;
+use crate::highway::gate::{self, Stop, Way};
+use crate::highway::request::Request;
 use crate::id::{CheckpointId, ConflictId, IdKind, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
@@ -68,6 +71,8 @@ pub struct OpenConflict {
 pub enum Resolution {
     /// The coordinator settles it.
     CoordinatorResolve,
+    /// A person settles it.
+    Escalate,
     /// The work is done again.
     AgentRework,
 }
@@ -78,6 +83,8 @@ pub enum Resolution {
 pub enum Settled {
     /// The coordinator settled it.
     CoordinatorResolve,
+    /// A person settled it.
+    Escalate,
     /// The work is done again.
     AgentRework,
     /// Nobody settled it in time.
@@ -204,14 +211,52 @@ pub(crate) fn decide_resolve(
     resolve: &Resolve,
 ) -> Result<Reply, Halt> {
     let id = &resolve.workspace;
-    let initiator = integrator(turn.state(), caller, id)?;
-    let Some(open) = open_conflict(turn.state(), id, &resolve.conflict).cloned() else {
-        let message = format!("workspace {id} has no open conflict {}", resolve.conflict);
-        let open = turn.state().integrations.get(id);
-        let open = open.iter().flat_map(|open| &open.conflicts).map(|open| open.id.to_string());
-        let open: Vec<String> = open.collect();
-        return Err(Refusal::not_found(Rule::ConflictOpen, message).allowing(open).into());
+    integrator(turn.state(), caller, id)?;
+    open_one(turn.state(), resolve)?;
+    if let Some(files) = &resolve.merged {
+        file::stored(files)
+            .map_err(|error| Refusal::denied(Rule::MergeSound, error.to_string()))?;
+    }
+    let stop = Stop {
+        kind: GateType::ConflictResolution,
+        subject: (&resolve.conflict).into(),
+        workspace: Some(id.clone()),
+        task: workspace::get(turn.state(), id)?.charter.task.clone(),
+        request: Some(Request::Resolve(Box::new(resolve.clone()))),
     };
+    if resolve.strategy == Resolution::Escalate {
+        // This is to ask a person, whatever else is asked about.
+        let actor = caller.principal.clone().into();
+        let gate = gate::escalated(turn, stop, actor)?;
+        return turn.gate_reply(&gate);
+    }
+    let way = gate::pass(turn, caller, stop)?;
+    if let Way::Waits(gate) = &way {
+        return turn.gate_reply(gate);
+    }
+    settle(turn, caller, resolve)?;
+    way.note(turn)?;
+    reply(turn, id)
+}
+
+/// The conflict that is to be settled.
+fn open_one(state: &State, resolve: &Resolve) -> Result<OpenConflict, Refusal> {
+    let id = &resolve.workspace;
+    if let Some(open) = open_conflict(state, id, &resolve.conflict) {
+        return Ok(open.clone());
+    }
+    let message = format!("workspace {id} has no open conflict {}", resolve.conflict);
+    let open = state.integrations.get(id);
+    let open = open.iter().flat_map(|open| &open.conflicts).map(|open| open.id.to_string());
+    let open: Vec<String> = open.collect();
+    Err(Refusal::not_found(Rule::ConflictOpen, message).allowing(open))
+}
+
+/// Settles a conflict, without asking anybody else.
+pub(crate) fn settle(turn: &mut Turn<'_>, caller: &Caller, resolve: &Resolve) -> Result<(), Halt> {
+    let id = &resolve.workspace;
+    let initiator = integrator(turn.state(), caller, id)?;
+    let open = open_one(turn.state(), resolve)?;
     let merged = match &resolve.merged {
         None => None,
         Some(files) => Some(
@@ -227,14 +272,15 @@ pub(crate) fn decide_resolve(
         mode: Mode::Normal,
         outcome: if rework { End::Failed } else { End::Closed },
         resolution: Some(resolve.resolution.clone()),
-        resolution_strategy: if rework {
-            Settled::AgentRework
-        } else {
-            Settled::CoordinatorResolve
+        resolution_strategy: match resolve.strategy {
+            Resolution::CoordinatorResolve => Settled::CoordinatorResolve,
+            Resolution::Escalate => Settled::Escalate,
+            Resolution::AgentRework => Settled::AgentRework,
         },
         workspace_id: id.clone(),
     });
-    turn.note(Some(id), caller.principal.clone().into(), event)?;
+    let actor = turn.actor(caller);
+    turn.note(Some(id), actor, event)?;
     let left = turn.state().integrations.get(id).map_or(0, |open| open.conflicts.len());
     if rework {
         let (to, trigger) = (Status::Failed, Trigger::AgentRework);
@@ -243,7 +289,7 @@ pub(crate) fn decide_resolve(
     } else if left == 0 {
         finish(turn, id, initiator, Outcome::ConflictResolved)?;
     }
-    reply(turn, id)
+    Ok(())
 }
 
 /// A conflict that nobody settles any more.

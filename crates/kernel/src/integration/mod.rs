@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 use crate::event::Event;
 use crate::file::{self, File, FileArg};
+use crate::highway::GateType;
+use crate::highway::gate::{self, Stop, Way};
+use crate::highway::request::Request;
 use crate::id::{CheckpointId, ConflictId, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
@@ -234,6 +237,17 @@ fn accept(
     }
     let strategy = decide.strategy.unwrap_or_default();
     let merged = evaluated_result(decide, strategy)?;
+    let stop = Stop {
+        kind: GateType::Integration,
+        subject: id.into(),
+        workspace: Some(id.clone()),
+        task: workspace.charter.task.clone(),
+        request: Some(Request::Integrate(Box::new(decide.clone()))),
+    };
+    let way = gate::pass(turn, caller, stop)?;
+    if let Way::Waits(gate) = &way {
+        return turn.gate_reply(gate);
+    }
     let event = Event::IntegrationStarted(Started {
         checkpoint_ref: checkpoint.clone(),
         merged,
@@ -243,7 +257,9 @@ fn accept(
         strategy,
         target: target.clone(),
     });
-    turn.note(Some(&target), caller.principal.clone().into(), event)?;
+    let actor = turn.actor(caller);
+    turn.note(Some(&target), actor, event)?;
+    way.note(turn)?;
     signal::tell_parent(turn, &target, Saying::plain(SignalType::Integrate, id.into()))?;
     let conflicts = match strategy {
         Strategy::Direct => Vec::new(),

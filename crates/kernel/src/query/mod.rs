@@ -1,7 +1,9 @@
 //! Questions: everything a caller can ask of the state. Asking changes nothing.
 
+mod highway;
 mod work;
 
+pub use highway::{EscalationList, GateList, OfGate};
 pub use work::{
     InboxList, InboxView, OfCheckpoint, OfEnvelope, OfTask, OfWorkspace, RunView, TaskList,
     TaskReady, TaxonomyName, WorkspaceList,
@@ -14,6 +16,7 @@ use std::collections::BTreeMap;
 use crate::access::Viewer;
 use crate::checkpoint::CheckpointView;
 use crate::envelope::view::EnvelopeView;
+use crate::highway::view::{EscalationView, GateView, HighwayView};
 use crate::right::RightView;
 use crate::task::view::{GraphView, TaskView};
 use crate::workspace::view::{FilesView, WorkspaceView};
@@ -223,6 +226,10 @@ queries! {
     TaskReadyList "task.ready" => TaskReady, "The tasks that can be taken up, most urgent first.";
     TaskGet "task.get" => OfTask, "One task.";
     TaskGraphs "task.graphs" => Everything, "The task graphs.";
+    GateList "gate.list" => GateList, "What waits for people, each queue in order.";
+    GateGet "gate.get" => OfGate, "One gate, open or ended.";
+    EscalationList "escalation.list" => EscalationList, "What agents need people for.";
+    HighwayGet "highway.get" => Everything, "What people want to be asked about.";
 }
 
 /// What a question is answered with.
@@ -263,6 +270,14 @@ pub enum Answer {
     Task(Box<TaskView>),
     /// To `task.graphs`.
     Graphs(Vec<GraphView>),
+    /// To `gate.list`.
+    Gates(Vec<GateView>),
+    /// To `gate.get`.
+    Gate(Box<GateView>),
+    /// To `escalation.list`.
+    Escalations(Vec<EscalationView>),
+    /// To `highway.get`.
+    Highway(Box<HighwayView>),
     /// There is no such thing, or not for whoever asks.
     Missing(String),
 }
@@ -294,6 +309,10 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::TaskReadyList(of) => Answer::Tasks(asked.ready(of)),
         Query::TaskGet(of) => asked.task(&of.task),
         Query::TaskGraphs(all) => Answer::Graphs(asked.graphs(all)),
+        Query::GateList(list) => Answer::Gates(asked.gates(list)),
+        Query::GateGet(of) => asked.gate(&of.gate),
+        Query::EscalationList(list) => Answer::Escalations(asked.escalations(list)),
+        Query::HighwayGet(all) => asked.highway(all),
     }
 }
 

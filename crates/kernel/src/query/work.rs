@@ -148,7 +148,7 @@ pub(super) struct Asked<'a> {
     everything: bool,
 }
 
-fn missing(what: &str, id: &dyn std::fmt::Display) -> Answer {
+pub(super) fn missing(what: &str, id: &dyn std::fmt::Display) -> Answer {
     Answer::Missing(format!("there is no {what} {id}"))
 }
 
@@ -159,7 +159,7 @@ impl<'a> Asked<'a> {
 }
 
 impl Asked<'_> {
-    fn reads(self, id: &WorkspaceId) -> bool {
+    pub(super) fn reads(self, id: &WorkspaceId) -> bool {
         self.everything || reads(self.state, self.viewer, id)
     }
 
@@ -268,11 +268,15 @@ impl Asked<'_> {
         }
     }
 
-    /// Plans are the coordinator's; an agent sees the tasks it works or worked on.
-    fn reads_task(self, task: &Task) -> bool {
+    /// Whether the viewer sees plans as a whole.
+    pub(super) fn reads_plans(self) -> bool {
         let Some(agent) = self.viewer else { return true };
         workspace::is_coordinator(self.state, &Principal::Agent(agent.clone()))
-            || task.history.iter().any(|id| self.reads(id))
+    }
+
+    /// Plans are the coordinator's; an agent sees the tasks it works or worked on.
+    fn reads_task(self, task: &Task) -> bool {
+        self.reads_plans() || task.history.iter().any(|id| self.reads(id))
     }
 
     fn run_of_task(&self, task: &Task) -> Option<&WorkspaceId> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::{Estimate, Graph, Priority, Status, Task};
 use crate::content::{Blob, Content};
 use crate::event::{Event, Stamped};
+use crate::highway::gate;
 use crate::id::{First as _, GraphId, IdKind, TaskId, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
@@ -174,6 +175,9 @@ pub(crate) fn decide_graph(
         });
         turn.note(Some(&root), Actor::Protocol, created)?;
     }
+    for task in &plan.tasks {
+        gate::on_planned(turn, &id_of(&task.key)?)?;
+    }
     let keys = ids.into_iter().map(|(key, id)| (key.to_string(), id)).collect();
     Ok(Reply::Graph(GraphReply { graph: graph_id, tasks: keys }))
 }
@@ -281,6 +285,7 @@ pub(crate) fn decide_add(turn: &mut Turn<'_>, caller: &Caller, add: &Add) -> Res
         task_id: task_id.clone(),
     });
     turn.note(Some(&home), caller.principal.clone().into(), created)?;
+    gate::on_planned(turn, &task_id)?;
     turn.task_reply(&task_id)
 }
 

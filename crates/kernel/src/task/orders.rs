@@ -5,11 +5,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{STEPS, Status, follow};
 use crate::event::Event;
+use crate::highway::gate::{Way, closed_by_fallback};
+use crate::highway::{GateType, resolve};
 use crate::id::{GraphId, TaskId, WorkspaceId};
 use crate::name::{AgentName, UserId};
-use crate::principal::{Actor, Caller};
+use crate::principal::{Actor, Caller, Principal};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
+use crate::state::{ApplyError, State};
 use crate::surface::Surface;
 use crate::text::Text;
 use crate::token::RoleName;
@@ -64,6 +67,7 @@ impl Assign {
         Create {
             agent: self.agent.clone(),
             authority: self.authority.clone(),
+            caused_by: None,
             context: None,
             delegate: false,
             directive: None,
@@ -106,8 +110,12 @@ pub struct Cancel {
 pub enum ApprovalSource {
     /// A person.
     Human,
-    /// The coordinator, where no gate stands in between.
+    /// Nobody in time: the gate's fallback.
+    Timeout,
+    /// The coordinator, once nobody had answered in time.
     Coordinator,
+    /// The coordinator, where plans wait for nobody.
+    GateDisabled,
 }
 
 /// `task_approved`
@@ -125,22 +133,72 @@ pub(crate) fn decide_approve(
     caller: &Caller,
     approve: &Approve,
 ) -> Result<Reply, Halt> {
-    let initiator = workspace::coordinator_only(turn.state(), caller, "approve tasks")?;
+    workspace::coordinator_only(turn.state(), caller, "approve tasks")?;
     let tasks = drafts(turn, approve)?;
-    let approval_source = match initiator {
-        workspace::Initiator::Human => ApprovalSource::Human,
-        _ => ApprovalSource::Coordinator,
-    };
-    for (n, id) in tasks.iter().enumerate() {
-        let task = super::get(turn.state(), id)?;
-        let home = follow::home_of(turn.state(), task);
-        let event = Event::TaskApproved(Approved { approval_source, task_id: id.clone() });
+    let sources = sources(turn.state(), caller, &tasks)?;
+    for (n, (id, source)) in tasks.iter().zip(sources).enumerate() {
         // One deed, one entry in the caller's name; the rest follows from it.
         let actor = if n == 0 { caller.principal.clone().into() } else { Actor::Protocol };
-        turn.note(home.as_ref(), actor, event)?;
-        follow::step(turn, id, Status::Pending, None, Actor::Protocol)?;
+        let answered = match &caller.principal {
+            Principal::User(user) => resolve::approve_task(turn, user, id, actor.clone())?,
+            _ => false,
+        };
+        let actor = if answered { Actor::Protocol } else { actor };
+        approved_by(turn, id, source, actor)?;
+        if source == ApprovalSource::Coordinator
+            && let Some(gate) = closed_by_fallback(turn.state(), GateType::TaskApproval, &id.into())
+        {
+            Way::Again(gate, GateType::TaskApproval, id.into()).note(turn)?;
+        }
     }
     Ok(turn.tasks_reply(&tasks))
+}
+
+/// On whose word each task is taken up. Where plans wait for people, the coordinator's word counts
+/// for those alone that nobody answered for in time.
+fn sources(
+    state: &State,
+    caller: &Caller,
+    tasks: &[TaskId],
+) -> Result<Vec<ApprovalSource>, Refusal> {
+    if matches!(caller.principal, Principal::User(_)) {
+        return Ok(vec![ApprovalSource::Human; tasks.len()]);
+    }
+    let gated = state.highway.gate(GateType::TaskApproval).is_some();
+    let source = |id: &TaskId| {
+        let subject = id.into();
+        if closed_by_fallback(state, GateType::TaskApproval, &subject).is_some() {
+            return Ok(ApprovalSource::Coordinator);
+        }
+        if gated || state.open_gate(GateType::TaskApproval, &subject).is_some() {
+            let message = format!("task {id} waits for a person's approval");
+            return Err(Refusal::denied(Rule::TaskWaits, message));
+        }
+        Ok(ApprovalSource::GateDisabled)
+    };
+    tasks.iter().map(source).collect()
+}
+
+/// A task is taken up on somebody's word at its gate.
+pub(crate) fn approved(
+    turn: &mut Turn<'_>,
+    id: &TaskId,
+    source: ApprovalSource,
+) -> Result<(), ApplyError> {
+    approved_by(turn, id, source, Actor::Protocol)
+}
+
+fn approved_by(
+    turn: &mut Turn<'_>,
+    id: &TaskId,
+    approval_source: ApprovalSource,
+    actor: Actor,
+) -> Result<(), ApplyError> {
+    let task = turn.state().tasks.get(id).ok_or(ApplyError::Unknown("the task"))?;
+    let home = follow::home_of(turn.state(), task);
+    let event = Event::TaskApproved(Approved { approval_source, task_id: id.clone() });
+    turn.note(home.as_ref(), actor, event)?;
+    follow::step(turn, id, Status::Pending, None, Actor::Protocol)
 }
 
 fn drafts(turn: &Turn<'_>, approve: &Approve) -> Result<Vec<TaskId>, Refusal> {
@@ -179,8 +237,7 @@ pub(crate) fn decide_assign(
     caller: &Caller,
     assign: &Assign,
 ) -> Result<Reply, Halt> {
-    let id = create::make(turn, caller, &assign.as_create())?;
-    turn.workspace_reply(&id)
+    create::made(turn, caller, &assign.as_create())
 }
 
 pub(crate) fn decide_retry(

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::change::{self, Change};
 use super::{Initiator, Status, Trigger};
+use crate::highway::GateType;
+use crate::highway::gate::{self, Stop, Way};
+use crate::highway::request::Request;
 use crate::id::WorkspaceId;
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
@@ -38,7 +41,19 @@ pub(crate) fn decide_abort(
             "the root ends with its run: `althing coordinator stop`, or `run.end` by name";
         return Err(Refusal::denied(Rule::StateAllows, message).into());
     }
+    let stop = Stop {
+        kind: GateType::WorkspaceAbort,
+        subject: (&abort.workspace).into(),
+        workspace: Some(abort.workspace.clone()),
+        task: workspace.charter.task.clone(),
+        request: Some(Request::Abort(Box::new(abort.clone()))),
+    };
+    let way = gate::pass(turn, caller, stop)?;
+    if let Way::Waits(gate) = &way {
+        return turn.gate_reply(gate);
+    }
     abort_now(turn, &abort.workspace, initiator, abort.reason.clone(), caller)?;
+    way.note(turn)?;
     turn.workspace_reply(&abort.workspace)
 }
 
@@ -55,7 +70,7 @@ pub(crate) fn abort_now(
     reason: Option<Text<1000>>,
     caller: &Caller,
 ) -> Result<(), Halt> {
-    let actor = caller.principal.clone().into();
+    let actor = turn.actor(caller);
     change::fail(turn, id, aborted(initiator, reason, actor)).map_err(Halt::from)
 }
 

@@ -357,6 +357,8 @@ impl Trigger {
             Trigger::Rejected => "rejected",
             Trigger::ConflictsResolved => "conflicts_resolved",
             Trigger::AgentRework => "agent_rework",
+            Trigger::GateRejectedByHuman => "gate_rejected_by_human",
+            Trigger::EscalationTimeout => "escalation_timeout",
         }
     }
 }

@@ -9,9 +9,12 @@ use super::{
     Timeout, Workspace, sight,
 };
 use crate::content::{Blob, Content};
-use crate::envelope::{self, Payload, PayloadArg};
+use crate::envelope::{self, Origin, Payload, PayloadArg};
 use crate::event::{Event, Stamped};
-use crate::id::{EnvelopeId, IdKind, TaskId, WorkspaceId};
+use crate::highway::GateType;
+use crate::highway::gate::{self, Stop, Way};
+use crate::highway::request::Request;
+use crate::id::{EnvelopeId, GateId, IdKind, TaskId, WorkspaceId};
 use crate::name::{AgentName, UserId};
 use crate::principal::{Caller, Principal};
 use crate::refusal::{Record, Refusal};
@@ -35,6 +38,9 @@ pub struct Create {
     /// What it may change (paths, globs); what its parent may, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<Vec<Surface>>,
+    /// The envelope of a person's that it follows from; it is then on that person's account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caused_by: Option<EnvelopeId>,
     /// What else it may read from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Content>,
@@ -83,6 +89,8 @@ pub struct Created {
     pub agent: Option<AgentName>,
     /// What it may change.
     pub authority_set: Vec<Surface>,
+    /// The envelope of a person's that it follows from.
+    pub caused_by: Option<EnvelopeId>,
     /// What it was given to read.
     pub context: Option<Blob>,
     /// Whether it may create workspaces below itself.
@@ -163,8 +171,21 @@ pub(crate) fn decide_create(
     caller: &Caller,
     create: &Create,
 ) -> Result<Reply, Halt> {
-    let id = make(turn, caller, create)?;
-    turn.workspace_reply(&id)
+    made(turn, caller, create)
+}
+
+/// Makes a workspace, or has its creation wait for a person; says which.
+pub(crate) fn made(turn: &mut Turn<'_>, caller: &Caller, create: &Create) -> Result<Reply, Halt> {
+    match make(turn, caller, create, None)? {
+        Made::Workspace(id) => turn.workspace_reply(&id),
+        Made::Waits(gate) => turn.gate_reply(&gate),
+    }
+}
+
+/// What became of an order to create.
+pub(crate) enum Made {
+    Workspace(WorkspaceId),
+    Waits(GateId),
 }
 
 /// Checks everything, then makes the workspace, its rights and its directive.
@@ -172,23 +193,31 @@ pub(crate) fn make(
     turn: &mut Turn<'_>,
     caller: &Caller,
     create: &Create,
-) -> Result<WorkspaceId, Halt> {
+    reserved: Option<WorkspaceId>,
+) -> Result<Made, Halt> {
     let parent_id = parent_for(turn.state(), caller, create)?;
     let plan = check(turn.state(), caller, create, &parent_id)?;
-    let id: WorkspaceId = turn.mint(IdKind::Workspace).into();
+    let id = reserved.unwrap_or_else(|| turn.mint(IdKind::Workspace).into());
+    let stop = Stop {
+        kind: GateType::WorkspaceCreate,
+        subject: (&id).into(),
+        workspace: Some(parent_id.clone()),
+        task: create.task.clone(),
+        request: Some(Request::Create(Box::new(create.clone()))),
+    };
+    if let Way::Waits(gate) = gate::pass(turn, caller, stop)? {
+        return Ok(Made::Waits(gate));
+    }
     let directive: EnvelopeId = turn.mint(IdKind::Envelope).into();
     let state = turn.state();
     let parent = super::get(state, &parent_id)?;
-    let originator = match (&parent.charter.originator, &caller.principal) {
-        // A person's request is where a person's work begins.
-        (Party::System, Principal::User(user)) => Party::User(user.clone()),
-        (inherited, _) => inherited.clone(),
-    };
+    let originator = originator_of(state, parent, &caller.principal, create.caused_by.as_ref());
     let owner = create.owner.clone().map_or(parent.charter.owner.clone(), Party::User);
     let authority = create.authority.clone().unwrap_or_else(|| parent.charter.authority.clone());
     let created = Created {
         agent: Some(create.agent.clone()),
         authority_set: authority,
+        caused_by: create.caused_by.clone(),
         context: plan.context,
         delegate: create.delegate,
         directive: Some(directive.clone()),
@@ -206,7 +235,8 @@ pub(crate) fn make(
         visibility_set: create.visibility.clone(),
         workspace_id: id.clone(),
     };
-    turn.begin_in(&id, caller.principal.clone().into(), Event::WorkspaceCreated(created))?;
+    let actor = turn.actor(caller);
+    turn.begin_in(&id, actor, Event::WorkspaceCreated(created))?;
     crate::right::grant_at_creation(turn, &parent_id, &id, plan.base)?;
     if let Some(task) = &create.task {
         task::on_assigned(turn, task, &id)?;
@@ -220,7 +250,36 @@ pub(crate) fn make(
         task: create.task.clone(),
     };
     envelope::send_directive(turn, directive)?;
-    Ok(id)
+    Ok(Made::Workspace(id))
+}
+
+/// On whose account a workspace is: that of the person whose request or message it follows from,
+/// or else that of the workspace above it.
+pub(crate) fn originator_of(
+    state: &State,
+    parent: &Workspace,
+    caller: &Principal,
+    caused_by: Option<&EnvelopeId>,
+) -> Party {
+    let sent = caused_by.and_then(|id| state.envelopes.get(id));
+    match (&parent.charter.originator, caller, sent) {
+        // A person's request is where a person's work begins.
+        (Party::System, Principal::User(user), _) => Party::User(user.clone()),
+        (Party::System, _, Some(sent)) => sent.originator.clone(),
+        (inherited, ..) => inherited.clone(),
+    }
+}
+
+/// Whether a workspace can be on the account of whoever sent an envelope.
+pub(crate) fn may_be_caused_by(state: &State, parent: &Workspace, sent: &EnvelopeId) -> bool {
+    let human = state.envelopes.get(sent).is_some_and(|sent| sent.origin == Origin::Human);
+    human && parent.charter.originator == Party::System
+}
+
+/// Whether a workspace could be created now.
+pub(crate) fn check_now(state: &State, caller: &Caller, create: &Create) -> Result<(), Refusal> {
+    let parent = parent_for(state, caller, create)?;
+    check(state, caller, create, &parent).map(|_| ())
 }
 
 /// The workspace above the new one, if the caller may create below it.
@@ -294,6 +353,12 @@ fn check(
         return Err(rejected(RejectReason::CapacityExhausted, Rule::Limits, message));
     }
     check_lists(create)?;
+    if let Some(sent) = create.caused_by.as_ref().filter(|id| !may_be_caused_by(state, parent, id))
+    {
+        let message =
+            format!("{sent} is no envelope of a person's that work could follow from here");
+        return Err(rejected(RejectReason::InvalidBinding, Rule::CausedBy, message));
+    }
     check_containment(state, create, parent_id, parent)?;
     let task = create.task.as_ref().map(|id| task::bindable(state, id)).transpose();
     let task = task.map_err(|no| reject(RejectReason::InvalidBinding, no))?;

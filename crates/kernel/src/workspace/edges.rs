@@ -20,15 +20,18 @@ pub struct Step {
 const AGENT: &[Initiator] = &[Initiator::Agent];
 const RUNTIME: &[Initiator] = &[Initiator::Runtime];
 const ORDER: &[Initiator] = &[Initiator::Coordinator, Initiator::Human];
+const ANSWER: &[Initiator] = &[Initiator::Human, Initiator::Runtime];
 const COORDINATOR: &[Initiator] = &[Initiator::Coordinator];
 const HUMAN: &[Initiator] = &[Initiator::Human];
 
-/// What ends a workspace in any state: the coordinator, a person, the workspace above, shutdown.
-const ENDS: [(Trigger, &[Initiator]); 4] = [
+/// What ends a workspace in any state: the coordinator, a person, the workspace above, shutdown,
+/// and nobody answering its call for help.
+const ENDS: [(Trigger, &[Initiator]); 5] = [
     (Trigger::AbortedByCoordinator, COORDINATOR),
     (Trigger::AbortedByHuman, HUMAN),
     (Trigger::ParentFailed, RUNTIME),
     (Trigger::SystemShutdown, RUNTIME),
+    (Trigger::EscalationTimeout, RUNTIME),
 ];
 
 /// The table: steps 2 to 23. Step 1 is the creation.
@@ -50,6 +53,7 @@ pub const STEPS: &[Step] = &[
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
     Step {
@@ -87,6 +91,7 @@ pub const STEPS: &[Step] = &[
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
     Step {
@@ -118,6 +123,7 @@ pub const STEPS: &[Step] = &[
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
     Step {
@@ -136,7 +142,7 @@ pub const STEPS: &[Step] = &[
         number: 15,
         from: Status::Migrating,
         to: Status::Failed,
-        causes: &[(Trigger::MigrationError, RUNTIME), ENDS[0], ENDS[1], ENDS[2], ENDS[3]],
+        causes: &[(Trigger::MigrationError, RUNTIME), ENDS[0], ENDS[1], ENDS[2], ENDS[3], ENDS[4]],
     },
     Step {
         number: 16,
@@ -170,10 +176,12 @@ pub const STEPS: &[Step] = &[
         causes: &[
             (Trigger::RevisionRequired, ORDER),
             (Trigger::Rejected, ORDER),
+            (Trigger::GateRejectedByHuman, ANSWER),
             ENDS[0],
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
     Step {
@@ -189,10 +197,12 @@ pub const STEPS: &[Step] = &[
         causes: &[
             (Trigger::AgentRework, ORDER),
             (Trigger::ConflictTimeout, RUNTIME),
+            (Trigger::GateRejectedByHuman, ANSWER),
             ENDS[0],
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
 ];

@@ -201,6 +201,10 @@ pub enum Trigger {
     ConflictsResolved,
     /// A conflict has to be resolved by doing the work again.
     AgentRework,
+    /// A person, or nobody in time, said no to its merge.
+    GateRejectedByHuman,
+    /// Nobody answered its call for help in time.
+    EscalationTimeout,
 }
 
 /// Who had a workspace take a step.

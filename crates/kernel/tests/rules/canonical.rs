@@ -151,6 +151,44 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     run.world.entries
 }
 
+/// The same for what people are asked and say.
+fn everything_on_the_highway() -> Vec<althing_kernel::Stamped> {
+    let overrides = json!({ "integration": { "fallback": "reject", "timeout_s": null } });
+    let mut run = Run::with_highway(json!({ "preset": "gated", "gate_overrides": overrides }));
+    let (lead, ada, root) = (Run::lead(), user("ada"), run.root.clone());
+    let mut full = json!({ "agent": "w1", "role": "worker", "directive": payload(1),
+        "authority": ["src"], "context": blob(1), "mounts": ["m"], "visibility": [root] });
+    full["directive"]["attachments"] = json!([blob(2)]);
+    run.ok(&lead, "workspace.create", full);
+    let defaults = json!({ "fallback": "escalate_to_coordinator", "timeout_s": 5 });
+    let escalation = json!({ "enabled": true, "fallback": "approve", "timeout_s": 5 });
+    let wish = json!({ "gate_defaults": defaults, "escalation": escalation });
+    run.ok(&ada, "highway.configure", wish);
+    let said = json!({ "to": root, "type": "directive", "payload": payload(1) });
+    let Reply::Envelope(said) = run.ok(&ada, "highway.inject", said) else { panic!() };
+    let open = |run: &Run| run.world.ask("gate.list", "{}")[0]["gate"].clone();
+    let args = json!({ "gate": open(&run), "action": "modify", "reason": "r",
+        "modifications": { "workspace_priority": "critical", "visibility": [] } });
+    run.ok(&ada, "gate.resolve", args);
+    let caused = json!({ "agent": "w2", "role": "worker", "directive": payload(1),
+        "caused_by": said.envelope });
+    run.ok(&lead, "workspace.create", caused);
+    run.world.pass(6);
+    run.world.tick();
+    let gate = run.world.ask("gate.list", r#"{"all":true}"#)[1]["gate"].clone();
+    run.ok(&lead, "gate.resolve", json!({ "gate": gate, "action": "approve" }));
+    let id = run.world.ask("workspace.list", r#"{"agent":"w2"}"#)[0]["workspace"].clone();
+    let args = json!({ "workspace": id, "type": "escalation", "reason": "r" });
+    run.ok(&agent("w2"), "signal.emit", json!({ "workspace": id, "type": "started" }));
+    run.ok(&agent("w2"), "signal.emit", args);
+    run.world.pass(6);
+    run.world.tick();
+    let abort = json!({ "workspace": id, "reason": "r" });
+    run.ok(&lead, "workspace.abort", abort);
+    run.sound();
+    run.world.entries
+}
+
 /// Loses the first answer and everything after.
 struct Flaky(u32);
 
@@ -180,7 +218,12 @@ fn holds(kind: Kind, event: &Event) {
 /// Shows W-TRAIL-01, W-TRAIL-22, W-EVT-01.
 #[test]
 fn every_kind_of_event_is_written_in_canonical_form_and_read_back() {
-    let entries: Vec<_> = everything().entries.into_iter().chain(everything_at_work()).collect();
+    let entries: Vec<_> = everything()
+        .entries
+        .into_iter()
+        .chain(everything_at_work())
+        .chain(everything_on_the_highway())
+        .collect();
     let mut produced = 0;
     for kind in Kind::ALL {
         let registered = registered().find(|(name, _)| *name == kind.as_str());

@@ -4,6 +4,8 @@
 mod canonical;
 mod checkpoints;
 mod envelopes;
+mod escalations;
+mod gates;
 mod identity;
 mod ids;
 mod leases;

@@ -4,7 +4,7 @@ use crate::support::{World, agent, user};
 use althing_kernel::content::Blob;
 use althing_kernel::workspace::Status;
 use althing_kernel::workspace::view::WorkspaceView;
-use althing_kernel::{Caller, EnvelopeId, Kind, Principal, Refusal, Reply, WorkspaceId};
+use althing_kernel::{Caller, EnvelopeId, Kind, Principal, Refusal, Reply, State, WorkspaceId};
 use serde_json::{Value, json};
 
 /// A blob that is made from a number; nobody looks at what is in it here.
@@ -28,11 +28,20 @@ impl Run {
     }
 
     pub(crate) fn with_taxonomy(taxonomy: Option<Value>) -> Self {
+        Run::begun(taxonomy, json!({ "gates": [] }))
+    }
+
+    /// A run with a highway of its own; the others wait for nobody.
+    pub(crate) fn with_highway(highway: Value) -> Self {
+        Run::begun(None, highway)
+    }
+
+    fn begun(taxonomy: Option<Value>, highway: Value) -> Self {
         let mut world = World::new();
         for name in ["lead", "w1", "w2", "w3", "watcher"] {
             world.run(&agent(name), "agent.register", "{}").unwrap();
         }
-        let mut start = json!({ "agent": "lead" });
+        let mut start = json!({ "agent": "lead", "highway": highway });
         if let Some(taxonomy) = taxonomy {
             start["taxonomy"] = taxonomy;
         }
@@ -193,6 +202,19 @@ impl Run {
 
     pub(crate) fn count(&self) -> usize {
         self.world.entries.len()
+    }
+
+    /// What was decided is allowed, entry by entry, and leads to the same state again.
+    pub(crate) fn sound(&self) {
+        let mut replayed = State::default();
+        for entry in &self.world.entries {
+            let audited = althing_kernel::audit::audit(&replayed, entry);
+            assert_eq!(audited, Ok(()), "{entry:?}");
+            replayed.apply(entry).unwrap();
+        }
+        assert_eq!(replayed.image(), self.world.state.image());
+        let restored = State::from_image(self.world.state.image()).unwrap();
+        assert_eq!(format!("{restored:?}"), format!("{:?}", self.world.state));
     }
 
     /// The id of the only live right from one workspace to another.

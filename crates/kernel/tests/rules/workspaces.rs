@@ -290,7 +290,8 @@ fn every_step_has_its_reasons_and_its_initiators_and_no_others() {
         // What ends anything that has not ended.
         (_, S::Failed, T::AbortedByCoordinator, I::Coordinator)
         | (_, S::Failed, T::AbortedByHuman, I::Human)
-        | (_, S::Failed, T::ParentFailed | T::SystemShutdown, I::Runtime) => !from.is_terminal(),
+        | (_, S::Failed, T::ParentFailed | T::SystemShutdown, I::Runtime)
+        | (_, S::Failed, T::EscalationTimeout, I::Runtime) => !from.is_terminal(),
         (S::Idle, S::Active, T::FirstEnvelope | T::WorkflowLoaded, I::Runtime)
         | (S::Idle | S::Active | S::Blocked, S::Failed, T::Timeout, I::Runtime)
         | (S::Idle | S::Active | S::Blocked, S::Failed, T::Failed, I::Agent)
@@ -310,6 +311,9 @@ fn every_step_has_its_reasons_and_its_initiators_and_no_others() {
         | (S::Conflicted, S::Closed, T::ConflictsResolved, by)
         | (S::Conflicted, S::Failed, T::AgentRework, by) => {
             matches!(by, I::Coordinator | I::Human)
+        }
+        (S::Integrating | S::Conflicted, S::Failed, T::GateRejectedByHuman, by) => {
+            matches!(by, I::Human | I::Runtime)
         }
         _ => false,
     };

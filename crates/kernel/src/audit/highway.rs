@@ -1,0 +1,168 @@
+//! Auditing what people are asked and say: that gates end as they may, by whom they may.
+
+use super::Breach;
+use super::work::{Audited, by_runtime, caller, is_runtime, told};
+use crate::capability::{self, Deed};
+use crate::envelope;
+use crate::event::{Event, Stamped};
+use crate::highway::escalation::ResponseType;
+use crate::highway::gate::{self, Gate, GateEnd};
+use crate::highway::inject::{self, Inject};
+use crate::highway::request::Request;
+use crate::highway::resolve::{self, Resolver};
+use crate::highway::{GateFallback, GateType, may_configure};
+use crate::name::UserId;
+use crate::principal::{Actor, Principal};
+use crate::state::State;
+use crate::workspace::{self, Party};
+
+pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
+    match &entry.draft.event {
+        Event::HighwayConfigured(_) => match caller(entry) {
+            Some(caller) if may_configure(state, &caller).is_ok() => Ok(()),
+            _ => super::wrong_actor(entry),
+        },
+        Event::GateTriggered(body) => triggered(state, entry, body),
+        Event::GateResolved(body) => resolved(state, entry, body),
+        Event::GateTimeout(body) => {
+            by_runtime(entry)?;
+            let gate = state.gates.get(&body.gate_id);
+            let gate = gate.ok_or(Breach::Tale("gate"))?;
+            told(gate.kind == body.gate_type && gate.fallback == body.fallback_action, "gate")?;
+            if gate.due().is_some_and(|due| due <= entry.at) {
+                Ok(())
+            } else {
+                Err(Breach::TooEarly)
+            }
+        }
+        Event::GateReentryBlocked(body) => {
+            let closed = gate::closed_by_fallback(state, body.gate_type, &body.subject_id);
+            told(closed.as_ref() == Some(&body.gate_id), "gate")?;
+            match &entry.draft.actor {
+                Actor::Protocol => Ok(()),
+                Actor::Principal(who) if workspace::is_coordinator(state, who) => Ok(()),
+                Actor::Principal(_) => super::wrong_actor(entry),
+            }
+        }
+        // One that was turned away is its sender's own entry.
+        Event::HumanInjection(body) if !is_runtime(entry) => {
+            super::by(entry, &Principal::User(body.actor.clone()).into())
+        }
+        Event::HumanInjection(body) => {
+            let sent = state.envelopes.get(&body.envelope_id);
+            let own = Party::User(body.actor.clone());
+            told(sent.is_some_and(|sent| sent.originator == own && sent.to == body.to), "injection")
+        }
+        Event::EscalationResolved(body) => answered(state, entry, body),
+        Event::EscalationTimeout(body) => {
+            by_runtime(entry)?;
+            let open = state.escalations.get(&body.signal_id);
+            let due = open.and_then(|open| open.due());
+            if due.is_some_and(|due| due <= entry.at) { Ok(()) } else { Err(Breach::TooEarly) }
+        }
+        _ => by_runtime(entry),
+    }
+}
+
+fn triggered(state: &State, entry: &Stamped, body: &gate::Triggered) -> Audited {
+    let policy = state.highway.gate(body.gate_type);
+    let handed_on = matches!(&body.request, Some(Request::Resolve(asked))
+        if asked.strategy == crate::integration::conflict::Resolution::Escalate);
+    let policy = policy.or(handed_on.then_some(state.highway.gate_defaults));
+    let set = policy.is_some_and(|policy| {
+        policy.fallback == body.fallback
+            && policy.timeout_s.map(|timeout| timeout.span()) == body.timeout
+    });
+    told(set, "highway")?;
+    let kind = match &body.request {
+        None if is_runtime(entry) => {
+            let plain = [GateType::TaskApproval, GateType::EnvelopeDelivery];
+            return told(plain.contains(&body.gate_type), "gate");
+        }
+        None => return super::wrong_actor(entry),
+        Some(Request::Abort(_)) => GateType::WorkspaceAbort,
+        Some(Request::Create(_)) => GateType::WorkspaceCreate,
+        Some(Request::Integrate(_)) => GateType::Integration,
+        Some(Request::Resolve(_)) => GateType::ConflictResolution,
+    };
+    told(kind == body.gate_type, "gate")?;
+    let (Some(caller), Some(about)) = (caller(entry), &body.workspace) else {
+        return super::wrong_actor(entry);
+    };
+    // Below itself, a delegate orders what the coordinator orders everywhere.
+    let own = state.workspaces.get(about).is_some_and(|known| {
+        let agent = matches!(&caller.principal, Principal::Agent(name)
+            if known.agent.as_ref() == Some(name));
+        agent && known.charter.delegate && kind == GateType::WorkspaceCreate
+    });
+    if own || workspace::commands(state, &caller, about) {
+        Ok(())
+    } else {
+        super::wrong_actor(entry)
+    }
+}
+
+fn may_answer(state: &State, user: &UserId, gate: &Gate) -> bool {
+    capability::may(state, user, gate::deed_at(gate.kind), gate.workspace.as_ref()).is_ok()
+}
+
+fn resolved(state: &State, entry: &Stamped, body: &resolve::Resolved) -> Audited {
+    let gate = state.gates.get(&body.gate_id).ok_or(Breach::Tale("gate"))?;
+    match &body.actor {
+        Resolver::User(user) => {
+            if !is_runtime(entry) {
+                super::by(entry, &Principal::User(user.clone()).into())?;
+            }
+            told(may_answer(state, user, gate), "answer")?;
+            told(body.action != GateEnd::Escalate, "answer")?;
+            told((body.action == GateEnd::Modify) == body.modifications.is_some(), "answer")
+        }
+        Resolver::Fallback => {
+            by_runtime(entry)?;
+            let fits = matches!(
+                (gate.fallback, body.action),
+                (GateFallback::Approve, GateEnd::Approve)
+                    | (GateFallback::Reject, GateEnd::Reject)
+                    | (GateFallback::EscalateToCoordinator, GateEnd::Escalate)
+            );
+            told(fits && body.modifications.is_none(), "fallback")
+        }
+        Resolver::Protocol => {
+            by_runtime(entry)?;
+            told(body.action == GateEnd::Reject && body.modifications.is_none(), "gate")
+        }
+    }
+}
+
+fn answered(
+    state: &State,
+    entry: &Stamped,
+    body: &crate::highway::escalation::Resolved,
+) -> Audited {
+    let open = state.escalations.get(&body.signal_id).ok_or(Breach::Tale("escalation"))?;
+    told(open.workspace == body.workspace, "escalation")?;
+    let Resolver::User(user) = &body.actor else { return by_runtime(entry) };
+    if !is_runtime(entry) {
+        super::by(entry, &Principal::User(user.clone()).into())?;
+    }
+    let deed = if body.response_type == ResponseType::Abort { Deed::Abort } else { Deed::Inject };
+    told(capability::may(state, user, deed, Some(&body.workspace)).is_ok(), "answer")
+}
+
+/// What a person said from outside.
+pub(super) fn injected(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
+    let Some(caller) = caller(entry) else { return super::wrong_actor(entry) };
+    let Principal::User(user) = &caller.principal else { return super::wrong_actor(entry) };
+    told(state.root.as_ref() == Some(&body.from), "injection")?;
+    told(body.originator == Party::User(user.clone()) && body.rights.is_empty(), "injection")?;
+    told(state.highway.injection, "highway")?;
+    told(capability::may(state, user, Deed::Inject, Some(&body.to)).is_ok(), "injection")?;
+    let inject = Inject {
+        in_reply_to: body.in_reply_to.clone(),
+        payload: super::work::as_arg(&body.payload),
+        priority: Some(body.priority),
+        to: body.to.clone(),
+        kind: body.kind.clone(),
+    };
+    told(inject::check(state, &inject).is_ok(), "injection")
+}

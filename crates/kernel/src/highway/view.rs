@@ -1,0 +1,228 @@
+//! The highway, as doors show it.
+
+use serde::Serialize;
+use std::sync::Arc;
+
+use super::escalation::Escalation;
+use super::gate::{ClosedGate, Gate, GateEnd};
+use super::request::Request;
+use super::resolve::{Resolver, changeable};
+use super::{EscalationFallback, GateFallback, GateType, Highway, Preset, gate};
+use crate::envelope::view::EnvelopeView;
+use crate::id::{AnyId, EnvelopeId, GateId, SignalId, WorkspaceId};
+use crate::principal::Actor;
+use crate::state::State;
+use crate::task::view::TaskView;
+use crate::time::{Span, Timestamp};
+use crate::workspace::Party;
+
+/// A gate, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GateView {
+    /// The gate.
+    pub gate: GateId,
+    /// What it stands before.
+    #[serde(rename = "type")]
+    pub kind: GateType,
+    /// What waits.
+    pub subject: AnyId,
+    /// The workspace it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceId>,
+    /// The task that waits, in full.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Box<TaskView>>,
+    /// The envelope that waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub envelope: Option<Box<EnvelopeView>>,
+    /// The order that waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
+    /// Who ordered it.
+    pub asked_by: Actor,
+    /// Whose queue it is in.
+    pub owner: Party,
+    /// Its place in that queue now, from one; none once it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
+    /// What a person may change about it.
+    pub changeable: &'static [&'static str],
+    /// When it was triggered.
+    pub since: Timestamp,
+    /// When its fallback happens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
+    /// What happens then.
+    pub fallback: GateFallback,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<EndView>,
+}
+
+/// How a gate ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EndView {
+    /// With what.
+    pub action: GateEnd,
+    /// By whom.
+    pub by: Resolver,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl GateView {
+    /// A gate, open or ended.
+    pub(crate) fn find(state: &State, id: &GateId) -> Option<Self> {
+        if let Some(gate) = state.gates.get(id) {
+            let ahead =
+                |other: &Gate| other.at <= gate.at && other.owner(state) == gate.owner(state);
+            let position = state.gates.values().filter(|other| ahead(other)).count();
+            return Some(GateView::of(state, id, gate, Some(position), None));
+        }
+        let closed = state.closed_gates.get(id)?;
+        Some(GateView::of_closed(state, id, closed))
+    }
+
+    /// The gates that are open, each owner's in the order of the queue.
+    pub(crate) fn queue(state: &State) -> Vec<Self> {
+        let mut open: Vec<(Party, &GateId, &Arc<Gate>)> =
+            state.gates.iter().map(|(id, gate)| (gate.owner(state), id, gate)).collect();
+        open.sort_by(|a, b| (&a.0, a.2.at).cmp(&(&b.0, b.2.at)));
+        let mut views: Vec<GateView> = Vec::with_capacity(open.len());
+        for (owner, id, gate) in open {
+            let last = views.last().filter(|last| last.owner == owner);
+            let position = last.and_then(|last| last.position).unwrap_or(0) + 1;
+            views.push(GateView::of(state, id, gate, Some(position), None));
+        }
+        views
+    }
+
+    /// The gates of this run that have ended, oldest first.
+    pub(crate) fn ended(state: &State) -> Vec<Self> {
+        let closed = state.closed_gates.iter();
+        let mut views: Vec<GateView> =
+            closed.map(|(id, closed)| GateView::of_closed(state, id, closed)).collect();
+        views.sort_by_key(|view| view.since);
+        views
+    }
+
+    fn of_closed(state: &State, id: &GateId, closed: &ClosedGate) -> Self {
+        let ended = EndView { action: closed.end, by: closed.by.clone(), at: closed.at };
+        GateView::of(state, id, &closed.gate, None, Some(ended))
+    }
+
+    fn of(
+        state: &State,
+        id: &GateId,
+        gate: &Gate,
+        position: Option<usize>,
+        ended: Option<EndView>,
+    ) -> Self {
+        let task = gate.task.as_ref().and_then(|id| state.tasks.get(id).map(|task| (id, task)));
+        let envelope = EnvelopeId::new(gate.subject.as_str()).ok();
+        let envelope = envelope.filter(|_| gate.kind == GateType::EnvelopeDelivery);
+        let envelope = envelope.and_then(|id| {
+            state.envelopes.get(&id).map(|sent| Box::new(EnvelopeView::of(&id, sent)))
+        });
+        GateView {
+            gate: id.clone(),
+            kind: gate.kind,
+            subject: gate.subject.clone(),
+            workspace: gate.workspace.clone(),
+            task: task.map(|(id, task)| Box::new(TaskView::of(state, id, task))),
+            envelope,
+            request: gate.request.clone(),
+            asked_by: gate.asked_by.clone(),
+            owner: gate.owner(state),
+            position,
+            changeable: changeable(gate),
+            since: gate.at,
+            due: gate.due().filter(|_| ended.is_none()),
+            fallback: gate.fallback,
+            ended,
+        }
+    }
+}
+
+/// An escalation, as doors show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EscalationView {
+    /// The signal that brought it.
+    pub escalation: SignalId,
+    /// The workspace it comes from.
+    pub workspace: WorkspaceId,
+    /// Who is asked.
+    pub owner: Party,
+    /// What a person is needed for.
+    pub reason: String,
+    /// When it came.
+    pub since: Timestamp,
+    /// When its fallback happens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub due: Option<Timestamp>,
+    /// What happens then.
+    pub fallback: EscalationFallback,
+    /// Whether it still waits.
+    pub open: bool,
+}
+
+impl EscalationView {
+    pub(crate) fn of(state: &State, id: &SignalId, open: &Escalation) -> Self {
+        EscalationView {
+            escalation: id.clone(),
+            workspace: open.workspace.clone(),
+            owner: gate::owner_of(state, Some(&open.workspace)),
+            reason: open.reason.to_string(),
+            since: open.at,
+            due: open.due(),
+            fallback: open.fallback,
+            open: state.escalations.contains_key(id),
+        }
+    }
+
+    /// What waits for people, oldest first.
+    pub(crate) fn all(state: &State) -> Vec<Self> {
+        let open = state.escalations.iter();
+        let mut views: Vec<EscalationView> =
+            open.map(|(id, open)| EscalationView::of(state, id, open)).collect();
+        views.sort_by_key(|view| view.since);
+        views
+    }
+}
+
+/// The highway's settings, as doors show them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HighwayView {
+    /// The preset it is, if nothing was changed about one.
+    pub preset: Option<Preset>,
+    /// The settings.
+    #[serde(flatten)]
+    pub highway: Highway,
+    /// How long each gate there is waits, in words of the settings.
+    pub effective: Vec<EffectiveGate>,
+}
+
+/// How one gate works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EffectiveGate {
+    /// What it stands before.
+    #[serde(rename = "type")]
+    pub kind: GateType,
+    /// How long it waits.
+    pub timeout: Option<Span>,
+    /// What happens then.
+    pub fallback: GateFallback,
+}
+
+impl HighwayView {
+    pub(crate) fn of(state: &State) -> Self {
+        let highway = Highway::clone(&state.highway);
+        let effective = GateType::ALL.into_iter().filter_map(|kind| {
+            let policy = highway.gate(kind)?;
+            let timeout = policy.timeout_s.map(|timeout| timeout.span());
+            Some(EffectiveGate { kind, timeout, fallback: policy.fallback })
+        });
+        let effective = effective.collect();
+        HighwayView { preset: highway.name(), effective, highway }
+    }
+}
