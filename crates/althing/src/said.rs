@@ -3,6 +3,7 @@
 use althing_kernel::Event;
 
 use crate::output::{clock_time, one_line};
+use crate::span::show_secs;
 
 /// What an entry says, in a few words.
 pub(crate) fn summary(event: &Event) -> String {
@@ -145,6 +146,40 @@ fn said_of_plans(event: &Event) -> String {
         }
         Event::ConflictResolved(body) => word(&body.resolution_strategy),
         Event::TrailAccessDenied(body) => format!("to {}", body.requester),
+        _ => said_on_the_highway(event),
+    }
+}
+
+/// What people are asked and say.
+fn said_on_the_highway(event: &Event) -> String {
+    match event {
+        Event::HighwayConfigured(body) => match body.highway.name() {
+            Some(preset) => preset.as_str().to_owned(),
+            None => {
+                body.highway.gates.iter().map(|gate| gate.as_str()).collect::<Vec<_>>().join(" ")
+            }
+        },
+        Event::GateTriggered(body) => {
+            format!("{} before {}  {}", body.gate_type, body.subject, body.gate_id)
+        }
+        Event::GateResolved(body) => {
+            let why = why(body.reason.as_ref());
+            format!("{} {} by {}{why}", body.gate_type, word(&body.action), body.actor)
+        }
+        Event::GateTimeout(body) => {
+            format!("{} after {}", word(&body.fallback_action), show_secs(body.elapsed.secs()))
+        }
+        Event::GateReentryBlocked(body) => format!("{} {}", body.gate_type, body.subject_id),
+        Event::HumanInjection(body) => {
+            let reason = body.reason.as_ref().map(word);
+            let why = why(reason.as_ref());
+            format!("{} to {} by {} is {}{why}", body.kind, body.to, body.actor, word(&body.status))
+        }
+        Event::EscalationReceived(body) => format!("{}: {}", body.workspace, body.reason),
+        Event::EscalationResolved(body) => {
+            format!("{} by {}", word(&body.response_type), body.actor)
+        }
+        Event::EscalationTimeout(body) => word(&body.fallback_action),
         // No command of this version leads to the rest.
         _ => String::new(),
     }

@@ -248,6 +248,7 @@ pub(crate) struct Judgement {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --merged what came in wins. With --rework the workspace fails and the work is done again.
+With --escalate a person decides: `althing gate list` shows it.
 
 Examples:
   althing integrate agent:bob resolve --resolution 'the later one' --as alice
@@ -262,6 +263,9 @@ pub(crate) struct IntegrateResolve {
     /// Have the work done again instead.
     #[arg(long)]
     pub(crate) rework: bool,
+    /// Have a person settle it: it waits at a gate.
+    #[arg(long, conflicts_with_all = ["rework", "merged"])]
+    pub(crate) escalate: bool,
     /// The files as they should be, as for `accept`.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) merged: Option<PathBuf>,

@@ -1,10 +1,15 @@
 //! The command line, as the parser sees it. Help texts are part of the interface.
 
+mod highway;
 mod mail;
 mod read;
 mod trail;
 mod work;
 
+pub(crate) use highway::{
+    EscalationArgs, EscalationCommand, GateApprove, GateArgs, GateCommand, GateList, GateModify,
+    HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
+};
 pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Inbox, Integrate,
     IntegrateCommand, IntegrateResolve, Judgement, RightArgs, RightCommand, RightGrant, Send,
@@ -112,6 +117,14 @@ pub(crate) enum Command {
     Integrate(Integrate),
     /// Let one workspace send to another, or no longer.
     Right(RightArgs),
+    /// See what waits for a person, and answer.
+    Gate(GateArgs),
+    /// Say something to a workspace, as a person.
+    Inject(InjectArgs),
+    /// See what agents need people for, and answer.
+    Escalations(EscalationArgs),
+    /// Say what people want to be asked about.
+    Highway(HighwayArgs),
     /// Issue any command or question by its name.
     Do(Do),
     /// Look at the trail, verify it, prove things with it.

@@ -2,7 +2,7 @@
 
 use althing_kernel::text::Text;
 use althing_kernel::workspace::Timeout;
-use althing_kernel::{AgentName, UserId};
+use althing_kernel::{AgentName, EnvelopeId, UserId};
 use serde::de::DeserializeOwned;
 
 use crate::settings::bare;
@@ -22,6 +22,11 @@ pub(super) fn agent(text: &str) -> Result<AgentName, String> {
 /// A user's id, with or without `user:` before it.
 pub(super) fn user(text: &str) -> Result<UserId, String> {
     UserId::new(bare(text, "user:")).map_err(|error| error.to_string())
+}
+
+/// An envelope's id.
+pub(super) fn envelope(text: &str) -> Result<EnvelopeId, String> {
+    EnvelopeId::new(text).map_err(|error| error.to_string())
 }
 
 /// A text within its limit.

@@ -1,13 +1,15 @@
 //! The arguments of `althing coordinator`, `workspace` and `task`.
 
+use althing_kernel::highway::{Preset, Wish};
 use althing_kernel::text::Text;
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::{self, Timeout};
-use althing_kernel::{AgentName, UserId, task};
+use althing_kernel::{AgentName, EnvelopeId, UserId, task};
 use clap::{Args, Subcommand};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::read::{agent, text, timeout, user, word};
+use super::read::{agent, envelope, text, timeout, user, word};
 
 /// How workspaces, tasks and the like are named on the command line.
 const NAMING: &str = "\
@@ -51,7 +53,8 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A taxonomy adds roles and types of messages to the base ones; `althing do --schema run.start` shows
-its form. It holds until the run ends.
+its form. It holds until the run ends. Where people have signed up, plans wait a quarter of an hour
+for one of them unless --highway says otherwise; `althing highway set` changes that later.
 
 Examples:
   althing coordinator start --as alice
@@ -64,6 +67,17 @@ pub(crate) struct CoordinatorStart {
     /// Roles and types beyond the base ones, from a .json or .toml file.
     #[arg(long, value_name = "FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
+    /// What people want to be asked about: autonomous, supervised, gated, or off.
+    #[arg(long, value_name = "PRESET", value_parser = highway)]
+    pub(crate) highway: Option<Wish>,
+}
+
+/// A preset, or no gate at all.
+fn highway(given: &str) -> Result<Wish, String> {
+    if given == "off" {
+        return Ok(Wish { gates: Some(BTreeSet::new()), ..Wish::default() });
+    }
+    Ok(Wish { preset: Some(word::<Preset>(given)?), ..Wish::default() })
 }
 
 /// Arguments of `coordinator hand-over`.
@@ -217,6 +231,9 @@ pub(crate) struct WorkspaceCreate {
     /// Let an observer read the whole trail.
     #[arg(long)]
     pub(crate) global_trail: bool,
+    /// The envelope of a person's that it follows from: it is then on that person's account.
+    #[arg(long, value_name = "ENV", value_parser = envelope)]
+    pub(crate) caused_by: Option<EnvelopeId>,
     /// A tool it has; repeat for more.
     #[arg(long = "mount", value_name = "TOOL", value_parser = text::<200>)]
     pub(crate) mounts: Vec<Text<200>>,

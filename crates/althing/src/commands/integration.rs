@@ -6,6 +6,7 @@ use althing_kernel::integration::{Decide, Decision};
 use althing_kernel::text::Text;
 use althing_kernel::{Command, Reply, Rule, WorkspaceId};
 
+use super::gates::said_to_wait;
 use crate::app::App;
 use crate::cli::{Integrate, IntegrateCommand, IntegrateResolve, Judgement};
 use crate::content::merged;
@@ -51,8 +52,11 @@ fn resolve(
     args: &IntegrateResolve,
 ) -> Result<Command, Failure> {
     let open = desk.workspace_view(workspace.clone())?.conflicts;
-    let strategy =
-        if args.rework { Resolution::AgentRework } else { Resolution::CoordinatorResolve };
+    let strategy = match (args.rework, args.escalate) {
+        (true, _) => Resolution::AgentRework,
+        (_, true) => Resolution::Escalate,
+        _ => Resolution::CoordinatorResolve,
+    };
     let resolution: Text<1000> = args.resolution.clone();
     Ok(Command::ConflictResolve(Resolve {
         conflict: conflict(&open, args.conflict.as_deref(), &workspace)?,
@@ -95,6 +99,9 @@ pub(super) fn said_of_conflict(conflict: &OpenConflict) -> String {
 fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
+    }
+    if said_to_wait(desk, &reply)? {
+        return Ok(());
     }
     let Reply::Integration(stands) = reply else { return Err(unexpected(&reply)) };
     desk.out().line(format!("{} is {}", stands.workspace, stands.status))?;

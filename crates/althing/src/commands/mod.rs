@@ -10,6 +10,8 @@ mod coordinator;
 mod demo;
 mod do_by_name;
 mod doctor;
+mod gates;
+mod highway;
 mod history;
 mod holding;
 mod init;
@@ -58,6 +60,10 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Checkpoint(args) => checkpoints::run(app, args.command),
         Command::Integrate(args) => integration::run(app, args),
         Command::Right(args) => rights::run(app, args.command),
+        Command::Gate(args) => gates::run(app, args.command),
+        Command::Inject(args) => highway::inject(app, args),
+        Command::Escalations(args) => highway::escalations(app, args),
+        Command::Highway(args) => highway::highway(app, args.command),
         Command::Agents(args) => agents::run(app, args.command.as_ref()),
         Command::Users(args) => agents::users(app, args.command),
         Command::Login(args) => login::run(app, &args),

@@ -11,6 +11,7 @@ use althing_kernel::workspace::suspend::{Resume, Suspend};
 use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
+use super::gates::said_to_wait;
 use super::integration::said_of_conflict;
 use super::{checkpoints, rights, workspace_tree};
 use crate::app::App;
@@ -72,6 +73,7 @@ fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Failure> {
             .map(|text| content::payload(desk, text))
             .transpose()?,
         global_trail: args.global_trail,
+        caused_by: args.caused_by,
         idle_timeout_s: args.idle_timeout,
         mounts: args.mounts,
         owner: binding.owner,
@@ -118,6 +120,9 @@ fn write(desk: &Desk<'_>, args: &WorkspaceWrite) -> Result<(), Failure> {
 pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
+    }
+    if said_to_wait(desk, &reply)? {
+        return Ok(());
     }
     let Reply::Workspace(view) = reply else { return Err(unexpected(&reply)) };
     let agent = view.agent.as_ref().map_or("the system", |agent| agent.as_str());

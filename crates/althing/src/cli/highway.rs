@@ -1,0 +1,329 @@
+//! The arguments of `althing gate`, `inject`, `escalations` and `highway`.
+
+use althing_kernel::envelope::Priority;
+use althing_kernel::highway::{EscalationFallback, GateFallback, GateType, Preset};
+use althing_kernel::text::Text;
+use althing_kernel::token::TypeName;
+use althing_kernel::{UserId, task, workspace};
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+use super::read::{text, user, word};
+
+/// Arguments of `gate`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What people want to see before it happens waits at a gate: plans, and whatever `althing highway`
+says. Answers need a person's own credential; what nobody answers in time is answered by the
+gate's fallback.
+
+Examples:
+  althing gate list
+  althing gate list --watch
+  althing gate approve --user ada                  the first one in ada's queue
+  althing gate approve 8fk2md 02xj4s --user ada
+  althing gate reject 8fk2md --reason 'out of scope' --user ada
+  althing gate modify 8fk2md --name 'Parser, without macros' --user ada")]
+pub(crate) struct GateArgs {
+    #[command(subcommand)]
+    pub(crate) command: GateCommand,
+}
+
+/// What to do about gates.
+#[derive(Debug, Subcommand)]
+pub(crate) enum GateCommand {
+    /// List what waits for people, each queue in order.
+    List(GateList),
+    /// Show one gate with everything that waits at it.
+    #[command(after_help = "\
+Example:
+  althing gate show 8fk2md")]
+    Show(OneGate),
+    /// Let what waits go on as it was ordered.
+    Approve(GateApprove),
+    /// Turn it down.
+    #[command(after_help = "\
+Example:
+  althing gate reject 8fk2md --reason 'out of scope' --user ada")]
+    Reject(GateReject),
+    /// Let it go on with something changed.
+    Modify(Box<GateModify>),
+}
+
+/// Arguments of `gate list`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing gate list
+  althing gate list --owner ada --all
+  althing gate list --watch                        redraws when something changes")]
+pub(crate) struct GateList {
+    /// Also those of this run that have ended.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only those in this person's queue.
+    #[arg(long, value_name = "USER", value_parser = user)]
+    pub(crate) owner: Option<UserId>,
+    /// Stay, and show every change as it comes (JSON lines with --json).
+    #[arg(long)]
+    pub(crate) watch: bool,
+}
+
+/// A command about one gate.
+#[derive(Debug, Args)]
+pub(crate) struct OneGate {
+    /// Which gate.
+    #[arg(value_name = "GATE")]
+    pub(crate) id: String,
+}
+
+/// Arguments of `gate approve`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without GATE the first one in your own queue is meant. A gate that nobody answered and that was left
+to the coordinator is approved by the coordinator.
+
+Examples:
+  althing gate approve --user ada
+  althing gate approve --all --user ada            one after another
+  althing gate approve 8fk2md --as lead            left to the coordinator")]
+pub(crate) struct GateApprove {
+    /// Which gates.
+    #[arg(value_name = "GATE")]
+    pub(crate) ids: Vec<String>,
+    /// Everything in your own queue, one after another.
+    #[arg(long, conflicts_with = "ids")]
+    pub(crate) all: bool,
+    /// Why; everybody can read it.
+    #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
+    pub(crate) reason: Option<Text<1000>>,
+}
+
+/// Arguments of `gate reject`.
+#[derive(Debug, Args)]
+pub(crate) struct GateReject {
+    /// Which gates.
+    #[arg(value_name = "GATE", required = true)]
+    pub(crate) ids: Vec<String>,
+    /// Why; everybody can read it.
+    #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
+    pub(crate) reason: Option<Text<1000>>,
+}
+
+/// Arguments of `gate modify`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What can be changed depends on the gate: of a task its name, description, priority and estimate; of
+a new workspace its urgency and what it sees; of an envelope its content; of a conflict that was
+handed to you the files. `gate show` lists it.
+
+Examples:
+  althing gate modify 8fk2md --name 'Parser' --description @parser.md --priority urgent --user ada
+  althing gate modify 8fk2md --urgency critical --visibility root --user ada
+  althing gate modify 8fk2md --content 'Please use the old format.' --user ada")]
+pub(crate) struct GateModify {
+    /// Which gate.
+    #[arg(value_name = "GATE")]
+    pub(crate) id: String,
+    /// Of a task: what people call it.
+    #[arg(long, value_name = "TEXT", value_parser = text::<200>)]
+    pub(crate) name: Option<Text<200>>,
+    /// Of a task: what is to be done; text, `-` or `@FILE`.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+    /// Of a task: normal, elevated, urgent.
+    #[arg(long, value_name = "P", value_parser = word::<task::Priority>)]
+    pub(crate) priority: Option<task::Priority>,
+    /// Of a task: what it is thought to cost, as tokens,seconds,cost.
+    #[arg(long, value_name = "T,S,C")]
+    pub(crate) estimate: Option<String>,
+    /// Of a new workspace: critical, interactive, normal, background.
+    #[arg(long, value_name = "P", value_parser = word::<workspace::Priority>)]
+    pub(crate) urgency: Option<workspace::Priority>,
+    /// Of a new workspace: one it may read; repeat for more, `none` for none.
+    #[arg(long, value_name = "WS")]
+    pub(crate) visibility: Vec<String>,
+    /// Of an envelope: what is in it; text, `-` or `@FILE`.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) content: Option<String>,
+    /// Of a conflict: the files as they should be, as for `integrate`.
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) merged: Option<PathBuf>,
+    /// Why; everybody can read it.
+    #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
+    pub(crate) reason: Option<Text<1000>>,
+}
+
+/// Arguments of `inject`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A person may write to any workspace: no role and no right is needed. It is marked as a person's, and
+work that follows from it is on that person's account.
+
+Examples:
+  althing inject agent:bob 'Leave the lexer alone.' --user ada
+  althing inject root 'Please also do the changelog.' --type directive --user ada")]
+pub(crate) struct InjectArgs {
+    /// The workspace it is for.
+    #[arg(value_name = "TO")]
+    pub(crate) to: String,
+    /// What is in it; text, `-` or `@FILE`.
+    #[arg(value_name = "TEXT")]
+    pub(crate) content: String,
+    /// Its type: directive, feedback, query, or one the taxonomy adds.
+    #[arg(long = "type", value_name = "TYPE", default_value = "feedback")]
+    pub(crate) kind: TypeName,
+    /// How soon it wants to be read: blocking, urgent, normal.
+    #[arg(long, value_name = "P", value_parser = word::<Priority>)]
+    pub(crate) priority: Option<Priority>,
+}
+
+/// Arguments of `escalations`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing escalations                              what agents need people for
+  althing escalations answer 9sk2aa 'MIT, as the rest.' --user ada
+  althing escalations abort 9sk2aa --reason 'not needed any more' --user ada
+  althing escalations delegate 9sk2aa --user ada   the coordinator deals with it")]
+pub(crate) struct EscalationArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<EscalationCommand>,
+    /// Only those that wait for this person.
+    #[arg(long, value_name = "USER", value_parser = user)]
+    pub(crate) owner: Option<UserId>,
+}
+
+/// What to do about an escalation.
+#[derive(Debug, Subcommand)]
+pub(crate) enum EscalationCommand {
+    /// Answer in words; the agent goes on with them.
+    #[command(after_help = "\
+Example:
+  althing escalations answer 9sk2aa 'MIT, as the rest.' --user ada")]
+    Answer(EscalationAnswer),
+    /// End the workspace it comes from.
+    #[command(after_help = "\
+Example:
+  althing escalations abort 9sk2aa --reason 'not needed' --user ada")]
+    Abort(EscalationAbort),
+    /// Leave it to the coordinator.
+    #[command(after_help = "\
+Example:
+  althing escalations delegate 9sk2aa --user ada")]
+    Delegate(OneEscalation),
+}
+
+/// Arguments of `escalations answer`.
+#[derive(Debug, Args)]
+pub(crate) struct EscalationAnswer {
+    /// Which escalation.
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// The answer; text, `-` or `@FILE`.
+    #[arg(value_name = "TEXT")]
+    pub(crate) content: String,
+}
+
+/// Arguments of `escalations abort`.
+#[derive(Debug, Args)]
+pub(crate) struct EscalationAbort {
+    /// Which escalation.
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+    /// Why; everybody can read it.
+    #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
+    pub(crate) reason: Option<Text<1000>>,
+}
+
+/// A command about one escalation.
+#[derive(Debug, Args)]
+pub(crate) struct OneEscalation {
+    /// Which escalation.
+    #[arg(value_name = "ID")]
+    pub(crate) id: String,
+}
+
+/// Arguments of `highway`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Gates: task_approval, workspace_create, envelope_delivery, integration, conflict_resolution,
+workspace_abort. Presets: `autonomous` (plans wait 30 s, then go on), `supervised` (plans and merges
+wait 15 min, then the coordinator decides), `gated` (everything waits for a person, however long).
+
+Examples:
+  althing highway show
+  althing highway set supervised --user ada
+  althing highway set autonomous --gate integration=on --wait integration=1h --user ada
+  althing highway set --fallback task_approval=reject --user ada")]
+pub(crate) struct HighwayArgs {
+    #[command(subcommand)]
+    pub(crate) command: HighwayCommand,
+}
+
+/// What to do about the highway.
+#[derive(Debug, Subcommand)]
+pub(crate) enum HighwayCommand {
+    /// Show what people are asked about in this run.
+    #[command(after_help = "\
+Example:
+  althing highway show")]
+    Show,
+    /// Say what people want to be asked about.
+    Set(HighwaySet),
+}
+
+/// Arguments of `highway set`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What is not mentioned stays as it is. TIME is 30s, 15m, 2d, or `forever`.
+
+Examples:
+  althing highway set supervised --user ada
+  althing highway set --gate workspace_create=on --wait workspace_create=10m --user ada
+  althing highway set --escalation-wait forever --injection off --user ada")]
+pub(crate) struct HighwaySet {
+    /// The preset to start from: autonomous, supervised, gated.
+    #[arg(value_name = "PRESET", value_parser = word::<Preset>)]
+    pub(crate) preset: Option<Preset>,
+    /// Switch a gate on or off; repeat for more.
+    #[arg(long = "gate", value_name = "GATE=on|off", value_parser = pair)]
+    pub(crate) gates: Vec<(GateType, String)>,
+    /// How long a gate waits; repeat for more.
+    #[arg(long = "wait", value_name = "GATE=TIME", value_parser = pair)]
+    pub(crate) waits: Vec<(GateType, String)>,
+    /// What happens then: approve, reject, escalate_to_coordinator; repeat for more.
+    #[arg(long = "fallback", value_name = "GATE=F", value_parser = fallback)]
+    pub(crate) fallbacks: Vec<(GateType, GateFallback)>,
+    /// Whether escalations reach people: on, off.
+    #[arg(long, value_name = "on|off", value_parser = switch)]
+    pub(crate) escalations: Option<bool>,
+    /// How long an escalation waits.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) escalation_wait: Option<String>,
+    /// What happens then: approve, reject, delegate_to_coordinator.
+    #[arg(long, value_name = "F", value_parser = word::<EscalationFallback>)]
+    pub(crate) escalation_fallback: Option<EscalationFallback>,
+    /// Whether people may write to workspaces: on, off.
+    #[arg(long, value_name = "on|off", value_parser = switch)]
+    pub(crate) injection: Option<bool>,
+}
+
+fn pair(given: &str) -> Result<(GateType, String), String> {
+    let (gate, value) = given.split_once('=').ok_or("write GATE=VALUE")?;
+    Ok((word(gate)?, value.to_owned()))
+}
+
+fn fallback(given: &str) -> Result<(GateType, GateFallback), String> {
+    let (gate, value) = pair(given)?;
+    Ok((gate, word(&value)?))
+}
+
+/// On or off.
+pub(crate) fn switch(given: &str) -> Result<bool, String> {
+    match given {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err("write on or off".to_owned()),
+    }
+}

@@ -1,0 +1,217 @@
+//! `althing inject`, `escalations`, `highway`
+
+use althing_kernel::highway::escalation::{Answer as Response, ResponseType};
+use althing_kernel::highway::inject::Inject;
+use althing_kernel::highway::view::{EscalationView, HighwayView};
+use althing_kernel::highway::{GatePolicy, GateType, Highway, Wish};
+use althing_kernel::id::SignalId;
+use althing_kernel::query::{Answer, EscalationList, Everything, Query};
+use althing_kernel::workspace::Timeout;
+use althing_kernel::{Command, Reply, Rule};
+
+use crate::app::App;
+use crate::cli::{EscalationArgs, EscalationCommand, HighwayCommand, HighwaySet, InjectArgs};
+use crate::content;
+use crate::desk::{Desk, unexpected};
+use crate::failure::Failure;
+use crate::naming::Naming;
+use crate::output::{from_now, one_line};
+use crate::said::word;
+use crate::span::{parse_secs, show_secs};
+
+pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    let inject = Inject {
+        in_reply_to: None,
+        payload: content::payload(&desk, &args.content)?,
+        priority: args.priority,
+        to: desk.workspace(&args.to)?,
+        kind: args.kind,
+    };
+    let reply = desk.order(Command::HighwayInject(inject))?;
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Envelope(sent) = reply else { return Err(unexpected(&reply)) };
+    let state = word(&sent.status);
+    desk.out().line(format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
+}
+
+pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    let (id, response, payload, reason) = match args.command {
+        None => return list(&desk, EscalationList { owner: args.owner }),
+        Some(EscalationCommand::Answer(args)) => {
+            let payload = content::payload(&desk, &args.content)?;
+            (args.id, ResponseType::Envelope, Some(payload), None)
+        }
+        Some(EscalationCommand::Abort(args)) => (args.id, ResponseType::Abort, None, args.reason),
+        Some(EscalationCommand::Delegate(args)) => (args.id, ResponseType::Delegation, None, None),
+    };
+    let escalation = find(&desk, &id)?;
+    let answer = Response { escalation, payload, reason, response };
+    let reply = desk.order(Command::EscalationAnswer(answer))?;
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Escalation(open) = reply else { return Err(unexpected(&reply)) };
+    let done = match response {
+        ResponseType::Envelope => "is answered",
+        ResponseType::Abort => "is over: the workspace was ended",
+        ResponseType::Delegation => "is the coordinator's now",
+    };
+    desk.out().line(format!("{} of {} {done}", open.escalation, open.workspace))
+}
+
+fn waiting(desk: &Desk<'_>, list: EscalationList) -> Result<Vec<EscalationView>, Failure> {
+    match desk.ask(&Query::EscalationList(list))? {
+        Answer::Escalations(open) => Ok(open),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// An escalation by its id or a part of it.
+fn find(desk: &Desk<'_>, text: &str) -> Result<SignalId, Failure> {
+    let open = waiting(desk, EscalationList::default())?;
+    let naming = Naming::of(open.iter().map(|open| &open.escalation));
+    match naming.find(text)? {
+        Some(id) => SignalId::new(id).map_err(|error| Failure::usage(error.to_string())),
+        None => {
+            let failure = Failure::not_found(format!("no escalation {text} waits"));
+            Err(Failure { rule: Rule::EscalationOpen, ..failure })
+        }
+    }
+}
+
+fn list(desk: &Desk<'_>, asked: EscalationList) -> Result<(), Failure> {
+    let open = waiting(desk, asked)?;
+    if desk.out().json {
+        return desk.out().value(&open);
+    }
+    if open.is_empty() {
+        return desk.out().line("no agent needs a person");
+    }
+    let naming = Naming::of(open.iter().map(|open| &open.escalation));
+    let names = desk.workspace_naming()?;
+    let row = |open: &EscalationView| {
+        let otherwise = match open.due {
+            Some(due) => format!("{} {}", word(&open.fallback), from_now(due, desk.now())),
+            None => "waits".to_owned(),
+        };
+        vec![
+            naming.short(&open.escalation),
+            open.owner.to_string(),
+            names.short(&open.workspace),
+            open.reason.clone(),
+            otherwise,
+        ]
+    };
+    let titles = ["ID", "OWNER", "WORKSPACE", "WHY", "OTHERWISE"];
+    desk.out().table(&titles, &open.iter().map(row).collect::<Vec<_>>())
+}
+
+pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    let view = match command {
+        HighwayCommand::Show => settings(&desk)?,
+        HighwayCommand::Set(args) => {
+            let wish = wish(&settings(&desk)?.highway, &args)?;
+            match desk.order(Command::HighwayConfigure(wish))? {
+                Reply::Highway(view) => *view,
+                other => return Err(unexpected(&other)),
+            }
+        }
+    };
+    if desk.out().json { desk.out().value(&view) } else { show(&desk, &view) }
+}
+
+fn settings(desk: &Desk<'_>) -> Result<HighwayView, Failure> {
+    match desk.ask(&Query::HighwayGet(Everything {}))? {
+        Answer::Highway(view) => Ok(*view),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// What is to be different from how it is, or from the preset that was named.
+fn wish(now: &Highway, args: &HighwaySet) -> Result<Wish, Failure> {
+    let start = args.preset.map_or_else(|| now.clone(), Highway::preset);
+    let mut wanted = start.clone();
+    for (gate, value) in &args.gates {
+        let on = crate::cli::switch(value).map_err(Failure::usage)?;
+        if on {
+            wanted.gates.insert(*gate)
+        } else {
+            wanted.gates.remove(gate)
+        };
+    }
+    for (gate, value) in &args.waits {
+        policy(&mut wanted, *gate).timeout_s = wait(value)?;
+    }
+    for (gate, value) in &args.fallbacks {
+        policy(&mut wanted, *gate).fallback = *value;
+    }
+    let escalation = &mut wanted.escalation;
+    escalation.enabled = args.escalations.unwrap_or(escalation.enabled);
+    escalation.fallback = args.escalation_fallback.unwrap_or(escalation.fallback);
+    if let Some(value) = &args.escalation_wait {
+        escalation.timeout_s = wait(value)?;
+    }
+    wanted.injection = args.injection.unwrap_or(wanted.injection);
+    Ok(Wish {
+        escalation: (wanted.escalation != start.escalation).then_some(wanted.escalation),
+        gate_defaults: None,
+        gate_overrides: (wanted.gate_overrides != start.gate_overrides)
+            .then_some(wanted.gate_overrides),
+        gates: (wanted.gates != start.gates).then_some(wanted.gates),
+        injection: (wanted.injection != start.injection).then_some(wanted.injection),
+        preset: args.preset,
+    })
+}
+
+fn policy(highway: &mut Highway, gate: GateType) -> &mut GatePolicy {
+    let defaults = highway.gate_defaults;
+    highway.gate_overrides.entry(gate).or_insert(defaults)
+}
+
+fn wait(given: &str) -> Result<Option<Timeout>, Failure> {
+    if given == "forever" {
+        return Ok(None);
+    }
+    let secs = parse_secs(given).map_err(Failure::usage)?;
+    Timeout::new(secs).map(Some).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn show(desk: &Desk<'_>, view: &HighwayView) -> Result<(), Failure> {
+    let out = desk.out();
+    let preset = view.preset.map_or("settings of its own", |preset| preset.as_str());
+    out.line(format!("highway     {preset}"))?;
+    let row = |gate: GateType| {
+        let found = view.effective.iter().find(|own| own.kind == gate);
+        let (wait, then) = match found {
+            None => ("goes on at once".to_owned(), String::new()),
+            Some(own) => match own.timeout {
+                None => ("waits for a person".to_owned(), String::new()),
+                Some(time) => {
+                    let wait = format!("waits {} for a person", show_secs(time.secs()));
+                    (wait, format!(", then {}", word(&own.fallback)))
+                }
+            },
+        };
+        format!("{:<20} {wait}{then}", gate.as_str())
+    };
+    for gate in GateType::ALL {
+        out.line(row(gate))?;
+    }
+    let escalation = view.highway.escalation;
+    let said = match (escalation.enabled, escalation.timeout_s) {
+        (false, _) => "go to the workspace above alone".to_owned(),
+        (true, None) => "wait for a person".to_owned(),
+        (true, Some(time)) => {
+            let time = show_secs(time.span().secs());
+            format!("wait {time} for a person, then {}", word(&escalation.fallback))
+        }
+    };
+    out.line(one_line(&format!("{:<20} {said}", "escalations")))?;
+    let injection = if view.highway.injection { "on" } else { "off" };
+    out.line(format!("{:<20} {injection}", "injection"))
+}
