@@ -12,6 +12,7 @@ mod drawings;
 mod faults;
 #[cfg(unix)]
 mod guide;
+mod highway;
 mod identity;
 mod leases;
 mod parsers;

@@ -302,3 +302,14 @@ fn looking_back_shows_workspaces_and_tasks_as_they_were() {
     assert_eq!(change.workspaces.changed[0].status, Status::Failed);
     assert!(change.workspaces.added.is_empty() && change.tasks.changed.is_empty());
 }
+
+#[test]
+fn the_words_of_the_runtime_are_what_their_hash_says_and_are_stored_in_time() {
+    use althing_kernel::highway::escalation::{PROCEED, proceed};
+    let project = Project::new();
+    let engine = project.open();
+    let blobs = Blobs::of(&project.home);
+    assert!(!blobs.has(&proceed()).unwrap());
+    ok(&agent(&engine, "lead"), "run.start", &json!({}));
+    assert_eq!(blobs.get(&proceed()).unwrap(), PROCEED.as_bytes());
+}
