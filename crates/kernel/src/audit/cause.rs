@@ -62,7 +62,8 @@ fn by_the_clock(event: &Event) -> bool {
             body.trigger,
             Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError
         ),
-        Event::EnvelopeDelivered(_)
+        Event::GracefulTerminationExpired(_)
+        | Event::EnvelopeDelivered(_)
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
         | Event::EnvelopeUndeliverable(_)
@@ -90,17 +91,27 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
                     if initiator(who) == body.initiator);
                 tale(led, "cause")
             }
+            Initiator::Runtime if body.trigger == Trigger::GracefulTerminationExpired => {
+                from(&[K::GracefulTerminationExpired])
+            }
             Initiator::Runtime => Ok(()),
         },
+        // It comes by the clock and follows from nothing.
+        Event::GracefulTerminationExpired(_) => from(&[]),
         Event::TaskApproved(body) => {
             from(&[K::TaskApproved])?;
             tale((body.approval_source == ApprovalSource::Human) == by_person, "approval")
         }
         Event::TaskCreated(_) => from(&[K::GraphCreated]),
-        Event::TaskAssigned(_) | Event::EnvelopeCreated(_) => from(&[K::WorkspaceCreated]),
+        Event::TaskAssigned(_) => from(&[K::WorkspaceCreated]),
+        Event::EnvelopeCreated(_) => {
+            from(&[K::WorkspaceCreated, K::GracefulTerminationInitiated])
+        }
         Event::PortRightCreated(_) => from(&[
             K::WorkspaceCreated,
             K::WorkspaceStateChanged,
+            K::WorkspaceReparented,
+            K::GracefulTerminationExpired,
             K::SignalEmitted,
             K::IntegrationStarted,
             K::ConflictResolved,
@@ -115,6 +126,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::WorkspaceCreated,
             K::SignalEmitted,
             K::WorkspaceStateChanged,
+            K::GracefulTerminationExpired,
             K::IntegrationStarted,
             K::ConflictResolved,
             K::TaskStatusChanged,
@@ -154,6 +166,9 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::WorkspaceCreated(body) => of(&body.workspace_id),
         Event::WorkspaceStateChanged(body) => of(&body.workspace_id),
         Event::WorkspaceReparented(body) => of(&body.workspace_id),
+        Event::VisibilityGranted(body) => of(&body.workspace_id),
+        Event::GracefulTerminationInitiated(body) => of(&body.workspace_id),
+        Event::GracefulTerminationExpired(body) => of(&body.workspace_id),
         Event::WorkspaceWritten(body) => of(&body.workspace_id),
         Event::MigrationStarted(body) => of(&body.workspace_id),
         Event::MigrationCompleted(body) => of(&body.workspace_id),
