@@ -1,13 +1,15 @@
 //! The command line, as the parser sees it. Help texts are part of the interface.
 
+mod ending;
 mod mail;
 mod read;
 mod trail;
 mod work;
 
+pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 pub(crate) use mail::{
-    CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Inbox, Integrate,
-    IntegrateCommand, IntegrateResolve, Judgement, RightArgs, RightCommand, RightGrant, Send,
+    CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Findings, Inbox,
+    Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement, RightArgs, RightCommand, RightGrant, Send,
     SignalArgs,
 };
 pub(crate) use trail::{

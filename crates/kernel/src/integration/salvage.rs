@@ -122,6 +122,13 @@ pub(crate) fn target_of(state: &State, source: &Workspace) -> Option<WorkspaceId
     state.root.clone()
 }
 
+impl State {
+    /// Where work that is salvaged from a workspace would go.
+    pub fn salvage_target(&self, source: &WorkspaceId) -> Option<WorkspaceId> {
+        self.workspaces.get(source).and_then(|source| target_of(self, source))
+    }
+}
+
 /// Gives a salvage up: its conflicts are closed, and nothing is merged.
 pub(crate) fn abandon(
     turn: &mut Turn<'_>,
