@@ -9,6 +9,7 @@ mod conformance;
 mod demo;
 mod docs;
 mod drawings;
+mod ending;
 mod faults;
 #[cfg(unix)]
 mod guide;

@@ -75,6 +75,11 @@ impl Failure {
         Failure::new("usage", rule, Exit::Usage, message)
     }
 
+    /// Somebody may not do this, which was found before anything was asked of the kernel.
+    pub(crate) fn denied(rule: Rule, message: impl Into<String>) -> Self {
+        Failure::new("refused", rule, Exit::Refused, message)
+    }
+
     /// What was asked about is not there.
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Failure::new("not_found", Rule::NotFound, Exit::Refused, message)

@@ -21,6 +21,11 @@ impl Progress {
         Progress(bar)
     }
 
+    /// Goes on telling the time while nothing else happens.
+    pub(crate) fn keep_moving(&self) {
+        self.0.enable_steady_tick(std::time::Duration::from_millis(200));
+    }
+
     /// Tells how far it is.
     pub(crate) fn at(&self, done: u64, total: u64) {
         if total > 0 {

@@ -1,6 +1,7 @@
 //! What an entry says, in a few words, for people to read.
 
 use althing_kernel::Event;
+use althing_kernel::integration::Mode;
 
 use crate::output::{clock_time, one_line};
 use crate::span::show_secs;
@@ -75,6 +76,16 @@ fn said_at_work(event: &Event) -> String {
         Event::WorkspaceReparented(body) => {
             format!("{} from {} to {}", body.workspace_id, body.old_parent, body.new_parent)
         }
+        Event::VisibilityGranted(body) => {
+            format!("{} to {}{}", body.target, body.workspace_id, why(body.reason.as_ref()))
+        }
+        Event::GracefulTerminationInitiated(body) => format!(
+            "{} has {}{}",
+            body.workspace_id,
+            show_secs(body.grace_period.secs()),
+            why(body.reason.as_ref())
+        ),
+        Event::GracefulTerminationExpired(body) => body.workspace_id.to_string(),
         Event::WorkspaceWritten(body) => body.path.to_string(),
         Event::MigrationStarted(body) => format!("{} -> {}", body.old_agent, body.new_agent),
         Event::MigrationCompleted(body) => format!("{} is there", body.new_agent),
@@ -135,7 +146,8 @@ fn said_of_plans(event: &Event) -> String {
             format!("{} ({})", body.task_id, body.failure_reason.as_str())
         }
         Event::IntegrationStarted(body) => {
-            format!("{} {} into {}", word(&body.strategy), body.source, body.target)
+            let mode = if body.mode == Mode::Salvage { "salvage " } else { "" };
+            format!("{mode}{} {} into {}", word(&body.strategy), body.source, body.target)
         }
         Event::IntegrationCompleted(body) => format!("{} into {}", body.source, body.target),
         Event::IntegrationAborted(body) => {

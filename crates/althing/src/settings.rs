@@ -35,6 +35,15 @@ struct File {
     lease_ttl: Option<String>,
     patience: Option<String>,
     store_bytes_max: Option<u64>,
+    integrate: Option<Integrate>,
+}
+
+/// The table `[integrate]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Integrate {
+    checks: Option<Vec<String>>,
+    check_timeout: Option<String>,
 }
 
 /// The name of the file in the project root.
@@ -52,9 +61,13 @@ pub(crate) struct Settings {
     pub(crate) lease_ttl: Setting<Ttl>,
     pub(crate) patience_secs: Setting<u64>,
     pub(crate) store_bytes_max: Setting<Option<u64>>,
+    /// What has to succeed on the result of a merge.
+    pub(crate) checks: Setting<Vec<String>>,
+    pub(crate) check_timeout_secs: Setting<u64>,
 }
 
 const PATIENCE_SECS_DEFAULT: u64 = 30;
+const CHECK_TIMEOUT_SECS_DEFAULT: u64 = 600;
 
 impl Settings {
     /// Gathers the settings of a project.
@@ -72,6 +85,13 @@ impl Settings {
         let patience = layers(None, "ALTHING_PATIENCE", file.patience)?;
         let bytes = file.store_bytes_max.map(|bytes| bytes.to_string());
         let store_bytes_max = layers(None, "ALTHING_STORE_BYTES_MAX", bytes)?;
+        let integrate = file.integrate.unwrap_or_default();
+        let check_timeout = layers(None, "ALTHING_CHECK_TIMEOUT", integrate.check_timeout)?;
+        // Only what people commit with the project adds checks that hold for everybody.
+        let checks = match integrate.checks {
+            Some(value) => Setting { value, origin: Origin::File },
+            None => Setting { value: Vec::new(), origin: Origin::Default },
+        };
         Ok(Settings {
             agent: agent.read_or(None, |text| AgentName::new(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
@@ -84,6 +104,9 @@ impl Settings {
             store_bytes_max: store_bytes_max.read_or(None, |text| {
                 text.parse().map(Some).map_err(|_| "not a number of bytes")
             })?,
+            checks,
+            check_timeout_secs: check_timeout
+                .read_or(CHECK_TIMEOUT_SECS_DEFAULT, read_check_timeout)?,
         })
     }
 }
@@ -126,6 +149,13 @@ fn read_patience(text: &str) -> Result<u64, String> {
     let secs = parse_secs(text)?;
     let fits = u64::try_from(secs).ok().filter(|secs| (1..=3_600).contains(secs));
     fits.ok_or_else(|| format!("patience is 1 to 3600 seconds, not {secs}"))
+}
+
+/// A check may take from a second to a day.
+fn read_check_timeout(text: &str) -> Result<u64, String> {
+    let secs = parse_secs(text)?;
+    let fits = u64::try_from(secs).ok().filter(|secs| (1..=86_400).contains(secs));
+    fits.ok_or_else(|| format!("a check may take 1 to 86400 seconds, not {secs}"))
 }
 
 fn read_file(path: &Path) -> Result<File, Failure> {

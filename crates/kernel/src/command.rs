@@ -7,9 +7,9 @@ use crate::content::Content;
 use crate::envelope::{self, PayloadArg, inbox};
 use crate::file::FileArg;
 use crate::highway::{self, escalation, inject, resolve};
-use crate::integration::{self, conflict};
+use crate::integration::{self, conflict, salvage};
 use crate::task::{graph, orders};
-use crate::workspace::{abort, create, memory, migrate, suspend};
+use crate::workspace::{abort, create, grant, memory, migrate, reparent, suspend, terminate};
 use crate::{
     access, agent, checkpoint, lease, project, right, run, runtime, session, signal, user,
 };
@@ -107,6 +107,12 @@ commands! {
             "Let a paused workspace go on (coordinator).";
         WorkspaceMigrate "workspace.migrate" => migrate::Migrate,
             "Give a workspace another agent (coordinator, or a delegate below itself).";
+        WorkspaceTerminate "workspace.terminate" => terminate::Terminate,
+            "Ask a workspace to finish within a time (coordinator, or a delegate below itself).";
+        WorkspaceGrantVisibility "workspace.grant_visibility" => grant::GrantVisibility,
+            "Show a workspace another one (coordinator, or a delegate below itself).";
+        WorkspaceReparent "workspace.reparent" => reparent::Reparent,
+            "Put a workspace that lost its parent below another one (coordinator).";
         WorkspaceWrite "workspace.write" => memory::Write,
             "Put a file into the working memory of one's workspace.";
         EnvelopeSend "envelope.send" => envelope::Send,
@@ -131,6 +137,8 @@ commands! {
             "Give a task up, and end the workspace that works on it (coordinator).";
         IntegrationDecide "integration.decide" => integration::Decide,
             "Accept, revise or reject what a workspace finished.";
+        IntegrationSalvage "integration.salvage" => salvage::Salvage,
+            "Merge what can be saved of a workspace that failed.";
         ConflictResolve "conflict.resolve" => conflict::Resolve,
             "Settle a conflict that stopped a merge.";
         HighwayConfigure "highway.configure" => highway::Wish,
@@ -181,6 +189,9 @@ impl Command {
             Command::IntegrationDecide(args) => {
                 args.merged.as_mut().map_or(Ok(()), |files| in_files(files, visit))
             }
+            Command::IntegrationSalvage(args) => in_files(&mut args.merged, visit),
+            // What its agent is told follows from the command; it is stored all the same.
+            Command::WorkspaceTerminate(args) => visit(&mut Content::Text(args.notice().into())),
             Command::ConflictResolve(args) => {
                 args.merged.as_mut().map_or(Ok(()), |files| in_files(files, visit))
             }

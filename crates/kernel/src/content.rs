@@ -7,6 +7,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
 /// How a blob's name begins: the hash it is made with.
@@ -23,6 +24,11 @@ pub struct Blob([u8; 32]);
 pub struct BlobError;
 
 impl Blob {
+    /// The name of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Blob(Sha256::digest(bytes).into())
+    }
+
     /// The blob with this SHA-256.
     pub fn from_digest(digest: [u8; 32]) -> Self {
         Blob(digest)

@@ -16,7 +16,7 @@ use crate::name::AgentName;
 use crate::principal::Actor;
 use crate::task::{follow, graph, orders};
 use crate::time::Timestamp;
-use crate::workspace::{change, create, memory, migrate, suspend};
+use crate::workspace::{change, create, grant, memory, migrate, reparent, suspend, terminate};
 use crate::{
     access, agent, checkpoint, lease, project, refusal, registry, right, run, runtime, session,
     signal, user,
@@ -98,7 +98,7 @@ events! {
     BudgetModified "budget_modified" => registry::BudgetModified;
     LivenessWarning "liveness_warning" => registry::LivenessWarning;
     PriorityChanged "priority_changed" => registry::PriorityChanged;
-    VisibilityGranted "visibility_granted" => registry::VisibilityGranted;
+    VisibilityGranted "visibility_granted" => grant::VisibilityGranted;
     BatchAbort "batch_abort" => registry::BatchAbort;
     BatchPriorityChanged "batch_priority_changed" => registry::BatchPriorityChanged;
     MigrationStarted "migration_started" => migrate::MigrationStarted;
@@ -106,14 +106,12 @@ events! {
     MigrationFailed "migration_failed" => migrate::MigrationFailed;
     SuspensionStarted "suspension_started" => suspend::SuspensionStarted;
     SuspensionResumed "suspension_resumed" => suspend::SuspensionResumed;
-    GracefulTerminationInitiated "graceful_termination_initiated"
-        => registry::GracefulTerminationInitiated;
-    GracefulTerminationExpired "graceful_termination_expired"
-        => registry::GracefulTerminationExpired;
+    GracefulTerminationInitiated "graceful_termination_initiated" => terminate::Initiated;
+    GracefulTerminationExpired "graceful_termination_expired" => terminate::Expired;
     ConflictDetected "conflict_detected" => conflict::Detected;
     ConflictResolved "conflict_resolved" => conflict::Resolved;
     OwnershipTransferred "workspace_ownership_transferred" => registry::OwnershipTransferred;
-    WorkspaceReparented "workspace_reparented" => change::Reparented;
+    WorkspaceReparented "workspace_reparented" => reparent::Reparented;
     // Users.
     UserCreated "user_created" => user::Created;
     AuthenticationSucceeded "authentication_succeeded" => registry::AuthenticationSucceeded;

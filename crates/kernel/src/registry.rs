@@ -91,9 +91,6 @@ bodies! {
     "priority_changed" PriorityChanged {
         new_priority: Priority, old_priority: Priority, workspace_id: WorkspaceId,
     }
-    "visibility_granted" VisibilityGranted {
-        reason: Reason, target: WorkspaceId, workspace_id: WorkspaceId,
-    }
     "batch_abort" BatchAbort {
         affected_workspaces: Vec<WorkspaceId>, group_id: Text<64>,
         skipped_workspaces: Vec<WorkspaceId>,
@@ -101,12 +98,6 @@ bodies! {
     "batch_priority_changed" BatchPriorityChanged {
         affected_workspaces: Vec<WorkspaceId>, group_id: Text<64>, new_priority: Priority,
         old_priority: Option<Priority>, skipped_workspaces: Vec<WorkspaceId>,
-    }
-    "graceful_termination_initiated" GracefulTerminationInitiated {
-        grace_period: Span, reason: Reason, workspace_id: WorkspaceId,
-    }
-    "graceful_termination_expired" GracefulTerminationExpired {
-        grace_period: Span, partial_checkpoint: Option<CheckpointId>, workspace_id: WorkspaceId,
     }
     "workspace_ownership_transferred" OwnershipTransferred {
         from_user: UserId, reason: Reason, to_user: UserId, transferred_by: Actor,

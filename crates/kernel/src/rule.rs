@@ -166,6 +166,18 @@ rules! {
     Containment "W-TREE-10":
         "A workspace sees and changes nothing that its parent does not."
         => "Ask for less, or create it below a parent that has more.";
+    AskedOnce "W-GT-01":
+        "A workspace is asked once to finish; its time runs from then."
+        => "Wait until its time is over, or abort it.";
+    OrphansOnly "W-TREE-08":
+        "Only a workspace that lost its parent is put below another one, and once."
+        => "Name a workspace at work that is not below it; `althing workspace list --orphans` shows who lost a parent.";
+    ShownOnce "W-VIS-02":
+        "What a workspace was shown stays shown."
+        => "There is nothing to do; `althing workspace show` lists what it may read.";
+    ShowsWhatItSees "W-VIS-03":
+        "Nobody shows a workspace what it does not see itself, nor what the workspace above it does not see."
+        => "Show it to the workspace above first, or ask the coordinator.";
     Authority "W-VIS-04":
         "A workspace changes only what it was given authority over."
         => "Leave those files out, or have a workspace created with authority over them.";
@@ -230,8 +242,14 @@ rules! {
         "Without a final checkpoint there is nothing to merge."
         => "Revise or reject the work.";
     MergeSound "W-INT-03":
-        "An evaluated merge brings its result; the other strategies need none."
-        => "Give `merged` with `evaluated`, and leave it out otherwise.";
+        "An evaluated merge brings its result and what does not go together; the other strategies bring neither, but for a broken rule of the project."
+        => "Give `merged` with `evaluated`, and leave it out otherwise; report other conflicts than `constraint_breach` with `evaluated`.";
+    SalvageFailed "W-INT-20":
+        "Saved is what a workspace that failed recorded in a checkpoint."
+        => "Accept or reject work that is finished; what was never recorded is lost.";
+    ChecksStay "A-INT-01":
+        "The project's checks are left out by a person alone."
+        => "Have a person say so with `--no-checks --user ID`, or let the checks run.";
     ConflictOpen "W-INT-08":
         "A conflict is resolved while it is open, each by itself."
         => "Name one of the open conflicts.";

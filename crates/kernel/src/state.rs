@@ -33,7 +33,9 @@ use crate::task::{Graph, Task, follow, graph};
 use crate::taxonomy::{Document, Taxonomy};
 use crate::time::Timestamp;
 use crate::user::{self, User};
-use crate::workspace::{Workspace, change, create, memory, migrate};
+use crate::workspace::{
+    Workspace, change, create, grant, memory, migrate, reparent, terminate,
+};
 use crate::{run, runtime};
 
 /// Something that falls due. Of two things due at the same moment the earlier variant is first:
@@ -191,7 +193,12 @@ impl State {
             Event::RunHandedOver(body) => run::apply_handed_over(self, body),
             Event::WorkspaceCreated(body) => create::apply_created(self, entry, body),
             Event::WorkspaceStateChanged(body) => change::apply_state_changed(self, entry, body),
-            Event::WorkspaceReparented(body) => change::apply_reparented(self, body),
+            Event::WorkspaceReparented(body) => reparent::apply_reparented(self, body),
+            Event::VisibilityGranted(body) => grant::apply_granted(self, body),
+            Event::GracefulTerminationInitiated(body) => {
+                terminate::apply_initiated(self, entry, body)
+            }
+            Event::GracefulTerminationExpired(body) => terminate::apply_expired(self, body),
             Event::WorkspaceWritten(body) => memory::apply_written(self, body),
             Event::MigrationStarted(body) => migrate::apply_started(self, body),
             Event::MigrationCompleted(body) => {

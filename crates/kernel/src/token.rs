@@ -110,7 +110,7 @@ macro_rules! known {
 known!(RoleName: coordinator "coordinator", worker "worker", observer "observer");
 known!(TypeName: directive "directive", feedback "feedback", query "query",
     artifact "artifact", observation "observation");
-known!(Format: markdown "markdown");
+known!(Format: json "json", markdown "markdown");
 
 #[cfg(test)]
 mod tests {

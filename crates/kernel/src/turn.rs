@@ -35,7 +35,9 @@ use crate::task::view::TaskView;
 use crate::text::Text;
 use crate::time::{Span, Timestamp};
 use crate::workspace::view::WorkspaceView;
-use crate::workspace::{abort, change, create, memory, migrate, suspend};
+use crate::workspace::{
+    abort, change, create, grant, memory, migrate, reparent, suspend, terminate,
+};
 use crate::{
     access, agent, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
     task, user,
@@ -286,6 +288,9 @@ impl<'m> Turn<'m> {
             Command::WorkspaceSuspend(args) => suspend::decide_suspend(self, caller, args),
             Command::WorkspaceResume(args) => suspend::decide_resume(self, caller, args),
             Command::WorkspaceMigrate(args) => migrate::decide_migrate(self, caller, args),
+            Command::WorkspaceTerminate(args) => terminate::decide_terminate(self, caller, args),
+            Command::WorkspaceGrantVisibility(args) => grant::decide_grant(self, caller, args),
+            Command::WorkspaceReparent(args) => reparent::decide_reparent(self, caller, args),
             Command::WorkspaceWrite(args) => memory::decide_write(self, caller, args),
             Command::EnvelopeSend(args) => envelope::decide_send(self, caller, args),
             Command::InboxTake(args) => envelope::inbox::decide_take(self, caller, args),
@@ -298,6 +303,9 @@ impl<'m> Turn<'m> {
             Command::TaskRetry(args) => task::orders::decide_retry(self, caller, args),
             Command::TaskCancel(args) => task::orders::decide_cancel(self, caller, args),
             Command::IntegrationDecide(args) => integration::decide_decide(self, caller, args),
+            Command::IntegrationSalvage(args) => {
+                integration::salvage::decide_salvage(self, caller, args)
+            }
             Command::ConflictResolve(args) => {
                 integration::conflict::decide_resolve(self, caller, args)
             }

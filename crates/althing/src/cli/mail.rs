@@ -2,7 +2,9 @@
 
 use althing_kernel::checkpoint::Confidence;
 use althing_kernel::envelope::Priority;
+use althing_kernel::file::FilePath;
 use althing_kernel::integration::Strategy;
+use althing_kernel::integration::conflict::ConflictArg;
 use althing_kernel::signal::SignalType;
 use althing_kernel::text::Text;
 use althing_kernel::token::TypeName;
@@ -209,6 +211,8 @@ Example:
 Example:
   althing integrate agent:bob reject --reason 'not what was asked' --as alice")]
     Reject(Judgement),
+    /// Save something of a workspace that failed.
+    Salvage(IntegrateSalvage),
     /// Settle a conflict that stopped a merge.
     Resolve(IntegrateResolve),
 }
@@ -221,9 +225,17 @@ Example:
 
   [{\"path\": \"src/lib.rs\", \"content\": \"…\"}, {\"path\": \"src/old.rs\", \"content\": null}]
 
+Before the decision the project's checks (`checks` in `[integrate]` of althing.toml) and those of
+--check run by `sh -c` in a temporary folder with the merged files: what is committed, what was
+merged before, and this work. One that fails stops the merge as a `constraint_breach`. They run the
+code of the work with your rights.
+
 Examples:
   althing integrate agent:bob accept --as alice
-  althing integrate agent:bob accept --strategy evaluated --merged both.json --as alice")]
+  althing integrate agent:bob accept --check 'cargo test' --as alice
+  althing integrate agent:bob accept --strategy evaluated --merged both.json --as alice
+  althing integrate agent:bob accept --strategy evaluated --merged both.json \\
+    --conflict 'semantic_contradiction=two names for one thing' --as alice")]
 pub(crate) struct IntegrateAccept {
     /// How it is merged: direct, layered, evaluated.
     #[arg(long, value_name = "S", value_parser = word::<Strategy>, default_value = "direct")]
@@ -234,6 +246,56 @@ pub(crate) struct IntegrateAccept {
     /// Why; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
+    #[command(flatten)]
+    pub(crate) findings: Findings,
+}
+
+/// What is wrong with a merge, as far as one knows or finds out.
+#[derive(Debug, Args)]
+pub(crate) struct Findings {
+    /// A command that has to succeed on the result; repeat for more.
+    #[arg(long = "check", value_name = "CMD")]
+    pub(crate) checks: Vec<String>,
+    /// Leave the project's checks out; for people alone.
+    #[arg(long, conflicts_with = "checks")]
+    pub(crate) no_checks: bool,
+    /// Something that does not go together, as TYPE=TEXT; repeat for more. The types are
+    /// content_overlap, semantic_contradiction, dependency_violation, constraint_breach.
+    #[arg(long = "conflict", value_name = "TYPE=TEXT", value_parser = conflict)]
+    pub(crate) conflicts: Vec<ConflictArg>,
+}
+
+fn conflict(given: &str) -> Result<ConflictArg, String> {
+    let (kind, description) = given.split_once('=').ok_or("write it as TYPE=TEXT")?;
+    let (kind, description) = (word(kind)?, text(description)?);
+    Ok(ConflictArg { description, resources: Vec::new(), kind })
+}
+
+/// Arguments of `integrate salvage`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The workspace stays failed. Without --only and --merged every file of the checkpoint is taken. The
+files go to the workspace above it, or to the nearest one further up that still takes work.
+
+Examples:
+  althing integrate agent:bob salvage --reason 'the parser is fine' --as alice
+  althing integrate agent:bob salvage --only src/parser.rs --as alice
+  althing integrate agent:bob salvage --checkpoint 2mx04e --merged mended.json --as alice")]
+pub(crate) struct IntegrateSalvage {
+    /// Which checkpoint; the newest final one, else the newest, if left out.
+    #[arg(long, value_name = "CP")]
+    pub(crate) checkpoint: Option<String>,
+    /// Only this file of it, from the project root; repeat for more.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) only: Vec<FilePath>,
+    /// The files as they should be, as for `accept`; no others are taken.
+    #[arg(long, value_name = "FILE.json", conflicts_with = "only")]
+    pub(crate) merged: Option<PathBuf>,
+    /// Why; everybody can read it.
+    #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
+    pub(crate) reason: Option<Text<1000>>,
+    #[command(flatten)]
+    pub(crate) findings: Findings,
 }
 
 /// Arguments of `integrate revise` and `integrate reject`.

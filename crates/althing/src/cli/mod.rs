@@ -1,5 +1,6 @@
 //! The command line, as the parser sees it. Help texts are part of the interface.
 
+mod ending;
 mod highway;
 mod mail;
 mod read;
@@ -10,9 +11,10 @@ pub(crate) use highway::{
     EscalationArgs, EscalationCommand, GateApprove, GateArgs, GateCommand, GateList, GateModify,
     HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
 };
+pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 pub(crate) use mail::{
-    CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Inbox, Integrate,
-    IntegrateCommand, IntegrateResolve, Judgement, RightArgs, RightCommand, RightGrant, Send,
+    CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Findings, Inbox,
+    Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement, RightArgs, RightCommand, RightGrant, Send,
     SignalArgs,
 };
 pub(crate) use trail::{

@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use super::ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 use super::read::{agent, envelope, text, timeout, user, word};
 
 /// How workspaces, tasks and the like are named on the command line.
@@ -147,6 +148,12 @@ Example:
     Resume(OneWorkspace),
     /// Give a workspace another agent (coordinator, or a delegate below itself).
     Migrate(WorkspaceMigrate),
+    /// Ask a workspace to finish within a time (coordinator, or a delegate below itself).
+    Terminate(WorkspaceTerminate),
+    /// Let a workspace read another one (coordinator, or a delegate below itself).
+    Grant(WorkspaceGrant),
+    /// Put a workspace that lost its parent below another one (coordinator).
+    Reparent(WorkspaceReparent),
     /// Put a file into the working memory of your workspace, or remove it.
     Write(WorkspaceWrite),
     /// List the files of a workspace: its working memory, and what was merged into it.
@@ -248,11 +255,15 @@ pub(crate) struct WorkspaceCreate {
 Examples:
   althing workspace list --live
   althing workspace list --status blocked
+  althing workspace list --orphans        whose parent ended, and who answers for them
   althing workspace list --agent bob")]
 pub(crate) struct WorkspaceList {
     /// Only those that have not ended.
     #[arg(long)]
     pub(crate) live: bool,
+    /// Only those that lost their parent, go on below the root, and were given no other.
+    #[arg(long)]
+    pub(crate) orphans: bool,
     /// Only those in this state: idle, active, blocked, migrating, suspended, integrating,
     /// conflicted, closed, failed.
     #[arg(long, value_name = "STATE", value_parser = word::<workspace::Status>)]

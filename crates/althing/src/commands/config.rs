@@ -44,6 +44,12 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
             shown(settings.store_bytes_max.value.as_ref()),
             named(settings.store_bytes_max.origin),
         ),
+        line("integrate.checks", listed(&settings.checks.value), named(settings.checks.origin)),
+        line(
+            "integrate.check_timeout",
+            secs(settings.check_timeout_secs.value),
+            named(settings.check_timeout_secs.origin),
+        ),
     ];
     if app.out.json {
         return app.out.value(&lines);
@@ -55,6 +61,12 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
         })
         .collect();
     app.out.table(&["SETTING", "VALUE", "FROM"], &rows)
+}
+
+/// Commands, each in its own quotes.
+fn listed(commands: &[String]) -> Option<String> {
+    let quoted: Vec<String> = commands.iter().map(|command| format!("{command:?}")).collect();
+    (!quoted.is_empty()).then(|| quoted.join(" "))
 }
 
 fn shown<T: ToString>(value: Option<&T>) -> Option<String> {

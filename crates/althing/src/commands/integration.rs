@@ -1,38 +1,191 @@
 //! `althing integrate`
 
+use althing_engine::Client;
+use althing_kernel::checkpoint::CheckpointView;
+use althing_kernel::file::{File, FileArg};
 use althing_kernel::id::ConflictId;
-use althing_kernel::integration::conflict::{OpenConflict, Resolution, Resolve};
-use althing_kernel::integration::{Decide, Decision};
+use althing_kernel::integration::conflict::{ConflictArg, OpenConflict, Resolution, Resolve};
+use althing_kernel::integration::salvage::Salvage;
+use althing_kernel::integration::{Decide, Decision, IntegrationReply};
+use althing_kernel::query::{Answer, OfWorkspace, Query};
 use althing_kernel::text::Text;
-use althing_kernel::{Command, Reply, Rule, WorkspaceId};
+use althing_kernel::workspace::Status;
+use althing_kernel::{Command, Content, Reply, Rule, WorkspaceId};
+use serde::Serialize;
+use std::time::Duration;
 
+use super::checks::{self, Checked};
 use super::gates::said_to_wait;
+use super::merged_tree::{Files, MergedTree, overlay, overlay_args};
 use crate::app::App;
-use crate::cli::{Integrate, IntegrateCommand, IntegrateResolve, Judgement};
+use crate::cli::{
+    Findings, Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage,
+    Judgement,
+};
 use crate::content::merged;
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
 use crate::naming::{Naming, ambiguous};
 use crate::output::one_line;
 use crate::said::word;
+use crate::settings::Asker;
+
+/// How often checks run again because something else was merged meanwhile.
+const ROUNDS_MAX: usize = 3;
 
 pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
     let workspace = desk.workspace(&args.id)?;
     let command = match args.command {
-        IntegrateCommand::Accept(args) => Command::IntegrationDecide(Decide {
-            conflicts: Vec::new(),
-            decision: Decision::Accept,
-            merged: args.merged.as_deref().map(merged).transpose()?,
-            reason: args.reason,
-            strategy: Some(args.strategy),
-            workspace,
-        }),
+        IntegrateCommand::Accept(args) => return accept(&desk, workspace, args),
+        IntegrateCommand::Salvage(args) => return salvage(&desk, workspace, args),
         IntegrateCommand::Revise(args) => judge(workspace, Decision::Revise, args),
         IntegrateCommand::Reject(args) => judge(workspace, Decision::Reject, args),
         IntegrateCommand::Resolve(args) => resolve(&desk, workspace, &args)?,
     };
-    tell(&desk, desk.order(command)?)
+    tell(&desk, &desk.order(command)?, &[])
+}
+
+fn accept(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateAccept) -> Result<(), Failure> {
+    let commands = commands(desk, &args.findings)?;
+    // Whoever it is shows that first; checks may take long.
+    let client = desk.client()?;
+    let merged = args.merged.as_deref().map(merged).transpose()?;
+    let checked = match commands.as_slice() {
+        [] => Vec::new(),
+        commands => check_finished(desk, &workspace, merged.as_deref(), commands)?,
+    };
+    let decide = Decide {
+        conflicts: with_breaches(args.findings.conflicts, &checked),
+        decision: Decision::Accept,
+        merged,
+        reason: args.reason,
+        strategy: Some(args.strategy),
+        workspace,
+    };
+    decided(desk, &client, Command::IntegrationDecide(decide), &checked)
+}
+
+/// Checks what accepting finished work would lead to. What would be refused is not checked first.
+fn check_finished(
+    desk: &Desk<'_>,
+    workspace: &WorkspaceId,
+    merged: Option<&[FileArg]>,
+    commands: &[String],
+) -> Result<Vec<Checked>, Failure> {
+    let view = desk.workspace_view(workspace.clone())?;
+    let mut made = desk.checkpoints(workspace)?.into_iter();
+    let made = made.find(|made| Some(&made.checkpoint) == view.latest_final.as_ref());
+    let ready = view.status == Status::Integrating;
+    let (true, Some(target), Some(made)) = (ready, &view.parent, made) else {
+        return Ok(Vec::new());
+    };
+    let mut work = Files::new();
+    overlay(&mut work, &made.files_changed);
+    overlay_args(&mut work, merged.unwrap_or_default());
+    check(desk, target, &work, commands)
+}
+
+fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> Result<(), Failure> {
+    let commands = commands(desk, &args.findings)?;
+    let client = desk.client()?;
+    let view = desk.workspace_view(workspace.clone())?;
+    let checkpoint = args.checkpoint.as_deref().map(|text| desk.checkpoint(text)).transpose()?;
+    let made = desk.checkpoints(&workspace)?;
+    let chosen = checkpoint.as_ref().or(view.latest_final.as_ref()).or(view.head.as_ref());
+    let made = made.into_iter().find(|made| Some(&made.checkpoint) == chosen);
+    let merged = match (&args.merged, &made) {
+        (Some(path), _) => merged(path)?,
+        (None, Some(made)) => taken(made, &args)?,
+        (None, None) => Vec::new(),
+    };
+    let target = desk.engine.world()?.state.salvage_target(&workspace);
+    let checked = match (view.status, target, &made) {
+        (Status::Failed, Some(target), Some(_)) => {
+            let mut work = Files::new();
+            overlay_args(&mut work, &merged);
+            check(desk, &target, &work, &commands)?
+        }
+        _ => Vec::new(),
+    };
+    let conflicts = with_breaches(args.findings.conflicts, &checked);
+    let salvage = Salvage { checkpoint, conflicts, merged, reason: args.reason, workspace };
+    decided(desk, &client, Command::IntegrationSalvage(salvage), &checked)
+}
+
+/// The files that are taken out of a checkpoint: all of them, or those that were named.
+fn taken(made: &CheckpointView, args: &IntegrateSalvage) -> Result<Vec<FileArg>, Failure> {
+    let all = &made.files_changed;
+    if let Some(missing) = args.only.iter().find(|path| !all.iter().any(|own| own.path == **path)) {
+        let message = format!("checkpoint {} has no file {missing}", made.checkpoint);
+        return Err(Failure::not_found(message));
+    }
+    let wanted = |file: &&File| args.only.is_empty() || args.only.contains(&file.path);
+    let file = |file: &File| FileArg {
+        content: file.content.clone().map(Content::Blob),
+        path: file.path.clone(),
+    };
+    Ok(all.iter().filter(wanted).map(file).collect())
+}
+
+/// The checks that are to run: the project's, and those one asks for.
+fn commands(desk: &Desk<'_>, findings: &Findings) -> Result<Vec<String>, Failure> {
+    let settings = &desk.project.settings;
+    if findings.no_checks {
+        return match settings.asker()? {
+            Some(Asker::User(_)) => Ok(Vec::new()),
+            _ => Err(Failure::denied(Rule::ChecksStay, "no person says that checks are left out")),
+        };
+    }
+    Ok(settings.checks.value.iter().chain(&findings.checks).cloned().collect())
+}
+
+/// Runs checks on what a merge would lead to, and again if something else was merged meanwhile.
+fn check(
+    desk: &Desk<'_>,
+    target: &WorkspaceId,
+    work: &Files,
+    commands: &[String],
+) -> Result<Vec<Checked>, Failure> {
+    if commands.is_empty() {
+        return Ok(Vec::new());
+    }
+    let limit = Duration::from_secs(desk.project.settings.check_timeout_secs.value);
+    for _ in 0..ROUNDS_MAX {
+        let before = merged_into(desk, target)?;
+        let mut files = Files::new();
+        overlay(&mut files, &before);
+        files.extend(work.clone());
+        let tree = MergedTree::lay(&desk.project.place, &desk.blobs(), &files)?;
+        let checked = checks::run(desk.out(), &tree.path(), commands, limit)?;
+        if merged_into(desk, target)? == before {
+            return Ok(checked);
+        }
+        desk.out().note("something else was merged meanwhile; checking again");
+    }
+    let message = format!("other work is merged into {target} again and again while checks run");
+    Err(Failure::unavailable(message))
+}
+
+fn merged_into(desk: &Desk<'_>, target: &WorkspaceId) -> Result<Vec<File>, Failure> {
+    match desk.ask(&Query::WorkspaceFiles(OfWorkspace { workspace: target.clone() }))? {
+        Answer::Files(view) => Ok(view.merged),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn with_breaches(mut conflicts: Vec<ConflictArg>, checked: &[Checked]) -> Vec<ConflictArg> {
+    conflicts.extend(checks::breaches(checked));
+    conflicts
+}
+
+fn decided(
+    desk: &Desk<'_>,
+    client: &Client,
+    command: Command,
+    checked: &[Checked],
+) -> Result<(), Failure> {
+    tell(desk, &client.execute(command)?, checked)
 }
 
 fn judge(workspace: WorkspaceId, decision: Decision, args: Judgement) -> Command {
@@ -96,14 +249,23 @@ pub(super) fn said_of_conflict(conflict: &OpenConflict) -> String {
     format!("{}  {}  {}", conflict.id, word(&conflict.kind), one_line(about.trim_end_matches(": ")))
 }
 
-fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
-    if desk.out().json {
-        return desk.out().value(&reply);
-    }
-    if said_to_wait(desk, &reply)? {
+/// What the system answered, and what checks found before.
+#[derive(Serialize)]
+struct Told<'t> {
+    #[serde(flatten)]
+    stands: &'t IntegrationReply,
+    #[serde(skip_serializing_if = "<[Checked]>::is_empty")]
+    checks: &'t [Checked],
+}
+
+fn tell(desk: &Desk<'_>, reply: &Reply, checks: &[Checked]) -> Result<(), Failure> {
+    if said_to_wait(desk, reply)? {
         return Ok(());
     }
-    let Reply::Integration(stands) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Integration(stands) = reply else { return Err(unexpected(reply)) };
+    if desk.out().json {
+        return desk.out().value(&Told { stands, checks });
+    }
     desk.out().line(format!("{} is {}", stands.workspace, stands.status))?;
     for conflict in &stands.conflicts {
         desk.out().line(said_of_conflict(conflict))?;

@@ -13,7 +13,7 @@ use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
 use super::gates::said_to_wait;
 use super::integration::said_of_conflict;
-use super::{checkpoints, rights, workspace_tree};
+use super::{checkpoints, ending, rights, workspace_tree};
 use crate::app::App;
 use crate::cli::{
     Order, WorkspaceCommand, WorkspaceCreate, WorkspaceList, WorkspaceMigrate, WorkspaceWrite,
@@ -43,6 +43,9 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
             tell(&desk, desk.order(Command::WorkspaceResume(Resume { workspace }))?)
         }
         WorkspaceCommand::Migrate(args) => migrate(&desk, args),
+        WorkspaceCommand::Terminate(args) => ending::terminate(&desk, args),
+        WorkspaceCommand::Grant(args) => ending::grant(&desk, args),
+        WorkspaceCommand::Reparent(args) => ending::reparent(&desk, &args),
         WorkspaceCommand::Write(args) => write(&desk, &args),
         WorkspaceCommand::Files(args) => files(&desk, &args.id),
     }
@@ -130,7 +133,13 @@ pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
 }
 
 fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
-    let asked = List { agent: args.worker, below: None, live: args.live, status: args.status };
+    let asked = List {
+        agent: args.worker,
+        below: None,
+        live: args.live,
+        orphans: args.orphans,
+        status: args.status,
+    };
     let narrow = asked != List::default();
     let found = desk.workspaces(asked)?;
     if desk.out().json {
@@ -224,6 +233,13 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
     }
     if let Some(deadline) = view.deadline {
         facts.push(("deadline", format!("{} ({})", clock_time(deadline), from_now(deadline, now))));
+    }
+    if let Some(ends) = view.grace_ends {
+        let when = format!("asked to, until {} ({})", clock_time(ends), from_now(ends, now));
+        facts.push(("finish", when));
+    }
+    if let Some(lost) = &view.orphan_of {
+        facts.push(("orphan", format!("its parent {} ended", naming.short(lost))));
     }
     facts.push(("mail", format!("{} in its inbox", view.inbox)));
     for conflict in &view.conflicts {

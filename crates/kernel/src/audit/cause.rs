@@ -70,7 +70,8 @@ fn by_the_clock(event: &Event) -> bool {
         // A person's answer may find that there is nothing left to decide about.
         Event::GateResolved(body) => body.actor == Resolver::Protocol,
         Event::GateTimeout(_) | Event::EscalationTimeout(_) => true,
-        Event::EnvelopeDelivered(_)
+        Event::GracefulTerminationExpired(_)
+        | Event::EnvelopeDelivered(_)
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
         | Event::EnvelopeUndeliverable(_)
@@ -123,8 +124,13 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
                     if initiator(who) == body.initiator);
                 tale(led, "cause")
             }
+            Initiator::Runtime if body.trigger == Trigger::GracefulTerminationExpired => {
+                from(&[K::GracefulTerminationExpired])
+            }
             Initiator::Runtime => Ok(()),
         },
+        // It comes by the clock and follows from nothing.
+        Event::GracefulTerminationExpired(_) => from(&[]),
         Event::TaskApproved(body) => {
             from(&[K::TaskApproved, K::GateResolved, K::GateTimeout, K::GateReentryBlocked])?;
             let timely =
@@ -160,10 +166,15 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         Event::WorkspaceCreated(_) | Event::IntegrationStarted(_) => tale(released, "cause"),
         Event::TaskCreated(_) => from(&[K::GraphCreated]),
         Event::EnvelopeCreated(_) if story.kind == K::EscalationTimeout => Ok(()),
-        Event::TaskAssigned(_) | Event::EnvelopeCreated(_) => from(&[K::WorkspaceCreated]),
+        Event::TaskAssigned(_) => from(&[K::WorkspaceCreated]),
+        Event::EnvelopeCreated(_) => {
+            from(&[K::WorkspaceCreated, K::GracefulTerminationInitiated])
+        }
         Event::PortRightCreated(_) => from(&[
             K::WorkspaceCreated,
             K::WorkspaceStateChanged,
+            K::WorkspaceReparented,
+            K::GracefulTerminationExpired,
             K::SignalEmitted,
             K::IntegrationStarted,
             K::ConflictResolved,
@@ -183,6 +194,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::WorkspaceCreated,
             K::SignalEmitted,
             K::WorkspaceStateChanged,
+            K::GracefulTerminationExpired,
             K::IntegrationStarted,
             K::ConflictResolved,
             K::TaskStatusChanged,
@@ -226,6 +238,9 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::WorkspaceCreated(body) => of(&body.workspace_id),
         Event::WorkspaceStateChanged(body) => of(&body.workspace_id),
         Event::WorkspaceReparented(body) => of(&body.workspace_id),
+        Event::VisibilityGranted(body) => of(&body.workspace_id),
+        Event::GracefulTerminationInitiated(body) => of(&body.workspace_id),
+        Event::GracefulTerminationExpired(body) => of(&body.workspace_id),
         Event::WorkspaceWritten(body) => of(&body.workspace_id),
         Event::MigrationStarted(body) => of(&body.workspace_id),
         Event::MigrationCompleted(body) => of(&body.workspace_id),

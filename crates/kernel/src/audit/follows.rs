@@ -11,7 +11,7 @@ use crate::highway::gate::{GateAction, GateEnd};
 use crate::highway::request::Request;
 use crate::highway::{GateType, Highway};
 use crate::id::WorkspaceId;
-use crate::integration::Decision;
+use crate::integration::{Decision, Mode};
 use crate::integration::conflict::{Resolution, Settled};
 use crate::right::RightType;
 use crate::signal::SignalType;
@@ -71,6 +71,19 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
             asked.agent == got.new_agent
                 && asked.workspace == got.workspace_id
                 && asked.reason == got.reason
+        }
+        (Command::WorkspaceTerminate(asked), Event::GracefulTerminationInitiated(got)) => {
+            asked.workspace == got.workspace_id
+                && asked.reason == got.reason
+                && asked.grace_s.span() == got.grace_period
+        }
+        (Command::WorkspaceGrantVisibility(asked), Event::VisibilityGranted(got)) => {
+            asked.workspace == got.workspace_id
+                && asked.target == got.target
+                && asked.reason == got.reason
+        }
+        (Command::WorkspaceReparent(asked), Event::WorkspaceReparented(got)) => {
+            asked.workspace == got.workspace_id && asked.parent == got.new_parent
         }
         (Command::RunHandOver(asked), Event::RunHandedOver(got)) => asked.agent == got.agent,
         (Command::RunEnd(asked), Event::RunStopped(got)) => {
@@ -210,9 +223,17 @@ fn in_plans(command: &Command, event: &Event) -> bool {
         }
         (Command::IntegrationDecide(asked), Event::IntegrationStarted(got)) => {
             asked.decision == Decision::Accept
+                && got.mode == Mode::Normal
                 && asked.workspace == got.source
                 && asked.strategy.unwrap_or_default() == got.strategy
                 && are_stored(asked.merged.as_deref(), got.merged.as_deref())
+        }
+        (Command::IntegrationSalvage(asked), Event::IntegrationStarted(got)) => {
+            got.mode == Mode::Salvage
+                && asked.workspace == got.source
+                && asked.reason == got.reason
+                && asked.checkpoint.as_ref().is_none_or(|chosen| *chosen == got.checkpoint_ref)
+                && are_stored(Some(&asked.merged), got.merged.as_deref())
         }
         (Command::ConflictResolve(asked), Event::ConflictResolved(got)) => {
             let settled = match asked.strategy {

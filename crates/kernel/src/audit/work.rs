@@ -24,6 +24,8 @@ use crate::time::Timestamp;
 use crate::token::TypeName;
 use crate::workspace::change::StateChanged;
 use crate::workspace::create::{Created, may_be_caused_by, originator_of};
+use crate::workspace::grant::{self, GrantVisibility, VisibilityGranted};
+use crate::workspace::reparent::ReparentReason;
 use crate::workspace::{self, Initiator, Party, Trigger, sight};
 
 pub(super) type Audited = Result<(), Breach>;
@@ -76,6 +78,22 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         // What a gate let through was asked of whoever ordered it when it was ordered.
         Event::IntegrationStarted(_) if is_runtime(entry) => Ok(()),
         Event::IntegrationStarted(body) => by_commander(state, entry, &body.source),
+        Event::GracefulTerminationInitiated(body) => {
+            by_commander(state, entry, &body.workspace_id)
+        }
+        Event::GracefulTerminationExpired(body) => {
+            by_runtime(entry)?;
+            let known = state.workspaces.get(&body.workspace_id);
+            on_time(known.and_then(|known| known.grace_ends()), entry)
+        }
+        Event::VisibilityGranted(body) => shown(state, entry, body),
+        Event::WorkspaceReparented(body) => {
+            // That a parent was lost is checked where it is applied.
+            match body.reason {
+                ReparentReason::ReassignedByCoordinator => by_coordinator(state, entry),
+                _ => by_runtime(entry),
+            }
+        }
         Event::MigrationStarted(body) => by_commander(state, entry, &body.workspace_id),
         Event::ConflictResolved(body) if !is_runtime(entry) => {
             by_commander(state, entry, &body.workspace_id)
@@ -92,8 +110,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         Event::EnvelopeRejected(_) | Event::CheckpointRejected(_) | Event::WorkspaceRejected(_) => {
             Ok(())
         }
-        Event::WorkspaceReparented(_)
-        | Event::MigrationCompleted(_)
+        Event::MigrationCompleted(_)
         | Event::MigrationFailed(_)
         | Event::SuspensionStarted(_)
         | Event::SuspensionResumed(_)
@@ -220,12 +237,12 @@ fn changed(state: &State, entry: &Stamped, body: &StateChanged) -> Audited {
     let Some(known) = state.workspaces.get(&body.workspace_id) else {
         return Err(Breach::Tale("workspace"));
     };
-    let timed = matches!(
-        body.trigger,
-        Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError
-    );
-    if timed && known.deadline().is_none_or(|due| due > entry.at) {
-        return Err(Breach::TooEarly);
+    match body.trigger {
+        Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError => {
+            on_time(known.times_out(), entry)?;
+        }
+        Trigger::GracefulTerminationExpired => on_time(known.grace_ends(), entry)?,
+        _ => {}
     }
     match (body.initiator, &entry.draft.actor) {
         (_, Actor::Protocol) => Ok(()),
@@ -240,6 +257,18 @@ fn changed(state: &State, entry: &Stamped, body: &StateChanged) -> Audited {
         }
         _ => super::wrong_actor(entry),
     }
+}
+
+/// What time brings about comes when it is due.
+fn on_time(due: Option<Timestamp>, entry: &Stamped) -> Audited {
+    if due.is_some_and(|due| due <= entry.at) { Ok(()) } else { Err(Breach::TooEarly) }
+}
+
+fn shown(state: &State, entry: &Stamped, body: &VisibilityGranted) -> Audited {
+    let Some(caller) = caller(entry) else { return super::wrong_actor(entry) };
+    let (workspace, target) = (body.workspace_id.clone(), body.target.clone());
+    let grant = GrantVisibility { reason: None, target, workspace };
+    grant::may_show(state, &caller, &grant).or_else(|_| super::wrong_actor(entry))
 }
 
 fn emitted(state: &State, entry: &Stamped, body: &signal::Emitted) -> Audited {
@@ -274,8 +303,12 @@ fn sent(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
     if is_runtime(entry) {
         let receiver = state.workspaces.get(&body.to);
         let own = receiver.is_some_and(|receiver| {
-            receiver.charter.directive.as_ref() == Some(&body.envelope_id)
-                && receiver.parent.as_ref() == Some(&body.from)
+            let directive = receiver.charter.directive.as_ref() == Some(&body.envelope_id);
+            let asked = receiver.termination.as_ref();
+            let notice = body.kind == TypeName::feedback()
+                && asked.is_some_and(|asked| asked.payload() == body.payload)
+                && state.send_right(&body.from, &body.to).is_some();
+            (directive || notice) && receiver.parent.as_ref() == Some(&body.from)
         });
         return told(own, "directive");
     }

@@ -82,12 +82,13 @@ pub struct Attempted {
     pub to: WorkspaceId,
 }
 
-/// Delivers what waits for a workspace, as far as it takes mail now. An envelope that waits for
+/// Delivers what waits for a workspace, as far as it takes mail now. A blocking envelope that is
+/// not read stops everything after it, whoever sent it. An envelope that waits for
 /// another attempt holds up its own channel and no other.
 pub(crate) fn move_on(turn: &mut Turn<'_>, to: &WorkspaceId) -> Result<(), ApplyError> {
     let mut held_up: Vec<WorkspaceId> = Vec::new();
     let mut after = Timestamp::default();
-    while turn.state().workspaces.get(to).is_some_and(|known| known.takes_mail()) {
+    while turn.state().takes_mail(to) {
         let Some((at, id)) = turn.state().next_held(to, after) else { return Ok(()) };
         after = Timestamp::from_micros(at.micros() + 1);
         let Some(envelope) = turn.state().envelopes.get(&id).cloned() else { continue };
@@ -212,6 +213,7 @@ fn tell(
 pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &EnvelopeId) -> Result<(), ApplyError> {
     let Some(envelope) = turn.state().envelopes.get(id).cloned() else { return Ok(()) };
     let Some(receiver) = turn.state().workspaces.get(&envelope.to) else { return Ok(()) };
+    let takes_mail = turn.state().takes_mail(&envelope.to);
     if envelope.status == Status::Delivered && receiver.status.is_terminal() {
         // It was in the inbox when the receiver ended: nothing is left to find out.
         postpone(turn, id, &envelope, Missing::Answer)?;
@@ -220,7 +222,7 @@ pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &EnvelopeId) -> Result<(), Ap
     if envelope.status == Status::Delivered {
         return attempt(turn, id, &envelope).map(|_| ());
     }
-    if receiver.takes_mail() {
+    if takes_mail {
         return move_on(turn, &envelope.to.clone());
     }
     // The receiver holds its mail: the attempt is made once it takes it again.
@@ -261,12 +263,12 @@ pub(crate) fn apply_delivered(
     delivered: &Delivered,
 ) -> Result<(), ApplyError> {
     let id = &delivered.envelope_id;
+    let takes_mail = state.takes_mail(&delivered.to);
     let known = state.envelopes.get_mut(id).ok_or(ApplyError::Unknown("the envelope"))?;
     if known.status != Status::Validated || known.to != delivered.to {
         return Err(ApplyError::Mismatch("the envelope's way"));
     }
-    let receiver = state.workspaces.get(&known.to).ok_or(ApplyError::Unknown("the receiver"))?;
-    if !receiver.takes_mail() {
+    if !takes_mail {
         return Err(ApplyError::Mismatch("the receiver's state"));
     }
     let envelope = Arc::make_mut(known);
@@ -353,6 +355,18 @@ impl State {
         }
         self.reschedule(None, envelope.retry_at, &Deadline::Envelope(id.clone()));
         self.envelopes.insert(id, Arc::new(envelope));
+    }
+
+    /// Whether mail reaches a workspace's inbox now: it is open, and nothing in it blocks.
+    pub(crate) fn takes_mail(&self, to: &WorkspaceId) -> bool {
+        let open = self.workspaces.get(to).is_some_and(|known| known.takes_mail());
+        open && !self.is_blocked(to)
+    }
+
+    /// Whether a blocking envelope waits to be read. Such a one is first in its inbox.
+    fn is_blocked(&self, to: &WorkspaceId) -> bool {
+        let first = self.inbox_of(to).next().and_then(|id| self.envelopes.get(id));
+        first.is_some_and(|first| first.priority == envelope::Priority::Blocking)
     }
 
     /// How many envelopes are on their way to a workspace, counted up to a limit.

@@ -120,6 +120,8 @@ pub(crate) fn decide_take(
         workspace_id: id.clone(),
     });
     turn.note(Some(&id), caller.principal.clone().into(), event)?;
+    // If what blocked was among it, what it held up comes now.
+    super::deliver::move_on(turn, &id)?;
     let state = turn.state();
     let views = envelopes
         .iter()

@@ -4,7 +4,7 @@
 //! refers to), the permission matrix, the sender's right. The first failure gives the reason,
 //! which is one of a closed set, and uses the envelope's id up. An accepted one is recorded before
 //! it is delivered, and delivered in the order of its channel; while the receiver cannot take
-//! mail it waits. Payloads lie beside the trail; entries name them by their hash.
+//! mail, or has not read a `blocking` one yet, it waits. Payloads lie beside the trail; entries name them by their hash.
 
 pub mod carrier;
 pub mod deliver;
@@ -456,6 +456,35 @@ fn check_right(state: &State, from: &WorkspaceId, to: &WorkspaceId) -> Result<Ri
     let targets: Vec<String> = sends.map(|right| right.target.to_string()).collect();
     let refusal = Refusal::denied(Rule::SendRight, message).allowing(targets);
     Err((RejectReason::NoSendRight, refusal))
+}
+
+/// Sends something in the name of a workspace, for whoever commands. It was checked before.
+pub(crate) fn send_notice(
+    turn: &mut Turn<'_>,
+    from: &WorkspaceId,
+    send: &Send,
+    payload: Payload,
+    right: &RightId,
+) -> Result<(), ApplyError> {
+    let sender = turn.state().workspaces.get(from).ok_or(ApplyError::Unknown("the sender"))?;
+    let (originator, task_ref) = (sender.charter.originator.clone(), sender.charter.task.clone());
+    let envelope_id: EnvelopeId = turn.mint(IdKind::Envelope).into();
+    let event = Event::EnvelopeCreated(Created {
+        envelope_id: envelope_id.clone(),
+        from: from.clone(),
+        in_reply_to: None,
+        origin: Origin::Agent,
+        originator,
+        payload,
+        priority: send.priority,
+        rights: Vec::new(),
+        task_ref,
+        to: send.to.clone(),
+        kind: send.kind.clone(),
+    });
+    turn.note(Some(from), Actor::Protocol, event)?;
+    right::consume(turn, right, &envelope_id)?;
+    deliver::move_on(turn, &send.to)
 }
 
 /// The envelope a workspace is created with.

@@ -16,7 +16,7 @@ use crate::envelope::{self, Payload, PayloadArg, RejectReason, deliver};
 use crate::event::{Event, Stamped};
 use crate::file::FileArg;
 use crate::id::{EnvelopeId, GateId, TaskId, WorkspaceId};
-use crate::integration::conflict;
+use crate::integration::{conflict, salvage};
 use crate::name::UserId;
 use crate::principal::{Actor, Caller, Principal};
 use crate::refusal::Refusal;
@@ -392,6 +392,11 @@ fn turn_back(turn: &mut Turn<'_>, gate: &Gate, source: ApprovalSource) -> Result
 
 fn fail(turn: &mut Turn<'_>, gate: &Gate, initiator: Initiator) -> Result<(), ApplyError> {
     let Some(id) = &gate.workspace else { return Ok(()) };
+    let salvaged = turn.state().workspaces.get(id).is_some_and(|known| known.status.is_terminal());
+    if salvaged {
+        // It has failed before; what is given up is the attempt to save something of it.
+        return salvage::abandon(turn, id, Trigger::GateRejectedByHuman);
+    }
     let (to, trigger) = (Status::Failed, Trigger::GateRejectedByHuman);
     change::fail(turn, id, Change { to, trigger, initiator, reason: None, actor: Actor::Protocol })
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Mode, Outcome, finish, integrator, open_conflict, reply};
+use super::{Mode, Outcome, Strategy, finish, integrator, open_conflict, reply, salvage};
 use crate::event::Event;
 use crate::file::{self, File, FileArg};
 use crate::highway::GateType;
@@ -93,7 +93,8 @@ pub enum Settled {
     Aborted,
 }
 
-/// What a conflict's end means for its workspace.
+/// What a conflict's end means for its workspace. A workspace whose work is salvaged has failed
+/// already: there it says whether the files come out of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
@@ -181,6 +182,27 @@ pub(crate) fn overlap(
     Ok(vec![ConflictArg { description, resources, kind }])
 }
 
+/// Whether conflicts may be reported with a merge of this strategy. Those who merge without a look
+/// at both sides find nothing, but the project's own checks may.
+pub(crate) fn sound(conflicts: &[ConflictArg], strategy: Strategy) -> Result<(), Refusal> {
+    let unsound = |message: String| Err(Refusal::denied(Rule::MergeSound, message));
+    if conflicts.len() > CONFLICTS_MAX {
+        let count = conflicts.len();
+        return unsound(format!("{count} conflicts are over the limit of {CONFLICTS_MAX}"));
+    }
+    for conflict in conflicts {
+        if conflict.resources.len() > RESOURCES_MAX {
+            let count = conflict.resources.len();
+            return unsound(format!("{count} resources are over the limit of {RESOURCES_MAX}"));
+        }
+        if strategy != Strategy::Evaluated && conflict.kind != ConflictType::ConstraintBreach {
+            let message = "conflicts other than `constraint_breach` are found by evaluated merges";
+            return unsound(message.to_owned());
+        }
+    }
+    Ok(())
+}
+
 /// Records conflicts and stops the merge.
 pub(crate) fn detected(
     turn: &mut Turn<'_>,
@@ -188,21 +210,30 @@ pub(crate) fn detected(
     conflicts: Vec<ConflictArg>,
     initiator: Initiator,
 ) -> Result<(), Halt> {
+    let mode = mode_of(turn.state(), id)?;
     for conflict in conflicts {
         let event = Event::ConflictDetected(Detected {
             conflict_id: turn.mint(IdKind::Conflict).into(),
             conflict_type: conflict.kind,
             description: conflict.description,
-            mode: Mode::Normal,
+            mode,
             resources: conflict.resources,
             workspace_id: id.clone(),
         });
         turn.note(Some(id), Actor::Protocol, event)?;
     }
+    if mode == Mode::Salvage {
+        return Ok(());
+    }
     let (to, trigger) = (Status::Conflicted, Trigger::ConflictFound);
     let (reason, actor) = (None, Actor::Protocol);
     change::take(turn, id, Change { to, trigger, initiator, reason, actor })?;
     Ok(())
+}
+
+fn mode_of(state: &State, id: &WorkspaceId) -> Result<Mode, ApplyError> {
+    let open = state.integrations.get(id).ok_or(ApplyError::Unknown("the integration"))?;
+    Ok(open.mode())
 }
 
 pub(crate) fn decide_resolve(
@@ -265,11 +296,12 @@ pub(crate) fn settle(turn: &mut Turn<'_>, caller: &Caller, resolve: &Resolve) ->
         ),
     };
     let rework = resolve.strategy == Resolution::AgentRework;
+    let mode = mode_of(turn.state(), id)?;
     let event = Event::ConflictResolved(Resolved {
         conflict_id: open.id,
         conflict_type: open.kind,
         merged,
-        mode: Mode::Normal,
+        mode,
         outcome: if rework { End::Failed } else { End::Closed },
         resolution: Some(resolve.resolution.clone()),
         resolution_strategy: match resolve.strategy {
@@ -282,7 +314,9 @@ pub(crate) fn settle(turn: &mut Turn<'_>, caller: &Caller, resolve: &Resolve) ->
     let actor = turn.actor(caller);
     turn.note(Some(id), actor, event)?;
     let left = turn.state().integrations.get(id).map_or(0, |open| open.conflicts.len());
-    if rework {
+    if rework && mode == Mode::Salvage {
+        salvage::abandon(turn, id, Trigger::AgentRework)?;
+    } else if rework {
         let (to, trigger) = (Status::Failed, Trigger::AgentRework);
         let (reason, actor) = (Some(resolve.resolution.clone()), Actor::Protocol);
         change::fail(turn, id, Change { to, trigger, initiator, reason, actor })?;
@@ -308,7 +342,7 @@ pub(crate) fn given_up(
         conflict_id: open.id,
         conflict_type: open.kind,
         merged: None,
-        mode: Mode::Normal,
+        mode: mode_of(turn.state(), id)?,
         outcome: End::Failed,
         resolution: None,
         resolution_strategy: settled,
@@ -320,6 +354,15 @@ pub(crate) fn given_up(
 pub(crate) fn apply_detected(state: &mut State, detected: &Detected) -> Result<(), ApplyError> {
     let open = state.integrations.get_mut(&detected.workspace_id);
     let open = open.ok_or(ApplyError::Unknown("the integration"))?;
+    let noticed = match open.strategy {
+        Strategy::Evaluated => true,
+        Strategy::Layered => detected.conflict_type == ConflictType::ContentOverlap,
+        Strategy::Direct => false,
+    };
+    let breach = detected.conflict_type == ConflictType::ConstraintBreach;
+    if !(noticed || breach) || open.mode() != detected.mode {
+        return Err(ApplyError::Mismatch("the merge it stops"));
+    }
     open.conflicts.push(OpenConflict {
         id: detected.conflict_id.clone(),
         kind: detected.conflict_type,
@@ -332,6 +375,9 @@ pub(crate) fn apply_detected(state: &mut State, detected: &Detected) -> Result<(
 pub(crate) fn apply_resolved(state: &mut State, resolved: &Resolved) -> Result<(), ApplyError> {
     let open = state.integrations.get_mut(&resolved.workspace_id);
     let open = open.ok_or(ApplyError::Unknown("the integration"))?;
+    if open.mode() != resolved.mode {
+        return Err(ApplyError::Mismatch("the merge it is about"));
+    }
     let place = open.conflicts.iter().position(|open| open.id == resolved.conflict_id);
     open.conflicts.remove(place.ok_or(ApplyError::Unknown("the conflict"))?);
     // Each resolution adds to what was said before.

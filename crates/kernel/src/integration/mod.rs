@@ -4,14 +4,17 @@
 //! accepts its newest final checkpoint, has the work revised, or rejects it. What is accepted is
 //! merged into the parent: a map from path to content. `direct` copies, `layered` copies and
 //! notices files that earlier merges left with other content, `evaluated` takes the result the
-//! coordinator made of both. A conflict stops the merge until it is resolved.
+//! coordinator made of both. A conflict stops the merge until it is resolved; one that whoever runs
+//! the project's checks found stops a merge of any strategy. [`salvage`] is for work that failed.
 
 pub mod conflict;
+pub mod salvage;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+use crate::checkpoint::Confidence;
 use crate::event::Event;
 use crate::file::{self, File, FileArg};
 use crate::highway::GateType;
@@ -27,7 +30,7 @@ use crate::task;
 use crate::text::Text;
 use crate::turn::{Halt, Reply, Turn};
 use crate::workspace::change::{self, Change};
-use crate::workspace::{self, Initiator, MergedFile, Party, Status, Trigger, Workspace, edges};
+use crate::workspace::{self, Initiator, MergedFile, Party, Status, Trigger, edges};
 use conflict::{ConflictArg, OpenConflict};
 
 /// What the coordinator thinks of finished work.
@@ -69,7 +72,8 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decide {
-    /// With `evaluated`: what does not go together.
+    /// What does not go together; with other strategies than `evaluated` what breaks a rule of the
+    /// project (`constraint_breach`) alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictArg>,
     /// What to do with it.
@@ -93,12 +97,18 @@ pub struct Decide {
 pub struct Started {
     /// What is merged.
     pub checkpoint_ref: CheckpointId,
+    /// What salvaged work counts for; for finished work the checkpoint itself says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
     /// With `evaluated`: the files as they should be.
     pub merged: Option<Vec<File>>,
     /// What sort of merge it is.
     pub mode: Mode,
     /// Who answers for the work.
     pub owner: Party,
+    /// Why, of a salvage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
     /// The workspace whose work is merged.
     pub source: WorkspaceId,
     /// How.
@@ -158,9 +168,25 @@ pub struct Integration {
     pub merged: Option<Vec<File>>,
     /// What does not go together and is not resolved.
     pub conflicts: Vec<OpenConflict>,
+    /// Where salvaged work goes; none for finished work, which goes to the workspace above.
+    pub salvaged_into: Option<WorkspaceId>,
 }
 
-/// What `integration.decide` and `conflict.resolve` return.
+impl Integration {
+    /// What sort of merge it is.
+    pub fn mode(&self) -> Mode {
+        if self.salvaged_into.is_some() { Mode::Salvage } else { Mode::Normal }
+    }
+}
+
+/// The workspace that open work is merged into. Finished work follows its workspace's parent.
+pub(crate) fn target_of(state: &State, source: &WorkspaceId) -> Option<WorkspaceId> {
+    let open = state.integrations.get(source)?;
+    let parent = || state.workspaces.get(source).and_then(|known| known.parent.clone());
+    open.salvaged_into.clone().or_else(parent)
+}
+
+/// What `integration.decide`, `integration.salvage` and `conflict.resolve` return.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IntegrationReply {
     /// The workspace it was about.
@@ -231,11 +257,11 @@ fn accept(
         let allowed = ["revise".to_owned(), "reject".to_owned()];
         return Err(Refusal::denied(Rule::FinalNeeded, message).allowing(allowed).into());
     };
-    if let Some(busy) = merging_into(turn.state(), &target) {
-        let message = format!("the work of {busy} is still being merged into {target}");
-        return Err(Refusal::denied(Rule::OneMerge, message).into());
+    if let Some(busy) = busy(turn.state(), &target) {
+        return Err(busy.into());
     }
     let strategy = decide.strategy.unwrap_or_default();
+    conflict::sound(&decide.conflicts, strategy)?;
     let merged = evaluated_result(decide, strategy)?;
     let stop = Stop {
         kind: GateType::Integration,
@@ -250,9 +276,11 @@ fn accept(
     }
     let event = Event::IntegrationStarted(Started {
         checkpoint_ref: checkpoint.clone(),
+        confidence: None,
         merged,
         mode: Mode::Normal,
         owner: workspace.charter.owner.clone(),
+        reason: None,
         source: id.clone(),
         strategy,
         target: target.clone(),
@@ -261,11 +289,11 @@ fn accept(
     turn.note(Some(&target), actor, event)?;
     way.note(turn)?;
     signal::tell_parent(turn, &target, Saying::plain(SignalType::Integrate, id.into()))?;
-    let conflicts = match strategy {
-        Strategy::Direct => Vec::new(),
+    let mut conflicts = match strategy {
         Strategy::Layered => conflict::overlap(turn.state(), &target, &checkpoint)?,
-        Strategy::Evaluated => decide.conflicts.clone(),
+        Strategy::Direct | Strategy::Evaluated => Vec::new(),
     };
+    conflicts.extend(decide.conflicts.iter().cloned());
     if conflicts.is_empty() {
         finish(turn, id, initiator, Outcome::Success)?;
     } else {
@@ -276,50 +304,48 @@ fn accept(
 
 fn evaluated_result(decide: &Decide, strategy: Strategy) -> Result<Option<Vec<File>>, Refusal> {
     let unsound = |message: String| Refusal::denied(Rule::MergeSound, message);
-    let given = decide.merged.is_some() || !decide.conflicts.is_empty();
     match (strategy, &decide.merged) {
         (Strategy::Evaluated, Some(files)) => {
-            if decide.conflicts.len() > conflict::CONFLICTS_MAX {
-                let count = decide.conflicts.len();
-                let max = conflict::CONFLICTS_MAX;
-                return Err(unsound(format!("{count} conflicts are over the limit of {max}")));
-            }
             file::stored(files).map(Some).map_err(|error| unsound(error.to_string()))
         }
         (Strategy::Evaluated, None) => {
             Err(unsound("an evaluated merge needs its result in `merged`".to_owned()))
         }
-        _ if given => Err(unsound("`merged` and `conflicts` are for evaluated merges".to_owned())),
-        _ => Ok(None),
+        (_, Some(_)) => Err(unsound("`merged` is for evaluated merges".to_owned())),
+        (_, None) => Ok(None),
     }
 }
 
-/// The workspace whose work is being merged into another, if one is.
-fn merging_into(state: &State, target: &WorkspaceId) -> Option<WorkspaceId> {
-    let into = |source: &&WorkspaceId| {
-        state.workspaces.get(*source).is_some_and(|known| known.parent.as_ref() == Some(target))
-    };
-    state.integrations.keys().find(into).cloned()
+/// A refusal to merge into a workspace while other work is being merged into it.
+pub(crate) fn busy(state: &State, target: &WorkspaceId) -> Option<Refusal> {
+    let mut open = state.integrations.keys();
+    let other = open.find(|source| target_of(state, source).as_ref() == Some(target))?;
+    let message = format!("the work of {other} is still being merged into {target}");
+    Some(Refusal::denied(Rule::OneMerge, message))
 }
 
-/// The merge itself, and the end of the workspace it came from.
+/// The merge itself, and the end of the workspace it came from, if that has not ended.
 pub(crate) fn finish(
     turn: &mut Turn<'_>,
     id: &WorkspaceId,
     initiator: Initiator,
     result: Outcome,
 ) -> Result<(), Halt> {
-    let source = workspace::get(turn.state(), id)?;
-    let target = source.parent.clone().ok_or(ApplyError::Unknown("the parent"))?;
+    let target = target_of(turn.state(), id).ok_or(ApplyError::Unknown("the parent"))?;
     let open = turn.state().integrations.get(id).ok_or(ApplyError::Unknown("the integration"))?;
+    let mode = open.mode();
     let event = Event::IntegrationCompleted(Completed {
-        mode: Mode::Normal,
+        mode,
         result,
         source: id.clone(),
         strategy: open.strategy,
         target: target.clone(),
     });
     turn.note(Some(&target), Actor::Protocol, event)?;
+    if mode == Mode::Salvage {
+        // What failed stays so, and its task with it.
+        return Ok(());
+    }
     let trigger = match result {
         Outcome::Success => Trigger::Merged,
         Outcome::ConflictResolved => Trigger::ConflictsResolved,
@@ -352,10 +378,11 @@ pub(crate) fn on_failed(
 }
 
 pub(crate) fn apply_started(state: &mut State, started: &Started) -> Result<(), ApplyError> {
-    let source = merging(state, &started.source, &started.target)?;
-    if source.status != Status::Integrating
-        || source.latest_final.as_ref() != Some(&started.checkpoint_ref)
-    {
+    let sound = match started.mode {
+        Mode::Normal => finished(state, started),
+        Mode::Salvage => salvage::is_sound(state, started),
+    };
+    if !sound {
         return Err(ApplyError::Mismatch("the work that is merged"));
     }
     let open = Integration {
@@ -363,6 +390,7 @@ pub(crate) fn apply_started(state: &mut State, started: &Started) -> Result<(), 
         strategy: started.strategy,
         merged: started.merged.clone(),
         conflicts: Vec::new(),
+        salvaged_into: (started.mode == Mode::Salvage).then(|| started.target.clone()),
     };
     match state.integrations.insert(started.source.clone(), open) {
         None => Ok(()),
@@ -370,32 +398,45 @@ pub(crate) fn apply_started(state: &mut State, started: &Started) -> Result<(), 
     }
 }
 
-fn merging<'s>(
-    state: &'s State,
+/// Whether an entry that begins a merge is about finished work, and the right one.
+fn finished(state: &State, started: &Started) -> bool {
+    let source = state.workspaces.get(&started.source);
+    source.is_some_and(|source| {
+        source.status == Status::Integrating
+            && source.latest_final.as_ref() == Some(&started.checkpoint_ref)
+            && source.parent.as_ref() == Some(&started.target)
+    })
+}
+
+/// Takes an open merge out, if it is the one that an entry tells of.
+fn close(
+    state: &mut State,
+    mode: Mode,
     source: &WorkspaceId,
     target: &WorkspaceId,
-) -> Result<&'s Arc<Workspace>, ApplyError> {
-    let known = state.workspaces.get(source).ok_or(ApplyError::Unknown("the workspace"))?;
-    if known.parent.as_ref() == Some(target) {
-        Ok(known)
+) -> Result<Integration, ApplyError> {
+    let into = target_of(state, source).ok_or(ApplyError::Unknown("the integration"))?;
+    let open = state.integrations.remove(source).ok_or(ApplyError::Unknown("the integration"))?;
+    if into == *target && open.mode() == mode {
+        Ok(open)
     } else {
         Err(ApplyError::Mismatch("the workspace it is merged into"))
     }
 }
 
 pub(crate) fn apply_completed(state: &mut State, completed: &Completed) -> Result<(), ApplyError> {
-    merging(state, &completed.source, &completed.target)?;
-    let open = state.integrations.remove(&completed.source);
-    let open = open.ok_or(ApplyError::Unknown("the integration"))?;
+    let open = close(state, completed.mode, &completed.source, &completed.target)?;
     if !open.conflicts.is_empty() || open.strategy != completed.strategy {
         return Err(ApplyError::Mismatch("the integration"));
     }
     let checkpoint = state.checkpoints.get(&open.checkpoint);
     let checkpoint = checkpoint.ok_or(ApplyError::Unknown("the checkpoint"))?.clone();
     // What somebody said about a file goes before what the checkpoint says; files nobody spoke
-    // about come from the checkpoint, so that none is dropped by not being named.
-    let said = open.merged.iter().flatten();
-    let files = checkpoint.files.iter().chain(said);
+    // about come from the checkpoint, so that none is dropped by not being named. What failed is
+    // not trusted that far: of it only the files come that somebody named.
+    let whole = open.mode() == Mode::Normal;
+    let made: &[File] = if whole { &checkpoint.files } else { &[] };
+    let files = made.iter().chain(open.merged.iter().flatten());
     let known = state.workspaces.get_mut(&completed.target);
     let target = Arc::make_mut(known.ok_or(ApplyError::Unknown("the parent"))?);
     for file in files {
@@ -406,11 +447,7 @@ pub(crate) fn apply_completed(state: &mut State, completed: &Completed) -> Resul
 }
 
 pub(crate) fn apply_aborted(state: &mut State, aborted: &Aborted) -> Result<(), ApplyError> {
-    merging(state, &aborted.source, &aborted.target)?;
-    match state.integrations.remove(&aborted.source) {
-        Some(_) => Ok(()),
-        None => Err(ApplyError::Unknown("the integration")),
-    }
+    close(state, aborted.mode, &aborted.source, &aborted.target).map(|_| ())
 }
 
 /// A conflict's id and what it is about; for [`conflict`].

@@ -33,6 +33,8 @@ pub struct WorkspaceList {
     pub below: Option<WorkspaceId>,
     /// Only those that have not ended.
     pub live: bool,
+    /// Only those that lost their parent and go on, and were given no other.
+    pub orphans: bool,
     /// Only those in this state.
     pub status: Option<Status>,
 }
@@ -173,6 +175,7 @@ impl Asked<'_> {
                 && list.below.as_ref().is_none_or(|top| sight::is_above(self.state, top, id))
                 && list.status.is_none_or(|status| known.status == status)
                 && !(list.live && known.status.is_terminal())
+                && !(list.orphans && (known.orphan_of.is_none() || known.status.is_terminal()))
                 && self.reads(id)
         };
         let all = self.state.workspaces().filter(|(id, known)| fits(id, known));

@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use super::{Initiator, Status, Trigger, Workspace, edges};
+use super::reparent::{self, ReparentReason};
+use super::{Initiator, Status, Trigger, Workspace, edges, terminate};
 use crate::event::{Event, Stamped};
 use crate::id::WorkspaceId;
 use crate::principal::Actor;
@@ -54,37 +55,13 @@ pub struct StateChanged {
     pub workspace_id: WorkspaceId,
 }
 
-/// `workspace_reparented`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Reparented {
-    /// The workspace above it now.
-    pub new_parent: WorkspaceId,
-    /// The workspace above it before.
-    pub old_parent: WorkspaceId,
-    /// Why.
-    pub reason: ReparentReason,
-    /// The workspace.
-    pub workspace_id: WorkspaceId,
-}
-
-/// Why a workspace got another parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReparentReason {
-    /// Its parent failed, and somebody else answers for it.
-    ParentAbortedCrossOwnership,
-    /// Its parent closed, and somebody else answers for it.
-    ParentClosedCrossOwnership,
-}
-
 /// Takes a step that does not end the workspace, or closes it.
 pub(crate) fn take(
     turn: &mut Turn<'_>,
     id: &WorkspaceId,
     change: Change,
 ) -> Result<(), ApplyError> {
-    let to = change.to;
+    let (to, trigger) = (change.to, change.trigger);
     record(turn, id, change)?;
     match to {
         Status::Active => {
@@ -95,8 +72,9 @@ pub(crate) fn take(
         Status::Closed => {
             let reason = ReparentReason::ParentClosedCrossOwnership;
             for child in live_children(turn.state(), id) {
-                reparent(turn, &child, reason)?;
+                reparent::to_the_root(turn, &child, reason)?;
             }
+            crate::integration::salvage::on_target_ended(turn, id, trigger)?;
             envelope::deliver::give_back(turn, id)
         }
         _ => Ok(()),
@@ -150,7 +128,7 @@ pub(crate) fn fail(
         let parent = state.workspaces.get(&child).and_then(|known| known.parent.as_ref());
         let same = parent.is_some_and(|parent| same_owner(state, &child, parent));
         if !root && !same {
-            reparent(turn, &child, ReparentReason::ParentAbortedCrossOwnership)?;
+            reparent::to_the_root(turn, &child, ReparentReason::ParentAbortedCrossOwnership)?;
             continue;
         }
         end_badly(turn, &child, Change::of_runtime(Status::Failed, Trigger::ParentFailed))?;
@@ -192,28 +170,9 @@ fn end_badly(turn: &mut Turn<'_>, id: &WorkspaceId, change: Change) -> Result<()
         super::migrate::note_failed(turn, id, trigger)?;
     }
     crate::integration::on_failed(turn, id, trigger)?;
+    crate::integration::salvage::on_target_ended(turn, id, trigger)?;
     task::on_failed(turn, id, trigger)?;
     envelope::deliver::give_back(turn, id)
-}
-
-fn reparent(
-    turn: &mut Turn<'_>,
-    child: &WorkspaceId,
-    reason: ReparentReason,
-) -> Result<(), ApplyError> {
-    let root = turn.state().root.clone().ok_or(ApplyError::Unknown("the root"))?;
-    let workspace =
-        turn.state().workspaces.get(child).ok_or(ApplyError::Unknown("the workspace"))?;
-    let old = workspace.parent.clone().ok_or(ApplyError::Unknown("the parent"))?;
-    let event = Event::WorkspaceReparented(Reparented {
-        new_parent: root.clone(),
-        old_parent: old,
-        reason,
-        workspace_id: child.clone(),
-    });
-    turn.note(Some(child), Actor::Protocol, event)?;
-    // Whoever has a new parent needs a way to talk to it.
-    crate::right::grant_between(turn, &root, child)
 }
 
 pub(crate) fn live_children(state: &State, id: &WorkspaceId) -> Vec<WorkspaceId> {
@@ -223,7 +182,7 @@ pub(crate) fn live_children(state: &State, id: &WorkspaceId) -> Vec<WorkspaceId>
     state.children_of(id).filter(live).cloned().collect()
 }
 
-fn same_owner(state: &State, a: &WorkspaceId, b: &WorkspaceId) -> bool {
+pub(crate) fn same_owner(state: &State, a: &WorkspaceId, b: &WorkspaceId) -> bool {
     let owner = |id| state.workspaces.get(id).map(|known: &Arc<Workspace>| &known.charter.owner);
     owner(a) == owner(b)
 }
@@ -236,6 +195,9 @@ pub(crate) fn live_child_of_same_owner(state: &State, id: &WorkspaceId) -> Optio
 /// What is due for a workspace whose time is over.
 pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &WorkspaceId) -> Result<(), ApplyError> {
     let Some(workspace) = turn.state().workspaces.get(id) else { return Ok(()) };
+    if workspace.grace_ends().is_some_and(|ends| workspace.deadline() == Some(ends)) {
+        return terminate::on_expired(turn, id);
+    }
     let trigger = match workspace.status {
         Status::Conflicted => Trigger::ConflictTimeout,
         Status::Migrating => Trigger::MigrationError,
@@ -269,6 +231,10 @@ pub(crate) fn apply_state_changed(
     workspace.status = to;
     workspace.reason.clone_from(&changed.reason);
     workspace.interrupted = matches!(to, Status::Migrating | Status::Suspended).then_some(from);
+    if to.is_sealed() {
+        // Done is done: nobody waits for it to finish any more.
+        workspace.termination = None;
+    }
     if to.is_terminal() {
         workspace.ended = Some(changed.trigger);
     }
@@ -302,33 +268,6 @@ fn forget_the_ended(state: &mut State, id: &WorkspaceId, agent: Option<&crate::n
     }
 }
 
-pub(crate) fn apply_reparented(
-    state: &mut State,
-    reparented: &Reparented,
-) -> Result<(), ApplyError> {
-    let id = &reparented.workspace_id;
-    let new = state.workspaces.get(&reparented.new_parent);
-    if new.is_none_or(|new| new.status.is_terminal() || new.parent.is_some()) {
-        return Err(ApplyError::Mismatch("the root it goes to"));
-    }
-    let old = state.workspaces.get(&reparented.old_parent);
-    if old.is_none_or(|old| !old.status.is_terminal())
-        || same_owner(state, id, &reparented.old_parent)
-    {
-        return Err(ApplyError::Mismatch("the parent it had"));
-    }
-    let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the workspace"))?;
-    if known.parent.as_ref() != Some(&reparented.old_parent) {
-        return Err(ApplyError::Mismatch("the parent it had"));
-    }
-    let workspace = Arc::make_mut(known);
-    workspace.parent = Some(reparented.new_parent.clone());
-    let created = workspace.charter.created_at;
-    state.children.remove(&(reparented.old_parent.clone(), created, id.clone()));
-    state.children.insert((reparented.new_parent.clone(), created, id.clone()));
-    Ok(())
-}
-
 impl Trigger {
     /// Its name.
     pub fn as_str(self) -> &'static str {
@@ -343,6 +282,7 @@ impl Trigger {
             Trigger::AbortedByHuman => "aborted_by_human",
             Trigger::Timeout => "timeout",
             Trigger::ConflictTimeout => "conflict_timeout",
+            Trigger::GracefulTerminationExpired => "graceful_termination_expired",
             Trigger::ParentFailed => "parent_failed",
             Trigger::SystemShutdown => "system_shutdown",
             Trigger::RunComplete => "run_complete",

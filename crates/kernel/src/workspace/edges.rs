@@ -87,6 +87,7 @@ pub const STEPS: &[Step] = &[
         causes: &[
             (Trigger::Failed, AGENT),
             (Trigger::Timeout, RUNTIME),
+            (Trigger::GracefulTerminationExpired, RUNTIME),
             ENDS[0],
             ENDS[1],
             ENDS[2],
@@ -119,6 +120,7 @@ pub const STEPS: &[Step] = &[
         causes: &[
             (Trigger::Failed, AGENT),
             (Trigger::Timeout, RUNTIME),
+            (Trigger::GracefulTerminationExpired, RUNTIME),
             ENDS[0],
             ENDS[1],
             ENDS[2],
@@ -244,11 +246,11 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
         "active" "migrating" "the coordinator";
         "active" "suspended" "the coordinator";
         "active" "integrating" "its agent";
-        "active" "failed" "its agent, timeout, abort, cascade, shutdown";
+        "active" "failed" "its agent, timeout, grace over, abort, cascade, shutdown";
         "blocked" "active" "its agent";
         "blocked" "migrating" "the coordinator";
         "blocked" "suspended" "the coordinator";
-        "blocked" "failed" "its agent, timeout, abort, cascade, shutdown";
+        "blocked" "failed" "its agent, timeout, grace over, abort, cascade, shutdown";
         "migrating" "active" "the new agent is there";
         "migrating" "blocked" "the new agent is there";
         "migrating" "failed" "the new agent did not come, abort, cascade, shutdown";

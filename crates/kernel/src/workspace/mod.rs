@@ -13,17 +13,20 @@
 //! | 5 | checkpoint register | [`crate::checkpoint`] | the agent adds |
 //! | 6 | resource meter | [`Workspace::spent`] | the runtime |
 //! | 7 | local trail | the chain of the trail that bears its id | everything adds |
-//! | 8 | visibility | [`Charter::visibility`] | nobody, so far |
+//! | 8 | visibility | [`Workspace::visibility`] | the coordinator adds |
 //! | 9 | authority | [`Charter::authority`] | nobody |
 
 pub mod abort;
 pub mod change;
 pub mod create;
 pub mod edges;
+pub mod grant;
 pub mod memory;
 pub mod migrate;
+pub mod reparent;
 pub mod sight;
 pub mod suspend;
+pub mod terminate;
 pub mod view;
 
 use imbl::OrdMap;
@@ -173,6 +176,8 @@ pub enum Trigger {
     Timeout,
     /// Its time was over while a conflict was open.
     ConflictTimeout,
+    /// It was asked to finish and did not in time.
+    GracefulTerminationExpired,
     /// The workspace above it failed.
     ParentFailed,
     /// The run was ended by force.
@@ -294,8 +299,6 @@ pub struct Charter {
     pub owner: Party,
     /// Who caused it.
     pub originator: Party,
-    /// The workspaces it may read besides itself and those below it.
-    pub visibility: Vec<WorkspaceId>,
     /// What it may change.
     pub authority: Vec<Surface>,
     /// Whether it may create workspaces below itself.
@@ -339,6 +342,12 @@ pub struct Workspace {
     pub ready: bool,
     /// The state to go back to after a pause or a move.
     pub interrupted: Option<Status>,
+    /// The workspaces it may read besides itself and those below it; some may be added.
+    pub visibility: Vec<WorkspaceId>,
+    /// Whether it was asked to finish, and by when.
+    pub termination: Option<terminate::Termination>,
+    /// The parent it lost, if nobody has found another one for it.
+    pub orphan_of: Option<WorkspaceId>,
     /// The agent that was bound before a move that is still under way.
     pub moved_from: Option<AgentName>,
     /// How much of its timeout is used up, not counting the state it is in.
@@ -369,6 +378,11 @@ pub struct MergedFile {
 impl Workspace {
     /// When the runtime acts on it by itself, if nothing changes before.
     pub fn deadline(&self) -> Option<Timestamp> {
+        [self.times_out(), self.grace_ends()].into_iter().flatten().min()
+    }
+
+    /// When its time is over, if nothing changes before.
+    pub(crate) fn times_out(&self) -> Option<Timestamp> {
         let timeout = self.charter.timeout?;
         match self.status {
             Status::Idle => Some(self.since.after(self.charter.idle_timeout.span())),
@@ -444,20 +458,37 @@ pub(crate) fn initiator(principal: &Principal) -> Initiator {
 /// Whether a caller may do something to a workspace that the coordinator may do everywhere and
 /// a delegate below itself, as long as it is neither paused nor being moved nor done.
 pub(crate) fn commands(state: &State, caller: &Caller, target: &WorkspaceId) -> bool {
+    is_coordinator(state, &caller.principal) || delegate_above(state, caller, target).is_some()
+}
+
+/// The workspace a caller commands another one from: the root, or a delegate's own.
+pub(crate) fn commanding(
+    state: &State,
+    caller: &Caller,
+    target: &WorkspaceId,
+) -> Option<WorkspaceId> {
     if is_coordinator(state, &caller.principal) {
-        return true;
+        return state.root.clone();
     }
-    let Principal::Agent(name) = &caller.principal else { return false };
+    delegate_above(state, caller, target).cloned()
+}
+
+fn delegate_above<'s>(
+    state: &'s State,
+    caller: &Caller,
+    target: &WorkspaceId,
+) -> Option<&'s WorkspaceId> {
+    let Principal::Agent(name) = &caller.principal else { return None };
     let mut above = state.workspaces.get(target).and_then(|known| known.parent.as_ref());
     while let Some(id) = above {
-        let Some(workspace) = state.workspaces.get(id) else { return false };
+        let workspace = state.workspaces.get(id)?;
         let leads = workspace.charter.delegate && workspace.status.is_open();
         if leads && workspace.agent.as_ref() == Some(name) {
-            return true;
+            return Some(id);
         }
         above = workspace.parent.as_ref();
     }
-    false
+    None
 }
 
 /// The workspace a caller acts in: the one it names, or the only one it has. People and the

@@ -8,7 +8,7 @@ use crate::surface::Surface;
 /// Whether one workspace sees another: its working memory, its checkpoints, its local trail.
 pub(crate) fn sees(state: &State, viewer: &WorkspaceId, target: &WorkspaceId) -> bool {
     let Some(known) = state.workspaces.get(viewer) else { return false };
-    viewer == target || known.charter.visibility.contains(target) || is_above(state, viewer, target)
+    viewer == target || known.visibility.contains(target) || is_above(state, viewer, target)
 }
 
 /// Whether one workspace is an ancestor of another.

@@ -64,6 +64,12 @@ pub struct WorkspaceView {
     /// When the runtime ends it, if nothing changes before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
+    /// When it has to have finished, if it was asked to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grace_ends: Option<Timestamp>,
+    /// The parent it lost, if nobody has found another one for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orphan_of: Option<WorkspaceId>,
     /// How much of its time it has used, in microseconds.
     pub worked: Span,
     /// Its newest checkpoint.
@@ -98,7 +104,7 @@ impl WorkspaceView {
             reason: known.reason.as_ref().map(ToString::to_string),
             owner: charter.owner.clone(),
             originator: charter.originator.clone(),
-            visibility: charter.visibility.clone(),
+            visibility: known.visibility.clone(),
             authority: charter.authority.clone(),
             delegate: charter.delegate,
             priority: charter.priority,
@@ -108,6 +114,8 @@ impl WorkspaceView {
             task: charter.task.clone(),
             created_at: charter.created_at,
             deadline: known.deadline(),
+            grace_ends: known.grace_ends(),
+            orphan_of: known.orphan_of.clone(),
             worked: known.worked(now),
             head: known.head.clone(),
             latest_final: known.latest_final.clone(),

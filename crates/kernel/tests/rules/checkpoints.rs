@@ -328,3 +328,230 @@ fn every_conflict_is_settled_by_itself_and_one_rework_fails_the_whole() {
         count(Kind::IntegrationCompleted) + count(Kind::IntegrationAborted)
     );
 }
+
+/// A failed workspace of `who` below a parent, with one checkpoint for each of these.
+fn failed(run: &mut Run, parent: &WorkspaceId, made_: &[(&str, u8)]) -> WorkspaceId {
+    let id = run.in_state(Status::Active, json!({ "agent": "w1", "parent": parent }));
+    for (status, content) in made_ {
+        let more = json!({ "status": status, "confidence": "high", "parent": run.view(&id).head,
+            "files_changed": [file("a", *content), file("junk", *content)] });
+        checkpoint(run, "w1", &id, more).unwrap();
+    }
+    run.signal("w1", &id, "failed");
+    id
+}
+
+fn salvage(run: &mut Run, id: &WorkspaceId, more: impl Into<Value>) -> Result<Reply, Refusal> {
+    let more: Value = more.into();
+    let mut args = json!({ "workspace": id, "merged": [file("a", 7)], "reason": "r" });
+    for (key, value) in more.as_object().unwrap() {
+        args[key] = value.clone();
+    }
+    run.do_(&Run::lead(), "integration.salvage", args)
+}
+
+fn last_start(run: &Run) -> althing_kernel::integration::Started {
+    let starts = run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
+        Event::IntegrationStarted(body) => Some(body.clone()),
+        _ => None,
+    });
+    starts.unwrap()
+}
+
+/// Shows W-INT-20, W-INT-21, W-INT-23.
+#[test]
+fn something_is_saved_of_what_failed_and_it_stays_failed() {
+    use althing_kernel::integration::{Mode, Strategy};
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let id = failed(&mut run, &root, &[("provisional", 1)]);
+    let before = run.count();
+    salvage(&mut run, &id, json!({})).unwrap();
+    let expected = [Kind::IntegrationStarted, Kind::SignalEmitted, Kind::IntegrationCompleted];
+    assert_eq!(run.kinds_since(before), expected);
+    let start = last_start(&run);
+    assert_eq!((start.mode, start.strategy), (Mode::Salvage, Strategy::Evaluated));
+    assert_eq!(start.confidence, Some(althing_kernel::checkpoint::Confidence::Low), "not high");
+    let Event::IntegrationCompleted(done) = run.world.last_event() else { panic!() };
+    assert_eq!(done.mode, Mode::Salvage);
+    assert_eq!((run.status(&id), run.view(&id).ended), (Status::Failed, Some(Trigger::Failed)));
+    let content = |n: u8| blob(n)["blob"].clone();
+    assert_eq!(merged(&run, &root), [("a".to_owned(), content(7))], "what was named, alone");
+    // Of anything else nothing is saved.
+    for status in Status::ALL.iter().filter(|status| **status != Status::Failed) {
+        let mut run = Run::new();
+        let id = run.in_state(*status, json!({ "agent": "w1" }));
+        assert_eq!(salvage(&mut run, &id, json!({})).unwrap_err().rule.id(), "W-INT-20");
+    }
+    let empty = failed(&mut run, &root, &[]);
+    assert_eq!(salvage(&mut run, &empty, json!({})).unwrap_err().rule.id(), "W-INT-20");
+    let args = json!({ "workspace": id, "merged": [] });
+    run.refused(&agent("w2"), "integration.salvage", args, "W-INT-01");
+}
+
+/// Shows W-INT-22.
+#[test]
+fn the_newest_final_one_is_saved_else_the_newest_or_the_one_that_is_named() {
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let made = |run: &Run, id: &WorkspaceId| -> Vec<String> {
+        let list = run.world.ask("checkpoint.list", &json!({ "workspace": id }).to_string());
+        let ids = list.as_array().unwrap().iter().map(|made| made["checkpoint"].as_str().unwrap());
+        ids.map(ToOwned::to_owned).collect()
+    };
+    let id = failed(&mut run, &root, &[("final", 1), ("provisional", 2), ("provisional", 3)]);
+    let all = made(&run, &id);
+    salvage(&mut run, &id, json!({})).unwrap();
+    assert_eq!(last_start(&run).checkpoint_ref.as_str(), all[0]);
+    salvage(&mut run, &id, json!({ "checkpoint": all[1] })).unwrap();
+    assert_eq!(last_start(&run).checkpoint_ref.as_str(), all[1], "and more than once");
+    let other = failed(&mut run, &root, &[("provisional", 1), ("provisional", 2)]);
+    salvage(&mut run, &other, json!({})).unwrap();
+    assert_eq!(last_start(&run).checkpoint_ref.as_str(), made(&run, &other)[1]);
+    let foreign = salvage(&mut run, &other, json!({ "checkpoint": all[0] })).unwrap_err();
+    assert_eq!(foreign.rule.id(), "W-ID-07");
+}
+
+/// Shows W-INT-20, W-DEL-02.
+#[test]
+fn what_is_saved_goes_to_the_nearest_workspace_above_that_takes_work() {
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let boss = run.in_state(Status::Active, json!({ "agent": "w2", "delegate": true }));
+    let id = failed(&mut run, &boss, &[("final", 1)]);
+    let args = json!({ "workspace": id, "merged": [file("a", 1)] });
+    run.ok(&agent("w2"), "integration.salvage", args.clone());
+    assert_eq!(merged(&run, &boss).len(), 1);
+    run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": boss }));
+    run.refused(&agent("w2"), "integration.salvage", args.clone(), "W-INT-01");
+    run.ok(&Run::lead(), "integration.salvage", args.clone());
+    assert_eq!(merged(&run, &root).len(), 1, "the one it was below has ended");
+    // After the end of a run the next one can save something of it.
+    run.ok(&Run::lead(), "run.end", json!({}));
+    run.refused(&Run::lead(), "integration.salvage", args.clone(), "W-SYS-01");
+    let next = crate::run::workspace_of(run.ok(
+        &crate::support::user("ada"),
+        "run.start",
+        json!({ "agent": "lead" }),
+    ));
+    run.ok(&Run::lead(), "integration.salvage", args);
+    assert_eq!(merged(&run, &next.workspace).len(), 1);
+}
+
+/// Shows W-INT-21, W-INT-22, W-INT-05, W-INT-08.
+#[test]
+fn conflicts_of_a_salvage_are_settled_without_a_step_of_its_workspace() {
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let found = json!({ "conflicts": [
+        { "type": "semantic_contradiction", "description": "x" },
+        { "type": "content_overlap", "description": "y", "resources": ["a"] }] });
+    let conflicts = |reply: Reply| match reply {
+        Reply::Integration(reply) => {
+            assert_eq!(reply.status, Status::Failed);
+            reply.conflicts
+        }
+        other => panic!("{other:?}"),
+    };
+    let resolve = |id: &WorkspaceId, conflict: &str, strategy: &str| {
+        json!({ "workspace": id, "conflict": conflict, "strategy": strategy, "resolution": "r" })
+    };
+    for (strategy, result) in [("coordinator_resolve", 1), ("agent_rework", 0)] {
+        let id = failed(&mut run, &root, &[("final", 1)]);
+        let before = (run.count(), merged(&run, &root).len());
+        let more = json!({ "conflicts": found["conflicts"], "merged": [file(strategy, 1)] });
+        let open = conflicts(salvage(&mut run, &id, more).unwrap());
+        assert_eq!(open.len(), 2);
+        let next = finished(&mut run, "w2", &[file("d", 4)]);
+        assert_eq!(decide(&mut run, &next, json!({})).unwrap_err().rule.id(), "W-INT-05");
+        let again = salvage(&mut run, &id, json!({})).unwrap_err();
+        assert_eq!(again.rule.id(), "W-INT-05");
+        for (open, settle) in open.iter().zip(["coordinator_resolve", strategy]) {
+            run.ok(&Run::lead(), "conflict.resolve", resolve(&id, open.id.as_str(), settle));
+        }
+        assert_eq!(merged(&run, &root).len(), before.1 + result, "{strategy}");
+        decide(&mut run, &next, json!({ "decision": "reject" })).unwrap();
+        let of_salvage = run.world.entries[before.0..].iter().filter(|entry| {
+            let (kind, body) = (entry.draft.event.kind(), format!("{:?}", entry.draft.event));
+            let about = kind.as_str().starts_with("integration_")
+                || kind.as_str().starts_with("conflict_");
+            if about {
+                assert!(body.contains("mode: Salvage"), "{body}");
+            }
+            about
+        });
+        assert_eq!(of_salvage.count(), 6, "begun, two found, two settled, over");
+        assert_eq!(run.view(&id).ended, Some(Trigger::Failed));
+    }
+    // If its target ends, nothing is merged any more.
+    let boss = run.in_state(Status::Active, json!({ "agent": "w2", "delegate": true }));
+    let id = failed(&mut run, &boss, &[("final", 1)]);
+    conflicts(salvage(&mut run, &id, found).unwrap());
+    run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": boss }));
+    assert_eq!(run.world.state.integrations().count(), 0);
+    let kinds = run.world.kinds();
+    let count = |kind: Kind| kinds.iter().filter(|own| **own == kind).count();
+    assert_eq!(count(Kind::ConflictDetected), count(Kind::ConflictResolved), "each is closed");
+}
+
+/// Shows W-INT-04, W-INT-07.
+#[test]
+fn a_broken_rule_of_the_project_stops_a_merge_of_any_strategy() {
+    let breach = json!({ "type": "constraint_breach", "description": "`make` failed",
+        "resources": ["make"] });
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let first = finished(&mut run, "w1", &[file("a", 1)]);
+    decide(&mut run, &first, json!({})).unwrap();
+    for (strategy, more, count) in [
+        ("direct", json!({}), 1),
+        ("layered", json!({}), 2),
+        ("evaluated", json!({ "merged": [] }), 1),
+    ] {
+        let id = finished(&mut run, "w2", &[file("a", 2)]);
+        for kind in ["content_overlap", "semantic_contradiction", "dependency_violation"] {
+            let found = json!([{ "type": kind, "description": "d" }]);
+            if strategy != "evaluated" {
+                let args = json!({ "strategy": strategy, "conflicts": found });
+                let refusal = decide(&mut run, &id, args).unwrap_err();
+                assert_eq!(refusal.rule.id(), "W-INT-03", "{strategy} does not find {kind}");
+            }
+        }
+        let mut args = json!({ "strategy": strategy, "conflicts": [breach] });
+        if let Some(files) = more.get("merged") {
+            args["merged"] = files.clone();
+        }
+        let reply = decide(&mut run, &id, args).unwrap();
+        assert_eq!((reply.status, reply.conflicts.len()), (Status::Conflicted, count));
+        let last = reply.conflicts.last().unwrap();
+        let args = json!({ "workspace": id, "conflict": last.id, "strategy": "agent_rework",
+            "resolution": "r" });
+        run.ok(&Run::lead(), "conflict.resolve", args);
+        assert_eq!(run.view(&id).ended, Some(Trigger::AgentRework));
+    }
+    let content = blob(1)["blob"].clone();
+    assert_eq!(merged(&run, &root), [("a".to_owned(), content)], "nothing of it was merged");
+}
+
+/// Shows W-INT-05, W-INT-06.
+#[test]
+fn the_order_of_merges_is_the_coordinators_and_stands_in_the_targets_trail() {
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let [a, b, c] = ["w1", "w2", "w3"].map(|who| finished(&mut run, who, &[file("a", who.as_bytes()[1])]));
+    for id in [&b, &c, &a] {
+        decide(&mut run, id, json!({})).unwrap();
+    }
+    let local = run.world.entries.iter().filter(|entry| entry.draft.workspace == Some(root.clone()));
+    let order: Vec<_> = local
+        .filter_map(|entry| match &entry.draft.event {
+            Event::IntegrationStarted(body) => Some((body.source.clone(), true)),
+            Event::IntegrationCompleted(body) => Some((body.source.clone(), false)),
+            _ => None,
+        })
+        .collect();
+    let expected: Vec<_> =
+        [&b, &c, &a].into_iter().flat_map(|id| [(id.clone(), true), (id.clone(), false)]).collect();
+    assert_eq!(order, expected, "one after another");
+    assert_eq!(merged(&run, &root)[0].1, blob(b'1')["blob"], "the last one wins");
+}

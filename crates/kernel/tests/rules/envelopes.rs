@@ -190,9 +190,65 @@ fn what_presses_comes_first_and_threads_may_branch() {
         }
     }
     let _ = root;
-    let expected: Vec<_> = [2, 1, 4, 0, 3].map(|n| sent[n].clone()).into();
-    assert_eq!(take(&mut run, "w1", &id), expected);
+    let expected = |places: &[usize]| places.iter().map(|n| sent[*n].clone()).collect::<Vec<_>>();
+    assert_eq!(take(&mut run, "w1", &id), expected(&[2, 1, 0]));
+    assert_eq!(take(&mut run, "w1", &id), expected(&[4, 3]), "what came after what blocks");
     assert_eq!(take(&mut run, "w1", &id), [], "taken once");
+}
+
+fn send_with(run: &mut Run, to: &WorkspaceId, priority: &str) -> EnvelopeId {
+    let args =
+        json!({ "to": to, "type": "feedback", "payload": payload(1), "priority": priority });
+    match run.ok(&Run::lead(), "envelope.send", args) {
+        Reply::Envelope(envelope) => envelope.envelope,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Shows W-ENV-21, W-ENV-14.
+#[test]
+fn until_a_blocking_envelope_is_read_nothing_more_comes_in() {
+    use Way::{Acknowledged as In, Validated as Held};
+    let (mut run, id, _) = over(&[]);
+    let order = ["normal", "blocking", "urgent", "blocking", "normal"];
+    let sent = order.map(|priority| send_with(&mut run, &id, priority));
+    let ways = |run: &Run| sent.clone().map(|id| way(run, &id));
+    run.world.pass(1_000);
+    run.world.tick();
+    assert_eq!(ways(&run), [In, In, Held, Held, Held], "however long it takes");
+    let [before, first, after, second, last] = sent.clone();
+    let reply = run.ok(&agent("w1"), "inbox.take", json!({ "workspace": id, "max": 1 }));
+    let Reply::Mail(mail) = reply else { panic!() };
+    assert_eq!(mail.envelopes[0].envelope, first);
+    assert_eq!(ways(&run), [In, In, In, In, Held], "up to the next that blocks, in their order");
+    assert_eq!(mail.left, 3);
+    assert_eq!(take(&mut run, "w1", &id), [second, after, before]);
+    assert_eq!(take(&mut run, "w1", &id), [last]);
+}
+
+/// Shows W-ENV-21.
+#[test]
+fn what_blocks_holds_up_every_sender_and_what_was_lost_before() {
+    let mut run = Run::new();
+    let delegate = run.in_state(Status::Active, json!({ "agent": "w1", "delegate": true }));
+    let child = run.create(&agent("w1"), json!({ "agent": "w2" }));
+    run.signal("w2", &child, "ready");
+    take(&mut run, "w2", &child);
+    let root = run.root.clone();
+    run.ok(&Run::lead(), "right.grant", json!({ "holder": root, "target": child }));
+    let (says, asked) = ([Carried::Lost].into_iter().collect(), std::sync::Arc::default());
+    run.world.carrier = Some(Box::new(Told { says, asked: std::sync::Arc::clone(&asked) }));
+    let lost = run.send("w1", &delegate, &child, "feedback").unwrap();
+    let blocking = send_with(&mut run, &child, "blocking");
+    let other = send_with(&mut run, &child, "normal");
+    for _ in 0..5 {
+        run.world.pass(10);
+        run.world.tick();
+    }
+    assert_eq!(asked.lock().unwrap().len(), 2, "what was lost is not tried meanwhile");
+    assert_eq!((way(&run, &lost), way(&run, &other)), (Way::Validated, Way::Validated));
+    assert_eq!(take(&mut run, "w2", &child), [blocking]);
+    assert_eq!(take(&mut run, "w2", &child), [lost, other], "and then both");
 }
 
 /// A carrier that does what it is told, and notes when it was asked.

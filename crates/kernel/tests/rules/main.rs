@@ -3,6 +3,7 @@
 
 mod canonical;
 mod checkpoints;
+mod ending;
 mod envelopes;
 mod escalations;
 mod gates;

@@ -341,7 +341,7 @@ fn company(status: Status) -> (Run, WorkspaceId) {
     (run, target)
 }
 
-/// Shows W-ROLE-04, W-WS-10, W-WS-24, W-SUS-01, W-MIG-01, W-INT-01, W-DEL-02, W-DEL-03.
+/// Shows W-ROLE-04, W-WS-10, W-WS-24, W-GT-01, W-VIS-01, W-SUS-01, W-MIG-01, W-INT-01, W-DEL-02, W-DEL-03.
 /// Shows W-PORT-07, W-WS-21.
 #[test]
 fn every_order_of_everybody_to_a_workspace_in_every_state() {
@@ -353,11 +353,19 @@ fn every_order_of_everybody_to_a_workspace_in_every_state() {
             Event::ConflictDetected(body) => Some(body.conflict_id.to_string()),
             _ => None,
         });
-        let orders: [(&str, Value, bool); 10] = [
+        let orders: [(&str, Value, bool); 13] = [
             ("workspace.abort", json!({ "workspace": target }), live),
             ("workspace.suspend", json!({ "workspace": target }), works),
             ("workspace.resume", json!({ "workspace": target }), *status == Status::Suspended),
             ("workspace.migrate", json!({ "workspace": target, "agent": "fresh" }), works),
+            ("workspace.terminate", json!({ "workspace": target, "grace_s": 60 }), works),
+            (
+                "workspace.grant_visibility",
+                json!({ "workspace": target, "target": base.view(&target).parent }),
+                works,
+            ),
+            // It did not lose its parent.
+            ("workspace.reparent", json!({ "workspace": target, "parent": base.root }), false),
             (
                 "integration.decide",
                 json!({ "workspace": target, "decision": "accept" }),

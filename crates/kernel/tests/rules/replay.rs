@@ -36,6 +36,13 @@ fn story() -> Run {
     run.world.pass(200);
     run.world.tick();
     run.ok(&lead, "task.retry", json!({ "task": graph.tasks["a"] }));
+    run.ok(&lead, "workspace.grant_visibility", json!({ "workspace": top, "target": root }));
+    let slow = run.in_state(Status::Active, json!({ "agent": "w1" }));
+    run.checkpoint("w1", &slow, "artifact", &["a"]);
+    run.ok(&lead, "workspace.terminate", json!({ "workspace": slow, "grace_s": 5 }));
+    run.world.pass(6);
+    run.world.tick();
+    run.ok(&lead, "integration.salvage", json!({ "workspace": slow, "merged": [] }));
     run.ok(&user("bob"), "workspace.abort", json!({ "workspace": top, "reason": "r" }));
     run
 }
@@ -166,7 +173,13 @@ fn forgeries(entry: &Stamped) -> Vec<Stamped> {
                 }));
             }
         }
-        Event::CheckpointCreated(_) | Event::InboxTaken(_) | Event::GraphCreated(_) => {
+        Event::CheckpointCreated(_)
+        | Event::InboxTaken(_)
+        | Event::GraphCreated(_)
+        | Event::VisibilityGranted(_)
+        | Event::GracefulTerminationInitiated(_)
+        | Event::GracefulTerminationExpired(_)
+        | Event::IntegrationStarted(_) => {
             all.push(with(&|forged| {
                 forged.draft.actor = Actor::Principal(agent("w3").principal);
             }));

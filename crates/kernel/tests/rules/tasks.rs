@@ -366,3 +366,47 @@ fn urgent_tasks_come_first_and_pass_their_urgency_on() {
     assert_eq!(run.view(&at).priority, workspace::Priority::Critical);
     assert_eq!(run.view(&at).task, Some(ids["u"].clone()));
 }
+
+/// Shows W-TASK-14, W-TASK-03.
+#[test]
+fn parts_of_a_task_are_tasks_of_their_own_in_the_same_graph() {
+    let mut run = Run::new();
+    let lead = Run::lead();
+    let (graph, tasks) = planned_and_approved(&mut run, &[task("whole", &[]), task("else", &[])]);
+    let (whole, other) = (tasks["whole"].clone(), tasks["else"].clone());
+    let (elsewhere, _) = plan(&mut run, &[task("x", &[])]);
+    let add = |run: &mut Run, graph: &GraphId, parent: &TaskId, depends_on: &[&TaskId]| {
+        let args = json!({ "graph": graph, "name": "part", "description": blob(1),
+            "parent_task": parent, "depends_on": depends_on });
+        run.do_(&Run::lead(), "task.add", args).map(|reply| match reply {
+            Reply::Task(view) => view.task,
+            other => panic!("{other:?}"),
+        })
+    };
+    assert_eq!(add(&mut run, &elsewhere, &whole, &[]).unwrap_err().rule.id(), "W-TASK-03");
+    // As deep as one likes, and whatever it depends on.
+    let mut above = whole.clone();
+    let mut parts = Vec::new();
+    for _ in 0..40 {
+        let part = add(&mut run, &graph, &above, &[]).unwrap();
+        assert_eq!(view(&run, &part).parent_task.as_ref(), Some(&above));
+        assert_eq!(view(&run, &part).graph, graph);
+        above = part.clone();
+        parts.push(part);
+    }
+    let dependent = add(&mut run, &graph, &whole, &[&other]).unwrap();
+    assert!(view(&run, &whole).depends_on.is_empty(), "a part is nothing one depends on");
+    // Each begins as a draft and is approved by itself.
+    assert!(parts.iter().all(|part| view(&run, part).status == Status::Draft));
+    run.ok(&lead, "task.approve", json!({ "tasks": [parts[0], dependent] }));
+    assert_eq!(view(&run, &parts[0]).status, Status::Pending);
+    assert_eq!(view(&run, &parts[1]).status, Status::Draft, "this one was not meant");
+    assert!(ready(&run).contains(&parts[0]) && !ready(&run).contains(&dependent));
+    // A part that is done completes nothing but itself.
+    let at = complete(&mut run, &parts[0], "w1");
+    run.ok(&lead, "integration.decide", json!({ "workspace": at, "decision": "accept" }));
+    assert_eq!(view(&run, &parts[0]).status, Status::Integrated);
+    assert_eq!(view(&run, &whole).status, Status::Pending);
+    run.ok(&lead, "task.cancel", json!({ "task": whole }));
+    assert_eq!(view(&run, &parts[1]).status, Status::Draft, "nor does it end with the whole");
+}

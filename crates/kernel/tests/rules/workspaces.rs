@@ -294,6 +294,7 @@ fn every_step_has_its_reasons_and_its_initiators_and_no_others() {
         | (_, S::Failed, T::EscalationTimeout, I::Runtime) => !from.is_terminal(),
         (S::Idle, S::Active, T::FirstEnvelope | T::WorkflowLoaded, I::Runtime)
         | (S::Idle | S::Active | S::Blocked, S::Failed, T::Timeout, I::Runtime)
+        | (S::Active | S::Blocked, S::Failed, T::GracefulTerminationExpired, I::Runtime)
         | (S::Idle | S::Active | S::Blocked, S::Failed, T::Failed, I::Agent)
         | (S::Active, S::Blocked, T::Blocked, I::Agent)
         | (S::Blocked, S::Active, T::Started, I::Agent)

@@ -48,6 +48,8 @@ pub(super) struct Channels {
     on_the_way: BTreeMap<(WorkspaceId, WorkspaceId), VecDeque<EnvelopeId>>,
     /// Signals that were emitted and not delivered, by receiver.
     pending: BTreeMap<WorkspaceId, VecDeque<(String, WorkspaceId)>>,
+    /// What blocks an inbox: the envelope nobody has read yet.
+    blocking: BTreeMap<WorkspaceId, EnvelopeId>,
     sent: Vec<EnvelopeId>,
     touched: Vec<EnvelopeId>,
     next: Next,
@@ -155,8 +157,11 @@ impl Channels {
         at.must(!receiver.status.is_sealed(), "a sealed inbox accepts nothing");
         if at.entry.draft.actor == Actor::Protocol {
             let own = receiver.body.directive.as_ref() == Some(&body.envelope_id);
-            at.must(own, "the runtime sends what a workspace is created for alone");
-        } else {
+            let asked = receiver.finish.is_some() && body.kind.as_str() == "feedback";
+            at.must(own || asked, "the runtime sends the first word and the request to finish");
+        }
+        let first = receiver.body.directive.as_ref() == Some(&body.envelope_id);
+        if !first {
             let holds = |kind| {
                 let wanted = (kind, body.from.clone(), body.to.clone());
                 self.rights.values().any(|right| *right == wanted)
@@ -205,19 +210,24 @@ impl Channels {
         letter.retry_at = None;
         let receiver = &tree[&body.to];
         at.must(receiver.takes_mail(), "its receiver takes mail");
+        let free = !self.blocking.contains_key(&body.to);
+        at.must(free, "nothing comes in before what blocks is read");
+        if self.letters[&body.envelope_id].priority == envelope::Priority::Blocking {
+            self.blocking.insert(body.to.clone(), body.envelope_id.clone());
+        }
         self.leaves(at, &body.from, &body.to, &body.envelope_id);
         self.next = Next::Moved(body.envelope_id.clone());
     }
 
     fn attempted(&mut self, at: &Place<'_>, tree: &Tree, body: &Attempted) {
         let entry = at.entry;
-        let receiver = &tree[&body.to];
+        let takes_mail = tree[&body.to].takes_mail() && !self.blocking.contains_key(&body.to);
         let letter = self.letter(at, &body.envelope_id);
         at.must(letter.is_due(entry), "nothing is tried again before its time");
         let known = matches!(letter.stage, Stage::Validated | Stage::Delivered);
         at.must(known, "nothing is tried after it was settled");
         let next = body.attempt == letter.attempts + 1;
-        let postponed = body.attempt == letter.attempts && !receiver.takes_mail();
+        let postponed = body.attempt == letter.attempts && !takes_mail;
         at.must(next || (body.retry_at.is_none() && postponed), "attempts are counted");
         at.must(body.attempt <= 4, "there are at most three further attempts");
         if let Some(retry_at) = body.retry_at {
@@ -258,6 +268,9 @@ impl Channels {
             at.must(letter.priority >= last, "what is pressing is taken first");
             letter.taken = true;
             last = letter.priority;
+            if self.blocking.get(&body.workspace_id) == Some(id) {
+                self.blocking.remove(&body.workspace_id);
+            }
         }
     }
 
@@ -309,7 +322,8 @@ impl Channels {
             let receiver = &tree[to];
             let first = &self.letters[&queue[0]];
             assert!(!receiver.status.is_terminal(), "seed {seed}: {} goes back", queue[0]);
-            let stuck = receiver.takes_mail() && first.retry_at.is_none();
+            let open = receiver.takes_mail() && !self.blocking.contains_key(to);
+            let stuck = open && first.retry_at.is_none();
             assert!(!stuck, "seed {seed}: {} waits for nothing", queue[0]);
         }
         for (to, queue) in &self.pending {

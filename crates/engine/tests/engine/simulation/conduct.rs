@@ -34,6 +34,8 @@ fn deed(event: &Event) -> Option<Deed<'_>> {
         Event::PortRightCreated(body) => Deed::Plan(&body.target),
         Event::WorkspaceStateChanged(body) => Deed::Order(&body.workspace_id),
         Event::IntegrationStarted(body) => Deed::Order(&body.source),
+        Event::GracefulTerminationInitiated(body) => Deed::Order(&body.workspace_id),
+        Event::VisibilityGranted(body) => Deed::Order(&body.workspace_id),
         Event::ConflictResolved(body) => Deed::Order(&body.workspace_id),
         _ => return None,
     })
@@ -96,14 +98,24 @@ pub(super) fn reads(
     })
 }
 
-/// Whether one workspace is another, is above it, or was shown it.
-pub(super) fn sees(tree: &Tree, viewer: &WorkspaceId, target: &WorkspaceId) -> bool {
-    let mut above = Some(target);
-    while let Some(id) = above {
-        if id == viewer {
+/// Whether one workspace is another or is above it.
+pub(super) fn is_above(tree: &Tree, upper: &WorkspaceId, lower: &WorkspaceId) -> bool {
+    let mut above = Some(lower);
+    // Nobody is deeper than there are workspaces; a circle would never end.
+    for _ in 0..=tree.len() {
+        let Some(id) = above else { return false };
+        if id == upper {
             return true;
         }
         above = tree.get(id).and_then(|node| node.parent.as_ref());
+    }
+    true
+}
+
+/// Whether one workspace is another, is above it, or was shown it.
+pub(super) fn sees(tree: &Tree, viewer: &WorkspaceId, target: &WorkspaceId) -> bool {
+    if is_above(tree, viewer, target) {
+        return true;
     }
     tree.get(viewer).is_some_and(|node| node.body.visibility_set.contains(target))
 }

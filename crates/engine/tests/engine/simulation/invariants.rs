@@ -3,10 +3,14 @@
 //!
 //! The tree and the tasks are here, rights and mail in [`Channels`].
 
+use althing_kernel::integration::{self, Mode};
 use althing_kernel::task::{self, follow, graph};
-use althing_kernel::workspace::change::{Reparented, StateChanged};
+use althing_kernel::workspace::change::StateChanged;
 use althing_kernel::workspace::create::Created;
 use althing_kernel::workspace::edges::STEPS;
+use althing_kernel::workspace::grant::VisibilityGranted;
+use althing_kernel::workspace::reparent::{ReparentReason, Reparented};
+use althing_kernel::workspace::terminate::Initiated;
 use althing_kernel::workspace::{MIGRATION_TIMEOUT, Party, Status, Trigger, Workspace};
 use althing_kernel::{
     Actor, AgentName, CheckpointId, EnvelopeId, Event, GraphId, Principal, Span, Stamped, State,
@@ -27,6 +31,8 @@ pub(super) const EXPECTED: &[&str] = &[
     "conflict_resolved",
     "envelope_redelivered",
     "forced shutdown",
+    "grace over",
+    "graceful_termination_initiated",
     "impostor",
     "integration_aborted",
     "integration_completed",
@@ -54,9 +60,16 @@ pub(super) const EXPECTED: &[&str] = &[
     "rejected workspace PermissionDenied",
     "refused TaskGraph",
     "refused TaskReady",
+    "reassigned",
+    "refused AskedOnce",
+    "refused OrphansOnly",
+    "refused SalvageFailed",
+    "refused ShowsWhatItSees",
     "reparented",
     "root failed",
     "run over",
+    "salvage",
+    "salvage given up",
     "second attempt",
     "start from a snapshot",
     "task_completed",
@@ -64,6 +77,7 @@ pub(super) const EXPECTED: &[&str] = &[
     "timeout",
     "undeliverable DeliveryExhausted",
     "undeliverable TargetTerminal",
+    "visibility_granted",
 ];
 
 /// Where in the trail something is found to be wrong.
@@ -83,7 +97,6 @@ pub(super) struct Node {
     pub(super) body: Created,
     pub(super) parent: Option<WorkspaceId>,
     pub(super) status: Status,
-    at: Timestamp,
     /// Since when it is in its state.
     since: Timestamp,
     /// How much of its time it had used up before.
@@ -92,6 +105,10 @@ pub(super) struct Node {
     ready: bool,
     interrupted: Option<Status>,
     head: Option<CheckpointId>,
+    /// How long it may have worked in all, if it was asked to finish.
+    pub(super) finish: Option<Span>,
+    /// Whether it lost its parent and was given no other.
+    orphan: bool,
 }
 
 impl Node {
@@ -121,6 +138,13 @@ impl Node {
         }
     }
 
+    /// When its grace is over, if it was asked to finish.
+    fn grace_over(&self) -> Option<Timestamp> {
+        let left = self.finish?.micros().saturating_sub(self.spent.micros());
+        let works = matches!(self.status, Status::Active | Status::Blocked);
+        works.then(|| self.since.after(Span::from_micros(left)))
+    }
+
     /// Goes to another state; what it worked until then counts.
     fn go(&mut self, to: Status, at: Timestamp) {
         if self.is_clocked() {
@@ -130,6 +154,9 @@ impl Node {
         self.interrupted =
             matches!(to, Status::Migrating | Status::Suspended).then_some(self.status);
         (self.status, self.since) = (to, at);
+        if to.is_sealed() {
+            self.finish = None;
+        }
     }
 }
 
@@ -207,6 +234,8 @@ impl Ledger {
             Event::WorkspaceCreated(body) => self.created(&at, body),
             Event::WorkspaceStateChanged(body) => self.changed(&at, body),
             Event::WorkspaceReparented(body) => self.reparented(&at, body),
+            Event::VisibilityGranted(body) => self.shown(&at, body),
+            Event::GracefulTerminationInitiated(body) => self.asked(&at, body),
             Event::SignalEmitted(body) if body.signal == signal::SignalType::Ready => {
                 self.node(&at, &body.from).ready = true;
             }
@@ -252,9 +281,7 @@ impl Ledger {
                 }
             }
             Event::IntegrationStarted(body) => {
-                let node = self.node(at, &body.source);
-                at.must(node.status == Status::Integrating, "what is merged is finished");
-                at.must(node.parent.as_ref() == Some(&body.target), "it goes to the parent");
+                self.merge_begins(at, body);
                 let busy = self.merges.values().any(|target| *target == body.target);
                 at.must(!busy, "one merge at a time");
                 self.merges.insert(body.source.clone(), body.target.clone());
@@ -264,11 +291,53 @@ impl Ledger {
                 at.must(target.as_ref() == Some(&body.target), "it goes where it was to go");
             }
             Event::IntegrationAborted(body) => {
+                if body.mode == Mode::Salvage {
+                    self.count("salvage given up");
+                }
                 let target = self.merges.remove(&body.source);
                 at.must(target.as_ref() == Some(&body.target), "it was to go there");
             }
             _ => {}
         }
+    }
+
+    /// Finished work goes to the parent; what failed to the nearest above that takes work.
+    fn merge_begins(&mut self, at: &Place<'_>, body: &integration::Started) {
+        let node = self.node(at, &body.source);
+        if body.mode == Mode::Normal {
+            at.must(node.status == Status::Integrating, "what is merged is finished");
+            at.must(node.parent.as_ref() == Some(&body.target), "it goes to the parent");
+            return;
+        }
+        at.must(node.status == Status::Failed, "what is saved failed");
+        let mut above = node.parent.clone();
+        while let Some(id) = &above
+            && self.tree[id].status.is_sealed()
+        {
+            above.clone_from(&self.tree[id].parent);
+        }
+        let target = above.as_ref().or(self.root.as_ref());
+        at.must(target == Some(&body.target), "it goes to the nearest that takes work");
+        self.count("salvage");
+    }
+
+    fn shown(&mut self, at: &Place<'_>, body: &VisibilityGranted) {
+        let node = &self.tree[&body.workspace_id];
+        at.must(matches!(node.status, Status::Active | Status::Blocked), "it is at work");
+        let seen = node.parent.as_ref();
+        let seen = seen.is_some_and(|parent| conduct::sees(&self.tree, parent, &body.target));
+        at.must(seen, "it sees what its parent sees");
+        let known = &mut self.node(at, &body.workspace_id).body.visibility_set;
+        at.must(!known.contains(&body.target), "it was not shown before");
+        known.push(body.target.clone());
+    }
+
+    fn asked(&mut self, at: &Place<'_>, body: &Initiated) {
+        let node = self.node(at, &body.workspace_id);
+        at.must(matches!(node.status, Status::Active | Status::Blocked), "it is at work");
+        at.must(node.finish.is_none(), "it is asked once");
+        let worked = node.spent.micros() + at.entry.at.since(node.since).micros();
+        node.finish = Some(Span::from_micros(worked + body.grace_period.micros()));
     }
 
     fn node(&mut self, at: &Place<'_>, id: &WorkspaceId) -> &mut Node {
@@ -294,13 +363,14 @@ impl Ledger {
             body: body.clone(),
             parent: body.parent.clone(),
             status: Status::Idle,
-            at: at.entry.at,
             since: at.entry.at,
             spent: Span::default(),
             agent: body.agent.clone(),
             ready: false,
             interrupted: None,
             head: None,
+            finish: None,
+            orphan: false,
         };
         at.must(self.tree.insert(id.clone(), node).is_none(), "it is a new workspace");
         self.parts.extend(body.agent.clone());
@@ -336,7 +406,8 @@ impl Ledger {
         if matches!(from, Status::Migrating | Status::Suspended) && to != Status::Failed {
             at.must(node.interrupted == Some(to), "it goes back to where it was");
         }
-        let late = node.due().is_some_and(|due| due <= at.entry.at);
+        let past = |due: Option<Timestamp>| due.is_some_and(|due| due <= at.entry.at);
+        let (late, grace_over) = (past(node.due()), past(node.grace_over()));
         node.go(to, at.entry.at);
         let (parent, owner) = (node.parent.clone(), node.body.owner.clone());
         self.count(format!("step {:02}", step.map_or(0, |step| step.number)));
@@ -353,6 +424,10 @@ impl Ledger {
                 self.count("timeout");
                 at.must(late, "its time was over");
             }
+            Trigger::GracefulTerminationExpired => {
+                self.count("grace over");
+                at.must(grace_over, "its grace was over");
+            }
             _ => {}
         }
         if to.is_terminal() {
@@ -366,17 +441,32 @@ impl Ledger {
     }
 
     fn reparented(&mut self, at: &Place<'_>, body: &Reparented) {
-        self.count("reparented");
-        let (child, old) = (&self.tree[&body.workspace_id], &self.tree[&body.old_parent]);
+        let (id, new) = (&body.workspace_id, &body.new_parent);
+        let (child, old) = (&self.tree[id], &self.tree[&body.old_parent]);
         at.must(child.parent.as_ref() == Some(&body.old_parent), "it was below that one");
-        at.must(old.status.is_terminal(), "its parent has ended");
-        at.must(child.body.owner != old.body.owner, "somebody else answers for it");
-        at.must(self.root.as_ref() == Some(&body.new_parent), "it goes to the root");
         at.must(!child.status.is_terminal(), "it goes on");
-        self.node(at, &body.workspace_id).parent = Some(body.new_parent.clone());
+        let reassigned = body.reason == ReparentReason::ReassignedByCoordinator;
+        if reassigned {
+            at.must(child.orphan, "it had lost its parent");
+            at.must(!conduct::is_above(&self.tree, id, new), "nobody is above itself");
+            let open = matches!(
+                self.tree[new].status,
+                Status::Idle | Status::Active | Status::Blocked
+            );
+            at.must(open, "its new parent takes children");
+            self.count("reassigned");
+        } else {
+            at.must(old.status.is_terminal(), "its parent has ended");
+            at.must(child.body.owner != old.body.owner, "somebody else answers for it");
+            at.must(self.root.as_ref() == Some(new), "it goes to the root");
+            self.count("reparented");
+        }
+        let node = self.node(at, id);
+        node.parent = Some(new.clone());
+        node.orphan = !reassigned;
         // What was being merged into the parent it had is merged into the one it has.
-        if let Some(target) = self.merges.get_mut(&body.workspace_id) {
-            target.clone_from(&body.new_parent);
+        if let Some(target) = self.merges.get_mut(id) {
+            target.clone_from(new);
         }
     }
 
@@ -435,7 +525,9 @@ impl Ledger {
         self.compare_sight(state);
         let all_done = std::mem::take(&mut self.news) < DUE_MAX;
         if let Some(turn) = turn.filter(|_| all_done) {
-            let late = self.tree.iter().find(|(_, node)| node.due().is_some_and(|at| at < turn));
+            let past = |due: Option<Timestamp>| due.is_some_and(|at| at < turn);
+            let late =
+                self.tree.iter().find(|(_, node)| past(node.due()) || past(node.grace_over()));
             let late = late.map(|(id, _)| id);
             assert_eq!(late, None, "seed {seed}: overdue at {turn:?}");
             assert_eq!(self.channels.overdue(turn), None, "seed {seed}: overdue at {turn:?}");
@@ -453,14 +545,15 @@ impl Ledger {
         if known.status.is_terminal() {
             return;
         }
-        assert_eq!(charter.visibility, node.body.visibility_set, "seed {seed}: {id}");
+        assert_eq!(known.visibility, node.body.visibility_set, "seed {seed}: {id}");
+        assert_eq!(known.grace_ends(), node.grace_over(), "seed {seed}: {id}");
         assert_eq!(charter.authority, node.body.authority_set, "seed {seed}: {id}");
         match &node.parent {
             None => assert_eq!(self.root.as_ref(), Some(id), "seed {seed}: one live root"),
             Some(parent_id) => {
                 let parent = &self.tree[parent_id];
-                // Whoever is above is older, so nobody is above itself.
-                assert!(parent.at < node.at, "seed {seed}: {id} is older than its parent");
+                let up = conduct::is_above(&self.tree, id, parent_id);
+                assert!(!up, "seed {seed}: {id} is above itself");
                 let live = !parent.status.is_terminal();
                 assert!(live, "seed {seed}: {id} goes on below the ended {parent_id}");
             }

@@ -17,6 +17,7 @@ pub(super) fn ask(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         2..=11 => checkpoint(harness, scene),
         12..=16 => decide(harness, scene),
         17..=20 => resolve(harness, scene),
+        21 | 22 => Some(salvage(harness, scene)),
         _ => tasks(harness, scene),
     }
 }
@@ -99,6 +100,21 @@ fn decide(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         _ => args["strategy"] = "layered".into(),
     }
     Some((caller, "integration.decide", args))
+}
+
+/// Mostly of something that failed, of any run; often there is nothing to be saved.
+fn salvage(harness: &mut Harness, scene: &Scene) -> Asked {
+    let workspace = match scene.wrecks.as_slice() {
+        [] => scene.some_id(harness),
+        _ if harness.random.one_in(6) => scene.some_id(harness),
+        wrecks => harness.random.pick(wrecks).to_string(),
+    };
+    let mut args = json!({ "workspace": workspace, "merged": files(harness) });
+    if harness.random.one_in(2) {
+        let found = json!({ "type": "dependency_violation", "description": "simulated" });
+        args["conflicts"] = json!([found]);
+    }
+    (scene.coordinator(harness), "integration.salvage", args)
 }
 
 fn resolve(harness: &mut Harness, scene: &Scene) -> Option<Asked> {

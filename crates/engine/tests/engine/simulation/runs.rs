@@ -348,7 +348,28 @@ fn order(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     let at_work = [Status::Active, Status::Blocked];
     let blocked = [Status::Blocked];
     let from = if harness.random.one_in(2) { &at_work[..] } else { &blocked };
-    Some(match harness.random.below(12) {
+    Some(match harness.random.below(22) {
+        12..=15 => {
+            let grace_s = 1 + harness.random.below(40);
+            let args = json!({ "workspace": scene.one(harness, &at_work)?.id, "grace_s": grace_s });
+            (caller, "workspace.terminate", args)
+        }
+        16..=18 => {
+            let to = scene.one(harness, &at_work)?;
+            let by_delegate = to.parent.as_ref().and_then(|above| scene.get(above));
+            let by_delegate = by_delegate.filter(|above| above.delegate && harness.random.one_in(2));
+            let caller = by_delegate.map_or(caller, Seen::worker);
+            let args = json!({ "workspace": to.id, "target": scene.some_id(harness) });
+            (caller, "workspace.grant_visibility", args)
+        }
+        19..=21 => {
+            let lost = match scene.orphans.as_slice() {
+                [] => scene.any(harness)?.id,
+                orphans => harness.random.pick(orphans).clone(),
+            };
+            let args = json!({ "workspace": lost, "parent": scene.one(harness, &at_work)?.id });
+            (caller, "workspace.reparent", args)
+        }
         0..=2 => {
             (caller, "workspace.suspend", json!({ "workspace": scene.one(harness, from)?.id }))
         }

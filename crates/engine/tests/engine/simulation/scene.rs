@@ -68,6 +68,10 @@ pub(super) struct Scene {
     pub(super) graphs: Vec<GraphId>,
     /// Open conflicts, with the workspace whose work is merged.
     pub(super) conflicts: Vec<(WorkspaceId, String)>,
+    /// What failed and left a checkpoint.
+    pub(super) wrecks: Vec<WorkspaceId>,
+    /// What lost its parent and goes on.
+    pub(super) orphans: Vec<WorkspaceId>,
 }
 
 impl Scene {
@@ -80,11 +84,19 @@ impl Scene {
             tasks: Vec::new(),
             graphs: Vec::new(),
             conflicts: Vec::new(),
+            wrecks: Vec::new(),
+            orphans: Vec::new(),
         };
         for (id, known) in state.workspaces() {
             if known.status.is_terminal() {
+                if known.status == Status::Failed && known.head.is_some() {
+                    scene.wrecks.push(id.clone());
+                }
                 scene.ended.push(id.clone());
                 continue;
+            }
+            if known.orphan_of.is_some() {
+                scene.orphans.push(id.clone());
             }
             let seen = Seen {
                 id: id.clone(),

@@ -1,0 +1,39 @@
+//! `althing workspace terminate`, `grant` and `reparent`
+
+use althing_kernel::workspace::grant::GrantVisibility;
+use althing_kernel::workspace::reparent::Reparent;
+use althing_kernel::workspace::terminate::Terminate;
+use althing_kernel::{Command, Reply};
+
+use super::workspaces::tell;
+use crate::cli::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
+use crate::desk::{Desk, unexpected};
+use crate::failure::Failure;
+use crate::output::{clock_time, from_now};
+
+pub(super) fn terminate(desk: &Desk<'_>, args: WorkspaceTerminate) -> Result<(), Failure> {
+    let workspace = desk.workspace(&args.id)?;
+    let terminate = Terminate { grace_s: args.grace, reason: args.reason, workspace };
+    let reply = desk.order(Command::WorkspaceTerminate(terminate))?;
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Workspace(view) = &reply else { return Err(unexpected(&reply)) };
+    let by = view.grace_ends.map_or_else(String::new, |ends| {
+        format!(" until {} ({})", clock_time(ends), from_now(ends, desk.now()))
+    });
+    desk.out().line(format!("{} was asked to finish{by}", view.workspace))
+}
+
+pub(super) fn grant(desk: &Desk<'_>, args: WorkspaceGrant) -> Result<(), Failure> {
+    let (workspace, target) = (desk.workspace(&args.id)?, desk.workspace(&args.target)?);
+    let words = format!("{workspace} may read {target} from now on");
+    let grant = GrantVisibility { reason: args.reason, target, workspace };
+    let reply = desk.order(Command::WorkspaceGrantVisibility(grant))?;
+    if desk.out().json { desk.out().value(&reply) } else { desk.out().line(words) }
+}
+
+pub(super) fn reparent(desk: &Desk<'_>, args: &WorkspaceReparent) -> Result<(), Failure> {
+    let (workspace, parent) = (desk.workspace(&args.id)?, desk.workspace(&args.below)?);
+    tell(desk, desk.order(Command::WorkspaceReparent(Reparent { parent, workspace }))?)
+}

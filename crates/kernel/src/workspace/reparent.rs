@@ -1,0 +1,189 @@
+//! Orphans: workspaces whose parent ended while somebody else answers for them.
+//!
+//! They go to the root, which is told by a `started` of theirs: they go on. The coordinator may
+//! keep them there, end them, or once put them below another workspace.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::{Workspace, sight};
+use crate::event::Event;
+use crate::id::WorkspaceId;
+use crate::principal::{Actor, Caller};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::signal::{self, Saying, SignalType};
+use crate::state::{ApplyError, State};
+use crate::text::Text;
+use crate::turn::{Halt, Reply, Turn};
+
+/// `workspace.reparent`: puts a workspace that lost its parent below another one, once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reparent {
+    /// The workspace above it from now on.
+    pub parent: WorkspaceId,
+    /// Which workspace.
+    pub workspace: WorkspaceId,
+}
+
+/// `workspace_reparented`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reparented {
+    /// The workspace above it now.
+    pub new_parent: WorkspaceId,
+    /// The workspace above it before.
+    pub old_parent: WorkspaceId,
+    /// Why.
+    pub reason: ReparentReason,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}
+
+/// Why a workspace got another parent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReparentReason {
+    /// Its parent failed, and somebody else answers for it.
+    ParentAbortedCrossOwnership,
+    /// Its parent closed, and somebody else answers for it.
+    ParentClosedCrossOwnership,
+    /// The coordinator found another parent for it.
+    ReassignedByCoordinator,
+}
+
+impl ReparentReason {
+    fn as_str(self) -> &'static str {
+        match self {
+            ReparentReason::ParentAbortedCrossOwnership => "parent_aborted_cross_ownership",
+            ReparentReason::ParentClosedCrossOwnership => "parent_closed_cross_ownership",
+            ReparentReason::ReassignedByCoordinator => "reassigned_by_coordinator",
+        }
+    }
+}
+
+/// Moves a workspace whose parent ended to the root, and tells the root.
+pub(crate) fn to_the_root(
+    turn: &mut Turn<'_>,
+    child: &WorkspaceId,
+    reason: ReparentReason,
+) -> Result<(), ApplyError> {
+    let root = turn.state().root.clone().ok_or(ApplyError::Unknown("the root"))?;
+    let workspace =
+        turn.state().workspaces.get(child).ok_or(ApplyError::Unknown("the workspace"))?;
+    let old = workspace.parent.clone().ok_or(ApplyError::Unknown("the parent"))?;
+    let event = Event::WorkspaceReparented(Reparented {
+        new_parent: root.clone(),
+        old_parent: old.clone(),
+        reason,
+        workspace_id: child.clone(),
+    });
+    turn.note(Some(child), Actor::Protocol, event)?;
+    // Whoever has a new parent needs a way to talk to it.
+    crate::right::grant_between(turn, &root, child)?;
+    let reason = Some(Text::lossy(reason.as_str()));
+    let saying = Saying { signal: SignalType::Started, reason, about: Some((&old).into()) };
+    signal::tell_parent(turn, child, saying)
+}
+
+pub(crate) fn decide_reparent(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    reparent: &Reparent,
+) -> Result<Reply, Halt> {
+    super::coordinator_only(turn.state(), caller, "give a workspace another parent")?;
+    let (id, parent) = (&reparent.workspace, &reparent.parent);
+    fits(turn.state(), id, parent)?;
+    let old = super::get(turn.state(), id)?.parent.clone();
+    let event = Event::WorkspaceReparented(Reparented {
+        new_parent: parent.clone(),
+        old_parent: old.ok_or(ApplyError::Unknown("the parent"))?,
+        reason: ReparentReason::ReassignedByCoordinator,
+        workspace_id: id.clone(),
+    });
+    turn.note(Some(id), caller.principal.clone().into(), event)?;
+    crate::right::grant_between(turn, parent, id)?;
+    turn.workspace_reply(id)
+}
+
+/// Whether an orphan may go below another workspace.
+pub(crate) fn fits(state: &State, id: &WorkspaceId, parent: &WorkspaceId) -> Result<(), Refusal> {
+    let (workspace, above) = (super::get(state, id)?, super::get(state, parent)?);
+    let no = |message: String| Err(Refusal::denied(Rule::OrphansOnly, message));
+    if workspace.status.is_terminal() {
+        return Err(super::abort::ended(id, workspace.status));
+    }
+    if workspace.orphan_of.is_none() {
+        return no(format!("workspace {id} did not lose its parent, or was given another one"));
+    }
+    if workspace.status.is_sealed() {
+        return no(format!("workspace {id} is {}; its work is being merged", workspace.status));
+    }
+    let below = parent == id || sight::is_above(state, id, parent);
+    if below || above.parent.is_none() || above.charter.root != workspace.charter.root {
+        return no(format!("workspace {parent} cannot be above {id}"));
+    }
+    if !above.status.is_open() {
+        return no(format!("workspace {parent} is {} and takes no children", above.status));
+    }
+    contained(state, (id, workspace), (parent, above))
+}
+
+/// A workspace sees and changes nothing that the one above it does not.
+fn contained(
+    state: &State,
+    (id, workspace): (&WorkspaceId, &Workspace),
+    (parent, above): (&WorkspaceId, &Workspace),
+) -> Result<(), Refusal> {
+    let breach = |message: String| Err(Refusal::denied(Rule::Containment, message));
+    // What is below it, and itself, will be below the new parent too.
+    let own = |seen: &&WorkspaceId| *seen != id && !sight::is_above(state, id, seen);
+    let mut shown = workspace.visibility.iter().filter(own);
+    if let Some(seen) = shown.find(|seen| !sight::sees(state, parent, seen)) {
+        return breach(format!("workspace {parent} does not see {seen}, which {id} sees"));
+    }
+    match sight::within_authority(above, &workspace.charter.authority) {
+        None => Ok(()),
+        Some(beyond) => breach(format!("workspace {parent} may not change {beyond}")),
+    }
+}
+
+pub(crate) fn apply_reparented(
+    state: &mut State,
+    reparented: &Reparented,
+) -> Result<(), ApplyError> {
+    let (id, parent) = (&reparented.workspace_id, &reparented.new_parent);
+    let reassigned = reparented.reason == ReparentReason::ReassignedByCoordinator;
+    if reassigned {
+        fits(state, id, parent).map_err(|_| ApplyError::Mismatch("the parent it gets"))?;
+    } else {
+        lost_its_parent(state, reparented)?;
+    }
+    let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the workspace"))?;
+    if known.parent.as_ref() != Some(&reparented.old_parent) {
+        return Err(ApplyError::Mismatch("the parent it had"));
+    }
+    let workspace = Arc::make_mut(known);
+    workspace.parent = Some(parent.clone());
+    workspace.orphan_of = (!reassigned).then(|| reparented.old_parent.clone());
+    let created = workspace.charter.created_at;
+    state.children.remove(&(reparented.old_parent.clone(), created, id.clone()));
+    state.children.insert((parent.clone(), created, id.clone()));
+    Ok(())
+}
+
+/// A parent that ended, another owner, and the root to go to.
+fn lost_its_parent(state: &State, reparented: &Reparented) -> Result<(), ApplyError> {
+    let new = state.workspaces.get(&reparented.new_parent);
+    if new.is_none_or(|new| new.status.is_terminal() || new.parent.is_some()) {
+        return Err(ApplyError::Mismatch("the root it goes to"));
+    }
+    let old = state.workspaces.get(&reparented.old_parent);
+    let own = super::change::same_owner(state, &reparented.workspace_id, &reparented.old_parent);
+    if own || old.is_none_or(|old| !old.status.is_terminal()) {
+        return Err(ApplyError::Mismatch("the parent it had"));
+    }
+    Ok(())
+}
