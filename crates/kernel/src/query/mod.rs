@@ -1,10 +1,12 @@
 //! Questions: everything a caller can ask of the state. Asking changes nothing.
 
+mod topology;
 mod work;
 
+pub use topology::{Because, RightList, SightView, TaskDeps, WorkspaceList};
 pub use work::{
     InboxList, InboxView, OfCheckpoint, OfEnvelope, OfTask, OfWorkspace, RunView, TaskList,
-    TaskReady, TaxonomyName, WorkspaceList,
+    TaskReady, TaxonomyName,
 };
 
 use schemars::JsonSchema;
@@ -216,12 +218,15 @@ queries! {
         "The files of a workspace: its working memory, and what was merged into it.";
     InboxList "inbox.list" => InboxList, "What is in an inbox, without taking it.";
     EnvelopeGet "envelope.get" => OfEnvelope, "One envelope.";
-    RightList "right.list" => OfWorkspace, "The rights a workspace holds, and those to it.";
+    WorkspaceSees "workspace.sees" => OfWorkspace, "What a workspace sees, and why.";
+    WorkspaceSeenBy "workspace.seen_by" => OfWorkspace, "Who sees a workspace, and why.";
+    RightList "right.list" => RightList, "The live rights that lead out of and into workspaces.";
     CheckpointList "checkpoint.list" => OfWorkspace, "The checkpoints of a workspace.";
     CheckpointGet "checkpoint.get" => OfCheckpoint, "One checkpoint.";
     TaskList "task.list" => TaskList, "The tasks, in the order they were planned.";
     TaskReadyList "task.ready" => TaskReady, "The tasks that can be taken up, most urgent first.";
     TaskGet "task.get" => OfTask, "One task.";
+    TaskDeps "task.deps" => TaskDeps, "What a task depends on, or what waits for it.";
     TaskGraphs "task.graphs" => Everything, "The task graphs.";
 }
 
@@ -251,13 +256,15 @@ pub enum Answer {
     Inbox(InboxView),
     /// To `envelope.get`.
     Envelope(Box<EnvelopeView>),
+    /// To `workspace.sees` and `workspace.seen_by`.
+    Sight(Vec<SightView>),
     /// To `right.list`.
     Rights(Vec<RightView>),
     /// To `checkpoint.list`.
     Checkpoints(Vec<CheckpointView>),
     /// To `checkpoint.get`.
     Checkpoint(Box<CheckpointView>),
-    /// To `task.list` and `task.ready`.
+    /// To `task.list`, `task.ready` and `task.deps`.
     Tasks(Vec<TaskView>),
     /// To `task.get`.
     Task(Box<TaskView>),
@@ -287,12 +294,15 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::WorkspaceFiles(of) => asked.files(&of.workspace),
         Query::InboxList(list) => asked.inbox(list),
         Query::EnvelopeGet(of) => asked.envelope(&of.envelope),
-        Query::RightList(of) => asked.rights(&of.workspace),
+        Query::WorkspaceSees(of) => asked.sees(&of.workspace),
+        Query::WorkspaceSeenBy(of) => asked.seen_by(&of.workspace),
+        Query::RightList(list) => asked.rights(list),
         Query::CheckpointList(of) => asked.checkpoints(&of.workspace),
         Query::CheckpointGet(of) => asked.checkpoint(&of.checkpoint),
         Query::TaskList(list) => Answer::Tasks(asked.tasks(list)),
         Query::TaskReadyList(of) => Answer::Tasks(asked.ready(of)),
         Query::TaskGet(of) => asked.task(&of.task),
+        Query::TaskDeps(of) => asked.task_deps(of),
         Query::TaskGraphs(all) => Answer::Graphs(asked.graphs(all)),
     }
 }

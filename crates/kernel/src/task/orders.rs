@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{STEPS, Status, follow};
+use crate::content::Content;
 use crate::event::Event;
 use crate::id::{GraphId, TaskId, WorkspaceId};
 use crate::name::{AgentName, UserId};
@@ -39,6 +40,9 @@ pub struct Assign {
     /// What it may change; what its parent may, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<Vec<Surface>>,
+    /// What else it may read from the start, such as what others made before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Content>,
     /// Who answers for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
@@ -64,7 +68,7 @@ impl Assign {
         Create {
             agent: self.agent.clone(),
             authority: self.authority.clone(),
-            context: None,
+            context: self.context.clone(),
             delegate: false,
             directive: None,
             global_trail: false,
