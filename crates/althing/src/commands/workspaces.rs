@@ -12,7 +12,7 @@ use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
 use super::integration::said_of_conflict;
-use super::{checkpoints, rights, workspace_tree};
+use super::{checkpoints, rights, topology, workspace_tree};
 use crate::app::App;
 use crate::cli::{
     Order, WorkspaceCommand, WorkspaceCreate, WorkspaceList, WorkspaceMigrate, WorkspaceWrite,
@@ -31,6 +31,8 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
         WorkspaceCommand::List(args) => list(&desk, args),
         WorkspaceCommand::Show(args) => show(&desk, &args.id),
         WorkspaceCommand::Tree(args) => workspace_tree::run(&desk, &args),
+        WorkspaceCommand::Path(args) => topology::path(&desk, &args.id),
+        WorkspaceCommand::Sees(args) => topology::sees(&desk, &args),
         WorkspaceCommand::Abort(args) => order(&desk, args, |workspace, reason| {
             Command::WorkspaceAbort(Abort { reason, workspace })
         }),
@@ -125,7 +127,18 @@ pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
 }
 
 fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
-    let asked = List { agent: args.worker, below: None, live: args.live, status: args.status };
+    let asked = List {
+        above: desk.workspace_if(args.above.as_deref())?,
+        agent: args.worker,
+        below: desk.workspace_if(args.below.as_deref())?,
+        beside: desk.workspace_if(args.beside.as_deref())?,
+        leaves: args.leaves,
+        live: args.live,
+        originator: args.originator,
+        owner: args.owner,
+        role: args.role,
+        status: args.status,
+    };
     let narrow = asked != List::default();
     let found = desk.workspaces(asked)?;
     if desk.out().json {
@@ -138,6 +151,11 @@ fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
             "there are no workspaces; `althing coordinator start` begins a run"
         });
     }
+    table(desk, &found)
+}
+
+/// Workspaces, one a line.
+pub(super) fn table(desk: &Desk<'_>, found: &[WorkspaceView]) -> Result<(), Failure> {
     let naming = desk.workspace_naming()?;
     let row = |view: &WorkspaceView| {
         vec![

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use crate::access::Viewer;
 use crate::checkpoint::CheckpointView;
 use crate::envelope::view::EnvelopeView;
+use crate::envelope::{Envelope, Status};
 use crate::right::RightView;
 use crate::task::view::{GraphView, TaskView};
 use crate::workspace::view::{FilesView, WorkspaceView};
@@ -305,6 +306,15 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::TaskDeps(of) => asked.task_deps(of),
         Query::TaskGraphs(all) => Answer::Graphs(asked.graphs(all)),
     }
+}
+
+/// The messages that wait: on their way, or in an inbox; in the order they were sent.
+pub fn mail(state: &State) -> Vec<EnvelopeView> {
+    let waits = |envelope: &Envelope| !envelope.taken && envelope.status != Status::Rejected;
+    let all = state.envelopes().filter(|(_, envelope)| waits(envelope));
+    let mut views: Vec<EnvelopeView> = all.map(|(id, own)| EnvelopeView::of(id, own)).collect();
+    views.sort_by_key(|view| view.created_at);
+    views
 }
 
 /// The open sessions, in the order of their ids.

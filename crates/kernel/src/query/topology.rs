@@ -205,7 +205,8 @@ impl Asked<'_> {
         let all = self.state.workspaces.keys();
         let mut found: Vec<SightView> =
             all.filter_map(|other| self.sight_view(other, why(other)?)).collect();
-        let created = |id: &WorkspaceId| self.state.workspaces.get(id).map(|w| w.charter.created_at);
+        let created =
+            |id: &WorkspaceId| self.state.workspaces.get(id).map(|w| w.charter.created_at);
         found.sort_by_key(|view| created(&view.workspace));
         Answer::Sight(found)
     }

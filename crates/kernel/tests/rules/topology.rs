@@ -143,9 +143,7 @@ fn tree_tasks_sight_rights_and_causes_do_not_follow_from_each_other() {
     // Another person's cause is no wall: bob caused one of the two, nobody the other.
     assert_ne!(run.view(&left).originator, run.view(&own).originator);
     // A task that waits for another is worked on beside it, or above it, or anywhere.
-    let task = |key: &str, on: &[&str]| {
-        json!({ "key": key, "name": key, "description": blob(1), "depends_on": on })
-    };
+    let task = |key: &str, on: &[&str]| json!({ "key": key, "name": key, "description": blob(1), "depends_on": on });
     let plan = json!({ "tasks": [task("a", &[]), task("b", &["a"])] });
     let Reply::Graph(graph) = run.ok(&Run::lead(), "task.graph", plan) else { panic!() };
     run.ok(&Run::lead(), "task.approve", json!({ "graph": graph.graph }));
@@ -168,9 +166,7 @@ fn tree_tasks_sight_rights_and_causes_do_not_follow_from_each_other() {
 #[test]
 fn what_a_task_needs_is_followed_to_the_end_both_ways() {
     let mut run = Run::new();
-    let task = |key: &str, on: &[&str]| {
-        json!({ "key": key, "name": key, "description": blob(1), "depends_on": on })
-    };
+    let task = |key: &str, on: &[&str]| json!({ "key": key, "name": key, "description": blob(1), "depends_on": on });
     // A diamond, planned back to front, and something that has nothing to do with it.
     let plan = json!({ "tasks": [task("d", &["b", "c"]), task("c", &["a"]), task("b", &["a"]),
         task("a", &[]), task("e", &["d"]), task("x", &[])] });
