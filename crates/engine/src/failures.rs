@@ -154,6 +154,19 @@ fn failure(row: &Row<'_>) -> Option<Failure> {
     Some(Failure { sort, said, workspace })
 }
 
+impl Failures {
+    /// Whether a failure is one of a burst that is shown.
+    pub fn covers(&self, line: &str) -> bool {
+        let Ok(row) = Row::read(line) else { return false };
+        let Some(failure) = failure(&row) else { return false };
+        let reason = normalised(&failure.said);
+        self.bursts.iter().any(|burst| {
+            let same = burst.sort == failure.sort && burst.reason == reason;
+            same && burst.first_at <= row.at && row.at <= burst.last_at
+        })
+    }
+}
+
 /// A reason without what differs from one failure to the next: numbers, ids, quoted names.
 pub fn normalised(reason: &str) -> String {
     let mut plain = String::with_capacity(reason.len());
@@ -171,8 +184,16 @@ pub fn normalised(reason: &str) -> String {
     }
     let mut words: Vec<String> = Vec::new();
     for word in plain.split_whitespace() {
-        let varies = word.chars().any(|c| c.is_ascii_digit()) && !word.starts_with('[');
-        let word = if varies { "…".to_owned() } else { word.to_lowercase() };
+        // A rule is what it is; numbers, ids and names of somebody differ from one to the next.
+        let rule = word.starts_with('[');
+        let named = ["agent:", "user:"].iter().any(|prefix| word.starts_with(prefix))
+            || words.last().is_some_and(|last| matches!(last.as_str(), "agent" | "user"));
+        let varies = named || word.chars().any(|c| c.is_ascii_digit());
+        let word = match (rule, varies) {
+            (true, _) => word.to_owned(),
+            (false, true) => "…".to_owned(),
+            (false, false) => word.to_lowercase(),
+        };
         if word != "…" || words.last().is_none_or(|last| last != "…") {
             words.push(word);
         }
@@ -297,6 +318,8 @@ mod tests {
             ("provider: HTTP 503 after 12s", "provider: http 529 after 7s"),
             ("there is no workspace ws_06c19z3r", "there is no workspace ws_99"),
             ("no file \"a b\" here", "no file \"c\" here"),
+            ("agent:bob may not", "agent:carol may not"),
+            ("agent bob may not", "agent carol may not"),
         ] {
             assert_eq!(normalised(one), normalised(other));
         }

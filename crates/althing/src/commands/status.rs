@@ -143,10 +143,13 @@ impl Overview {
             run.print(desk)?;
         }
         self.print_failures(app)?;
-        if !self.refusals.is_empty() {
+        // What keeps going wrong was said once, which is enough.
+        let single: Vec<&Found> =
+            self.refusals.iter().filter(|found| !self.failures.covers(&found.line)).collect();
+        if !single.is_empty() {
             app.out.line("\nrecently refused:")?;
         }
-        for Found { entry, .. } in &self.refusals {
+        for Found { entry, .. } in single {
             let (at, draft) = (clock_time(entry.stamped.at), &entry.stamped.draft);
             app.out.line(format!("  {at}  {}  {}", draft.actor, summary(&draft.event)))?;
         }
