@@ -24,5 +24,7 @@ mod scan;
 mod support;
 mod tamper;
 mod tidy;
+mod topology;
 mod torture;
 mod trail;
+mod views;

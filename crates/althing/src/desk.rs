@@ -3,7 +3,8 @@
 use althing_engine::{Blobs, Client, Engine, Signing};
 use althing_kernel::checkpoint::CheckpointView;
 use althing_kernel::query::{
-    Answer, Everything, OfWorkspace, Query, RunView, TaskList, WorkspaceList,
+    Answer, Everything, OfWorkspace, Query, RightList, RunView, SightView, TaskDeps, TaskList,
+    WorkspaceList,
 };
 use althing_kernel::right::RightView;
 use althing_kernel::task::view::{GraphView, TaskView};
@@ -106,7 +107,26 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn rights(&self, id: &WorkspaceId) -> Result<Vec<RightView>, Failure> {
-        answered!(self, Query::RightList(OfWorkspace { workspace: id.clone() }), Rights)
+        self.right_list(RightList { workspace: Some(id.clone()), ..RightList::default() })
+    }
+
+    pub(crate) fn right_list(&self, list: RightList) -> Result<Vec<RightView>, Failure> {
+        answered!(self, Query::RightList(list), Rights)
+    }
+
+    pub(crate) fn task_deps(&self, deps: TaskDeps) -> Result<Vec<TaskView>, Failure> {
+        answered!(self, Query::TaskDeps(deps), Tasks)
+    }
+
+    /// What a workspace sees, or who sees it.
+    pub(crate) fn sight(
+        &self,
+        workspace: WorkspaceId,
+        by: bool,
+    ) -> Result<Vec<SightView>, Failure> {
+        let of = OfWorkspace { workspace };
+        let query = if by { Query::WorkspaceSeenBy(of) } else { Query::WorkspaceSees(of) };
+        answered!(self, query, Sight)
     }
 
     pub(crate) fn tasks(&self, list: TaskList) -> Result<Vec<TaskView>, Failure> {
@@ -149,6 +169,11 @@ impl Desk<'_> {
             return self.workspace_of(name);
         }
         named(&self.workspace_naming()?, text, WorkspaceId::new)
+    }
+
+    /// A workspace, if one is named.
+    pub(crate) fn workspace_if(&self, text: Option<&str>) -> Result<Option<WorkspaceId>, Failure> {
+        text.map(|text| self.workspace(text)).transpose()
     }
 
     /// Several workspaces.

@@ -207,6 +207,16 @@ pub(crate) fn from_now(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// A length of time, however short.
+pub(crate) fn show_span(span: Span) -> String {
+    match span.micros() {
+        0 => "0s".to_owned(),
+        micros @ 1..1_000 => format!("{micros}µs"),
+        micros @ 1_000..1_000_000 => format!("{}ms", micros / 1_000),
+        _ => show_secs(span.secs()),
+    }
+}
+
 /// A number of bytes.
 pub(crate) fn show_bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];

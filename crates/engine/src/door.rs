@@ -15,9 +15,17 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::engine::{Client, Engine};
 use crate::error::EngineError;
+use crate::failures::{OfFailures, failures};
 use crate::history::{self, Moment};
+use crate::row::Source;
+use crate::stats::TrailStats;
 use crate::trail_query::TrailQuery;
 use crate::verify;
+use crate::views::OfRun;
+use crate::views::flow::{OfFlow, flow};
+use crate::views::highway::highway;
+use crate::views::runs::{self, Compare};
+use crate::views::timeline::{OfTimeline, timeline};
 
 /// The longest arguments, in bytes.
 pub const ARGS_BYTES_MAX: usize = 1 << 20;
@@ -78,6 +86,14 @@ const TRAIL: &[(&str, &str)] = &[
     ("trail.verify", "Check the whole trail."),
     ("trail.at", "What was true at a moment of the past."),
     ("trail.diff", "What changed between two moments; without the second, until now."),
+    ("trail.stats", "How many entries there are, by group, and what a number in them adds up to."),
+    ("trail.runs", "What each run came to."),
+    ("trail.compare", "Two runs beside each other."),
+    ("trail.failures", "Failures of the same sort close together."),
+    ("view.run", "One run with its workspaces side by side."),
+    ("view.workspace", "What happened in one workspace, and how long it stood how."),
+    ("view.flow", "Who wrote to whom in a run."),
+    ("view.highway", "What people were asked in a run, and what they said."),
 ];
 
 /// All names, commands first.
@@ -102,11 +118,17 @@ pub fn schema(name: &str) -> Option<Schema> {
     Command::schema(name).or_else(|| Query::schema(name)).or_else(|| {
         Some(trail(match name {
             "trail.query" => schemars::schema_for!(TrailQuery),
-            "trail.head" => schemars::schema_for!(Nothing),
+            "trail.head" | "trail.runs" => schemars::schema_for!(Nothing),
             "trail.prove" => schemars::schema_for!(Prove),
             "trail.verify" => schemars::schema_for!(Verify),
             "trail.at" => schemars::schema_for!(Moment),
             "trail.diff" => schemars::schema_for!(Diff),
+            "trail.stats" => schemars::schema_for!(TrailStats),
+            "trail.compare" => schemars::schema_for!(Compare),
+            "trail.failures" => schemars::schema_for!(OfFailures),
+            "view.run" | "view.highway" => schemars::schema_for!(OfRun),
+            "view.workspace" => schemars::schema_for!(OfTimeline),
+            "view.flow" => schemars::schema_for!(OfFlow),
             _ => return None,
         }))
     })
@@ -125,7 +147,7 @@ pub enum Request {
 /// A question about the trail.
 pub enum TrailRequest {
     /// `trail.query`
-    Query(TrailQuery),
+    Query(Box<TrailQuery>),
     /// `trail.head`
     Head,
     /// `trail.prove`
@@ -136,6 +158,72 @@ pub enum TrailRequest {
     At(Moment),
     /// `trail.diff`
     Diff(Moment, Moment),
+    /// Figures and pictures.
+    View(ViewRequest),
+}
+
+/// A question for figures or a picture.
+pub enum ViewRequest {
+    /// `trail.stats`
+    Stats(Box<TrailStats>),
+    /// `trail.runs`
+    Runs,
+    /// `trail.compare`
+    Compare(Compare),
+    /// `trail.failures`
+    Failures(OfFailures),
+    /// `view.run`
+    Run(OfRun),
+    /// `view.workspace`
+    Workspace(OfTimeline),
+    /// `view.flow`
+    Flow(OfFlow),
+    /// `view.highway`
+    Highway(OfRun),
+}
+
+impl ViewRequest {
+    fn read(name: &str, args: &str) -> Option<Result<Self, serde_json::Error>> {
+        use serde_json::from_str as read;
+        Some(match name {
+            "trail.stats" => read(args).map(|asked| ViewRequest::Stats(Box::new(asked))),
+            "trail.runs" => read::<Nothing>(args).map(|_| ViewRequest::Runs),
+            "trail.compare" => read(args).map(ViewRequest::Compare),
+            "trail.failures" => read(args).map(ViewRequest::Failures),
+            "view.run" => read(args).map(ViewRequest::Run),
+            "view.workspace" => read(args).map(ViewRequest::Workspace),
+            "view.flow" => read(args).map(ViewRequest::Flow),
+            "view.highway" => read(args).map(ViewRequest::Highway),
+            _ => return None,
+        })
+    }
+
+    /// Answers it from what a viewer may read.
+    fn answer(
+        &self,
+        engine: &Engine,
+        viewer: Viewer<'_>,
+    ) -> Result<Result<Box<RawValue>, serde_json::Error>, EngineError> {
+        let (source, scope) = (Source::Project(engine.clone()), engine.scope(viewer)?);
+        Ok(match self {
+            ViewRequest::Stats(asked) => to_raw_value(&asked.of(engine, viewer)?),
+            ViewRequest::Runs => to_raw_value(&runs::runs(&source, &scope)?),
+            ViewRequest::Compare(Compare { a, b }) => {
+                let of = |run| runs::run(&source, &scope, Some(run));
+                to_raw_value(&runs::compare(of(a)?, of(b)?))
+            }
+            ViewRequest::Failures(asked) => {
+                let now = engine.moment(&engine.world()?.state);
+                to_raw_value(&failures(&source, &scope, now, asked)?)
+            }
+            ViewRequest::Run(asked) => {
+                to_raw_value(&runs::run(&source, &scope, asked.run.as_ref())?)
+            }
+            ViewRequest::Workspace(asked) => to_raw_value(&timeline(&source, viewer, asked)?),
+            ViewRequest::Flow(asked) => to_raw_value(&flow(&source, &scope, asked)?),
+            ViewRequest::Highway(asked) => to_raw_value(&highway(&source, &scope, asked)?),
+        })
+    }
 }
 
 /// Reads a request. Nothing is carried out in part: it is understood as a whole or refused.
@@ -157,8 +245,13 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
     if let Some(query) = Query::read(name, args) {
         return query.map(Request::Query).map_err(misread);
     }
+    if let Some(view) = ViewRequest::read(name, args) {
+        return view.map(|view| Request::Trail(TrailRequest::View(view))).map_err(misread);
+    }
     let trail = match name {
-        "trail.query" => serde_json::from_str(args).map(TrailRequest::Query),
+        "trail.query" => {
+            serde_json::from_str(args).map(|asked| TrailRequest::Query(Box::new(asked)))
+        }
         "trail.head" => serde_json::from_str::<Nothing>(args).map(|_| TrailRequest::Head),
         "trail.prove" => serde_json::from_str::<Prove>(args).map(|p| TrailRequest::Prove(p.seq)),
         "trail.verify" => {
@@ -205,7 +298,7 @@ fn about_trail(
 ) -> Result<Result<Box<RawValue>, serde_json::Error>, EngineError> {
     Ok(match request {
         TrailRequest::Query(query) => {
-            let found = match engine.narrowed(query, viewer)? {
+            let found = match engine.narrowed(*query, viewer)? {
                 Some(query) => query.find(&mut *engine.reader()?)?,
                 None => Vec::new(),
             };
@@ -232,6 +325,7 @@ fn about_trail(
             engine.check_reads_everything(viewer)?;
             to_raw_value(&history::diff(engine, from, to)?)
         }
+        TrailRequest::View(view) => view.answer(engine, viewer)?,
     })
 }
 

@@ -23,6 +23,7 @@ use crate::home::Home;
 use crate::keyring::{Credential, Keyring};
 use crate::mint::{RandomMint, project_id, random};
 use crate::queue::{Done, Ticket};
+use crate::row::{Scope, Source};
 use crate::shared::Shared;
 use crate::snapshot;
 use crate::subscription::Subscription;
@@ -214,14 +215,23 @@ impl Engine {
         viewer: Viewer<'_>,
     ) -> Result<Option<TrailQuery>, EngineError> {
         let state = &self.world()?.state;
-        let Some(agent) = viewer.filter(|_| !reads_everything(state, viewer)) else {
-            return Ok(Some(query));
-        };
-        if query.workspace.as_ref().is_some_and(|target| !reads(state, viewer, target)) {
+        if let Some(agent) = viewer.filter(|_| !reads_everything(state, viewer))
+            && query.workspace.as_ref().is_some_and(|target| !reads(state, viewer, target))
+        {
             self.note_denied(agent, &query.digest(), query.workspace.clone())?;
             return Ok(None);
         }
-        Ok(Some(TrailQuery { within: Some(readable(state, viewer)), ..query }))
+        let source = Source::Project(self.clone());
+        let owners = query.owner.is_some();
+        let places = query.asks_whose().then(|| source.places(owners)).transpose()?;
+        Ok(Some(TrailQuery { within: self.scope(viewer)?, places: places.map(Arc::new), ..query }))
+    }
+
+    /// What a viewer may read of the trail.
+    pub fn scope(&self, viewer: Viewer<'_>) -> Result<Scope, EngineError> {
+        let state = &self.world()?.state;
+        let limited = !reads_everything(state, viewer);
+        Ok(Scope(limited.then(|| readable(state, viewer))))
     }
 
     /// Refuses a viewer who may not read everything, and records that.

@@ -3,10 +3,11 @@
 //! The past is replayed, from the newest snapshot before it. Nothing about it is stored apart
 //! from the trail.
 
+use althing_kernel::envelope::view::EnvelopeView;
 use althing_kernel::query::{self, AgentView, LeaseList, LeaseView, SessionView, UserView};
 use althing_kernel::task;
 use althing_kernel::token::RoleName;
-use althing_kernel::workspace::Status;
+use althing_kernel::workspace::{Party, Status};
 use althing_kernel::{AgentName, CheckpointId, State, TaskId, Timestamp, WorkspaceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,10 @@ pub struct WorkspaceThen {
     pub status: Status,
     /// Its newest checkpoint.
     pub head: Option<CheckpointId>,
+    /// Who answered for it.
+    pub owner: Party,
+    /// The task it worked on.
+    pub task: Option<TaskId>,
     #[serde(skip)]
     created_at: Timestamp,
 }
@@ -80,6 +85,8 @@ pub struct Picture {
     pub workspaces: Vec<WorkspaceThen>,
     /// The tasks planned, in that order.
     pub tasks: Vec<TaskThen>,
+    /// The messages that were on their way or in an inbox, in the order they were sent.
+    pub mail: Vec<EnvelopeView>,
 }
 
 /// How one sort of thing changed.
@@ -116,6 +123,8 @@ pub struct Difference {
     pub workspaces: Change<WorkspaceThen>,
     /// Tasks that were planned, or took a step.
     pub tasks: Change<TaskThen>,
+    /// Messages that were sent, arrived, and were taken or given up.
+    pub mail: Change<EnvelopeView>,
 }
 
 /// What was true at a moment.
@@ -158,6 +167,7 @@ pub fn diff(engine: &Engine, a: Moment, b: Moment) -> Result<Difference, EngineE
         users: compare(from.users, to.users, |user| &user.user),
         workspaces: compare(from.workspaces, to.workspaces, |known| &known.created_at),
         tasks: compare(from.tasks, to.tasks, |task| &task.created_at),
+        mail: compare(from.mail, to.mail, |envelope| &envelope.created_at),
     })
 }
 
@@ -181,6 +191,7 @@ fn picture(world: &World, time: Timestamp) -> Result<Picture, EngineError> {
         users: query::users(state),
         workspaces: workspaces(state),
         tasks: tasks(state),
+        mail: query::mail(state),
     })
 }
 
@@ -192,6 +203,8 @@ fn workspaces(state: &State) -> Vec<WorkspaceThen> {
         agent: known.agent.clone(),
         status: known.status,
         head: known.head.clone(),
+        owner: known.charter.owner.clone(),
+        task: known.charter.task.clone(),
         created_at: known.charter.created_at,
     });
     let mut all: Vec<WorkspaceThen> = all.collect();

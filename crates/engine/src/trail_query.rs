@@ -1,13 +1,18 @@
 //! Looking through the trail: entries by place, time, kind, actor and more.
 
+use althing_kernel::token::RoleName;
+use althing_kernel::workspace::Party;
 use althing_kernel::{Actor, Blob, Kind, Timestamp, WorkspaceId};
 use althing_trail::{Entry, LogReader};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::error::EngineError;
+use crate::field::FieldTest;
+use crate::places::Places;
+use crate::row::{Row, Scope, before};
 use crate::world::READ_BYTES;
 
 /// The most entries one answer holds.
@@ -36,6 +41,16 @@ pub struct TrailQuery {
     pub actor: Option<Actor>,
     /// Only entries of this workspace's local trail.
     pub workspace: Option<WorkspaceId>,
+    /// Only entries of workspaces of this role.
+    pub role: Option<RoleName>,
+    /// Only entries of what this user caused, or `system`.
+    #[schemars(with = "Option<String>")]
+    pub originator: Option<Party>,
+    /// Only entries of what this user answered for at the time, or `system`.
+    #[schemars(with = "Option<String>")]
+    pub owner: Option<Party>,
+    /// Only entries with these fields.
+    pub fields: Vec<FieldTest>,
     /// Only entries whose text contains this, such as the id of a lease.
     pub mentions: Option<String>,
     /// At most this many (default 100, at most 10,000).
@@ -45,7 +60,11 @@ pub struct TrailQuery {
     /// Only entries of these workspaces: what whoever asks may read.
     #[serde(skip)]
     #[schemars(skip)]
-    pub within: Option<BTreeSet<WorkspaceId>>,
+    pub within: Scope,
+    /// Which workspace is whose, if that is asked.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub places: Option<Arc<Places>>,
 }
 
 /// An entry as it was read, with its line.
@@ -68,24 +87,57 @@ impl TrailQuery {
         Blob::from_digest(sha2::Sha256::digest(format!("{self:?}")).into()).to_string()
     }
 
+    /// Whether it takes knowing which workspace is whose to answer it.
+    pub fn asks_whose(&self) -> bool {
+        self.role.is_some() || self.originator.is_some() || self.owner.is_some()
+    }
+
     /// Whether an entry fits, apart from its place.
-    pub fn fits(&self, entry: &Entry, line: &str) -> bool {
-        let (at, draft) = (entry.stamped.at, &entry.stamped.draft);
-        self.since.is_none_or(|since| at >= since)
-            && self.until.is_none_or(|until| at < until)
-            && (self.kinds.is_empty() || self.kinds.contains(&draft.event.kind()))
-            && self.actor.as_ref().is_none_or(|actor| *actor == draft.actor)
-            && (self.workspace.is_none() || self.workspace == draft.workspace)
-            && self.within.as_ref().is_none_or(|within| {
-                draft.workspace.as_ref().is_some_and(|workspace| within.contains(workspace))
-            })
-            && self.mentions.as_ref().is_none_or(|text| line.contains(text.as_str()))
+    pub fn fits(&self, row: &Row<'_>) -> bool {
+        self.since.is_none_or(|since| row.at >= since)
+            && self.until.is_none_or(|until| row.at < until)
+            && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == row.kind))
+            && self.actor.as_ref().is_none_or(|actor| actor.to_string() == row.actor)
+            && self
+                .workspace
+                .as_ref()
+                .is_none_or(|id| row.workspace.as_deref() == Some(id.as_str()))
+            && self.within.has(row)
+            && self.mentions.as_ref().is_none_or(|text| row.line.contains(text.as_str()))
+            && (!self.asks_whose() || self.is_whose(row))
+            && (self.fields.is_empty() || self.has_fields(row))
+    }
+
+    fn is_whose(&self, row: &Row<'_>) -> bool {
+        let Some(places) = &self.places else { return false };
+        let place = places.of(row);
+        let is = |wanted: &Party, found: Option<&str>| found == Some(wanted.to_string().as_str());
+        self.role.as_ref().is_none_or(|role| place.is_some_and(|p| p.role == role.as_str()))
+            && self.owner.as_ref().is_none_or(|own| is(own, place.map(|p| p.owner(row.seq))))
+            && self.originator.as_ref().is_none_or(|by| is(by, places.originator(row).as_deref()))
+    }
+
+    fn has_fields(&self, row: &Row<'_>) -> bool {
+        let entry = row.entry();
+        self.fields.iter().all(|test| test.holds(&entry))
+    }
+
+    /// Keeps up with an entry that came after the question was asked.
+    pub fn keep_up(&mut self, row: &Row<'_>) {
+        if let Some(places) = &mut self.places {
+            Arc::make_mut(places).learn(row);
+        }
     }
 
     /// Finds entries, in the order of the trail.
     pub fn find(&self, log: &mut dyn LogReader) -> Result<Vec<Found>, EngineError> {
+        if self.asks_whose() && self.places.is_none() {
+            let what = "a question by role, owner or originator was not made ready";
+            return Err(EngineError::Defect(what.to_owned()));
+        }
         let end = log.position()?.min(self.upto.unwrap_or(u64::MAX));
-        let from = self.after.unwrap_or(0);
+        let since = self.since.map_or(Ok(0), |since| before(log, since))?;
+        let from = self.after.unwrap_or(0).max(since);
         if self.last { self.find_last(log, from, end) } else { self.find_first(log, from, end) }
     }
 
@@ -102,10 +154,10 @@ impl TrailQuery {
             let Some(last) = commits.last() else { break };
             after = last.last;
             for line in commits.iter().flat_map(althing_trail::Commit::entries) {
-                let entry = read(line)?;
-                let in_place = entry.seq > from && entry.seq <= end;
-                if in_place && found.len() < self.wanted() && self.fits(&entry, line) {
-                    found.push(Found { entry, line: line.to_owned() });
+                let row = Row::read(line)?;
+                let in_place = row.seq > from && row.seq <= end;
+                if in_place && found.len() < self.wanted() && self.fits(&row) {
+                    found.push(Found { entry: read(line)?, line: line.to_owned() });
                 }
             }
         }
@@ -125,10 +177,10 @@ impl TrailQuery {
             let Some(commit) = log.commit_of(upto)? else { break };
             let lines: Vec<&str> = commit.entries().collect();
             for line in lines.into_iter().rev() {
-                let entry = read(line)?;
-                let in_place = entry.seq > from && entry.seq <= end;
-                if in_place && found.len() < self.wanted() && self.fits(&entry, line) {
-                    found.push(Found { entry, line: line.to_owned() });
+                let row = Row::read(line)?;
+                let in_place = row.seq > from && row.seq <= end;
+                if in_place && found.len() < self.wanted() && self.fits(&row) {
+                    found.push(Found { entry: read(line)?, line: line.to_owned() });
                 }
             }
             upto = commit.first.saturating_sub(1);

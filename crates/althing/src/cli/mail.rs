@@ -355,7 +355,7 @@ pub(crate) enum RightCommand {
     Grant(RightGrant),
     /// Take a right to send away (coordinator).
     Revoke(RightRevoke),
-    /// List the rights a workspace holds, and those to it.
+    /// List the rights that lead out of and into workspaces.
     List(RightList),
 }
 
@@ -391,10 +391,19 @@ pub(crate) struct RightRevoke {
 /// Arguments of `right list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  althing right list agent:bob")]
+Examples:
+  althing right list                      all of them
+  althing right list agent:bob            those of bob's workspace, and those to it
+  althing right list --from agent:bob     whom bob may write to
+  althing right list --to agent:bob       who may write to bob")]
 pub(crate) struct RightList {
-    /// Which workspace.
+    /// Only rights this workspace holds, and those to it.
     #[arg(value_name = "WS")]
-    pub(crate) id: String,
+    pub(crate) id: Option<String>,
+    /// Only rights this workspace holds.
+    #[arg(long, value_name = "WS")]
+    pub(crate) from: Option<String>,
+    /// Only rights to this workspace.
+    #[arg(long, value_name = "WS")]
+    pub(crate) to: Option<String>,
 }

@@ -5,6 +5,7 @@ mod highway;
 mod mail;
 mod read;
 mod trail;
+mod views;
 mod work;
 
 pub(crate) use highway::{
@@ -18,12 +19,14 @@ pub(crate) use mail::{
     SignalArgs,
 };
 pub(crate) use trail::{
-    Trail, TrailAt, TrailCommand, TrailDiff, TrailFilter, TrailProve, TrailVerify,
+    Trail, TrailAt, TrailCommand, TrailCompare, TrailDiff, TrailFilter, TrailProve, TrailRuns,
+    TrailStats, TrailVerify, TrailWhich,
 };
+pub(crate) use views::{ViewArgs, ViewCommand, ViewFlow, ViewRun, ViewWorkspace};
 pub(crate) use work::{
     Coordinator, CoordinatorCommand, CoordinatorStart, Order, TaskAdd, TaskApprove, TaskArgs,
     TaskAssign, TaskCommand, TaskGraph, TaskList, WorkspaceArgs, WorkspaceCommand, WorkspaceCreate,
-    WorkspaceList, WorkspaceMigrate, WorkspaceTree, WorkspaceWrite,
+    WorkspaceList, WorkspaceMigrate, WorkspaceSees, WorkspaceTree, WorkspaceWrite,
 };
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -89,8 +92,8 @@ pub(crate) enum Command {
     Init(Init),
     /// Show the whole thing in one go, on a throw-away repository.
     Demo(Demo),
-    /// Show what is going on.
-    Status,
+    /// Show what is going on, and what keeps going wrong.
+    Status(Status),
     /// Hold files, folders, globs or symbols.
     Claim(Claim),
     /// Give a lease back.
@@ -131,6 +134,8 @@ pub(crate) enum Command {
     Do(Do),
     /// Look at the trail, verify it, prove things with it.
     Trail(Trail),
+    /// Draw a run, a workspace, the messages, or what people were asked.
+    View(ViewArgs),
     /// Keep large content beside the trail, named by its hash.
     Blob(Blob),
     /// List the agents, or show up as one.
@@ -167,6 +172,26 @@ pub(crate) struct Init {
     /// What people call the project; the folder's name if left out.
     #[arg(long)]
     pub(crate) name: Option<String>,
+}
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Failures that are alike are shown as one: at least N within the time looked at, never more than five
+minutes apart, whose reasons differ only in names and numbers. When all is well nothing is shown.
+Nothing is decided here: pausing, aborting or asking a person is up to whoever coordinates.
+
+Examples:
+  althing status
+  althing status --window 1d --least 3")]
+pub(crate) struct Status {
+    /// How far back failures count.
+    #[arg(long, value_name = "TIME", default_value = "1h")]
+    pub(crate) window: String,
+    /// How many alike it takes to be shown.
+    #[arg(long, value_name = "N", default_value_t = althing_engine::failures::LEAST_DEFAULT)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) least: u64,
 }
 
 /// Arguments of `demo`.

@@ -1,7 +1,13 @@
 //! The arguments of `althing trail` and what can be done with it.
 
+use althing_engine::field::{Field, FieldTest};
+use althing_engine::stats::Dimension;
+use althing_kernel::token::RoleName;
+use althing_kernel::workspace::Party;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
+
+use super::read::{field_test, party};
 
 /// Arguments of `trail`.
 #[derive(Debug, Args)]
@@ -13,6 +19,8 @@ Examples:
   althing trail --kind lease.forced --all      every lease ended by force
   althing trail --mentions lease_01k9x         the story of a lease
   althing trail --workspace ws_01k9x           the local trail of one workspace
+  althing trail --where to_state=failed        by any field of what happened
+  althing trail --originator ada --owner bob   what ada caused and bob answered for
   althing trail at 2h                          who held what two hours ago
   althing trail verify --head kept-head.txt")]
 pub(crate) struct Trail {
@@ -22,15 +30,28 @@ pub(crate) struct Trail {
     pub(crate) filter: TrailFilter,
 }
 
-/// Which entries to show.
+/// Which entries are meant. Conditions add up.
 #[derive(Debug, Args)]
-pub(crate) struct TrailFilter {
+pub(crate) struct TrailWhich {
     /// Only these kinds of entries; repeat for more.
     #[arg(long = "kind", value_name = "KIND")]
     pub(crate) kinds: Vec<String>,
     /// Only entries of this actor: `agent:NAME`, `user:ID`, `system`, `protocol`.
     #[arg(long, value_name = "WHO")]
     pub(crate) actor: Option<String>,
+    /// Only entries of workspaces of this role.
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<RoleName>,
+    /// Only entries of what this user caused; `system` for what nobody did.
+    #[arg(long, value_name = "USER", value_parser = party)]
+    pub(crate) originator: Option<Party>,
+    /// Only entries of what this user answered for at the time; `system` for what nobody did.
+    #[arg(long, value_name = "USER", value_parser = party)]
+    pub(crate) owner: Option<Party>,
+    /// Only entries with this field: `to_state=failed`, `resource_usage.cost>=100`, `/seq<9`, or
+    /// just its name. Repeat for more.
+    #[arg(long = "where", value_name = "TEST", value_parser = field_test)]
+    pub(crate) fields: Vec<FieldTest>,
     /// Only entries that contain this text, such as the id of a lease.
     #[arg(long, value_name = "TEXT")]
     pub(crate) mentions: Option<String>,
@@ -38,11 +59,18 @@ pub(crate) struct TrailFilter {
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Only entries before TIME.
-    #[arg(long, value_name = "TIME", conflicts_with = "follow")]
+    #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<String>,
     /// Only entries after this sequence number.
     #[arg(long, value_name = "SEQ")]
     pub(crate) after: Option<u64>,
+}
+
+/// Which entries to show.
+#[derive(Debug, Args)]
+pub(crate) struct TrailFilter {
+    #[command(flatten)]
+    pub(crate) which: TrailWhich,
     /// How many of the last entries to show.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) last: usize,
@@ -50,7 +78,7 @@ pub(crate) struct TrailFilter {
     #[arg(long)]
     pub(crate) all: bool,
     /// Go on with what comes; stop with Ctrl-C.
-    #[arg(long, short = 'f')]
+    #[arg(long, short = 'f', conflicts_with = "until")]
     pub(crate) follow: bool,
 }
 
@@ -74,6 +102,12 @@ pub(crate) enum TrailCommand {
     At(TrailAt),
     /// Show what changed between two moments.
     Diff(TrailDiff),
+    /// Count entries by group, and add up a number in them.
+    Stats(Box<TrailStats>),
+    /// List the runs there were, with what each came to.
+    Runs(TrailRuns),
+    /// Put two runs beside each other.
+    Compare(TrailCompare),
     /// Write the trail as JSON lines to standard output.
     #[command(after_help = CONTENT_STAYS)]
     Export,
@@ -168,4 +202,64 @@ pub(crate) struct TrailDiff {
     /// Until when.
     #[arg(default_value = "now")]
     pub(crate) to: String,
+}
+
+/// Arguments of `trail stats`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --group-by it counts everything that fits. Days and hours are those of UTC.
+
+Examples:
+  althing trail stats --group-by kind
+  althing trail stats --group-by hour --since 2d
+  althing trail stats --group-by originator --group-by role
+  althing trail stats --kind checkpoint_created --group-by workspace --sum resource_usage.cost
+  althing trail stats --kind workspace_state_changed --group-by to_state --file trail.jsonl")]
+pub(crate) struct TrailStats {
+    #[command(flatten)]
+    pub(crate) which: TrailWhich,
+    /// Group by kind, actor, role, workspace, run, group, owner, originator, minute, hour, day, or
+    /// by a field such as `to_state`. Repeat for more.
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) group_by: Vec<Dimension>,
+    /// Add up this number in them, and tell the smallest, the largest and the mean.
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) sum: Option<Field>,
+    /// Only the largest groups.
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+    /// Of an exported trail instead of the project's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// Arguments of `trail runs`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing trail runs
+  althing trail runs --file monday.jsonl --file tuesday.jsonl     exported trails")]
+pub(crate) struct TrailRuns {
+    /// The runs of an exported trail instead of the project's; repeat for more.
+    #[arg(long = "file", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Arguments of `trail compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A run is named by the id of its root or a part of it. `FILE` is the last run of an exported trail,
+`FILE:ID` a certain one. Tasks are matched by their names.
+
+Examples:
+  althing trail compare                       the last two runs
+  althing trail compare jfr587 k0tqcn
+  althing trail compare monday.jsonl root     a run of elsewhere with the newest one here")]
+pub(crate) struct TrailCompare {
+    /// One run; the last but one, if both are left out.
+    #[arg(value_name = "RUN", requires = "b")]
+    pub(crate) a: Option<String>,
+    /// The other run.
+    #[arg(value_name = "RUN")]
+    pub(crate) b: Option<String>,
 }

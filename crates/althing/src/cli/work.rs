@@ -3,14 +3,14 @@
 use althing_kernel::highway::{Preset, Wish};
 use althing_kernel::text::Text;
 use althing_kernel::token::RoleName;
-use althing_kernel::workspace::{self, Timeout};
+use althing_kernel::workspace::{self, Party, Timeout};
 use althing_kernel::{AgentName, EnvelopeId, UserId, task};
 use clap::{Args, Subcommand};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
-use super::read::{agent, envelope, text, timeout, user, word};
+use super::read::{agent, envelope, party, text, timeout, user, word};
 
 /// How workspaces, tasks and the like are named on the command line.
 const NAMING: &str = "\
@@ -131,6 +131,13 @@ Examples:
     Show(OneWorkspace),
     /// Draw the tree of workspaces.
     Tree(WorkspaceTree),
+    /// List the way from the root down to a workspace.
+    #[command(after_help = "\
+Example:
+  althing workspace path agent:erin")]
+    Path(OneWorkspace),
+    /// List what a workspace sees, or who sees it. Nobody is told.
+    Sees(WorkspaceSees),
     /// End a workspace at once, and what is below it (coordinator).
     #[command(after_help = "\
 Example:
@@ -256,7 +263,11 @@ Examples:
   althing workspace list --live
   althing workspace list --status blocked
   althing workspace list --orphans        whose parent ended, and who answers for them
-  althing workspace list --agent bob")]
+  althing workspace list --agent bob
+  althing workspace list --originator ada         everything ada caused
+  althing workspace list --owner ada --live       everything ada answers for
+  althing workspace list --below agent:dora --leaves
+  althing workspace list --beside agent:bob")]
 pub(crate) struct WorkspaceList {
     /// Only those that have not ended.
     #[arg(long)]
@@ -271,6 +282,42 @@ pub(crate) struct WorkspaceList {
     /// Only those of this agent.
     #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
     pub(crate) worker: Option<AgentName>,
+    /// Only those of this role.
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<RoleName>,
+    /// Only those this user caused; `system` for those nobody did.
+    #[arg(long, value_name = "USER", value_parser = party)]
+    pub(crate) originator: Option<Party>,
+    /// Only those this user answers for; `system` for those nobody does.
+    #[arg(long, value_name = "USER", value_parser = party)]
+    pub(crate) owner: Option<Party>,
+    /// Only those above this one, up to the root.
+    #[arg(long, value_name = "WS")]
+    pub(crate) above: Option<String>,
+    /// Only those below this one.
+    #[arg(long, value_name = "WS")]
+    pub(crate) below: Option<String>,
+    /// Only those with the same workspace above them as this one.
+    #[arg(long, value_name = "WS")]
+    pub(crate) beside: Option<String>,
+    /// Only those with nothing below them.
+    #[arg(long)]
+    pub(crate) leaves: bool,
+}
+
+/// Arguments of `workspace sees`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing workspace sees agent:eve
+  althing workspace sees agent:bob --by          who sees bob's workspace")]
+pub(crate) struct WorkspaceSees {
+    /// Which workspace.
+    #[arg(value_name = "WS")]
+    pub(crate) id: String,
+    /// The other way round: who sees it.
+    #[arg(long)]
+    pub(crate) by: bool,
 }
 
 /// Arguments of `workspace tree`.
@@ -367,6 +414,8 @@ Example:
     Show(OneTask),
     /// List the tasks that can be taken up, most urgent first.
     Ready(TaskReady),
+    /// List what a task depends on, or what waits for it.
+    Deps(TaskDeps),
     /// Draw a graph.
     Graph(TaskGraph),
     /// List the graphs.
@@ -454,12 +503,23 @@ pub(crate) struct TaskApprove {
 /// Arguments of `task assign`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  althing task assign parser --agent bob --authority src/parser --timeout 4h --as alice")]
+Nothing is handed on by itself. With --with-results the new workspace gets as its context, as JSON,
+what the tasks it depends on came to: their checkpoints and the files in them, by hash, for
+`althing blob get`.
+
+Examples:
+  althing task assign parser --agent bob --authority src/parser --timeout 4h --as alice
+  althing task assign release --agent carol --with-results --as alice")]
 pub(crate) struct TaskAssign {
     /// Which task.
     #[arg(value_name = "TASK")]
     pub(crate) id: String,
+    /// Hand on what the tasks it depends on came to.
+    #[arg(long, conflicts_with = "context")]
+    pub(crate) with_results: bool,
+    /// What else it may read from the start: text, `-` or `@FILE`.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) context: Option<String>,
     #[command(flatten)]
     pub(crate) binding: Binding,
 }
@@ -506,6 +566,24 @@ pub(crate) struct TaskReady {
     /// Only those of this graph.
     #[arg(long, value_name = "GRAPH")]
     pub(crate) graph: Option<String>,
+}
+
+/// Arguments of `task deps`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  althing task deps release --all             everything that has to be done before
+  althing task deps grammar --all --waiting   everything that waits for it")]
+pub(crate) struct TaskDeps {
+    /// Which task.
+    #[arg(value_name = "TASK")]
+    pub(crate) id: String,
+    /// Also what those depend on, and so on.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The other way round: what waits for it.
+    #[arg(long)]
+    pub(crate) waiting: bool,
 }
 
 /// Arguments of `task graph`.

@@ -2,6 +2,7 @@
 
 use althing_engine::history::{self, Change, Difference, Moment, Picture, TaskThen, WorkspaceThen};
 use althing_kernel::Timestamp;
+use althing_kernel::envelope::view::EnvelopeView;
 use althing_kernel::query::{LeaseView, SessionView};
 
 use crate::app::App;
@@ -10,6 +11,7 @@ use crate::commands::leases;
 use crate::failure::Failure;
 use crate::moment;
 use crate::output::{Tone, clock_time, counted, one_line};
+use crate::said::word;
 
 fn read(text: &str, now: Timestamp) -> Result<Moment, Failure> {
     moment::parse(text, now).map_err(Failure::usage)
@@ -33,7 +35,19 @@ pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Failure> {
     for task in picture.tasks.iter().filter(|task| !task.status.is_terminal()) {
         app.out.line(one_line(&format!("task       {}", said_of_task(task))))?;
     }
+    for envelope in &picture.mail {
+        app.out.line(one_line(&format!("mail       {}", said_of_mail(envelope))))?;
+    }
+    for user in &picture.users {
+        app.out.line(one_line(&format!("person     {}", user.user)))?;
+    }
     Ok(())
+}
+
+fn said_of_mail(envelope: &EnvelopeView) -> String {
+    let EnvelopeView { kind, from, to, status, .. } = envelope;
+    let stands = if envelope.delivered_at.is_some() { "unread" } else { "on its way" };
+    format!("{stands}  {kind} {from} -> {to}  {}", word(status))
 }
 
 fn said_of_workspace(known: &WorkspaceThen) -> String {
@@ -89,6 +103,7 @@ fn show(app: &App, difference: &Difference) -> Result<(), Failure> {
         format!("workspace  {}", said_of_workspace(known))
     });
     each(&mut lines, &difference.tasks, |task| format!("task       {}", said_of_task(task)));
+    each(&mut lines, &difference.mail, |envelope| format!("mail       {}", said_of_mail(envelope)));
     if lines.is_empty() {
         return app.out.line("nothing changed");
     }

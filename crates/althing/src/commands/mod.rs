@@ -5,6 +5,7 @@ mod backup;
 mod blobs;
 mod checkpoints;
 mod checks;
+mod compare;
 mod config;
 mod conformance;
 mod coordinator;
@@ -26,10 +27,13 @@ mod merged_tree;
 mod rights;
 mod rules;
 mod run_summary;
+mod stats;
 mod status;
 mod task_graph;
 mod tasks;
+mod topology;
 mod trail;
+mod views;
 mod workspace_tree;
 mod workspaces;
 
@@ -45,7 +49,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Init(args) => init::run(app, &args),
         Command::Demo(args) => demo::run(app, &args),
         Command::DemoAgent(args) => demo::agent::run(app, &args),
-        Command::Status => status::run(app),
+        Command::Status(args) => status::run(app, &args),
         Command::Claim(args) => leases::claim(app, &args),
         Command::Release(args) => holding::release(app, &args),
         Command::Renew(args) => holding::renew(app, &args),
@@ -53,6 +57,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Check(args) => leases::check(app, &args),
         Command::Do(args) => do_by_name::run(app, &args),
         Command::Trail(args) => trail::run(app, args),
+        Command::View(args) => views::run(app, args.command),
         Command::Blob(args) => blobs::run(app, &args.command),
         Command::Coordinator(args) => coordinator::run(app, args.command),
         Command::Workspace(args) => workspaces::run(app, args.command),

@@ -1,5 +1,6 @@
 //! `althing right`
 
+use althing_kernel::query::RightList;
 use althing_kernel::right::{Grant, Revoke, RightType, RightView};
 use althing_kernel::{Command, Reply};
 
@@ -17,7 +18,11 @@ pub(crate) fn run(app: &App, command: RightCommand) -> Result<(), Failure> {
             tell(&desk, desk.order(Command::RightRevoke(revoke))?, "no longer sends")
         }
         RightCommand::List(args) => {
-            let rights = desk.rights(&desk.workspace(&args.id)?)?;
+            let rights = desk.right_list(RightList {
+                from: desk.workspace_if(args.from.as_deref())?,
+                to: desk.workspace_if(args.to.as_deref())?,
+                workspace: desk.workspace_if(args.id.as_deref())?,
+            })?;
             if desk.out().json {
                 return desk.out().value(&rights);
             }

@@ -1,5 +1,7 @@
 //! `althing status`
 
+use althing_engine::failures::{Failures, OfFailures, Sort, failures};
+use althing_engine::row::Source;
 use althing_engine::trail_query::{Found, TrailQuery};
 use althing_engine::{World, witness};
 use althing_kernel::query::{self, LeaseList, LeaseView, SessionView};
@@ -12,10 +14,12 @@ use std::sync::Arc;
 use super::leases;
 use super::run_summary::Summary;
 use crate::app::{App, Project};
+use crate::cli::Status;
 use crate::desk::Desk;
 use crate::failure::Failure;
-use crate::output::{Tone, clock_time, counted, from_now, one_line, show_bytes};
+use crate::output::{Tone, clock_time, counted, from_now, one_line, show_bytes, show_span};
 use crate::said::summary;
+use crate::span::{parse_secs, show_secs};
 
 /// How many recent refusals are shown, and among how many last entries they are looked for.
 const REFUSALS: usize = 5;
@@ -30,11 +34,18 @@ struct Overview {
     refusals: Vec<Found>,
     store_bytes: u64,
     run: Option<Summary>,
+    failures: Failures,
 }
 
-pub(crate) fn run(app: &App) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Status) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
-    let overview = Overview::of(&desk)?;
+    let window = parse_secs(&args.window).ok().and_then(|secs| u64::try_from(secs).ok());
+    let Some(window) = window.filter(|window| *window > 0) else {
+        let message = format!("--window: {:?} is no length of time; write 90m or 2d", args.window);
+        return Err(Failure::usage(message));
+    };
+    let asked = OfFailures { window_s: Some(window), least: Some(args.least) };
+    let overview = Overview::of(&desk, &asked)?;
     if app.out.json {
         return overview.print_json(app, &desk.project);
     }
@@ -42,7 +53,7 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
 }
 
 impl Overview {
-    fn of(desk: &Desk<'_>) -> Result<Self, Failure> {
+    fn of(desk: &Desk<'_>, asked: &OfFailures) -> Result<Self, Failure> {
         let Desk { project, engine, .. } = desk;
         let world = engine.world()?;
         let moment = engine.moment(&world.state);
@@ -55,8 +66,11 @@ impl Overview {
             after: Some(world.seq().saturating_sub(REFUSALS_AMONG)),
             ..TrailQuery::default()
         };
+        let scope = engine.scope(project.viewer()?.as_ref())?;
+        let source = Source::Project(engine.clone());
         Ok(Overview {
             now: engine.now(),
+            failures: failures(&source, &scope, moment, asked)?,
             leases,
             sessions: query::sessions(&world.state, moment),
             refusals: match engine.narrowed(refused, project.viewer()?.as_ref())? {
@@ -92,6 +106,7 @@ impl Overview {
             "leases": self.leases,
             "run": self.run,
             "recent_refusals": refusals,
+            "failures": self.failures,
             "witness": witness::read(&project.home).head().map(|head| head.head().size),
         }))
     }
@@ -116,7 +131,7 @@ impl Overview {
             counted(self.leases.len() as u64, "live lease", "live leases")
         ))?;
         if self.ahead() > Span::from_secs(5) {
-            let ahead = crate::span::show_secs(self.ahead().secs());
+            let ahead = show_secs(self.ahead().secs());
             app.out.line(app.out.paint(
                 Tone::Bad,
                 &format!("the trail's clock is {ahead} ahead of this machine's: nothing expires until then"),
@@ -127,14 +142,65 @@ impl Overview {
         if let Some(run) = &self.run {
             run.print(desk)?;
         }
-        if !self.refusals.is_empty() {
+        self.print_failures(app)?;
+        // What keeps going wrong was said once, which is enough.
+        let single: Vec<&Found> =
+            self.refusals.iter().filter(|found| !self.failures.covers(&found.line)).collect();
+        if !single.is_empty() {
             app.out.line("\nrecently refused:")?;
         }
-        for Found { entry, .. } in &self.refusals {
+        for Found { entry, .. } in single {
             let (at, draft) = (clock_time(entry.stamped.at), &entry.stamped.draft);
             app.out.line(format!("  {at}  {}  {}", draft.actor, summary(&draft.event)))?;
         }
         Ok(())
+    }
+}
+
+impl Overview {
+    /// What keeps going wrong, one line or two for each thing; nothing when all is well.
+    fn print_failures(&self, app: &App) -> Result<(), Failure> {
+        let Failures { bursts, window_s, least, gap_s, .. } = &self.failures;
+        if bursts.is_empty() {
+            return Ok(());
+        }
+        app.out.line("\nkeeps going wrong:")?;
+        for burst in bursts {
+            let sort = match burst.sort {
+                Sort::Workspace => "workspaces failed",
+                Sort::Refused => "commands were refused",
+                Sort::Mail => "messages never arrived",
+                Sort::Authentication => "times somebody was not who they said",
+            };
+            let span = show_span(burst.last_at.since(burst.first_at));
+            let places = burst.places as u64;
+            let across = match burst.sort {
+                Sort::Workspace | Sort::Mail => counted(places, "workspace", "workspaces"),
+                Sort::Refused | Sort::Authentication => counted(places, "caller", "callers"),
+            };
+            let words = format!("{} {sort} within {span}, {across}: {}", burst.count, burst.reason);
+            let tone = if burst.widespread { Tone::Bad } else { Tone::Warn };
+            app.out.line(format!("  {}", app.out.paint(tone, &one_line(&words))))?;
+            let mut facts = vec![
+                format!("first {}", clock_time(burst.first_at)),
+                format!("last {}", from_now(burst.last_at, self.now)),
+            ];
+            for (what, names) in [("owner", &burst.owners), ("role", &burst.roles)] {
+                if !names.is_empty() {
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    facts.push(format!("{what} {}", names.join(" ")));
+                }
+            }
+            facts.push(format!("such as entry {}: {}", burst.example_seq, burst.example));
+            let facts = one_line(&facts.join(", "));
+            app.out.line(format!("    {}", app.out.paint(Tone::Faint, &facts)))?;
+        }
+        let explained = format!(
+            "  (shown: {least} or more alike in the last {}, never more than {} apart)",
+            show_secs(*window_s),
+            show_secs(*gap_s)
+        );
+        app.out.line(app.out.paint(Tone::Faint, &explained))
     }
 }
 

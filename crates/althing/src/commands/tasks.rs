@@ -1,6 +1,6 @@
 //! `althing task`
 
-use althing_kernel::query::{Answer, OfTask, Query, TaskList as List, TaskReady};
+use althing_kernel::query::{Answer, OfTask, Query, TaskDeps, TaskList as List, TaskReady};
 use althing_kernel::task::graph::{Add, Plan, Planned};
 use althing_kernel::task::orders::{Approve, Assign, Cancel, Retry};
 use althing_kernel::task::view::{GraphView, TaskView};
@@ -10,7 +10,7 @@ use althing_kernel::{Command, Reply};
 use serde::Deserialize;
 use std::path::Path;
 
-use super::{task_graph, workspaces};
+use super::{task_graph, topology, workspaces};
 use crate::app::App;
 use crate::cli::{TaskAdd, TaskApprove, TaskAssign, TaskCommand, TaskList};
 use crate::content::{self, Written};
@@ -47,6 +47,15 @@ pub(crate) fn run(app: &App, command: TaskCommand) -> Result<(), Failure> {
                 Answer::Tasks(tasks) => table(&desk, &tasks, "no task can be taken up now"),
                 other => Err(unexpected(&other)),
             }
+        }
+        TaskCommand::Deps(args) => {
+            let (task, dependents) = (desk.task(&args.id)?, args.waiting);
+            let found = desk.task_deps(TaskDeps { all: args.all, dependents, task })?;
+            table(
+                &desk,
+                &found,
+                if dependents { "nothing waits for it" } else { "it needs nothing" },
+            )
         }
         TaskCommand::Graph(args) => task_graph::run(&desk, &args),
         TaskCommand::Graphs => graphs(&desk),
@@ -136,14 +145,19 @@ fn approve(desk: &Desk<'_>, args: &TaskApprove) -> Result<(), Failure> {
 }
 
 fn assign(desk: &Desk<'_>, args: TaskAssign) -> Result<(), Failure> {
-    let binding = args.binding;
+    let (binding, task) = (args.binding, desk.task(&args.id)?);
     let assign = Assign {
         agent: binding.worker,
         authority: workspaces::authority(desk, &binding.authority)?,
+        context: match args.context.as_deref() {
+            Some(text) => Some(content::read(desk, text)?),
+            None if args.with_results => Some(topology::results(desk, &task)?),
+            None => None,
+        },
         owner: binding.owner,
         parent: binding.parent.as_deref().map(|text| desk.workspace(text)).transpose()?,
         role: Some(binding.role),
-        task: desk.task(&args.id)?,
+        task,
         timeout_s: binding.timeout,
         visibility: desk.workspace_list(&binding.visibility)?,
     };

@@ -1,5 +1,6 @@
 //! `althing trail` and what can be done with it
 
+use althing_engine::row::Row;
 use althing_engine::trail_query::{ENTRIES_MAX, Found, TrailQuery};
 use althing_engine::{Engine, door, transfer, verify};
 use althing_kernel::{Actor, Event, Kind, PublicKey, Rule, Timestamp, WorkspaceId};
@@ -13,9 +14,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::app::App;
-use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify};
-use crate::commands::history;
+use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify, TrailWhich};
 use crate::commands::leases::principal;
+use crate::commands::{compare, history, stats};
 use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::input::read_file;
@@ -33,44 +34,45 @@ pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
         Some(TrailCommand::Show(args)) => show(app, args.seq),
         Some(TrailCommand::At(args)) => history::at(app, &args),
         Some(TrailCommand::Diff(args)) => history::diff(app, &args),
+        Some(TrailCommand::Stats(args)) => stats::run(app, &args),
+        Some(TrailCommand::Runs(args)) => compare::list(app, &args),
+        Some(TrailCommand::Compare(args)) => compare::compare(app, &args),
         Some(TrailCommand::Export) => export(app),
         Some(TrailCommand::Import) => import(app),
     }
 }
 
-fn query_of(
-    filter: &TrailFilter,
+/// The question that was asked, without how many entries are wanted.
+pub(super) fn query_of(
+    which: &TrailWhich,
     workspace: Option<WorkspaceId>,
     now: Timestamp,
 ) -> Result<TrailQuery, Failure> {
     let usage =
         |what: &str, error: &dyn std::fmt::Display| Failure::usage(format!("{what}: {error}"));
-    if !filter.all && filter.last > ENTRIES_MAX {
-        let message = format!("--last shows at most {ENTRIES_MAX} entries; --all shows all");
-        return Err(Failure::misuse(Rule::Limits, message));
-    }
-    let kinds = filter.kinds.iter().map(|kind| kind.parse().map_err(|error| no_kind(&error)));
+    let kinds = which.kinds.iter().map(|kind| kind.parse().map_err(|error| no_kind(&error)));
     let time = |what: &str, text: &Option<String>| {
         let time = text.as_deref().map(|text| parse_time(text, now)).transpose();
         time.map_err(|error| usage(what, &error))
     };
     Ok(TrailQuery {
-        after: filter.after,
-        upto: None,
-        since: time("--since", &filter.since)?,
-        until: time("--until", &filter.until)?,
+        after: which.after,
+        since: time("--since", &which.since)?,
+        until: time("--until", &which.until)?,
         kinds: kinds.collect::<Result<_, Failure>>()?,
-        actor: filter
+        actor: which
             .actor
             .as_deref()
             .map(|text| text.parse().or_else(|_| principal(text).map(Actor::from)))
             .transpose()
             .map_err(|e: String| usage("--actor", &e))?,
         workspace,
-        mentions: filter.mentions.clone(),
-        limit: Some(if filter.all { ENTRIES_MAX } else { filter.last }),
-        last: !filter.all,
-        within: None,
+        role: which.role.clone(),
+        originator: which.originator.clone(),
+        owner: which.owner.clone(),
+        fields: which.fields.clone(),
+        mentions: which.mentions.clone(),
+        ..TrailQuery::default()
     })
 }
 
@@ -85,9 +87,18 @@ fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
     // Whom one acts as is one thing, what one looks at another: only the flag narrows the trail.
     let narrowed = app.globals.workspace.as_deref();
     let workspace = narrowed.map(|text| desk.workspace(text)).transpose()?;
-    let asked = query_of(filter, workspace, engine.now())?;
-    let Some(query) = engine.narrowed(asked, project.viewer()?.as_ref())? else { return Ok(()) };
+    if !filter.all && filter.last > ENTRIES_MAX {
+        let message = format!("--last shows at most {ENTRIES_MAX} entries; --all shows all");
+        return Err(Failure::misuse(Rule::Limits, message));
+    }
+    let asked = TrailQuery {
+        limit: Some(if filter.all { ENTRIES_MAX } else { filter.last }),
+        last: !filter.all,
+        ..query_of(&filter.which, workspace, engine.now())?
+    };
+    // First the end, then who is who: of what comes later that is learned as it comes.
     let end = engine.world()?.seq();
+    let Some(query) = engine.narrowed(asked, project.viewer()?.as_ref())? else { return Ok(()) };
     if filter.all {
         list_all(app, engine, &query, end)?;
     } else {
@@ -96,7 +107,7 @@ fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
             print(app, &found.entry, &found.line)?;
         }
     }
-    if filter.follow { follow(app, engine, &query, end) } else { Ok(()) }
+    if filter.follow { follow(app, engine, query, end) } else { Ok(()) }
 }
 
 fn list_all(app: &App, engine: &Engine, query: &TrailQuery, end: u64) -> Result<(), Failure> {
@@ -113,16 +124,18 @@ fn list_all(app: &App, engine: &Engine, query: &TrailQuery, end: u64) -> Result<
     }
 }
 
-fn follow(app: &App, engine: &Engine, query: &TrailQuery, from: u64) -> Result<(), Failure> {
+fn follow(app: &App, engine: &Engine, mut query: TrailQuery, from: u64) -> Result<(), Failure> {
     let from = query.after.map_or(from, |after| after.max(from));
     let mut subscription = engine.subscribe(from)?;
     loop {
         for commit in subscription.next(Duration::from_hours(1))? {
             for line in commit.entries() {
-                let entry = Entry::read(line).map_err(|error| {
-                    Failure::integrity(Rule::Integrity, format!("an unreadable entry: {error}"))
-                })?;
-                if entry.seq > from && query.fits(&entry, line) {
+                let row = Row::read(line)?;
+                query.keep_up(&row);
+                if row.seq > from && query.fits(&row) {
+                    let entry = Entry::read(line).map_err(|error| {
+                        Failure::integrity(Rule::Integrity, format!("an unreadable entry: {error}"))
+                    })?;
                     print(app, &entry, line)?;
                 }
             }

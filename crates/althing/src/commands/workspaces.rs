@@ -13,7 +13,7 @@ use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
 use super::gates::said_to_wait;
 use super::integration::said_of_conflict;
-use super::{checkpoints, ending, rights, workspace_tree};
+use super::{checkpoints, ending, rights, topology, workspace_tree};
 use crate::app::App;
 use crate::cli::{
     Order, WorkspaceCommand, WorkspaceCreate, WorkspaceList, WorkspaceMigrate, WorkspaceWrite,
@@ -32,6 +32,8 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
         WorkspaceCommand::List(args) => list(&desk, args),
         WorkspaceCommand::Show(args) => show(&desk, &args.id),
         WorkspaceCommand::Tree(args) => workspace_tree::run(&desk, &args),
+        WorkspaceCommand::Path(args) => topology::path(&desk, &args.id),
+        WorkspaceCommand::Sees(args) => topology::sees(&desk, &args),
         WorkspaceCommand::Abort(args) => order(&desk, args, |workspace, reason| {
             Command::WorkspaceAbort(Abort { reason, workspace })
         }),
@@ -134,10 +136,16 @@ pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
 
 fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
     let asked = List {
+        above: desk.workspace_if(args.above.as_deref())?,
         agent: args.worker,
-        below: None,
+        below: desk.workspace_if(args.below.as_deref())?,
+        beside: desk.workspace_if(args.beside.as_deref())?,
+        leaves: args.leaves,
         live: args.live,
         orphans: args.orphans,
+        originator: args.originator,
+        owner: args.owner,
+        role: args.role,
         status: args.status,
     };
     let narrow = asked != List::default();
@@ -152,6 +160,11 @@ fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
             "there are no workspaces; `althing coordinator start` begins a run"
         });
     }
+    table(desk, &found)
+}
+
+/// Workspaces, one a line.
+pub(super) fn table(desk: &Desk<'_>, found: &[WorkspaceView]) -> Result<(), Failure> {
     let naming = desk.workspace_naming()?;
     let row = |view: &WorkspaceView| {
         vec![

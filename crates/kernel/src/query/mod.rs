@@ -1,12 +1,14 @@
 //! Questions: everything a caller can ask of the state. Asking changes nothing.
 
 mod highway;
+mod topology;
 mod work;
 
 pub use highway::{EscalationList, GateList, OfGate};
+pub use topology::{Because, RightList, SightView, TaskDeps, WorkspaceList};
 pub use work::{
     InboxList, InboxView, OfCheckpoint, OfEnvelope, OfTask, OfWorkspace, RunView, TaskList,
-    TaskReady, TaxonomyName, WorkspaceList,
+    TaskReady, TaxonomyName,
 };
 
 use schemars::JsonSchema;
@@ -16,6 +18,7 @@ use std::collections::BTreeMap;
 use crate::access::Viewer;
 use crate::checkpoint::CheckpointView;
 use crate::envelope::view::EnvelopeView;
+use crate::envelope::{Envelope, Status};
 use crate::highway::view::{EscalationView, GateView, HighwayView};
 use crate::right::RightView;
 use crate::task::view::{GraphView, TaskView};
@@ -219,12 +222,15 @@ queries! {
         "The files of a workspace: its working memory, and what was merged into it.";
     InboxList "inbox.list" => InboxList, "What is in an inbox, without taking it.";
     EnvelopeGet "envelope.get" => OfEnvelope, "One envelope.";
-    RightList "right.list" => OfWorkspace, "The rights a workspace holds, and those to it.";
+    WorkspaceSees "workspace.sees" => OfWorkspace, "What a workspace sees, and why.";
+    WorkspaceSeenBy "workspace.seen_by" => OfWorkspace, "Who sees a workspace, and why.";
+    RightList "right.list" => RightList, "The live rights that lead out of and into workspaces.";
     CheckpointList "checkpoint.list" => OfWorkspace, "The checkpoints of a workspace.";
     CheckpointGet "checkpoint.get" => OfCheckpoint, "One checkpoint.";
     TaskList "task.list" => TaskList, "The tasks, in the order they were planned.";
     TaskReadyList "task.ready" => TaskReady, "The tasks that can be taken up, most urgent first.";
     TaskGet "task.get" => OfTask, "One task.";
+    TaskDeps "task.deps" => TaskDeps, "What a task depends on, or what waits for it.";
     TaskGraphs "task.graphs" => Everything, "The task graphs.";
     GateList "gate.list" => GateList, "What waits for people, each queue in order.";
     GateGet "gate.get" => OfGate, "One gate, open or ended.";
@@ -258,13 +264,15 @@ pub enum Answer {
     Inbox(InboxView),
     /// To `envelope.get`.
     Envelope(Box<EnvelopeView>),
+    /// To `workspace.sees` and `workspace.seen_by`.
+    Sight(Vec<SightView>),
     /// To `right.list`.
     Rights(Vec<RightView>),
     /// To `checkpoint.list`.
     Checkpoints(Vec<CheckpointView>),
     /// To `checkpoint.get`.
     Checkpoint(Box<CheckpointView>),
-    /// To `task.list` and `task.ready`.
+    /// To `task.list`, `task.ready` and `task.deps`.
     Tasks(Vec<TaskView>),
     /// To `task.get`.
     Task(Box<TaskView>),
@@ -302,18 +310,30 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::WorkspaceFiles(of) => asked.files(&of.workspace),
         Query::InboxList(list) => asked.inbox(list),
         Query::EnvelopeGet(of) => asked.envelope(&of.envelope),
-        Query::RightList(of) => asked.rights(&of.workspace),
+        Query::WorkspaceSees(of) => asked.sees(&of.workspace),
+        Query::WorkspaceSeenBy(of) => asked.seen_by(&of.workspace),
+        Query::RightList(list) => asked.rights(list),
         Query::CheckpointList(of) => asked.checkpoints(&of.workspace),
         Query::CheckpointGet(of) => asked.checkpoint(&of.checkpoint),
         Query::TaskList(list) => Answer::Tasks(asked.tasks(list)),
         Query::TaskReadyList(of) => Answer::Tasks(asked.ready(of)),
         Query::TaskGet(of) => asked.task(&of.task),
+        Query::TaskDeps(of) => asked.task_deps(of),
         Query::TaskGraphs(all) => Answer::Graphs(asked.graphs(all)),
         Query::GateList(list) => Answer::Gates(asked.gates(list)),
         Query::GateGet(of) => asked.gate(&of.gate),
         Query::EscalationList(list) => Answer::Escalations(asked.escalations(list)),
         Query::HighwayGet(all) => asked.highway(all),
     }
+}
+
+/// The messages that wait: on their way, or in an inbox; in the order they were sent.
+pub fn mail(state: &State) -> Vec<EnvelopeView> {
+    let waits = |envelope: &Envelope| !envelope.taken && envelope.status != Status::Rejected;
+    let all = state.envelopes().filter(|(_, envelope)| waits(envelope));
+    let mut views: Vec<EnvelopeView> = all.map(|(id, own)| EnvelopeView::of(id, own)).collect();
+    views.sort_by_key(|view| view.created_at);
+    views
 }
 
 /// The open sessions, in the order of their ids.

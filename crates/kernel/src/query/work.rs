@@ -5,7 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Everything};
+use super::{Answer, Everything, WorkspaceList};
 use crate::access::{Viewer, reads_everything, reads_some as reads};
 use crate::checkpoint::CheckpointView;
 use crate::envelope::Envelope;
@@ -14,30 +14,13 @@ use crate::envelope::view::EnvelopeView;
 use crate::id::{CheckpointId, EnvelopeId, GraphId, TaskId, WorkspaceId};
 use crate::name::AgentName;
 use crate::principal::Principal;
-use crate::right::RightView;
 use crate::state::State;
 use crate::task::view::{GraphView, TaskView};
 use crate::task::{self, Task};
 use crate::time::Timestamp;
 use crate::token::{RoleName, TypeName};
 use crate::workspace::view::{FilesView, WorkspaceView};
-use crate::workspace::{self, Status, Workspace, sight};
-
-/// `workspace.list`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct WorkspaceList {
-    /// Only those bound to this agent.
-    pub agent: Option<AgentName>,
-    /// Only those below this one.
-    pub below: Option<WorkspaceId>,
-    /// Only those that have not ended.
-    pub live: bool,
-    /// Only those that lost their parent and go on, and were given no other.
-    pub orphans: bool,
-    /// Only those in this state.
-    pub status: Option<Status>,
-}
+use crate::workspace::{self, Workspace};
 
 /// A question about one workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -170,13 +153,10 @@ impl Asked<'_> {
     }
 
     pub(super) fn workspaces(self, list: &WorkspaceList) -> Vec<WorkspaceView> {
+        // What is asked from a place one may not read is asked of nothing.
+        let anchored = list.anchors().all(|id| self.reads(id));
         let fits = |id: &WorkspaceId, known: &Workspace| {
-            list.agent.as_ref().is_none_or(|agent| known.agent.as_ref() == Some(agent))
-                && list.below.as_ref().is_none_or(|top| sight::is_above(self.state, top, id))
-                && list.status.is_none_or(|status| known.status == status)
-                && !(list.live && known.status.is_terminal())
-                && !(list.orphans && (known.orphan_of.is_none() || known.status.is_terminal()))
-                && self.reads(id)
+            anchored && list.fits(self, id, known) && self.reads(id)
         };
         let all = self.state.workspaces().filter(|(id, known)| fits(id, known));
         let mut views: Vec<WorkspaceView> = all.map(|(id, known)| self.view(id, known)).collect();
@@ -242,18 +222,6 @@ impl Asked<'_> {
         }
     }
 
-    pub(super) fn rights(self, id: &WorkspaceId) -> Answer {
-        if !self.state.workspaces.contains_key(id) || !self.reads(id) {
-            return missing("workspace", id);
-        }
-        let mut ids = self.state.rights_held_by(id);
-        ids.extend(self.state.rights_about(id));
-        ids.sort();
-        ids.dedup();
-        let known = ids.iter().filter_map(|id| self.state.rights.get(id).map(|r| (id, r)));
-        Answer::Rights(known.map(|(id, right)| RightView::of(id, right)).collect())
-    }
-
     pub(super) fn checkpoints(self, id: &WorkspaceId) -> Answer {
         if !self.state.workspaces.contains_key(id) || !self.reads(id) {
             return missing("workspace", id);
@@ -278,7 +246,7 @@ impl Asked<'_> {
     }
 
     /// Plans are the coordinator's; an agent sees the tasks it works or worked on.
-    fn reads_task(self, task: &Task) -> bool {
+    pub(super) fn reads_task(self, task: &Task) -> bool {
         self.reads_plans() || task.history.iter().any(|id| self.reads(id))
     }
 

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{STEPS, Status, follow};
+use crate::content::Content;
 use crate::event::Event;
 use crate::highway::gate::{Way, closed_by_fallback};
 use crate::highway::{GateType, resolve};
@@ -42,6 +43,9 @@ pub struct Assign {
     /// What it may change; what its parent may, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<Vec<Surface>>,
+    /// What else it may read from the start, such as what others made before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Content>,
     /// Who answers for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
@@ -68,7 +72,7 @@ impl Assign {
             agent: self.agent.clone(),
             authority: self.authority.clone(),
             caused_by: None,
-            context: None,
+            context: self.context.clone(),
             delegate: false,
             directive: None,
             global_trail: false,

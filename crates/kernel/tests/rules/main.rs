@@ -20,4 +20,5 @@ mod simulated;
 mod support;
 mod tasks;
 mod taxonomies;
+mod topology;
 mod workspaces;

@@ -1,0 +1,377 @@
+//! `althing view`: pictures of a run, a workspace, messages and the human highway.
+
+use althing_engine::row::{Scope, Source};
+use althing_engine::views::OfRun;
+use althing_engine::views::flow::{Flow, Message, OfFlow, Party, flow};
+use althing_engine::views::highway::{Highway, highway};
+use althing_engine::views::lanes::Lane;
+use althing_engine::views::runs::{self, RunDigest};
+use althing_engine::views::timeline::{OfTimeline, Timeline, timeline};
+use althing_kernel::Timestamp;
+use althing_trail::Entry;
+use std::path::Path;
+
+use super::compare::meant;
+use crate::app::App;
+use crate::cli::{ViewCommand, ViewFlow, ViewRun, ViewWorkspace};
+use crate::desk::Desk;
+use crate::drawing::bars::bar;
+use crate::drawing::messages::{self, Arrow};
+use crate::drawing::{export, spans};
+use crate::failure::Failure;
+use crate::naming::Naming;
+use crate::output::{Tone, clock_time, counted, one_line, show_span};
+use crate::said::summary;
+
+/// How wide a picture of time is.
+const WIDTH: u64 = 60;
+/// With more parties than this, messages are listed instead of drawn.
+const COLUMNS_MAX: usize = 7;
+
+/// A trail to look at: the project's, or an exported one.
+struct Looked<'a> {
+    app: &'a App,
+    desk: Option<Desk<'a>>,
+    source: Source,
+    scope: Scope,
+}
+
+impl<'a> Looked<'a> {
+    fn at(app: &'a App, file: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(path) = file {
+            let (source, scope) = (Source::File(path.to_owned()), Scope::default());
+            return Ok(Looked { app, desk: None, source, scope });
+        }
+        let desk = Desk::open(app)?;
+        let viewer = desk.project.viewer()?;
+        let (source, scope) =
+            (Source::Project(desk.engine.clone()), desk.engine.scope(viewer.as_ref())?);
+        Ok(Looked { app, desk: Some(desk), source, scope })
+    }
+}
+
+pub(crate) fn run(app: &App, command: ViewCommand) -> Result<(), Failure> {
+    match command {
+        ViewCommand::Run(args) => of_run(app, &args),
+        ViewCommand::Workspace(args) => of_workspace(app, &args),
+        ViewCommand::Flow(args) => of_flow(app, &args),
+        ViewCommand::Highway(args) => of_highway(app, &args),
+    }
+}
+
+fn of_run(app: &App, args: &ViewRun) -> Result<(), Failure> {
+    let looked = Looked::at(app, args.file.as_deref())?;
+    let run = meant(looked.desk.as_ref(), args.id.as_deref())?;
+    let digest = runs::run(&looked.source, &looked.scope, run.as_ref())?;
+    if app.out.json {
+        return app.out.value(&digest);
+    }
+    headline(app, &digest)?;
+    let end = digest.last_at;
+    let naming = Naming::of(digest.lanes.iter().map(|lane| &lane.workspace));
+    let name = |lane: &Lane| {
+        let agent = lane.agent.as_deref().unwrap_or("the system");
+        let task = lane.task.as_ref().map_or(String::new(), |task| format!(" {task:?}"));
+        one_line(&format!("{}  {} {agent}{task}", naming.short(&lane.workspace), lane.role))
+    };
+    let widest = digest.lanes.iter().map(|lane| name(lane).chars().count()).max().unwrap_or(0);
+    let (from, to) = (clock_time(digest.started_at), clock_time(end));
+    let gap = usize::try_from(WIDTH).unwrap_or(0).saturating_sub(from.len());
+    app.out.line(format!("\n{:widest$}  {from}{to:>gap$}", ""))?;
+    for lane in &digest.lanes {
+        let drawn = drawn(lane, digest.started_at, end);
+        app.out.line(format!("{:<widest$}  {drawn}", name(lane)).trim_end())?;
+    }
+    legend(app)?;
+    let note = "between two lines only messages tell what came first: `althing view flow`";
+    app.out.line(app.out.paint(Tone::Faint, note))?;
+    tasks(app, &digest)
+}
+
+fn drawn(lane: &Lane, from: Timestamp, to: Timestamp) -> String {
+    let spans = spans::Line {
+        steps: lane.steps.iter().map(|step| (step.at.micros(), step.state.as_str())).collect(),
+        marks: lane.checkpoints.iter().map(|at| at.micros()).collect(),
+    };
+    spans::draw(&spans, from.micros(), to.micros(), WIDTH)
+}
+
+fn legend(app: &App) -> Result<(), Failure> {
+    let signs = spans::SIGNS.iter().map(|(state, sign)| format!("{sign} {state}"));
+    let signs: Vec<String> = signs.chain([format!("{} checkpoint", spans::MARK)]).collect();
+    app.out.line(format!("\n{}", app.out.paint(Tone::Faint, &signs.join("  "))))
+}
+
+fn headline(app: &App, run: &RunDigest) -> Result<(), Failure> {
+    let leads = run.coordinator.as_ref().map_or("the system", String::as_str);
+    let stands = match &run.ended {
+        Some(ended) => format!("{ended} after {}", show_span(run.wall)),
+        None => format!("goes on, {} so far", show_span(run.wall)),
+    };
+    let title = app.out.paint(Tone::Strong, &one_line(&run.run));
+    app.out.line(format!("{title}  begun by {}, {stands}", one_line(leads)))?;
+    let roles: Vec<String> = run.roles.iter().map(|(role, n)| format!("{n} {role}")).collect();
+    let roles = if roles.is_empty() { String::new() } else { format!(" ({})", roles.join(", ")) };
+    let figures = [
+        format!("{}{roles}", counted(run.workspaces, "workspace", "workspaces")),
+        format!("{} at work at once", run.at_once),
+        format!("{} failed", run.failures),
+        counted(run.retries, "retry", "retries"),
+        counted(run.checkpoints, "checkpoint", "checkpoints"),
+    ];
+    app.out.line(one_line(&figures.join(", ")))?;
+    let figures = [
+        counted(run.tokens, "token", "tokens"),
+        format!("cost {} millionths", run.cost),
+        counted(run.messages.values().sum(), "message", "messages"),
+        counted(run.conflicts, "conflict", "conflicts"),
+        counted(run.refusals, "refusal", "refusals"),
+        format!("{} done by people", run.interventions),
+        counted(run.entries, "entry", "entries"),
+    ];
+    app.out.line(figures.join(", "))
+}
+
+fn tasks(app: &App, run: &RunDigest) -> Result<(), Failure> {
+    if run.tasks.is_empty() {
+        return Ok(());
+    }
+    let max = run.tasks.iter().map(|task| task.took.micros()).max().unwrap_or(0);
+    let row = |task: &runs::TaskDigest| {
+        vec![
+            task.name.clone(),
+            task.status.clone(),
+            task.attempts.to_string(),
+            task.tokens.to_string(),
+            show_span(task.took),
+            bar(task.took.micros(), max, 20),
+        ]
+    };
+    app.out.line("")?;
+    let titles = ["TASK", "STATE", "TRIED", "TOKENS", "TOOK", ""];
+    app.out.table(&titles, &run.tasks.iter().map(row).collect::<Vec<_>>())
+}
+
+fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
+    let looked = Looked::at(app, args.file.as_deref())?;
+    let Some(workspace) = meant(looked.desk.as_ref(), Some(&args.id))? else {
+        return Err(Failure::usage("which workspace?"));
+    };
+    let asked = OfTimeline { workspace, last: Some(args.last) };
+    let viewer = match &looked.desk {
+        Some(desk) => desk.project.viewer()?,
+        None => None,
+    };
+    let seen = timeline(&looked.source, viewer.as_ref(), &asked)?;
+    if app.out.json {
+        return app.out.value(&seen);
+    }
+    let Some(lane) = &seen.lane else {
+        return app.out.line("no entries");
+    };
+    let agent = lane.agent.as_deref().unwrap_or("the system");
+    let title = app.out.paint(Tone::Strong, &one_line(&lane.workspace));
+    let state = lane.steps.last().map_or("", |step| step.state.as_str());
+    app.out.line(format!("{title}  {} of {}, {state}", lane.role, one_line(agent)))?;
+    let begun = lane.steps.first().map_or(seen.last_at, |step| step.at);
+    app.out.line(format!("{}  {}", clock_time(begun), drawn(lane, begun, seen.last_at)))?;
+    let max = seen.spent.values().map(|span| span.micros()).max().unwrap_or(0);
+    for (state, span) in seen.spent.iter().filter(|(_, span)| span.micros() > 0) {
+        let drawn = bar(span.micros(), max, 30);
+        app.out.line(format!("  {state:<12} {:>8}  {drawn}", show_span(*span)))?;
+    }
+    app.out.line("")?;
+    entries(app, &seen)
+}
+
+/// The last entries, with the time since the one before where it is worth telling.
+fn entries(app: &App, seen: &Timeline) -> Result<(), Failure> {
+    let shown = seen.entries.len() as u64;
+    if shown < seen.count {
+        app.out.line(format!("the last {shown} of {} entries:", seen.count))?;
+    }
+    let mut before: Option<Timestamp> = None;
+    for raw in &seen.entries {
+        let row = althing_engine::row::Row::read(raw.get())?;
+        let gap = before.map_or(String::new(), |at| format!("+{}", show_span(row.at.since(at))));
+        before = Some(row.at);
+        // An entry of another version has a kind, if nothing else.
+        let says = Entry::read(raw.get()).map(|entry| summary(&entry.stamped.draft.event));
+        let at = app.out.paint(Tone::Faint, &clock_time(row.at));
+        let says = says.unwrap_or_default();
+        app.out.line(
+            format!("{:>6}  {at}  {gap:>8}  {:<18} {:<23} {says}", row.seq, row.actor, row.kind)
+                .trim_end(),
+        )?;
+    }
+    Ok(())
+}
+
+fn of_flow(app: &App, args: &ViewFlow) -> Result<(), Failure> {
+    let looked = Looked::at(app, args.of.file.as_deref())?;
+    let run = meant(looked.desk.as_ref(), args.of.id.as_deref())?;
+    let asked = OfFlow { run, last: Some(args.last), signals: args.signals };
+    let seen = flow(&looked.source, &looked.scope, &asked)?;
+    if app.out.json {
+        return app.out.value(&seen);
+    }
+    if args.dot {
+        return app.out.line(export::flow_dot(&flow_nodes(&seen), &flow_edges(&seen)));
+    }
+    if args.mermaid {
+        let arrows: Vec<Arrow> = seen.messages.iter().filter_map(|m| arrow(&seen, m)).collect();
+        return app.out.line(export::flow_mermaid(&flow_nodes(&seen), &arrows));
+    }
+    print_flow(looked.app, &seen)
+}
+
+fn party_name(naming: &Naming, party: &Party) -> String {
+    let agent = party.agent.as_deref().unwrap_or("the system");
+    one_line(&format!("{} {agent}", naming.short(&party.workspace)))
+}
+
+fn flow_naming(flow: &Flow) -> Naming {
+    Naming::of(flow.parties.iter().map(|party| &party.workspace))
+}
+
+fn flow_nodes(flow: &Flow) -> Vec<String> {
+    let naming = flow_naming(flow);
+    flow.parties.iter().map(|party| party_name(&naming, party)).collect()
+}
+
+fn column(flow: &Flow, id: &str) -> Option<usize> {
+    flow.parties.iter().position(|party| party.workspace == id)
+}
+
+fn flow_edges(flow: &Flow) -> Vec<(usize, usize, String)> {
+    let edge = |edge: &althing_engine::views::flow::Edge| {
+        let (from, to) = (column(flow, &edge.from)?, column(flow, &edge.to)?);
+        Some((from, to, format!("{} x{}", edge.kind, edge.count)))
+    };
+    flow.edges.iter().filter_map(edge).collect()
+}
+
+fn arrow(flow: &Flow, message: &Message) -> Option<Arrow> {
+    Some(Arrow {
+        from: column(flow, &message.from)?,
+        to: message.to.as_ref().and_then(|to| column(flow, to)),
+        label: one_line(&message.kind),
+        lost: message.lost.is_some(),
+    })
+}
+
+fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
+    let count = counted(flow.count, "message", "messages");
+    let title = app.out.paint(Tone::Strong, &one_line(&flow.run));
+    app.out.line(format!("{title}  {count}"))?;
+    if flow.messages.is_empty() {
+        return Ok(());
+    }
+    let naming = flow_naming(flow);
+    let short = |id: &String| naming.short(id);
+    let rows: Vec<Vec<String>> = flow
+        .edges
+        .iter()
+        .map(|edge| {
+            let lost = if edge.lost == 0 { String::new() } else { format!("{} lost", edge.lost) };
+            let ends = vec![short(&edge.from), short(&edge.to), edge.kind.clone()];
+            [ends, vec![edge.count.to_string(), lost]].concat()
+        })
+        .collect();
+    app.out.line("")?;
+    app.out.table(&["FROM", "TO", "TYPE", "SENT", ""], &rows)?;
+    app.out.line("")?;
+    let names = flow_nodes(flow);
+    let draws = names.len() <= COLUMNS_MAX;
+    if draws {
+        app.out.line(format!("{:22}{}", "", messages::heading(&names)))?;
+    }
+    for message in &flow.messages {
+        // A message that could not have known of the one above it.
+        let side = if message.concurrent == Some(true) { '‖' } else { ' ' };
+        let at = clock_time(message.at);
+        let said = if let Some(arrow) = arrow(flow, message).filter(|_| draws) {
+            messages::row(names.len(), &arrow)
+        } else {
+            let to = message.to.as_ref().map_or_else(|| "nobody".to_owned(), short);
+            let lost = message.lost.as_ref().map_or(String::new(), |why| format!(", {why}"));
+            one_line(&format!("{} -> {to}  {}{lost}", short(&message.from), message.kind))
+        };
+        app.out.line(format!("{} {side} {said}", app.out.paint(Tone::Faint, &at)).trim_end())?;
+    }
+    if flow.messages.iter().any(|message| message.concurrent == Some(true)) {
+        let note = "‖ its sender could not have known of the one above: their order means nothing";
+        app.out.line(app.out.paint(Tone::Faint, note))?;
+    }
+    Ok(())
+}
+
+fn of_highway(app: &App, args: &ViewRun) -> Result<(), Failure> {
+    let looked = Looked::at(app, args.file.as_deref())?;
+    let run = meant(looked.desk.as_ref(), args.id.as_deref())?;
+    let seen = highway(&looked.source, &looked.scope, &OfRun { run })?;
+    if app.out.json {
+        return app.out.value(&seen);
+    }
+    print_highway(app, &seen)
+}
+
+fn print_highway(app: &App, seen: &Highway) -> Result<(), Failure> {
+    let title = app.out.paint(Tone::Strong, &one_line(&seen.run));
+    let figures = [
+        counted(seen.gates.len() as u64, "gate", "gates"),
+        counted(seen.injections.len() as u64, "message put in", "messages put in"),
+        counted(seen.escalations.len() as u64, "escalation", "escalations"),
+        format!("{} waiting", seen.waiting),
+        format!("{} out of time", seen.timed_out),
+        format!("waited {} in all", show_span(seen.waited)),
+    ];
+    app.out.line(format!("{title}  {}", figures.join(", ")))?;
+    let people: Vec<String> =
+        seen.people.iter().map(|(who, n)| one_line(&format!("{who} {n}"))).collect();
+    if !people.is_empty() {
+        app.out.line(format!("answered or put in: {}", people.join(", ")))?;
+    }
+    let said = |text: Option<&String>| text.cloned().unwrap_or_default();
+    let waits: Vec<u64> = seen.gates.iter().map(|gate| gate.waited.micros()).collect();
+    let waits = waits.iter().copied().chain(seen.escalations.iter().map(|e| e.waited.micros()));
+    let max = waits.max().unwrap_or(0);
+    let mut rows: Vec<(Timestamp, Vec<String>)> = Vec::new();
+    for gate in &seen.gates {
+        let how = said(gate.outcome.as_ref());
+        let about = said(gate.subject.as_ref().or(gate.workspace.as_ref()));
+        let stands = standing(gate.resolved_at, &how, gate.by.as_deref(), gate.timed_out);
+        let wait = (show_span(gate.waited), bar(gate.waited.micros(), max, 12));
+        let cells = vec![format!("gate {}", gate.kind), about, stands, wait.0, wait.1];
+        rows.push((gate.at, cells));
+    }
+    for asked in &seen.escalations {
+        let how = said(asked.outcome.as_ref());
+        let about = format!("{} {}", said(asked.workspace.as_ref()), said(asked.reason.as_ref()));
+        let stands = standing(asked.resolved_at, &how, asked.by.as_deref(), asked.timed_out);
+        let wait = (show_span(asked.waited), bar(asked.waited.micros(), max, 12));
+        rows.push((asked.at, vec!["escalation".to_owned(), about, stands, wait.0, wait.1]));
+    }
+    for put in &seen.injections {
+        let stands = format!("{} by {}", put.status, put.by);
+        let cells = vec![format!("put in {}", put.kind), put.to.clone(), stands];
+        rows.push((put.at, [cells, vec![String::new(), String::new()]].concat()));
+    }
+    rows.sort_by_key(|(at, _)| *at);
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let rows = rows.into_iter().map(|(at, cells)| [vec![clock_time(at)], cells].concat());
+    app.out.line("")?;
+    let titles = ["AT", "WHAT", "ABOUT", "CAME OUT", "WAITED", ""];
+    app.out.table(&titles, &rows.collect::<Vec<_>>())
+}
+
+fn standing(at: Option<Timestamp>, how: &str, by: Option<&str>, timed_out: bool) -> String {
+    match (at, by, timed_out) {
+        (None, ..) => "waits".to_owned(),
+        (Some(_), _, true) => format!("{how}, nobody answered"),
+        (Some(_), Some(by), false) => format!("{how} by {by}"),
+        (Some(_), None, false) => how.to_owned(),
+    }
+}

@@ -1,0 +1,114 @@
+//! Which workspace belongs where: its role, its run, who caused it, and who answered for it when.
+
+use althing_kernel::State;
+use std::collections::BTreeMap;
+
+use crate::row::{Row, text};
+
+/// What is known of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its role.
+    pub role: String,
+    /// Who caused it: a user, or `system`.
+    pub originator: String,
+    /// The root of its run.
+    pub run: String,
+    /// The group it belongs to, if its creation was read and names one.
+    pub group: Option<String>,
+    /// Who answered for it, each since which entry; the first from the beginning.
+    owners: Vec<(u64, String)>,
+}
+
+impl Place {
+    /// Who answered for it once an entry had happened.
+    pub fn owner(&self, seq: u64) -> &str {
+        let later = self.owners.partition_point(|(since, _)| *since <= seq);
+        self.owners.get(later.saturating_sub(1)).map_or("system", |(_, owner)| owner)
+    }
+}
+
+/// All that is known of workspaces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places(BTreeMap<String, Place>);
+
+impl Places {
+    /// The workspaces of a state, as if nobody had ever handed one over; groups come with their
+    /// creation.
+    pub fn of_state(state: &State) -> Self {
+        let place = |known: &althing_kernel::workspace::Workspace| Place {
+            role: known.charter.role.to_string(),
+            originator: known.charter.originator.to_string(),
+            run: known.charter.root.to_string(),
+            group: None,
+            owners: vec![(0, known.charter.owner.to_string())],
+        };
+        Places(state.workspaces().map(|(id, known)| (id.to_string(), place(known))).collect())
+    }
+
+    /// A workspace, if it is one of a run.
+    pub fn get(&self, workspace: &str) -> Option<&Place> {
+        self.0.get(workspace)
+    }
+
+    /// Who is behind an entry: what the entry itself says, or who caused its workspace.
+    pub fn originator(&self, row: &Row<'_>) -> Option<String> {
+        // Only these say so themselves; a person's message may travel in the system's run.
+        if matches!(&*row.kind, "envelope_created" | "workspace_created") {
+            return text(&row.body(), "originator").map(str::to_owned);
+        }
+        self.of(row).map(|place| place.originator.clone())
+    }
+
+    /// The workspace of an entry.
+    pub fn of(&self, row: &Row<'_>) -> Option<&Place> {
+        self.get(row.workspace.as_deref()?)
+    }
+
+    /// Takes in what an entry tells about workspaces.
+    pub fn learn(&mut self, row: &Row<'_>) {
+        match &*row.kind {
+            "workspace_created" => self.created(row),
+            "workspace_ownership_transferred" => self.handed_over(row),
+            _ => {}
+        }
+    }
+
+    fn created(&mut self, row: &Row<'_>) {
+        let body = row.body();
+        let Some(id) = text(&body, "workspace_id") else { return };
+        let group = text(&body, "group").map(str::to_owned);
+        if let Some(known) = self.0.get_mut(id) {
+            known.group = group;
+            return;
+        }
+        let above = text(&body, "parent").and_then(|parent| self.0.get(parent));
+        let run = above.map_or(id, |place| &place.run).to_owned();
+        let said = |name: &str| text(&body, name).unwrap_or("system").to_owned();
+        let place = Place {
+            role: said("role"),
+            originator: said("originator"),
+            run,
+            group,
+            owners: vec![(0, said("owner"))],
+        };
+        self.0.insert(id.to_owned(), place);
+    }
+
+    fn handed_over(&mut self, row: &Row<'_>) {
+        let body = row.body();
+        let place = text(&body, "workspace_id").and_then(|id| self.0.get_mut(id));
+        let (Some(place), Some(from), Some(to)) =
+            (place, text(&body, "from_user"), text(&body, "to_user"))
+        else {
+            return;
+        };
+        // What was known so far may be how it came out in the end.
+        if let [(_, first)] = place.owners.as_mut_slice() {
+            from.clone_into(first);
+        }
+        if place.owners.last().is_none_or(|(since, _)| *since < row.seq) {
+            place.owners.push((row.seq, to.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Entries as questions about the trail see them: the few fields every entry has, and the rest
+//! only if somebody asks.
+//!
+//! Reading an entry in full checks its body against this version's types. Counting and drawing
+//! need none of that, must not stop at a name this version does not know, and have millions of
+//! entries to go through. So they read a line into a [`Row`], one at a time.
+
+use althing_kernel::{Timestamp, WorkspaceId};
+use althing_trail::export::Commits;
+use althing_trail::{Commit, LogReader};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::places::Places;
+use crate::world::READ_BYTES;
+
+/// An entry, as far as it is the same for all.
+#[derive(Debug, Deserialize)]
+pub struct Row<'a> {
+    /// Its place in the trail.
+    pub seq: u64,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Who caused it.
+    #[serde(borrow)]
+    pub actor: Cow<'a, str>,
+    /// What happened; any name will do.
+    #[serde(borrow)]
+    pub kind: Cow<'a, str>,
+    /// The workspace whose local trail it belongs to.
+    pub workspace: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "body")]
+    body: &'a RawValue,
+    /// The line it was read from.
+    #[serde(skip)]
+    pub line: &'a str,
+}
+
+impl<'a> Row<'a> {
+    /// Reads the line of an entry.
+    pub fn read(line: &'a str) -> Result<Self, EngineError> {
+        let row = serde_json::from_str::<Row<'a>>(line);
+        let row = row.map_err(|error| EngineError::Damaged { seq: 0, what: error.to_string() })?;
+        Ok(Row { line, ..row })
+    }
+
+    /// What happened, in full.
+    pub fn body(&self) -> Value {
+        // It was read as JSON a moment ago.
+        serde_json::from_str(self.body.get()).unwrap_or_default()
+    }
+
+    /// The whole entry.
+    pub fn entry(&self) -> Value {
+        serde_json::from_str(self.line).unwrap_or_default()
+    }
+
+    /// The person who caused it, if one did.
+    pub fn person(&self) -> Option<&str> {
+        self.actor.strip_prefix("user:")
+    }
+}
+
+/// The text at a name of a body; nothing if it is not there or no text.
+pub(crate) fn text<'v>(body: &'v Value, name: &str) -> Option<&'v str> {
+    body.get(name)?.as_str()
+}
+
+/// The number at a name of a body; none if it is not there or no number.
+pub(crate) fn number(body: &Value, name: &str) -> u64 {
+    body.get(name).and_then(Value::as_u64).unwrap_or(0)
+}
+
+/// Commits one after another.
+pub(crate) type EachCommit = Box<dyn Iterator<Item = Result<Commit, EngineError>>>;
+
+/// A trail that can be read from its beginning as often as one likes.
+pub enum Source {
+    /// The trail of a project.
+    Project(Engine),
+    /// An exported trail. It is read as it is; whether it is sound is another question.
+    File(PathBuf),
+}
+
+impl Source {
+    /// Its commits from the one with the entry after `after` on.
+    pub(crate) fn commits(&self, after: u64) -> Result<EachCommit, EngineError> {
+        Ok(match self {
+            Source::Project(engine) => {
+                let log = engine.reader()?;
+                Box::new(LogCommits { log, after, ready: Vec::new().into_iter() })
+            }
+            Source::File(path) => {
+                let commits = Commits::new(BufReader::new(open(path)?));
+                let name = path.display().to_string();
+                let misread = move |error: althing_trail::export::ImportError| {
+                    EngineError::Invalid(format!("{name}: {error}"))
+                };
+                Box::new(commits.map(move |commit| commit.map_err(&misread)))
+            }
+        })
+    }
+
+    /// Shows every entry after a place to somebody, in the order of the trail.
+    pub fn each(
+        &self,
+        after: u64,
+        see: &mut dyn FnMut(&Row<'_>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        for commit in self.commits(after)? {
+            let commit = commit?;
+            for line in commit.entries() {
+                let row = Row::read(line)?;
+                if row.seq > after {
+                    see(&row)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Which workspace is whose. Who answers for one may have changed in the course of time, which
+    /// takes a walk through the trail to find out, as do groups.
+    pub fn places(&self, with_history: bool) -> Result<Places, EngineError> {
+        let mut places = match self {
+            Source::Project(engine) => Places::of_state(&engine.world()?.state),
+            Source::File(_) => Places::default(),
+        };
+        if with_history || matches!(self, Source::File(_)) {
+            self.each(0, &mut |row| {
+                places.learn(row);
+                Ok(())
+            })?;
+        }
+        Ok(places)
+    }
+
+    /// A place before the first entry at or after a time, the later the better.
+    pub(crate) fn before(&self, time: Timestamp) -> Result<u64, EngineError> {
+        match self {
+            Source::Project(engine) => before(&mut *engine.reader()?, time),
+            Source::File(_) => Ok(0),
+        }
+    }
+}
+
+fn open(path: &Path) -> Result<File, EngineError> {
+    File::open(path).map_err(|error| {
+        let message = format!("cannot read {}: {error}", path.display());
+        EngineError::Invalid(message)
+    })
+}
+
+/// The commits of a log, read in pieces.
+struct LogCommits {
+    log: Box<dyn LogReader>,
+    after: u64,
+    ready: std::vec::IntoIter<Commit>,
+}
+
+impl Iterator for LogCommits {
+    type Item = Result<Commit, EngineError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ready.as_slice().is_empty() {
+            match self.log.tail(self.after, READ_BYTES) {
+                Ok(commits) => self.ready = commits.into_iter(),
+                Err(error) => return Some(Err(error.into())),
+            }
+        }
+        let commit = self.ready.next()?;
+        self.after = commit.last;
+        Some(Ok(commit))
+    }
+}
+
+/// A place before the first entry at or after a time, in the same commit or right before it.
+/// Stamps only grow, so it is found by halving.
+pub(crate) fn before(log: &mut dyn LogReader, time: Timestamp) -> Result<u64, EngineError> {
+    let (mut low, mut high) = (0, log.position()?);
+    while low < high {
+        let middle = low + (high - low).div_ceil(2);
+        let Some(commit) = log.commit_of(middle)? else { break };
+        let Some(last) = commit.entries().last() else { break };
+        if Row::read(last)?.at < time {
+            low = commit.last.max(middle);
+        } else if commit.first > low + 1 {
+            high = commit.first - 1;
+        } else {
+            // It is in this commit, or right before it.
+            break;
+        }
+    }
+    Ok(low)
+}
+
+/// What somebody may read of a trail; everything, if nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope(pub Option<BTreeSet<WorkspaceId>>);
+
+impl Scope {
+    /// Whether an entry is within it.
+    pub fn has(&self, row: &Row<'_>) -> bool {
+        let Some(within) = &self.0 else { return true };
+        let own = row.workspace.as_deref().and_then(|id| WorkspaceId::new(id).ok());
+        own.is_some_and(|own| within.contains(&own))
+    }
+}

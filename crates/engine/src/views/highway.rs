@@ -1,0 +1,281 @@
+//! What people were asked, and what they said: gates, injected messages, escalations.
+
+use althing_kernel::{Span, Timestamp};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+use super::OfRun;
+use super::runs::{beginning, chosen};
+use crate::error::EngineError;
+use crate::places::Places;
+use crate::row::{Row, Scope, Source, text};
+
+/// A gate something waits or waited at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Gate {
+    /// The gate.
+    pub gate: String,
+    /// What it stands before.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What waits.
+    pub subject: Option<String>,
+    /// The workspace it is about.
+    pub workspace: Option<String>,
+    /// When it was closed.
+    pub at: Timestamp,
+    /// When it was opened, by whomever.
+    pub resolved_at: Option<Timestamp>,
+    /// How: `approve`, `reject`, `modify`, or what happened because nobody answered.
+    pub outcome: Option<String>,
+    /// Who answered; nobody, if time was up.
+    pub by: Option<String>,
+    /// Whether nobody answered in time.
+    pub timed_out: bool,
+    /// What was said.
+    pub reason: Option<String>,
+    /// How long it was closed, until the last entry if it still is.
+    pub waited: Span,
+}
+
+/// A message a person put in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Injection {
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub by: String,
+    /// To whom.
+    pub to: String,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What became of it.
+    pub status: String,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// An agent that needs a person, or needed one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Escalation {
+    /// The signal.
+    pub signal: String,
+    /// The workspace.
+    pub workspace: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Timestamp,
+    /// When it was answered, or time was up.
+    pub resolved_at: Option<Timestamp>,
+    /// How.
+    pub outcome: Option<String>,
+    /// Who answered.
+    pub by: Option<String>,
+    /// Whether nobody answered in time.
+    pub timed_out: bool,
+    /// How long it waited, until the last entry if it still does.
+    pub waited: Span,
+}
+
+/// What went over the human highway of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Highway {
+    /// The root of the run.
+    pub run: String,
+    /// The gates, in the order they closed.
+    pub gates: Vec<Gate>,
+    /// What people put in.
+    pub injections: Vec<Injection>,
+    /// Who needed a person.
+    pub escalations: Vec<Escalation>,
+    /// How often a gate was about to close a second time before the same thing.
+    pub reentries: u64,
+    /// How much waits for a person now.
+    pub waiting: u64,
+    /// How often nobody answered in time.
+    pub timed_out: u64,
+    /// How long things waited for people in all.
+    pub waited: Span,
+    /// How often each person answered or put something in.
+    pub people: BTreeMap<String, u64>,
+}
+
+struct Reading {
+    highway: Highway,
+    places: Places,
+    gates: BTreeMap<String, usize>,
+    escalations: BTreeMap<String, usize>,
+    current: Option<String>,
+    last_at: Timestamp,
+}
+
+fn said(body: &Value, name: &str) -> Option<String> {
+    text(body, name).map(str::to_owned)
+}
+
+impl Reading {
+    /// Whether an entry belongs to the run: by its workspace, or else by its time.
+    fn is_of_run(&self, row: &Row<'_>) -> bool {
+        match row.workspace.as_deref() {
+            Some(id) => self.places.get(id).is_some_and(|place| place.run == self.highway.run),
+            None => self.current.as_ref() == Some(&self.highway.run),
+        }
+    }
+
+    /// Follows which run goes on, for what has no workspace.
+    fn follow(&mut self, row: &Row<'_>) {
+        self.places.learn(row);
+        let id = row.workspace.as_deref();
+        let root = id.filter(|id| self.places.get(id).is_some_and(|place| place.run == **id));
+        let Some(root) = root else { return };
+        match &*row.kind {
+            "workspace_created" => self.current = Some(root.to_owned()),
+            "workspace_state_changed"
+                if matches!(text(&row.body(), "to_state"), Some("closed" | "failed")) =>
+            {
+                self.current = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, row: &Row<'_>) {
+        self.last_at = row.at;
+        match &*row.kind {
+            "gate_triggered" => self.closed(row, &row.body()),
+            "gate_resolved" => self.opened(row, &row.body(), false),
+            "gate_timeout" => self.opened(row, &row.body(), true),
+            "gate_reentry_blocked" => self.highway.reentries += 1,
+            "human_injection" => self.injected(row, &row.body()),
+            "escalation_received" => self.asked(row, &row.body()),
+            "escalation_resolved" => self.answered(row, &row.body(), false),
+            "escalation_timeout" => self.answered(row, &row.body(), true),
+            _ => {}
+        }
+    }
+
+    /// Counts what somebody did, if a person did it.
+    fn by(&mut self, row: &Row<'_>, body: &Value) -> Option<String> {
+        // The body names whoever answered; where it does not, whoever caused the entry did.
+        let by = said(body, "actor").or_else(|| row.person().map(str::to_owned))?;
+        if !matches!(by.as_str(), "fallback" | "system" | "protocol" | "coordinator") {
+            *self.highway.people.entry(by.clone()).or_default() += 1;
+        }
+        Some(by)
+    }
+
+    fn closed(&mut self, row: &Row<'_>, body: &Value) {
+        let Some(gate) = said(body, "gate_id") else { return };
+        self.gates.insert(gate.clone(), self.highway.gates.len());
+        self.highway.gates.push(Gate {
+            gate,
+            kind: said(body, "gate_type").unwrap_or_default(),
+            subject: said(body, "subject"),
+            workspace: said(body, "workspace").or_else(|| row.workspace.as_deref().map(Into::into)),
+            at: row.at,
+            ..Gate::default()
+        });
+    }
+
+    fn opened(&mut self, row: &Row<'_>, body: &Value, timed_out: bool) {
+        let at = text(body, "gate_id").and_then(|id| self.gates.get(id)).copied();
+        let Some(at) = at else { return };
+        let by = if timed_out { None } else { self.by(row, body) };
+        let gate = &mut self.highway.gates[at];
+        // A gate that ran out of time is answered by rule right after.
+        if gate.resolved_at.is_some() && !timed_out {
+            return;
+        }
+        gate.resolved_at = Some(row.at);
+        gate.timed_out |= timed_out;
+        gate.outcome = said(body, if timed_out { "fallback_action" } else { "action" });
+        gate.by = by;
+        gate.reason = said(body, "reason");
+    }
+
+    fn injected(&mut self, row: &Row<'_>, body: &Value) {
+        let by = self.by(row, body).unwrap_or_default();
+        self.highway.injections.push(Injection {
+            at: row.at,
+            by,
+            to: said(body, "to").unwrap_or_default(),
+            kind: said(body, "type").unwrap_or_default(),
+            status: said(body, "status").unwrap_or_default(),
+            reason: said(body, "reason"),
+        });
+    }
+
+    fn asked(&mut self, row: &Row<'_>, body: &Value) {
+        let Some(signal) = said(body, "signal_id") else { return };
+        self.escalations.insert(signal.clone(), self.highway.escalations.len());
+        self.highway.escalations.push(Escalation {
+            signal,
+            workspace: said(body, "workspace"),
+            reason: said(body, "reason"),
+            at: row.at,
+            ..Escalation::default()
+        });
+    }
+
+    fn answered(&mut self, row: &Row<'_>, body: &Value, timed_out: bool) {
+        let at = text(body, "signal_id").and_then(|id| self.escalations.get(id)).copied();
+        let Some(at) = at else { return };
+        let by = if timed_out { None } else { self.by(row, body) };
+        let asked = &mut self.highway.escalations[at];
+        if asked.resolved_at.is_some() && !timed_out {
+            return;
+        }
+        asked.resolved_at = Some(row.at);
+        asked.timed_out |= timed_out;
+        asked.outcome = said(body, if timed_out { "fallback_action" } else { "response_type" });
+        asked.by = by;
+    }
+
+    fn finish(mut self) -> Highway {
+        let end = self.last_at;
+        let highway = &mut self.highway;
+        let mut total = 0;
+        for gate in &mut highway.gates {
+            gate.waited = gate.resolved_at.unwrap_or(end).since(gate.at);
+            total += gate.waited.micros();
+            highway.waiting += u64::from(gate.resolved_at.is_none());
+            highway.timed_out += u64::from(gate.timed_out);
+        }
+        for asked in &mut highway.escalations {
+            asked.waited = asked.resolved_at.unwrap_or(end).since(asked.at);
+            total += asked.waited.micros();
+            highway.waiting += u64::from(asked.resolved_at.is_none());
+            highway.timed_out += u64::from(asked.timed_out);
+        }
+        highway.waited = Span::from_micros(total);
+        self.highway
+    }
+}
+
+/// What went over the human highway of a run, as far as it may be read.
+pub fn highway(source: &Source, scope: &Scope, asked: &OfRun) -> Result<Highway, EngineError> {
+    let run = chosen(source, asked.run.as_ref())?;
+    let after = beginning(source, &run)?;
+    let mut reading = Reading {
+        highway: Highway { run, ..Highway::default() },
+        places: Places::default(),
+        gates: BTreeMap::new(),
+        escalations: BTreeMap::new(),
+        current: None,
+        last_at: Timestamp::default(),
+    };
+    source.each(after, &mut |row| {
+        reading.follow(row);
+        if scope.has(row) && reading.is_of_run(row) {
+            reading.take(row);
+        }
+        Ok(())
+    })?;
+    if reading.places.get(&reading.highway.run).is_none() {
+        return Err(EngineError::NotFound(format!("there is no run {}", reading.highway.run)));
+    }
+    Ok(reading.finish())
+}

@@ -1,0 +1,113 @@
+//! Workspaces side by side: each with the states it went through, and when.
+
+use althing_kernel::{Span, Timestamp};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+use crate::row::{Row, text};
+
+/// A state a workspace came into.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Step {
+    /// When.
+    pub at: Timestamp,
+    /// Which.
+    pub state: String,
+}
+
+/// A workspace in the picture of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Lane {
+    /// The workspace.
+    pub workspace: String,
+    /// The workspace above it when it was created.
+    pub parent: Option<String>,
+    /// Its role.
+    pub role: String,
+    /// The agent it was created for.
+    pub agent: Option<String>,
+    /// What people call the task it works on.
+    pub task: Option<String>,
+    /// The states it went through, in order.
+    pub steps: Vec<Step>,
+    /// When it made checkpoints.
+    pub checkpoints: Vec<Timestamp>,
+    /// Tokens its agent reported.
+    pub tokens: u64,
+    /// What its agent reported to have cost, in millionths.
+    pub cost: u64,
+}
+
+impl Lane {
+    /// The state it was in at a moment; none before it was there.
+    pub fn state_at(&self, at: Timestamp) -> Option<&str> {
+        let later = self.steps.partition_point(|step| step.at <= at);
+        Some(self.steps.get(later.checked_sub(1)?)?.state.as_str())
+    }
+
+    /// How long it was in each state until a moment.
+    pub fn spent(&self, until: Timestamp) -> BTreeMap<&str, Span> {
+        let mut spent: BTreeMap<&str, Span> = BTreeMap::new();
+        for (n, step) in self.steps.iter().enumerate() {
+            let end = self.steps.get(n + 1).map_or(until, |next| next.at);
+            let total = spent.entry(step.state.as_str()).or_default();
+            *total = Span::from_micros(total.micros() + end.since(step.at).micros());
+        }
+        spent
+    }
+}
+
+/// Lanes while entries are read.
+#[derive(Default)]
+pub(super) struct Lanes {
+    lanes: Vec<Lane>,
+    places: BTreeMap<String, usize>,
+}
+
+impl Lanes {
+    pub(super) fn created(&mut self, row: &Row<'_>, body: &Value) {
+        let said = |name: &str| text(body, name).map(str::to_owned);
+        let Some(id) = said("workspace_id") else { return };
+        self.places.insert(id.clone(), self.lanes.len());
+        self.lanes.push(Lane {
+            workspace: id,
+            parent: said("parent"),
+            role: said("role").unwrap_or_default(),
+            agent: said("agent"),
+            task: None,
+            steps: vec![Step { at: row.at, state: "idle".to_owned() }],
+            checkpoints: Vec::new(),
+            tokens: 0,
+            cost: 0,
+        });
+    }
+
+    fn lane(&mut self, id: &str) -> Option<&mut Lane> {
+        self.places.get(id).and_then(|at| self.lanes.get_mut(*at))
+    }
+
+    pub(super) fn step(&mut self, row: &Row<'_>, id: &str, to: &str) {
+        if let Some(lane) = self.lane(id) {
+            lane.steps.push(Step { at: row.at, state: to.to_owned() });
+        }
+    }
+
+    pub(super) fn works_on(&mut self, id: &str, task: &str) {
+        if let Some(lane) = self.lane(id) {
+            lane.task = Some(task.to_owned());
+        }
+    }
+
+    pub(super) fn checkpoint(&mut self, row: &Row<'_>, id: &str, tokens: u64, cost: u64) {
+        if let Some(lane) = self.lane(id) {
+            lane.checkpoints.push(row.at);
+            lane.tokens = lane.tokens.saturating_add(tokens);
+            lane.cost = lane.cost.saturating_add(cost);
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<Lane> {
+        self.lanes
+    }
+}
