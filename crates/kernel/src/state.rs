@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::agent::{self, Agent};
+use crate::archive::{self, Shelves};
 use crate::audit::cause::{self, Story};
 use crate::checkpoint::{self, Checkpoint};
 use crate::envelope::{self, Envelope, deliver, inbox};
@@ -70,6 +71,8 @@ pub struct State {
     pub(crate) tasks: OrdMap<TaskId, Arc<Task>>,
     /// Merges that are not over, by the workspace whose work is merged.
     pub(crate) integrations: OrdMap<WorkspaceId, Integration>,
+    /// What was archived.
+    pub(crate) shelves: Shelves,
     // What follows is derived from the above and kept in step by the same functions.
     pub(crate) live: usize,
     pub(crate) children: OrdSet<(WorkspaceId, Timestamp, WorkspaceId)>,
@@ -84,6 +87,8 @@ pub struct State {
     pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
     pub(crate) surfaces: SurfaceIndex,
     pub(crate) deadlines: OrdSet<(Timestamp, Deadline)>,
+    /// Ended workspaces whose entries were not looked through for archiving.
+    pub(crate) warm: OrdSet<(Timestamp, WorkspaceId)>,
 }
 
 /// An entry that cannot follow from the state before it.
@@ -212,6 +217,8 @@ impl State {
             Event::IntegrationAborted(body) => integration::apply_aborted(self, body),
             Event::ConflictDetected(body) => conflict::apply_detected(self, body),
             Event::ConflictResolved(body) => conflict::apply_resolved(self, body),
+            Event::TrailCompacted(body) => archive::apply_compacted(self, entry, body),
+            Event::TrailPruned(body) => archive::apply_pruned(self, entry, body),
             // These are remembered by the trail alone.
             Event::SystemDegraded(_)
             | Event::AuthenticationFailed(_)
@@ -224,7 +231,8 @@ impl State {
             | Event::CheckpointRejected(_)
             | Event::TaskApproved(_)
             | Event::TaskFailed(_)
-            | Event::TrailAccessDenied(_) => Ok(()),
+            | Event::TrailAccessDenied(_)
+            | Event::TrailSnapshotCreated(_) => Ok(()),
             other => Err(ApplyError::NotProduced(other.kind())),
         }
     }
@@ -423,6 +431,7 @@ pub struct Image {
     graphs: Vec<(GraphId, Graph)>,
     tasks: Vec<(TaskId, Task)>,
     integrations: Vec<(WorkspaceId, Integration)>,
+    shelves: Shelves,
 }
 
 impl State {
@@ -456,6 +465,7 @@ impl State {
             graphs: list(&self.graphs),
             tasks: shared(&self.tasks),
             integrations: list(&self.integrations),
+            shelves: self.shelves.clone(),
         }
     }
 
@@ -473,6 +483,7 @@ impl State {
             notices: image.notices.into_iter().collect(),
             graphs: image.graphs.into_iter().collect(),
             integrations: image.integrations.into_iter().collect(),
+            shelves: image.shelves,
             ..State::default()
         };
         for (root, document) in image.runs {
@@ -484,6 +495,9 @@ impl State {
             if let Some(parent) = &workspace.parent {
                 let created = workspace.charter.created_at;
                 state.children.insert((parent.clone(), created, id.clone()));
+            }
+            if workspace.status.is_terminal() {
+                state.note_warm(&id, workspace.since);
             }
             state.insert_live(&id, workspace);
         }

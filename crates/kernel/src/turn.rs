@@ -35,7 +35,7 @@ use crate::time::{Span, Timestamp};
 use crate::workspace::view::WorkspaceView;
 use crate::workspace::{abort, change, create, memory, migrate, suspend};
 use crate::{
-    access, agent, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
+    access, agent, archive, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
     task, user,
 };
 
@@ -232,6 +232,9 @@ impl<'m> Turn<'m> {
             Command::LeaseForce(args) => lease::decide_force(self, caller, args),
             Command::AgentRegister(_) => agent::decide_register(caller),
             Command::TrailDenied(args) => access::decide_denied(self, args),
+            Command::TrailCompact(args) => archive::decide_compact(self, args),
+            Command::TrailPrune(args) => archive::decide_prune(self, args),
+            Command::TrailSnapshot(args) => archive::decide_snapshot(self, args),
             _ => self.carry_out_work(caller, command),
         }
     }

@@ -66,7 +66,10 @@ fn by_the_clock(event: &Event) -> bool {
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
         | Event::EnvelopeUndeliverable(_)
-        | Event::TrailAccessDenied(_) => true,
+        | Event::TrailAccessDenied(_)
+        | Event::TrailCompacted(_)
+        | Event::TrailPruned(_)
+        | Event::TrailSnapshotCreated(_) => true,
         _ => false,
     }
 }
@@ -121,6 +124,8 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::RunStopped,
         ]),
         Event::SuspensionStarted(_) => from(&[K::WorkspaceStateChanged]),
+        Event::TrailCompacted(_) => from(&[K::TrailCompacted]),
+        Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => tale(false, "cause"),
         _ => {
             let known = match &story.actor {
                 Actor::Principal(who) => {
@@ -188,6 +193,9 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::TaskStatusChanged(body) => of_task(&body.task_id),
         Event::TaskCompleted(body) => of_task(&body.task_id),
         Event::TaskFailed(body) => of_task(&body.task_id),
+        Event::TrailCompacted(_) | Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => {
+            Home::In(None)
+        }
         _ => Home::Anywhere,
     }
 }
