@@ -145,6 +145,14 @@ fn said_of_plans(event: &Event) -> String {
         }
         Event::ConflictResolved(body) => word(&body.resolution_strategy),
         Event::TrailAccessDenied(body) => format!("to {}", body.requester),
+        Event::TrailCompacted(body) => match body.archive {
+            Some(number) => {
+                format!("{} of {} to archive {number}", body.entries_archived, body.workspace)
+            }
+            None => format!("nothing of {}", body.workspace),
+        },
+        Event::TrailPruned(body) => format!("{} for {}", body.entries, body.asked_by),
+        Event::TrailSnapshotCreated(body) => format!("up to entry {}", body.up_to_entry),
         // No command of this version leads to the rest.
         _ => String::new(),
     }

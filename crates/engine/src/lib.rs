@@ -9,24 +9,29 @@
 //! This crate knows files and threads. It knows no terminal, no environment variable and no
 //! protocol.
 
+pub mod archives;
 mod aside;
 pub mod backup;
 pub mod blobs;
 pub mod clock;
+pub mod compact;
 pub mod core;
 pub mod door;
 pub mod engine;
 pub mod error;
+mod floor;
 pub mod history;
 pub mod home;
 pub mod inventory;
 pub mod keyring;
 pub mod mint;
+pub mod prune;
 pub mod queue;
 mod sealed;
 pub mod shared;
 pub mod snapshot;
 pub mod subscription;
+pub mod tiers;
 pub mod trail_query;
 pub mod transfer;
 pub mod verify;

@@ -1,6 +1,7 @@
 //! Looking through the trail: entries by place, time, kind, actor and more.
 
 use althing_kernel::{Actor, Blob, Kind, Timestamp, WorkspaceId};
+use althing_trail::archive::Wanted;
 use althing_trail::{Entry, LogReader};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -84,9 +85,23 @@ impl TrailQuery {
 
     /// Finds entries, in the order of the trail.
     pub fn find(&self, log: &mut dyn LogReader) -> Result<Vec<Found>, EngineError> {
+        log.narrow(self.wanted_of_archives());
         let end = log.position()?.min(self.upto.unwrap_or(u64::MAX));
         let from = self.after.unwrap_or(0);
         if self.last { self.find_last(log, from, end) } else { self.find_first(log, from, end) }
+    }
+
+    /// What may have to be fetched from archives.
+    fn wanted_of_archives(&self) -> Wanted {
+        Wanted {
+            after: self.after.unwrap_or(0),
+            upto: self.upto,
+            since: self.since,
+            until: self.until,
+            kinds: self.kinds.clone(),
+            workspace: self.workspace.clone(),
+            within: self.within.clone(),
+        }
     }
 
     fn find_first(

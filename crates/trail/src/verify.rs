@@ -410,6 +410,11 @@ impl Verifier {
         }
     }
 
+    /// Whether something is gone, so that what is true is not known here.
+    pub fn is_blind(&self) -> bool {
+        self.blind
+    }
+
     /// The state after the entries so far.
     pub fn state(&self) -> &State {
         &self.state

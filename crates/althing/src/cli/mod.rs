@@ -2,6 +2,7 @@
 
 mod mail;
 mod read;
+mod storage;
 mod trail;
 mod work;
 
@@ -10,6 +11,7 @@ pub(crate) use mail::{
     IntegrateCommand, IntegrateResolve, Judgement, RightArgs, RightCommand, RightGrant, Send,
     SignalArgs,
 };
+pub(crate) use storage::{TrailCompact, TrailPrune, TrailSnapshot};
 pub(crate) use trail::{
     Trail, TrailAt, TrailCommand, TrailDiff, TrailFilter, TrailProve, TrailVerify,
 };

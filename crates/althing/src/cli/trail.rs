@@ -3,6 +3,8 @@
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
+use super::storage::{TrailCompact, TrailPrune, TrailSnapshot};
+
 /// Arguments of `trail`.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -74,6 +76,14 @@ pub(crate) enum TrailCommand {
     At(TrailAt),
     /// Show what changed between two moments.
     Diff(TrailDiff),
+    /// Show how the trail is stored: hot, warm and cold, and the archives.
+    Tiers,
+    /// Move what may go to an archive there.
+    Compact(TrailCompact),
+    /// Write the trail up to a moment to a file, on record.
+    Snapshot(TrailSnapshot),
+    /// Delete archives whose retention is over, on record.
+    Prune(TrailPrune),
     /// Write the trail as JSON lines to standard output.
     #[command(after_help = CONTENT_STAYS)]
     Export,

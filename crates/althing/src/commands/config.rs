@@ -44,6 +44,16 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
             shown(settings.store_bytes_max.value.as_ref()),
             named(settings.store_bytes_max.origin),
         ),
+        line(
+            "compact_after",
+            Some(age(settings.compact_after.value, "never")),
+            named(settings.compact_after.origin),
+        ),
+        line(
+            "archive_retention",
+            Some(age(settings.archive_retention.value, "forever")),
+            named(settings.archive_retention.origin),
+        ),
     ];
     if app.out.json {
         return app.out.value(&lines);
@@ -55,6 +65,10 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
         })
         .collect();
     app.out.table(&["SETTING", "VALUE", "FROM"], &rows)
+}
+
+fn age(age: Option<althing_kernel::Span>, never: &str) -> String {
+    age.map_or_else(|| never.to_owned(), |age| crate::span::show_secs(age.secs()))
 }
 
 fn shown<T: ToString>(value: Option<&T>) -> Option<String> {

@@ -22,6 +22,7 @@ mod rights;
 mod rules;
 mod run_summary;
 mod status;
+mod storage;
 mod task_graph;
 mod tasks;
 mod trail;

@@ -26,7 +26,7 @@ pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Check
     let mut found = Vec::with_capacity(shelves.len());
     let mut missing: Vec<String> = Vec::new();
     for shelf in &shelves {
-        match check_files(archives, shelf, &mut |_, _| Ok(())) {
+        match check_files(archives, shelf) {
             Ok(checked) => found.push(checked),
             Err(error) if error.kind == LogErrorKind::ArchiveMissing => missing.push(error.message),
             Err(error) => return Err(error),

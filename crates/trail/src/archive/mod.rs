@@ -9,16 +9,18 @@
 //! In the store a [`Stub`] stands in the place of an entry that is in an archive. It keeps both
 //! hashes of the entry, so the chains and the tree can be followed without the archive.
 
+mod floor;
 mod inspect;
 mod manifest;
 mod read;
 mod stub;
 mod write;
 
+pub use floor::FLOOR;
 pub use inspect::inspect;
 pub use manifest::{Manifest, Segment};
 pub(crate) use read::Cold;
-pub use read::{Checked, check_files};
+pub use read::{Checked, Lines, check_files};
 pub use stub::{Stub, StubError, Wanted};
 pub use write::{ArchiveWriter, UNFINISHED, Written};
 

@@ -1,5 +1,6 @@
 //! Reading archives: one line of many, or all of one to check it.
 
+use althing_kernel::Blob;
 use althing_kernel::archive::Number;
 use sha2::Digest as _;
 use std::collections::{BTreeMap, VecDeque};
@@ -101,11 +102,11 @@ impl Cold {
     }
 
     /// Puts the archived lines of a commit in the place of their stubs, but for those that are
-    /// not wanted or whose archive was deleted. `shelf` says what the store knows of an archive.
+    /// not wanted or whose archive was deleted. `known` says what the store knows of an archive.
     pub(crate) fn resolve(
         &mut self,
         commit: Commit,
-        shelf: &dyn Fn(Number) -> Result<Option<Shelf>, LogError>,
+        known: &dyn Fn(Number) -> Result<Option<Shelf>, LogError>,
     ) -> Result<Commit, LogError> {
         if !commit.has_stubs() {
             return Ok(commit);
@@ -121,15 +122,15 @@ impl Cold {
             }
             let stub = Stub::read(line).map_err(|error| at(seq, &error))?;
             let piece = if self.wanted.fits(seq, &stub) {
-                self.piece(seq, stub.archive, shelf)?
+                self.piece(seq, stub.archive, known)?
             } else {
                 None
             };
-            let known = match &piece {
+            let text = match &piece {
                 Some(piece) => piece.line(seq).ok_or_else(|| not_in(seq, stub.archive))?,
                 None => line,
             };
-            lines.push_str(known);
+            lines.push_str(text);
         }
         Ok(Commit { lines, ..commit })
     }
@@ -139,21 +140,21 @@ impl Cold {
         &mut self,
         seq: u64,
         number: Number,
-        shelf: &dyn Fn(Number) -> Result<Option<Shelf>, LogError>,
+        known: &dyn Fn(Number) -> Result<Option<Shelf>, LogError>,
     ) -> Result<Option<Arc<Unfolded>>, LogError> {
         if !self.opened.contains_key(&number) {
-            let known = shelf(number)?.ok_or_else(|| unknown(seq, number))?;
-            if known.stage == Stage::Pruned {
+            let place = known(number)?.ok_or_else(|| unknown(seq, number))?;
+            if place.stage == Stage::Pruned {
                 return Ok(None);
             }
-            let manifest = self.archives.read_manifest(number, &known.hash)?;
-            let path = self.archives.data(number, &known.hash);
+            let manifest = self.archives.read_manifest(number, &place.hash)?;
+            let path = self.archives.data(number, &place.hash);
             let file = match File::open(&path) {
                 Ok(file) => file,
                 Err(error) => {
                     // It may have been deleted since the store was asked.
-                    let again = shelf(number)?;
-                    if again.is_some_and(|known| known.stage == Stage::Pruned) {
+                    let again = known(number)?;
+                    if again.is_some_and(|shelf| shelf.stage == Stage::Pruned) {
                         return Ok(None);
                     }
                     return Err(unreadable(number, &path, &error));
@@ -200,36 +201,70 @@ pub struct Checked {
     pub manifest: Manifest,
 }
 
-/// Reads everything in an archive and holds it against its hashes. Of a deleted one only the
-/// manifest is there. `visit` is shown each line with its sequence number.
-pub fn check_files(
-    archives: &Archives,
-    shelf: &Shelf,
-    visit: &mut dyn FnMut(u64, &str) -> Result<(), LogError>,
-) -> Result<Checked, LogError> {
-    let Shelf { number, hash, stage } = shelf;
-    let manifest = archives.read_manifest(*number, hash)?;
-    let checked = Checked { shelf: shelf.clone(), manifest };
-    if *stage == Stage::Pruned {
-        return Ok(checked);
-    }
-    let path = archives.data(*number, hash);
-    let mut file = File::open(&path).map_err(|error| unreadable(*number, &path, &error))?;
-    let size = file.metadata().map_err(|error| unreadable(*number, &path, &error))?.len();
-    if size != checked.manifest.file_bytes() {
-        return Err(damaged(*number, format!("{} has another length", path.display())));
-    }
-    let mut content = sha2::Sha256::new();
-    for segment in &checked.manifest.segments {
-        let unfolded = unfold(&mut file, *number, segment)?;
-        content.update(unfolded.text.as_bytes());
-        for (seq, range) in &unfolded.lines {
-            visit(*seq, unfolded.text.get(range.clone()).unwrap_or_default())?;
+/// The lines of an archive, one after another.
+pub struct Lines {
+    manifest: Manifest,
+    file: File,
+    piece: Option<Unfolded>,
+    /// The next piece, and the next line of the one that is open.
+    next: (usize, usize),
+}
+
+impl Lines {
+    /// Opens an archive.
+    pub fn open(archives: &Archives, number: Number, hash: &Blob) -> Result<Self, LogError> {
+        let manifest = archives.read_manifest(number, hash)?;
+        let path = archives.data(number, hash);
+        let failed = |error: std::io::Error| unreadable(number, &path, &error);
+        let file = File::open(&path).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
+        if size != manifest.file_bytes() {
+            return Err(damaged(number, format!("{} has another length", path.display())));
         }
+        Ok(Lines { manifest, file, piece: None, next: (0, 0) })
     }
-    let content = althing_kernel::Blob::from_digest(content.finalize().into());
-    if content == checked.manifest.content {
-        Ok(checked)
+
+    /// What is in the archive.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The next line and its sequence number, without going past it.
+    pub fn peek(&mut self) -> Result<Option<(u64, &str)>, LogError> {
+        let open = self.piece.as_ref().map_or(0, |piece| piece.lines.len());
+        if self.next.1 >= open {
+            let Some(segment) = self.manifest.segments.get(self.next.0) else { return Ok(None) };
+            self.piece = Some(unfold(&mut self.file, self.manifest.number, segment)?);
+            self.next = (self.next.0 + 1, 0);
+        }
+        let Some(piece) = &self.piece else { return Ok(None) };
+        let Some((seq, range)) = piece.lines.get(self.next.1) else { return Ok(None) };
+        Ok(Some((*seq, piece.text.get(range.clone()).unwrap_or_default())))
+    }
+
+    /// Goes past the next line.
+    pub fn pass(&mut self) {
+        self.next.1 += 1;
+    }
+}
+
+/// Reads everything in an archive and holds it against its hashes. Of a deleted one only the
+/// manifest is there.
+pub fn check_files(archives: &Archives, shelf: &Shelf) -> Result<Checked, LogError> {
+    let Shelf { number, hash, stage } = shelf;
+    if *stage == Stage::Pruned {
+        let manifest = archives.read_manifest(*number, hash)?;
+        return Ok(Checked { shelf: shelf.clone(), manifest });
+    }
+    let mut lines = Lines::open(archives, *number, hash)?;
+    let mut content = sha2::Sha256::new();
+    while let Some((_, line)) = lines.peek()? {
+        content.update(line.as_bytes());
+        content.update(b"\n");
+        lines.pass();
+    }
+    if Blob::from_digest(content.finalize().into()) == lines.manifest.content {
+        Ok(Checked { shelf: shelf.clone(), manifest: lines.manifest })
     } else {
         Err(damaged(*number, "its lines are not those its manifest tells of"))
     }

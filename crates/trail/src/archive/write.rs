@@ -150,7 +150,7 @@ impl Drop for ArchiveWriter {
 }
 
 /// Writes a file as a whole.
-fn put_synced(path: &Path, content: &[u8]) -> Result<(), LogError> {
+pub(super) fn put_synced(path: &Path, content: &[u8]) -> Result<(), LogError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!("{UNFINISHED}{}-{name}", std::process::id()));
     let put = || {

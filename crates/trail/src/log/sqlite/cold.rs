@@ -154,8 +154,8 @@ impl Swapper {
     }
 
     /// Has the store know an archive, or how far it has come.
-    pub fn note(&mut self, shelf: &Shelf) -> Result<(), LogError> {
-        let Shelf { number, hash, stage } = shelf;
+    pub fn note(&mut self, known: &Shelf) -> Result<(), LogError> {
+        let Shelf { number, hash, stage } = known;
         let row = "INSERT OR REPLACE INTO archives (number, hash, stage) VALUES (?, ?, ?)";
         self.change(|conn| {
             let mut statement = conn.prepare_cached(row)?;
