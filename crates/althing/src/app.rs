@@ -82,6 +82,7 @@ impl Project {
         Options {
             patience: Duration::from_secs(self.settings.patience_secs.value),
             store_bytes_max: self.settings.store_bytes_max.value,
+            compact_after: self.settings.compact_after.value,
             ..Options::default()
         }
     }

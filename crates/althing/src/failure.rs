@@ -85,6 +85,11 @@ impl Failure {
         Failure::new("not_found", Rule::NotFound, Exit::Refused, message)
     }
 
+    /// A rule says no before anything is asked of the runtime.
+    pub(crate) fn refused(rule: Rule, message: impl Into<String>) -> Self {
+        Failure::new("refused", rule, Exit::Refused, message)
+    }
+
     /// Something around the command failed: a file, a process, the terminal.
     pub(crate) fn unavailable(message: impl Into<String>) -> Self {
         Failure::new("unavailable", Rule::StoreUnavailable, Exit::Unavailable, message)
@@ -154,7 +159,9 @@ impl From<EngineError> for Failure {
             EngineError::Refused(refusal) => return Refusal::clone(refusal).into(),
             EngineError::Store(LogError { kind, .. }) => match kind {
                 LogErrorKind::Missing => ("not_found", Exit::Refused),
-                LogErrorKind::Corrupt => ("integrity", Exit::Integrity),
+                LogErrorKind::Corrupt | LogErrorKind::ArchiveMissing => {
+                    ("integrity", Exit::Integrity)
+                }
                 _ => ("unavailable", Exit::Unavailable),
             },
             EngineError::Unavailable(error) | EngineError::Unconfirmed(error)
@@ -177,13 +184,16 @@ impl From<EngineError> for Failure {
             EngineError::KeyMissing(_) | EngineError::Credential(_) => {
                 ("not_authentic", Exit::Refused)
             }
-            EngineError::NotFound(_) => ("not_found", Exit::Refused),
+            EngineError::NotFound(_) | EngineError::Pruned { .. } => ("not_found", Exit::Refused),
             EngineError::Invalid(_) | EngineError::NoCaller | EngineError::TooLarge(_) => {
                 ("usage", Exit::Usage)
             }
         };
         let failure = Failure::new(kind, rule, exit, message);
         match error {
+            EngineError::Pruned { .. } => {
+                failure.hint("Look at a backup or a snapshot from before it was deleted.")
+            }
             EngineError::Clock(_) => failure.hint("Set this machine's clock right."),
             EngineError::WitnessUnreadable(_) => {
                 failure.hint("Compare with a head kept elsewhere before deleting that file.")

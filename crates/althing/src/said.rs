@@ -158,6 +158,14 @@ fn said_of_plans(event: &Event) -> String {
         }
         Event::ConflictResolved(body) => word(&body.resolution_strategy),
         Event::TrailAccessDenied(body) => format!("to {}", body.requester),
+        Event::TrailCompacted(body) => match body.archive {
+            Some(number) => {
+                format!("{} of {} to archive {number}", body.entries_archived, body.workspace)
+            }
+            None => format!("nothing of {}", body.workspace),
+        },
+        Event::TrailPruned(body) => format!("{} for {}", body.entries, body.asked_by),
+        Event::TrailSnapshotCreated(body) => format!("up to entry {}", body.up_to_entry),
         _ => said_on_the_highway(event),
     }
 }

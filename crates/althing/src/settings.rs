@@ -1,7 +1,7 @@
 //! Settings: a flag wins over the environment, that over `althing.toml`, that over the default.
 
 use althing_kernel::lease::Ttl;
-use althing_kernel::{AgentName, Rule, UserId, WorkspaceId};
+use althing_kernel::{AgentName, Rule, Span, UserId, WorkspaceId};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +36,7 @@ struct File {
     patience: Option<String>,
     store_bytes_max: Option<u64>,
     integrate: Option<Integrate>,
+    trail: Option<TrailTable>,
 }
 
 /// The table `[integrate]`.
@@ -44,6 +45,14 @@ struct File {
 struct Integrate {
     checks: Option<Vec<String>>,
     check_timeout: Option<String>,
+}
+
+/// How the trail is stored.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TrailTable {
+    compact_after: Option<String>,
+    archive_retention: Option<String>,
 }
 
 /// The name of the file in the project root.
@@ -64,10 +73,18 @@ pub(crate) struct Settings {
     /// What has to succeed on the result of a merge.
     pub(crate) checks: Setting<Vec<String>>,
     pub(crate) check_timeout_secs: Setting<u64>,
+    /// Never, if there is none.
+    pub(crate) compact_after: Setting<Option<Span>>,
+    /// For ever, if there is none.
+    pub(crate) archive_retention: Setting<Option<Span>>,
 }
 
 const PATIENCE_SECS_DEFAULT: u64 = 30;
 const CHECK_TIMEOUT_SECS_DEFAULT: u64 = 600;
+/// The longest age that can be set: a hundred years.
+const AGE_SECS_MAX: u64 = 36_500 * 24 * 60 * 60;
+/// How long ended workspaces stay as they are: thirty days.
+const COMPACT_AFTER_DEFAULT: Span = Span::from_secs(30 * 24 * 60 * 60);
 
 impl Settings {
     /// Gathers the settings of a project.
@@ -92,6 +109,9 @@ impl Settings {
             Some(value) => Setting { value, origin: Origin::File },
             None => Setting { value: Vec::new(), origin: Origin::Default },
         };
+        let trail = file.trail.unwrap_or_default();
+        let compact_after = layers(None, "ALTHING_COMPACT_AFTER", trail.compact_after)?;
+        let retention = layers(None, "ALTHING_ARCHIVE_RETENTION", trail.archive_retention)?;
         Ok(Settings {
             agent: agent.read_or(None, |text| AgentName::new(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
@@ -107,6 +127,9 @@ impl Settings {
             checks,
             check_timeout_secs: check_timeout
                 .read_or(CHECK_TIMEOUT_SECS_DEFAULT, read_check_timeout)?,
+            compact_after: compact_after
+                .read_or(Some(COMPACT_AFTER_DEFAULT), |text| read_age(text, "never"))?,
+            archive_retention: retention.read_or(None, |text| read_age(text, "forever"))?,
         })
     }
 }
@@ -143,6 +166,17 @@ impl Settings {
 /// Reads a lease's time to live.
 pub(crate) fn read_ttl(text: &str) -> Result<Ttl, String> {
     Ttl::new(parse_secs(text)?).map_err(|error| error.to_string())
+}
+
+/// Reads an age, or the word for one that is never reached.
+fn read_age(text: &str, never: &str) -> Result<Option<Span>, String> {
+    if text == never {
+        return Ok(None);
+    }
+    let secs = parse_secs(text).map_err(|error| format!("{error}, or \"{never}\""))?;
+    let secs = u64::try_from(secs).ok().filter(|secs| *secs <= AGE_SECS_MAX);
+    let fits = secs.ok_or_else(|| format!("an age is 0s to 36500d, or \"{never}\""))?;
+    Ok(Some(Span::from_secs(fits)))
 }
 
 fn read_patience(text: &str) -> Result<u64, String> {

@@ -8,13 +8,16 @@
 
 use althing_kernel::runtime::NoteRestored;
 use althing_kernel::{Blob, Caller, Command, Principal, ProjectId};
+use althing_trail::archive::{Archives, inspect};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{Reserved, SqliteLog, SqliteReader, beside};
 use althing_trail::verify::{Checked, Options as VerifyOptions, Verifier};
 use althing_trail::{LogError, LogReader as _, SecretKey};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::archives::{self, Turn};
 use crate::aside::{Aside, Workbench};
 use crate::blobs::Blobs;
 use crate::core::{Core, Job};
@@ -25,8 +28,9 @@ use crate::inventory::{Inventory, note_named};
 use crate::keyring::{self, Keyring};
 use crate::mint::RandomMint;
 use crate::transfer::damaged;
+use crate::verify::check_record;
 use crate::world::{READ_BYTES, World};
-use crate::{snapshot, witness};
+use crate::{floor, snapshot, witness};
 
 /// What a backup holds.
 #[derive(Debug)]
@@ -61,6 +65,8 @@ const BACKUP_HEAD: &str = "head";
 const BACKUP_KEYS: &str = "keys";
 const BACKUP_BLOBS: &str = "blobs";
 
+/// How long a backup waits for whoever is at work on the archives.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How many epochs are left out where it is not known how many were given out: more than any
 /// trail gives out between two heads that are remembered.
 const EPOCHS_UNKNOWN: u64 = 1_000_000;
@@ -98,13 +104,16 @@ fn copy_into(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Backup, EngineError> {
     let store = folder.join(BACKUP_STORE);
+    // Nobody deletes archives between the copy of the store and that of its archives.
+    let _turn = Turn::take(home, PATIENCE)?;
     source.copy_to(&store, progress)?;
     sync_file(&store)?;
     let mut copy = SqliteReader::open(&store)?;
-    let (checked, named) = check_copy(&mut copy)?;
+    archives::carry(&home.archives(), &Archives::beside(&store), &mut copy)?;
+    let (checked, named) = check_copy(&mut copy, &store)?;
     let blobs = Blobs::in_folder(folder.join(BACKUP_BLOBS));
     let blobs = blobs.carry_from(&Blobs::of(home), &named, progress)?;
-    let head = copy.commit_of(checked.entries)?.map(|commit| commit.head).unwrap_or_default();
+    let head = copy.head_of(checked.entries)?.map(|(_, head)| head).unwrap_or_default();
     replace_synced(&folder.join(BACKUP_HEAD), head.as_bytes())?;
     if with_keys {
         let keys = folder.join(BACKUP_KEYS);
@@ -122,12 +131,19 @@ fn sync_file(path: &Path) -> Result<(), EngineError> {
 }
 
 /// Verifies a copy, and gathers what content its entries name.
-fn check_copy(copy: &mut SqliteReader) -> Result<(Checked, BTreeSet<Blob>), EngineError> {
-    let mut verifier = Verifier::new(VerifyOptions::default());
+fn check_copy(
+    copy: &mut SqliteReader,
+    store: &Path,
+) -> Result<(Checked, BTreeSet<Blob>), EngineError> {
+    let archives = Archives::beside(store);
+    let found = inspect(copy, &archives)?;
+    let base = floor::base(&archives, copy)?;
+    let mut verifier = Verifier::with_base(VerifyOptions::default(), base);
     let mut named = BTreeSet::new();
     loop {
         let commits = copy.tail(verifier.chain().seq(), READ_BYTES)?;
         if commits.is_empty() {
+            check_record(verifier.state(), &found)?;
             let checked = verifier.finish().map_err(|finding| damaged(&finding))?;
             return Ok((checked, named));
         }
@@ -142,7 +158,7 @@ fn check_copy(copy: &mut SqliteReader) -> Result<(Checked, BTreeSet<Blob>), Engi
 fn check_head(folder: &Path, copy: &mut SqliteReader, entries: u64) -> Result<(), EngineError> {
     let path = folder.join(BACKUP_HEAD);
     let kept = std::fs::read_to_string(&path).map_err(EngineError::file("read", &path))?;
-    let found = copy.commit_of(entries)?.map(|commit| commit.head);
+    let found = copy.head_of(entries)?.map(|(_, head)| head);
     if found.as_deref() == Some(kept.as_str()) {
         return Ok(());
     }
@@ -185,10 +201,15 @@ pub fn restore(home: &Home, folder: &Path, options: &Options) -> Result<Restored
     let bench = Workbench::new(home)?;
     source.copy_to(bench.store(), &mut |_, _| {})?;
     let mut copy = SqliteReader::open(bench.store())?;
-    let (checked, named) = check_copy(&mut copy)?;
+    let bench_archives = Archives::beside(bench.store());
+    archives::carry(&Archives::beside(&store), &bench_archives, &mut copy)?;
+    let (checked, named) = check_copy(&mut copy, bench.store())?;
     check_head(folder, &mut copy, checked.entries)?;
-    let mut world = World::default();
+    let mut world = floor::load(&bench_archives, &mut copy)?.unwrap_or_default();
     world.catch_up(&mut copy)?;
+    // Archives of two trails never have the same name, so these are in nobody's way.
+    let _turn = Turn::take(home, options.patience)?;
+    archives::carry(&bench_archives, &home.archives(), &mut copy)?;
     let aside = Aside::new(home)?;
     let restoring = Restoring { home, options, folder, checked, world, bench, aside };
     let blobs = restoring.bring_blobs(&named)?;
@@ -242,6 +263,8 @@ impl Restoring<'_> {
             SqliteReader::open(self.home.store())?.copy_to(&copy, &mut |_, _| {})?;
             sync_file(&copy)?;
             sync_folder_of(&copy)?;
+            let mut old = SqliteReader::open(&copy)?;
+            archives::carry(&self.home.archives(), &Archives::beside(&copy), &mut old)?;
         }
         let recorded = self.record(&before)?;
         let replacing = log.replacing(self.bench.store(), self.options.patience)?;
@@ -260,9 +283,13 @@ impl Restoring<'_> {
     /// have given out an epoch, and nobody knows how many entries there were.
     fn before(&self, log: &mut SqliteLog) -> Result<Before, EngineError> {
         let position = log.position()?;
-        let mut world = World::default();
+        let floor = floor::load(&self.home.archives(), log).ok().flatten();
+        let mut world = floor.unwrap_or_default();
         'reading: while world.seq() < position {
-            let commits = log.tail(world.seq(), READ_BYTES)?;
+            let commits = match log.tail(world.seq(), READ_BYTES) {
+                Err(error) if error.kind == LogErrorKind::ArchiveMissing => break,
+                other => other?,
+            };
             for commit in &commits {
                 let mut next = world.clone();
                 if next.replay(commit).is_err() {

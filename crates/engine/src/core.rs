@@ -164,8 +164,8 @@ impl Core {
 
     /// Whether the log has a head at the place it is for.
     pub fn has_head(&mut self, head: &SignedHead) -> Result<bool, LogError> {
-        let commit = self.log.commit_of(head.head().size)?;
-        Ok(commit.is_some_and(|commit| commit.head == head.text()))
+        let found = self.log.head_of(head.head().size)?;
+        Ok(found.is_some_and(|(_, text)| text == head.text()))
     }
 
     /// Decides jobs on a copy of the world. Nothing happens yet.

@@ -3,9 +3,9 @@
 //! A name is a command (changes something, needs a caller), a question about the state, or a
 //! question about the trail. Each has a JSON Schema made from the Rust type that reads it.
 
-use althing_kernel::Command;
 use althing_kernel::access::Viewer;
 use althing_kernel::query::Query;
+use althing_kernel::{Command, Span, WorkspaceId};
 use althing_trail::head::verifier_key;
 use althing_trail::proof::{Inclusion, ProofError};
 use althing_trail::verify::Options;
@@ -20,12 +20,12 @@ use crate::history::{self, Moment};
 use crate::row::Source;
 use crate::stats::TrailStats;
 use crate::trail_query::TrailQuery;
-use crate::verify;
 use crate::views::OfRun;
 use crate::views::flow::{OfFlow, flow};
 use crate::views::highway::highway;
 use crate::views::runs::{self, Compare};
 use crate::views::timeline::{OfTimeline, timeline};
+use crate::{compact, tiers, verify};
 
 /// The longest arguments, in bytes.
 pub const ARGS_BYTES_MAX: usize = 1 << 20;
@@ -75,6 +75,32 @@ struct Diff {
     to: Moment,
 }
 
+/// Arguments of `trail.compact`.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Compact {
+    /// Only this workspace, however short ago it ended.
+    pub workspace: Option<WorkspaceId>,
+    /// Only workspaces that ended at least so many seconds ago; what is set for the project if
+    /// left out.
+    pub older_than_s: Option<u64>,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+impl Compact {
+    /// What to do, with what is left out filled in.
+    pub fn request(&self, engine: &Engine) -> compact::Request {
+        let set = engine.options().compact_after.unwrap_or_default();
+        compact::Request {
+            workspace: self.workspace.clone(),
+            older_than: self.older_than_s.map_or(set, Span::from_secs),
+            limit: u64::MAX,
+            dry_run: self.dry_run,
+        }
+    }
+}
+
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Nothing {}
@@ -94,6 +120,8 @@ const TRAIL: &[(&str, &str)] = &[
     ("view.workspace", "What happened in one workspace, and how long it stood how."),
     ("view.flow", "Who wrote to whom in a run."),
     ("view.highway", "What people were asked in a run, and what they said."),
+    ("trail.tiers", "How the trail is stored: hot, warm, cold, and the archives."),
+    ("trail.compact", "Move what may go to an archive there, of workspaces that ended."),
 ];
 
 /// All names, commands first.
@@ -118,7 +146,7 @@ pub fn schema(name: &str) -> Option<Schema> {
     Command::schema(name).or_else(|| Query::schema(name)).or_else(|| {
         Some(trail(match name {
             "trail.query" => schemars::schema_for!(TrailQuery),
-            "trail.head" | "trail.runs" => schemars::schema_for!(Nothing),
+            "trail.head" | "trail.runs" | "trail.tiers" => schemars::schema_for!(Nothing),
             "trail.prove" => schemars::schema_for!(Prove),
             "trail.verify" => schemars::schema_for!(Verify),
             "trail.at" => schemars::schema_for!(Moment),
@@ -129,6 +157,7 @@ pub fn schema(name: &str) -> Option<Schema> {
             "view.run" | "view.highway" => schemars::schema_for!(OfRun),
             "view.workspace" => schemars::schema_for!(OfTimeline),
             "view.flow" => schemars::schema_for!(OfFlow),
+            "trail.compact" => schemars::schema_for!(Compact),
             _ => return None,
         }))
     })
@@ -158,6 +187,10 @@ pub enum TrailRequest {
     At(Moment),
     /// `trail.diff`
     Diff(Moment, Moment),
+    /// `trail.tiers`
+    Tiers,
+    /// `trail.compact`
+    Compact(Compact),
     /// Figures and pictures.
     View(ViewRequest),
 }
@@ -261,6 +294,8 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
         "trail.diff" => {
             serde_json::from_str::<Diff>(args).map(|d| TrailRequest::Diff(d.from, d.to))
         }
+        "trail.tiers" => serde_json::from_str::<Nothing>(args).map(|_| TrailRequest::Tiers),
+        "trail.compact" => serde_json::from_str(args).map(TrailRequest::Compact),
         _ => {
             let message = format!("there is no command or question called {name:?}");
             return Err(EngineError::Invalid(message));
@@ -326,6 +361,14 @@ fn about_trail(
             to_raw_value(&history::diff(engine, from, to)?)
         }
         TrailRequest::View(view) => view.answer(engine, viewer)?,
+        TrailRequest::Tiers => {
+            engine.check_reads_everything(viewer)?;
+            to_raw_value(&tiers::tiers(engine, &mut |_, _| {})?)
+        }
+        TrailRequest::Compact(asked) => {
+            engine.check_reads_everything(viewer)?;
+            to_raw_value(&compact::run(engine, &asked.request(engine), &mut |_, _| {})?)
+        }
     })
 }
 
@@ -346,17 +389,17 @@ pub struct HeadView {
 pub fn head(engine: &Engine) -> Result<HeadView, EngineError> {
     let mut log = engine.reader()?;
     let last = log.position()?;
-    let commit = log.commit_of(last)?;
+    let found = log.head_of(last)?;
     let world = engine.world()?;
-    let (Some(commit), Some(project)) = (commit, world.state.project()) else {
+    let (Some((_, note)), Some(project)) = (found, world.state.project()) else {
         return Err(EngineError::Damaged { seq: last, what: "there is no commit".to_owned() });
     };
-    let signed = althing_trail::SignedHead::parse(&commit.head)
+    let signed = althing_trail::SignedHead::parse(&note)
         .map_err(|error| EngineError::Damaged { seq: last, what: error.to_string() })?;
     Ok(HeadView {
         size: signed.head().size,
         root: signed.head().root.to_string(),
-        note: commit.head,
+        note,
         verifier_key: verifier_key(&project.id, &project.runtime_key),
     })
 }
@@ -366,6 +409,7 @@ pub fn prove(engine: &Engine, seq: u64) -> Result<Inclusion, EngineError> {
     Inclusion::make(&mut *engine.reader()?, seq).map_err(|error| match error {
         ProofError::NoEntry(seq) => EngineError::NotFound(format!("the trail has no entry {seq}")),
         ProofError::Log(error) => EngineError::Store(error),
+        ProofError::Pruned(seq) => EngineError::Pruned { seq },
         other => EngineError::Damaged { seq, what: other.to_string() },
     })
 }

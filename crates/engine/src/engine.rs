@@ -6,8 +6,8 @@ use althing_kernel::query::{Answer as View, Query, answer_to};
 use althing_kernel::runtime::{NoteUnauthentic, Rekey};
 use althing_kernel::text::Text;
 use althing_kernel::{
-    AgentName, Caller, Command, Content, Mint, Principal, PublicKey, Refusal, Reply, Rule, State,
-    Timestamp, WorkspaceId,
+    AgentName, Caller, Command, Content, Mint, Principal, PublicKey, Refusal, Reply, Rule, Span,
+    State, Timestamp, WorkspaceId,
 };
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use crate::blobs::Blobs;
 use crate::clock::{Clock, SystemClock};
+use crate::compact::{self, Upkeep};
 use crate::core::{Core, Job};
 use crate::error::EngineError;
 use crate::home::Home;
@@ -41,6 +42,9 @@ pub struct Options {
     pub patience: Duration,
     /// The largest the store may grow, in bytes, if limited.
     pub store_bytes_max: Option<u64>,
+    /// How long ended workspaces stay as they are before what may go to an archive does so by
+    /// itself; never, if there is no such time.
+    pub compact_after: Option<Span>,
 }
 
 impl Default for Options {
@@ -49,6 +53,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             patience: Duration::from_secs(30),
             store_bytes_max: None,
+            compact_after: None,
         }
     }
 }
@@ -62,6 +67,7 @@ struct Inner {
     /// Started when the first command comes, and again if the log was replaced.
     writer: Mutex<Option<Arc<WriterHandle>>>,
     snapshot_seq: u64,
+    upkeep: Upkeep,
 }
 
 /// A project, open for reading and writing. Clones share it; the last one closes it.
@@ -152,12 +158,18 @@ impl Engine {
             reader: Mutex::new(reader),
             writer: Mutex::new(None),
             snapshot_seq,
+            upkeep: Upkeep::default(),
         })))
     }
 
     /// The state folder.
     pub fn home(&self) -> &Home {
         &self.0.home
+    }
+
+    /// How this engine is set up.
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
     }
 
     /// The time, as this engine tells it.
@@ -261,6 +273,11 @@ impl Engine {
         self.execute(self.own_job(Command::TrailDenied(note))?).map(|_| ())
     }
 
+    /// Has the runtime itself issue a command.
+    pub(crate) fn execute_own(&self, command: Command) -> Result<Reply, EngineError> {
+        self.execute(self.own_job(command)?)
+    }
+
     /// A job of the runtime's own.
     fn own_job(&self, command: Command) -> Result<Job, EngineError> {
         let key = self.runtime_key()?.public();
@@ -359,7 +376,17 @@ impl Engine {
             Err(_) => receive.recv().unwrap_or_else(|_| Err(lost())),
         };
         self.retire_if_replaced(&writer, &answer);
+        self.keep_up();
         answer
+    }
+
+    /// Has what ended long ago go to an archive, if it is time. Nobody waits for it.
+    fn keep_up(&self) {
+        let Some(after) = self.0.options.compact_after else { return };
+        let view = self.0.shared.view();
+        if compact::is_worthwhile(&view.state, after, self.moment(&view.state)) {
+            self.0.upkeep.begin(&self.0.home, &self.0.options, after);
+        }
     }
 
     /// A writer whose log was replaced has nothing left to do; the next command gets another.
@@ -447,6 +474,23 @@ impl Client {
         self.credential.principal()
     }
 
+    /// Whether it holds the key that the trail knows it by. Commands are asked this anyway; this is
+    /// for what the runtime does on somebody's word.
+    pub(crate) fn check_key(&self) -> Result<(), EngineError> {
+        let world = self.engine.world()?;
+        let known = match self.principal() {
+            Principal::Agent(name) => world.state.agent(name).map(|agent| agent.key),
+            Principal::User(id) => world.state.user(id).map(|user| user.key),
+            Principal::System => world.state.project().map(|project| project.runtime_key),
+        };
+        if known == Some(self.key) {
+            return Ok(());
+        }
+        let (who, reason) = (self.principal().clone(), "it does not hold the key that is known");
+        self.engine.note_unauthentic(who, reason, "prune")?;
+        Err(EngineError::Credential(format!("{}: {reason}", self.principal())))
+    }
+
     /// Issues a command and hands the answer to `done` once it is durable. `done` runs on the
     /// writer's thread and should only pass the answer on.
     pub fn submit(&self, command: Command, done: Done) -> Result<Ticket, EngineError> {
@@ -455,7 +499,9 @@ impl Client {
         let (engine, own) = (Arc::downgrade(&self.engine.0), Arc::downgrade(&writer));
         let done: Done = Box::new(move |answer| {
             if let (Some(engine), Some(writer)) = (engine.upgrade(), own.upgrade()) {
-                Engine(engine).retire_if_replaced(&writer, &answer);
+                let engine = Engine(engine);
+                engine.retire_if_replaced(&writer, &answer);
+                engine.keep_up();
             }
             done(answer);
         });

@@ -34,6 +34,14 @@ pub enum EngineError {
         /// What is wrong.
         what: String,
     },
+    /// What an entry said is gone, on record.
+    #[error(
+        "entry {seq} was in an archive that is deleted, so what came before it cannot be replayed"
+    )]
+    Pruned {
+        /// The entry.
+        seq: u64,
+    },
     /// Stored content is not what its name says.
     #[error("the content {blob} is damaged: {} holds something else", .path.display())]
     BlobDamaged {
@@ -112,6 +120,7 @@ impl EngineError {
                 LogErrorKind::Newer => Rule::StoreNewer,
                 LogErrorKind::Foreign => Rule::StoreForeign,
                 LogErrorKind::Corrupt => Rule::Integrity,
+                LogErrorKind::ArchiveMissing => Rule::ArchiveThere,
                 _ => Rule::StoreUnavailable,
             },
             EngineError::Unavailable(error) | EngineError::Unconfirmed(error)
@@ -136,6 +145,7 @@ impl EngineError {
             EngineError::Invalid(_) => Rule::Usage,
             EngineError::NoCaller => Rule::WhoAreYou,
             EngineError::NotFound(_) => Rule::NotFound,
+            EngineError::Pruned { .. } => Rule::ArchiveThere,
         }
     }
 

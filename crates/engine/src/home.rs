@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use althing_trail::archive::Archives;
 use althing_trail::log::sqlite::beside;
 
 use crate::error::EngineError;
@@ -44,6 +45,11 @@ impl Home {
     /// Where large content lies.
     pub fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
+    }
+
+    /// Where archives lie.
+    pub fn archives(&self) -> Archives {
+        Archives::beside(&self.store)
     }
 
     /// Where keys lie.

@@ -9,22 +9,26 @@
 //! This crate knows files and threads. It knows no terminal, no environment variable and no
 //! protocol.
 
+pub mod archives;
 mod aside;
 pub mod backup;
 pub mod blobs;
 pub mod clock;
+pub mod compact;
 pub mod core;
 pub mod door;
 pub mod engine;
 pub mod error;
 pub mod failures;
 pub mod field;
+mod floor;
 pub mod history;
 pub mod home;
 pub mod inventory;
 pub mod keyring;
 pub mod mint;
 pub mod places;
+pub mod prune;
 pub mod queue;
 pub mod row;
 mod sealed;
@@ -32,6 +36,7 @@ pub mod shared;
 pub mod snapshot;
 pub mod stats;
 pub mod subscription;
+pub mod tiers;
 pub mod trail_query;
 pub mod transfer;
 pub mod verify;

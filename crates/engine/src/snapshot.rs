@@ -14,6 +14,7 @@ use sha2::Digest as _;
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
+use crate::floor;
 use crate::home::{Home, replace};
 use crate::world::World;
 
@@ -99,7 +100,7 @@ pub fn decode(bytes: &[u8]) -> Option<World> {
     Some(World { state, chain })
 }
 
-/// The newest snapshot that will do and belongs to this log, or the empty world.
+/// The newest snapshot that will do and belongs to this log, or what replay begins with.
 pub(crate) fn load<L: LogReader + ?Sized>(
     home: &Home,
     log: &mut L,
@@ -112,13 +113,16 @@ pub(crate) fn load<L: LogReader + ?Sized>(
             return Ok(world);
         }
     }
-    Ok(World::default())
+    match floor::load(&home.archives(), log)? {
+        Some(world) if will_do(&world) && world.is_of(log)? => Ok(world),
+        _ => Ok(World::default()),
+    }
 }
 
 /// Whose trail a log holds.
 pub(crate) fn project_of<L: LogReader + ?Sized>(
     log: &mut L,
 ) -> Result<Option<ProjectId>, EngineError> {
-    let head = log.commit_of(1)?.and_then(|commit| SignedHead::parse(&commit.head).ok());
+    let head = log.head_of(1)?.and_then(|(_, head)| SignedHead::parse(&head).ok());
     Ok(head.map(|head| head.head().project.clone()))
 }

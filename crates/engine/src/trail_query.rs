@@ -3,6 +3,7 @@
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::Party;
 use althing_kernel::{Actor, Blob, Kind, Timestamp, WorkspaceId};
+use althing_trail::archive::Wanted;
 use althing_trail::{Entry, LogReader};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -135,10 +136,24 @@ impl TrailQuery {
             let what = "a question by role, owner or originator was not made ready";
             return Err(EngineError::Defect(what.to_owned()));
         }
+        log.narrow(self.wanted_of_archives());
         let end = log.position()?.min(self.upto.unwrap_or(u64::MAX));
         let since = self.since.map_or(Ok(0), |since| before(log, since))?;
         let from = self.after.unwrap_or(0).max(since);
         if self.last { self.find_last(log, from, end) } else { self.find_first(log, from, end) }
+    }
+
+    /// What may have to be fetched from archives.
+    fn wanted_of_archives(&self) -> Wanted {
+        Wanted {
+            after: self.after.unwrap_or(0),
+            upto: self.upto,
+            since: self.since,
+            until: self.until,
+            kinds: self.kinds.clone(),
+            workspace: self.workspace.clone(),
+            within: self.within.clone(),
+        }
     }
 
     fn find_first(

@@ -1,16 +1,25 @@
-//! Moving trails as text: export and import.
+//! Moving trails as text: export and import, and copies that are on record.
 
+use althing_kernel::archive::NoteSnapshot;
+use althing_kernel::text::Text;
+use althing_kernel::{Blob, Command, Timestamp};
+use althing_trail::archive::Stub;
 use althing_trail::export::{Commits, write};
 use althing_trail::log::sqlite::SqliteLog;
 use althing_trail::verify::{Checked, Finding, Options, Verifier};
-use althing_trail::{AppendError, Log as _, LogReader};
-use std::io::{BufRead, Write};
-use std::path::Path;
+use althing_trail::{AppendError, Commit, Entry, Log as _, LogReader};
+use serde::Serialize;
+use sha2::Digest as _;
+use std::fs::File;
+use std::io::{BufRead, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::aside::Workbench;
+use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::home::Home;
+use crate::history::Moment;
+use crate::home::{Home, sync_folder_of};
 use crate::witness;
 use crate::world::READ_BYTES;
 
@@ -29,6 +38,7 @@ pub fn export(
         let commits = log.tail(done, READ_BYTES)?;
         let Some(last) = commits.last() else { break };
         for commit in commits.iter().filter(|commit| commit.last <= total) {
+            refuse_stubs(commit)?;
             let failed = EngineError::file("write", Path::new("the export"));
             write(out, commit).map_err(failed)?;
         }
@@ -59,6 +69,120 @@ pub fn import(
     refuse_if_there(replacing.log(), home)?;
     replacing.finish()?;
     Ok(checked)
+}
+
+/// What is gone cannot be written down again.
+fn refuse_stubs(commit: &Commit) -> Result<(), EngineError> {
+    let gone = (commit.first..).zip(commit.slots()).find(|(_, line)| Stub::is_in(line));
+    gone.map_or(Ok(()), |(seq, _)| Err(EngineError::Pruned { seq }))
+}
+
+/// A copy of the trail that was taken, and what is on record of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Taken {
+    /// Where it is.
+    pub file: PathBuf,
+    /// The last entry it holds.
+    pub up_to_entry: u64,
+    /// When that one happened.
+    pub up_to_timestamp: Timestamp,
+    /// The SHA-256 of the file.
+    pub snapshot_hash: Blob,
+}
+
+/// Writes everything up to a moment to a new file that is not changed any more, and puts that on
+/// record. It ends with a whole commit, so that its head can be checked.
+pub fn take(
+    engine: &Engine,
+    path: &Path,
+    upto: Moment,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Taken, EngineError> {
+    let made = File::options().write(true).create_new(true).open(path);
+    let file = made.map_err(EngineError::file("create", path))?;
+    let taken = take_into(engine, path, file, upto, progress);
+    if taken.is_err() {
+        // A part would only be taken for the whole. This file is ours: it was new.
+        let _ = std::fs::remove_file(path);
+    }
+    taken
+}
+
+fn take_into(
+    engine: &Engine,
+    path: &Path,
+    file: File,
+    upto: Moment,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Taken, EngineError> {
+    let mut log = engine.reader()?;
+    let total = log.position()?.min(upto.seq.unwrap_or(u64::MAX));
+    let mut out = Hashing { out: BufWriter::new(file), digest: sha2::Sha256::new() };
+    let (mut after, mut last) = (0, None);
+    'reading: while after < total {
+        let commits = log.tail(after, READ_BYTES)?;
+        for commit in &commits {
+            refuse_stubs(commit)?;
+            let entry = newest_in(commit)?;
+            if commit.last > total || upto.time.is_some_and(|time| entry.stamped.at > time) {
+                break 'reading;
+            }
+            write(&mut out, commit).map_err(EngineError::file("write", path))?;
+            (after, last) = (commit.last, Some(entry));
+        }
+        if commits.is_empty() {
+            break;
+        }
+        progress(after, total);
+    }
+    let Some(entry) = last else {
+        return Err(EngineError::NotFound("no commit had ended by then".to_owned()));
+    };
+    let Hashing { out, digest } = out;
+    let ended = out.into_inner().map_err(std::io::IntoInnerError::into_error);
+    let synced = ended.and_then(|file| {
+        let mut permissions = file.metadata()?.permissions();
+        permissions.set_readonly(true);
+        file.set_permissions(permissions)?;
+        file.sync_all()
+    });
+    synced.map_err(EngineError::file("sync", path))?;
+    sync_folder_of(path)?;
+    let snapshot_hash = Blob::from_digest(digest.finalize().into());
+    let (up_to_entry, up_to_timestamp) = (entry.seq, entry.stamped.at);
+    engine.execute_own(Command::TrailSnapshot(NoteSnapshot {
+        entry_count: up_to_entry,
+        head_hash: Text::lossy(&entry.hash.to_string()),
+        snapshot_hash: snapshot_hash.clone(),
+        up_to_entry,
+        up_to_timestamp,
+    }))?;
+    Ok(Taken { file: path.to_owned(), up_to_entry, up_to_timestamp, snapshot_hash })
+}
+
+fn newest_in(commit: &Commit) -> Result<Entry, EngineError> {
+    let line = commit.entries().last().unwrap_or_default();
+    let damaged = |error: althing_trail::entry::EntryError| error.to_string();
+    Entry::read(line)
+        .map_err(|error| EngineError::Damaged { seq: commit.last, what: damaged(error) })
+}
+
+/// Writes and hashes.
+struct Hashing<W> {
+    out: W,
+    digest: sha2::Sha256,
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.digest.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }
 
 pub(crate) fn damaged(finding: &Finding) -> EngineError {

@@ -1,10 +1,13 @@
 //! Verifying a project: its trail, and what lies beside it.
 
-use althing_kernel::ProjectId;
-use althing_trail::LogReader;
+use althing_kernel::{ProjectId, State};
+use althing_trail::archive::{Checked as Inspected, Stage, inspect};
+use althing_trail::log::LogErrorKind;
 use althing_trail::verify::{Checked, Fault, Finding, Options, Verifier};
+use althing_trail::{LogError, LogReader};
 
 use crate::error::EngineError;
+use crate::floor;
 use crate::home::Home;
 use crate::keyring::Keyring;
 use crate::snapshot;
@@ -45,6 +48,10 @@ pub struct Report {
     pub snapshots: u64,
     /// Whether the head this machine remembers was found in the trail.
     pub witness: bool,
+    /// Archives that were read and compared with their manifests, their stubs and the record.
+    pub archives: u64,
+    /// Archives that were deleted, on record.
+    pub archives_pruned: u64,
 }
 
 /// Walks the whole trail. `progress` hears how many entries are done, out of how many.
@@ -64,11 +71,14 @@ pub fn verify(
     let witnessed = witness.is_some();
     let own_key = if options.keys.is_empty() { Keyring::of(home).runtime()? } else { None };
     options.kept.extend(witness);
+    let archives = home.archives();
+    let found = inspect(log, &archives)?;
+    let base = floor::base(&archives, log)?;
     let mut snapshots = match snapshot::project_of(log)? {
         Some(project) => sound_snapshots(home, &project, log)?,
         None => Vec::new(),
     };
-    let mut verifier = Verifier::new(options);
+    let mut verifier = Verifier::with_base(options, base);
     let mut compared = 0;
     loop {
         let commits = log.tail(verifier.chain().seq(), READ_BYTES)?;
@@ -89,6 +99,7 @@ pub fn verify(
         }
         progress(verifier.chain().seq(), total);
     }
+    check_record(verifier.state(), &found)?;
     let trail = match verifier.finish() {
         Ok(trail) => trail,
         Err(finding) => return Ok(Verdict::Bad(finding)),
@@ -99,8 +110,37 @@ pub fn verify(
             let fault = Fault::ForeignKey { found: *last };
             Ok(Verdict::Bad(Finding { seq: trail.entries, fault }))
         }
-        _ => Ok(Verdict::Sound(Report { trail, snapshots: compared, witness: witnessed })),
+        _ => {
+            let gone = found.iter().filter(|known| known.shelf.stage == Stage::Pruned).count();
+            Ok(Verdict::Sound(Report {
+                trail,
+                snapshots: compared,
+                witness: witnessed,
+                archives: (found.len() - gone) as u64,
+                archives_pruned: gone as u64,
+            }))
+        }
     }
+}
+
+/// Whether the archives are those on record, and only those are deleted of which that is on record.
+pub(crate) fn check_record(state: &State, found: &[Inspected]) -> Result<(), EngineError> {
+    for Inspected { shelf, .. } in found {
+        let number = shelf.number;
+        let record = state.archive(number).filter(|known| known.hash == shelf.hash);
+        let Some(record) = record else {
+            return Err(not_on_record(&format!("archive {number} is not the one on record")));
+        };
+        if shelf.stage == Stage::Pruned && record.pruned.is_none() {
+            let what = format!("archive {number} was deleted, and nothing on record says so");
+            return Err(not_on_record(&what));
+        }
+    }
+    Ok(())
+}
+
+fn not_on_record(what: &str) -> EngineError {
+    LogError::new(LogErrorKind::Corrupt, what).into()
 }
 
 /// The snapshots that would be used: those of this very trail, the oldest last.
@@ -122,6 +162,7 @@ fn sound_snapshots(
 }
 
 fn is_same(world: &World, verifier: &Verifier) -> bool {
+    // Where entries are gone, only the place can be compared until replay begins again.
     world.chain.image() == verifier.chain().image()
-        && world.state.image() == verifier.state().image()
+        && (verifier.is_blind() || world.state.image() == verifier.state().image())
 }

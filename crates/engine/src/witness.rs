@@ -45,7 +45,7 @@ pub fn read(home: &Home) -> Witness {
 /// Refuses a log that does not contain the head this machine remembers.
 pub(crate) fn check<L: LogReader + ?Sized>(home: &Home, log: &mut L) -> Result<(), EngineError> {
     let Witness::Head(kept) = read(home) else { return Ok(()) };
-    let found = log.commit_of(kept.head().size)?.map(|commit| commit.head);
+    let found = log.head_of(kept.head().size)?.map(|(_, head)| head);
     if found.as_deref() == Some(kept.text()) {
         return Ok(());
     }

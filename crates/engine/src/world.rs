@@ -1,6 +1,7 @@
 //! A world: the state and the chain it came from, after the same entries. Cheap to clone.
 
 use althing_kernel::{IdKind, Mint, State, Timestamp, Turn};
+use althing_trail::archive::Stub;
 use althing_trail::log::LogErrorKind;
 use althing_trail::{Chain, Commit, Entry, LogError, LogReader, SignedHead};
 
@@ -50,7 +51,7 @@ impl World {
 
     /// Takes in the entries of a commit.
     pub fn replay(&mut self, commit: &Commit) -> Result<(), EngineError> {
-        for line in commit.entries() {
+        for line in commit.slots() {
             let entry = self.read(line)?;
             self.take(&entry)?;
         }
@@ -63,6 +64,9 @@ impl World {
     }
 
     fn read(&self, line: &str) -> Result<Entry, EngineError> {
+        if Stub::is_in(line) {
+            return Err(EngineError::Pruned { seq: self.seq() + 1 });
+        }
         Entry::read(line).map_err(|error| self.damaged_next(&error))
     }
 
@@ -90,7 +94,7 @@ impl World {
                 return Ok(());
             }
             for commit in &commits {
-                for line in commit.entries() {
+                for line in commit.slots() {
                     let entry = self.read(line)?;
                     if entry.seq > seq || entry.stamped.at > time {
                         return Ok(());
@@ -122,9 +126,9 @@ impl World {
         if self.seq() == 0 {
             return Ok(true);
         }
-        let Some(commit) = log.commit_of(self.seq())? else { return Ok(false) };
-        let same_head = self.chain.last_commit() == Some(&SignedHead::hash_of(&commit.head));
-        Ok(commit.last == self.seq() && same_head)
+        let Some((last, head)) = log.head_of(self.seq())? else { return Ok(false) };
+        let same_head = self.chain.last_commit() == Some(&SignedHead::hash_of(&head));
+        Ok(last == self.seq() && same_head)
     }
 
     pub(crate) fn check_base<L: LogReader + ?Sized>(&self, log: &mut L) -> Result<(), EngineError> {

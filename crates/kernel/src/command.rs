@@ -11,7 +11,7 @@ use crate::integration::{self, conflict, salvage};
 use crate::task::{graph, orders};
 use crate::workspace::{abort, create, grant, memory, migrate, reparent, suspend, terminate};
 use crate::{
-    access, agent, checkpoint, lease, project, right, run, runtime, session, signal, user,
+    access, agent, archive, checkpoint, lease, project, right, run, runtime, session, signal, user,
 };
 
 macro_rules! commands {
@@ -161,6 +161,9 @@ commands! {
         RuntimeRestored "runtime.restored" => runtime::NoteRestored;
         RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
         TrailDenied "trail.denied" => access::NoteDenied;
+        TrailCompact "trail.compact" => archive::Compact;
+        TrailPrune "trail.prune" => archive::Prune;
+        TrailSnapshot "trail.snapshot" => archive::NoteSnapshot;
     }
 }
 

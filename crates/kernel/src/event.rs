@@ -18,7 +18,7 @@ use crate::task::{follow, graph, orders};
 use crate::time::Timestamp;
 use crate::workspace::{change, create, grant, memory, migrate, reparent, suspend, terminate};
 use crate::{
-    access, agent, checkpoint, lease, project, refusal, registry, right, run, runtime, session,
+    access, agent, archive, checkpoint, lease, project, refusal, registry, right, run, runtime, session,
     signal, user,
 };
 
@@ -89,6 +89,7 @@ events! {
     EnvelopeAttempted "envelope.attempted" => deliver::Attempted;
     InboxTaken "inbox.taken" => inbox::Taken;
     HighwayConfigured "highway.configured" => highway::Configured;
+    TrailPruned "trail.pruned" => archive::Pruned;
     // The protocol's registry: these 72 and no others. First workspaces.
     WorkspaceCreated "workspace_created" => create::Created;
     WorkspaceStateChanged "workspace_state_changed" => change::StateChanged;
@@ -167,9 +168,9 @@ events! {
     SystemDegraded "system_degraded" => runtime::Degraded;
     RecoveryCompleted "recovery_completed" => registry::RecoveryCompleted;
     IntegrityViolation "integrity_violation" => registry::IntegrityViolation;
-    TrailCompacted "trail_compacted" => registry::TrailCompacted;
+    TrailCompacted "trail_compacted" => archive::Compacted;
     TrailAccessDenied "trail_access_denied" => access::AccessDenied;
-    TrailSnapshotCreated "trail_snapshot_created" => registry::TrailSnapshotCreated;
+    TrailSnapshotCreated "trail_snapshot_created" => archive::SnapshotCreated;
 }
 
 impl Event {

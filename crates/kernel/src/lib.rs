@@ -12,6 +12,7 @@
 
 pub mod access;
 pub mod agent;
+pub mod archive;
 pub mod audit;
 pub mod capability;
 pub mod checkpoint;

@@ -2,7 +2,7 @@
 //!
 //! The registry is the protocol's and is closed: 72 kinds, known here by name and body so that
 //! nothing else can ever be written under these names. The kinds in this file belong to budgets,
-//! people, gates, recovery and the trail's own lifecycle. An entry of such a kind cannot have
+//! people, gates and recovery. An entry of such a kind cannot have
 //! been decided by this version, so `apply` and the audit refuse it.
 
 use serde::{Deserialize, Serialize};
@@ -136,13 +136,5 @@ bodies! {
     "integrity_violation" IntegrityViolation {
         action_taken: ActionTaken, actual: Text<200>, expected: Text<200>, subject_id: AnyId,
         subject_type: SubjectType, violation: Violation,
-    }
-    "trail_compacted" TrailCompacted {
-        archive_from: Count, archive_hash: Text<80>, archive_to: Count, entries_archived: Count,
-        entries_preserved: Count, workspace: Option<WorkspaceId>,
-    }
-    "trail_snapshot_created" TrailSnapshotCreated {
-        entry_count: Count, head_hash: Text<80>, snapshot_hash: Text<80>, up_to_entry: Count,
-        up_to_timestamp: Timestamp,
     }
 }

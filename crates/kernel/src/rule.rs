@@ -121,6 +121,15 @@ rules! {
     KeptHead "A-TRAIL-02":
         "A trail contains every head anyone ever kept of it."
         => "Entries have been cut off or replaced since that head was signed; compare with a backup.";
+    WarmOnly "A-TRAIL-03":
+        "Only entries of a workspace that has ended are moved to an archive, and once."
+        => "There is nothing to do: `althing trail compact` picks what has ended.";
+    ArchiveThere "A-TRAIL-04":
+        "What was moved to an archive is part of the trail, for as long as nobody deleted it on record."
+        => "Put the file back into `archive/`, from `archive/` of a backup; `althing trail tiers` lists them.";
+    Retention "A-TRAIL-05":
+        "Nothing is deleted before its retention is over, and nothing without being asked to."
+        => "Wait, or set `archive_retention` of `[trail]` in althing.toml; by default archives are kept for ever.";
     PostGiven "A-RUN-01":
         "Where people have signed up, one of them gives the post of coordinator; before, the first to ask has it."
         => "Have a person run `althing coordinator start --agent NAME --user ID`.";

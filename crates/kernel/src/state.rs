@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::agent::{self, Agent};
+use crate::archive::{self, Shelves};
 use crate::audit::cause::{self, Story};
 use crate::checkpoint::{self, Checkpoint};
 use crate::envelope::{self, Envelope, deliver, inbox};
@@ -88,6 +89,8 @@ pub struct State {
     /// The gate whose order is being carried out, if the last entry without a cause was that.
     pub(crate) released: Option<GateId>,
     pub(crate) escalations: OrdMap<SignalId, Arc<Escalation>>,
+    /// What was archived.
+    pub(crate) shelves: Shelves,
     // What follows is derived from the above and kept in step by the same functions.
     pub(crate) live: usize,
     pub(crate) children: OrdSet<(WorkspaceId, Timestamp, WorkspaceId)>,
@@ -104,6 +107,8 @@ pub struct State {
     pub(crate) stopped: OrdMap<(GateType, AnyId), GateId>,
     pub(crate) surfaces: SurfaceIndex,
     pub(crate) deadlines: OrdSet<(Timestamp, Deadline)>,
+    /// Ended workspaces whose entries were not looked through for archiving.
+    pub(crate) warm: OrdSet<(Timestamp, WorkspaceId)>,
 }
 
 /// An entry that cannot follow from the state before it.
@@ -237,6 +242,8 @@ impl State {
             Event::IntegrationAborted(body) => integration::apply_aborted(self, body),
             Event::ConflictDetected(body) => conflict::apply_detected(self, body),
             Event::ConflictResolved(body) => conflict::apply_resolved(self, body),
+            Event::TrailCompacted(body) => archive::apply_compacted(self, entry, body),
+            Event::TrailPruned(body) => archive::apply_pruned(self, entry, body),
             _ => self.apply_highway(entry),
         }
     }
@@ -263,6 +270,7 @@ impl State {
             | Event::TaskApproved(_)
             | Event::TaskFailed(_)
             | Event::TrailAccessDenied(_)
+            | Event::TrailSnapshotCreated(_)
             | Event::GateTimeout(_)
             | Event::HumanInjection(_)
             | Event::EscalationTimeout(_) => Ok(()),
@@ -471,6 +479,7 @@ pub struct Image {
     guarded: Vec<((GateType, AnyId), GateId)>,
     released: Option<GateId>,
     escalations: Vec<(SignalId, Arc<Escalation>)>,
+    shelves: Shelves,
 }
 
 impl State {
@@ -510,6 +519,7 @@ impl State {
             guarded: list(&self.guarded),
             released: self.released.clone(),
             escalations: list(&self.escalations),
+            shelves: self.shelves.clone(),
         }
     }
 
@@ -531,6 +541,7 @@ impl State {
             closed_gates: image.closed_gates.into_iter().collect(),
             guarded: image.guarded.into_iter().collect(),
             released: image.released,
+            shelves: image.shelves,
             ..State::default()
         };
         for (root, document) in image.runs {
@@ -542,6 +553,9 @@ impl State {
             if let Some(parent) = &workspace.parent {
                 let created = workspace.charter.created_at;
                 state.children.insert((parent.clone(), created, id.clone()));
+            }
+            if workspace.status.is_terminal() {
+                state.note_warm(&id, workspace.since);
             }
             state.insert_live(&id, workspace);
         }

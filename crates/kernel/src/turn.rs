@@ -39,7 +39,7 @@ use crate::workspace::{
     abort, change, create, grant, memory, migrate, reparent, suspend, terminate,
 };
 use crate::{
-    access, agent, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
+    access, agent, archive, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
     task, user,
 };
 
@@ -273,6 +273,9 @@ impl<'m> Turn<'m> {
             Command::LeaseForce(args) => lease::decide_force(self, caller, args),
             Command::AgentRegister(_) => agent::decide_register(caller),
             Command::TrailDenied(args) => access::decide_denied(self, args),
+            Command::TrailCompact(args) => archive::decide_compact(self, args),
+            Command::TrailPrune(args) => archive::decide_prune(self, args),
+            Command::TrailSnapshot(args) => archive::decide_snapshot(self, args),
             _ => self.carry_out_work(caller, command),
         }
     }

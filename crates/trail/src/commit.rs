@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::archive::Stub;
 use crate::hash::Hash;
 
 /// Entries that became durable together, with the head that covers them.
@@ -11,7 +12,8 @@ pub struct Commit {
     pub first: u64,
     /// The sequence number of its last entry, which is the size of the tree after it.
     pub last: u64,
-    /// Its entries, one line of canonical JSON each, without a line break at the end.
+    /// Its entries, one line of canonical JSON each, without a line break at the end. A stub may
+    /// stand in the place of one that is in an archive.
     pub lines: String,
     /// The signed head after it.
     pub head: String,
@@ -30,9 +32,21 @@ impl PartialEq for Commit {
 impl Eq for Commit {}
 
 impl Commit {
-    /// Its entries, one line each.
+    /// Its entries, one line each, as far as they can be read: those whose archive was deleted,
+    /// or that nobody asked for, are left out.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
+        self.slots().filter(|line| !Stub::is_in(line))
+    }
+
+    /// Everything it holds, in its place: entries, and stubs of those that are elsewhere.
+    pub fn slots(&self) -> impl Iterator<Item = &str> {
         self.lines.split('\n')
+    }
+
+    /// Whether some of its entries are elsewhere.
+    pub fn has_stubs(&self) -> bool {
+        // A line break inside an entry is escaped, so this can only be the start of a line.
+        Stub::is_in(&self.lines) || memchr::memmem::find(self.lines.as_bytes(), b"\n#").is_some()
     }
 
     /// How many bytes it takes.

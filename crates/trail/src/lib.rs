@@ -2,12 +2,14 @@
 //!
 //! The kernel says what happened; this crate makes it an [`entry`], chains it twice (over the
 //! whole trail, and over its workspace), gathers entries into [`commit`]s, covers each commit
-//! with a signed tree [`head`], and keeps commits in a [`log`]. Anybody can [`verify`] the
+//! with a signed tree [`head`], and keeps commits in a [`log`]. What the log no longer has to
+//! hold goes to an [`archive`], and a stub stays. Anybody can [`verify`] the
 //! result offline, and prove single entries or the growth of the trail ([`proof`], [`tree`]).
 //!
 //! Nothing here decides anything, and nothing but [`chain::Chain::seal`] makes entries: writing
 //! and verifying run the same code, so they cannot drift apart.
 
+pub mod archive;
 pub mod chain;
 pub mod commit;
 pub mod entry;

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use althing_kernel::PublicKey;
 
-use crate::commit::Commit;
+use crate::archive::{Stub, Wanted};
 use crate::entry::Entry;
 use crate::hash::Hash;
 use crate::head::SignedHead;
@@ -42,6 +42,9 @@ pub enum ProofError {
     /// The trail has no such entry.
     #[error("the trail has no entry {0}")]
     NoEntry(u64),
+    /// What the entry said was deleted.
+    #[error("entry {0} was in an archive that is deleted; its place is all that is left")]
+    Pruned(u64),
     /// The proof is not of the right form.
     #[error("the proof cannot be read: {0}")]
     Form(String),
@@ -62,11 +65,10 @@ pub enum ProofError {
     Log(#[from] LogError),
 }
 
-fn newest_head(log: &mut dyn LogReader) -> Result<(Commit, SignedHead), ProofError> {
+fn newest_head(log: &mut dyn LogReader) -> Result<SignedHead, ProofError> {
     let last = log.position()?;
-    let commit = log.commit_of(last)?.ok_or(ProofError::NoEntry(last))?;
-    let head = SignedHead::parse(&commit.head).map_err(|error| corrupt(&error))?;
-    Ok((commit, head))
+    let (_, head) = log.head_of(last)?.ok_or(ProofError::NoEntry(last))?;
+    SignedHead::parse(&head).map_err(|error| corrupt(&error))
 }
 
 fn check_signature(text: &str, keys: &[PublicKey]) -> Result<(), ProofError> {
@@ -82,14 +84,21 @@ fn corrupt(error: &dyn std::fmt::Display) -> ProofError {
 impl Inclusion {
     /// Proves that an entry is covered by the newest head.
     pub fn make(log: &mut dyn LogReader, seq: u64) -> Result<Self, ProofError> {
-        let (_, head) = newest_head(log)?;
+        let head = newest_head(log)?;
         let size = head.head().size;
         if seq == 0 || seq > size {
             return Err(ProofError::NoEntry(seq));
         }
-        let commit = log.commit_of(seq)?.ok_or(ProofError::NoEntry(seq))?;
+        // Other entries of the same commit are not needed, wherever they are.
+        log.narrow(Wanted { after: seq - 1, upto: Some(seq), ..Wanted::default() });
+        let commit = log.commit_of(seq);
+        log.narrow(Wanted::default());
+        let commit = commit?.ok_or(ProofError::NoEntry(seq))?;
         let at = usize::try_from(seq - commit.first).unwrap_or(usize::MAX);
-        let line = commit.entries().nth(at).ok_or(ProofError::NoEntry(seq))?;
+        let line = commit.slots().nth(at).ok_or(ProofError::NoEntry(seq))?;
+        if Stub::is_in(line) {
+            return Err(ProofError::Pruned(seq));
+        }
         let entry = RawValue::from_string(line.to_owned()).map_err(|error| corrupt(&error))?;
         let path = tree::inclusion(&mut LogLeaves(log), seq - 1, size)?;
         let proof = Inclusion { entry, head: head.text().to_owned(), path };
@@ -119,7 +128,7 @@ impl Inclusion {
 impl Consistency {
     /// Proves that the newest head continues an older one.
     pub fn make(log: &mut dyn LogReader, from: &SignedHead) -> Result<Self, ProofError> {
-        let (_, to) = newest_head(log)?;
+        let to = newest_head(log)?;
         let (old, new) = (from.head(), to.head());
         if old.project != new.project || old.size > new.size {
             return Err(ProofError::NotConsistent);

@@ -9,11 +9,13 @@
 //! names the one before it; where a key took over from another, the last head of the old one is
 //! checked too. Every signature can be checked on its own, at the cost of one verification each.
 
+use althing_kernel::archive::{Floor, Number};
 use althing_kernel::audit::{self, Breach};
 use althing_kernel::{Actor, ApplyError, Event, Principal, PublicKey, State};
 use std::collections::HashSet;
 
-use crate::chain::{Builder, Chain, Misplaced};
+use crate::archive::{Stub, StubError};
+use crate::chain::{Builder, Chain, ChainImage, Misplaced};
 use crate::commit::Commit;
 use crate::entry::{Entry, EntryError};
 use crate::hash::{Domain, Hash};
@@ -121,6 +123,15 @@ pub enum Fault {
     /// There is nothing.
     #[error("there are no entries; every trail has at least one")]
     Empty,
+    /// It is in an archive that is gone, and nothing says what it led to.
+    #[error("it was in archive {0}, which is gone, and replay does not begin behind it")]
+    Gone(Number),
+    /// In place of the entry stands something else.
+    #[error("{0}")]
+    Stub(#[from] StubError),
+    /// Where replay begins is not where the trail leads to.
+    #[error("the state that replay begins with is not the one the trail says")]
+    Floor,
     /// A key that is not among those expected.
     #[error("the trail is signed with {found}, which is not an expected key")]
     ForeignKey {
@@ -166,6 +177,22 @@ pub struct Checked {
     pub kept_heads: u64,
     /// The keys that signed heads, in order.
     pub keys: Vec<PublicKey>,
+    /// Entries whose archive was deleted: their places in the chains and the tree were checked,
+    /// not what they said.
+    pub pruned: u64,
+    /// Entries that the rules could not be asked about, because some before them are gone.
+    pub unaudited: u64,
+}
+
+/// What replay begins with once archives were deleted.
+#[derive(Clone, Debug)]
+pub struct Base {
+    /// How many entries led there, and the hash of what is known of it.
+    pub floor: Floor,
+    /// Where the trail stood.
+    pub chain: ChainImage,
+    /// What was true.
+    pub state: State,
 }
 
 /// A walk along a trail.
@@ -177,9 +204,20 @@ pub struct Verifier {
     /// What callers signed so far, as hashes; only kept if every signature is checked.
     requests: HashSet<Hash>,
     checked: Checked,
+    /// What takes over once the entries before it are walked, if some of them are gone.
+    base: Option<Base>,
+    /// Whether something is gone, so that what is true is not known until the base.
+    blind: bool,
+    stood_on: Option<Floor>,
+    key: Option<PublicKey>,
 }
 
 impl Verifier {
+    /// Begins at the first entry of a trail some of whose archives were deleted.
+    pub fn with_base(options: Options, base: Option<Base>) -> Self {
+        Verifier { base, ..Verifier::new(options) }
+    }
+
     /// Begins at the first entry.
     pub fn new(mut options: Options) -> Self {
         options.kept.sort_by_key(|kept| kept.head().size);
@@ -190,6 +228,10 @@ impl Verifier {
             newest: None,
             requests: HashSet::new(),
             checked: Checked::default(),
+            base: None,
+            blind: false,
+            stood_on: None,
+            key: None,
         }
     }
 
@@ -200,9 +242,15 @@ impl Verifier {
             return Err(found_at(next, Fault::Gap { expected: next, found: commit.first }));
         }
         let mut builder = Builder::begin(std::mem::take(&mut self.chain));
-        for line in commit.entries() {
+        for line in commit.slots() {
             let seq = builder.chain().seq() + 1;
-            self.check_entry(&mut builder, line).map_err(|fault| found_at(seq, fault))?;
+            let checked = if Stub::is_in(line) {
+                self.check_stub(&mut builder, line)
+            } else {
+                self.check_entry(&mut builder, line)
+            };
+            let checked = checked.and_then(|()| self.check_kept(builder.chain()));
+            checked.map_err(|fault| found_at(seq, fault))?;
             self.checked.entries += 1;
         }
         self.chain = builder.into_chain();
@@ -211,7 +259,52 @@ impl Verifier {
             let fault = Fault::Extent { claimed: commit.last, found: last };
             return Err(found_at(last, fault));
         }
-        self.check_head(commit).map_err(|fault| found_at(last, fault))
+        self.check_head(commit).map_err(|fault| found_at(last, fault))?;
+        self.stand_on_base().map_err(|fault| found_at(last, fault))
+    }
+
+    /// Goes past an entry that is gone. Its hashes stand in the chains and in the tree.
+    fn check_stub(&mut self, builder: &mut Builder, line: &str) -> Result<(), Fault> {
+        let stub = Stub::read(line)?;
+        let seq = builder.chain().seq() + 1;
+        if self.base.as_ref().is_none_or(|base| base.floor.seq < seq) {
+            return Err(Fault::Gone(stub.archive));
+        }
+        builder.skip(&stub);
+        self.blind = true;
+        self.checked.pruned += 1;
+        Ok(())
+    }
+
+    /// Once everything is walked that came before it, the base says what is true. It has to have
+    /// come from these very entries.
+    fn stand_on_base(&mut self) -> Result<(), Fault> {
+        let seq = self.chain.seq();
+        let Some(base) = self.base.as_ref().filter(|base| base.floor.seq <= seq) else {
+            return Ok(());
+        };
+        let same = base.floor.seq == seq && base.chain == self.chain.image();
+        let known = self.blind || base.state.image() == self.state.image();
+        if !same || !known {
+            return Err(Fault::Floor);
+        }
+        self.state = base.state.clone();
+        self.stood_on = self.base.take().map(|base| base.floor);
+        self.blind = false;
+        Ok(())
+    }
+
+    /// Whether what is known of this place from elsewhere fits.
+    fn check_kept(&self, chain: &Chain) -> Result<(), Fault> {
+        let size = chain.seq();
+        for kept in self.options.kept.iter().filter(|kept| kept.head().size == size) {
+            // Whether it is of this project at all is said at the end.
+            let own = chain.project() == Some(&kept.head().project);
+            if own && kept.head().root != chain.frontier().root() {
+                return Err(Fault::KeptRoot);
+            }
+        }
+        Ok(())
     }
 
     fn check_entry(&mut self, builder: &mut Builder, line: &str) -> Result<(), Fault> {
@@ -222,19 +315,18 @@ impl Verifier {
         if made != line.as_bytes() {
             return Err(difference(made, &entry));
         }
+        match &entry.stamped.draft.event {
+            Event::ProjectCreated(body) => self.key = Some(body.runtime_key),
+            Event::RuntimeRekeyed(body) => self.key = Some(body.new_key),
+            _ => {}
+        }
+        if self.blind {
+            self.checked.unaudited += 1;
+            return Ok(());
+        }
         audit::audit(&self.state, &entry.stamped)?;
         self.state.apply(&entry.stamped)?;
-        self.check_proof(&entry)?;
-        let size = builder.chain().seq();
-        let kept = self.options.kept.iter().filter(|kept| kept.head().size == size);
-        for kept in kept {
-            // Whether it is of this project at all is said at the end.
-            let own = builder.chain().project() == Some(&kept.head().project);
-            if own && kept.head().root != builder.chain().frontier().root() {
-                return Err(Fault::KeptRoot);
-            }
-        }
-        Ok(())
+        self.check_proof(&entry)
     }
 
     fn check_proof(&mut self, entry: &Entry) -> Result<(), Fault> {
@@ -292,8 +384,7 @@ impl Verifier {
     }
 
     fn note_key(&mut self) -> Result<(), Fault> {
-        let Some(project) = self.state.project() else { return Ok(()) };
-        let key = project.runtime_key;
+        let Some(key) = self.key else { return Ok(()) };
         if self.checked.keys.last() != Some(&key) {
             if !self.options.keys.is_empty() && !self.options.keys.contains(&key) {
                 return Err(Fault::ForeignKey { found: key });
@@ -319,6 +410,11 @@ impl Verifier {
         }
     }
 
+    /// Whether something is gone, so that what is true is not known here.
+    pub fn is_blind(&self) -> bool {
+        self.blind
+    }
+
     /// The state after the entries so far.
     pub fn state(&self) -> &State {
         &self.state
@@ -339,6 +435,11 @@ impl Verifier {
     fn check_end(&mut self) -> Result<(), Fault> {
         if self.chain.seq() == 0 {
             return Err(Fault::Empty);
+        }
+        // Whoever deleted archives put on record what replay begins with.
+        let recorded = self.stood_on.is_none() || self.stood_on.as_ref() == self.state.floor();
+        if self.base.is_some() || !recorded {
+            return Err(Fault::Floor);
         }
         if !self.options.every_signature
             && let Some(newest) = self.newest.take()

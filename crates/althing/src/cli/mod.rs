@@ -4,6 +4,7 @@ mod ending;
 mod highway;
 mod mail;
 mod read;
+mod storage;
 mod trail;
 mod views;
 mod work;
@@ -18,6 +19,7 @@ pub(crate) use mail::{
     Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement, RightArgs, RightCommand, RightGrant, Send,
     SignalArgs,
 };
+pub(crate) use storage::{TrailCompact, TrailPrune, TrailSnapshot};
 pub(crate) use trail::{
     Trail, TrailAt, TrailCommand, TrailCompare, TrailDiff, TrailFilter, TrailProve, TrailRuns,
     TrailStats, TrailVerify, TrailWhich,

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 use super::read::{field_test, party};
+use super::storage::{TrailCompact, TrailPrune, TrailSnapshot};
 
 /// Arguments of `trail`.
 #[derive(Debug, Args)]
@@ -108,6 +109,14 @@ pub(crate) enum TrailCommand {
     Runs(TrailRuns),
     /// Put two runs beside each other.
     Compare(TrailCompare),
+    /// Show how the trail is stored: hot, warm and cold, and the archives.
+    Tiers,
+    /// Move what may go to an archive there.
+    Compact(TrailCompact),
+    /// Write the trail up to a moment to a file, on record.
+    Snapshot(TrailSnapshot),
+    /// Delete archives whose retention is over, on record.
+    Prune(TrailPrune),
     /// Write the trail as JSON lines to standard output.
     #[command(after_help = CONTENT_STAYS)]
     Export,

@@ -50,6 +50,16 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
             secs(settings.check_timeout_secs.value),
             named(settings.check_timeout_secs.origin),
         ),
+        line(
+            "compact_after",
+            Some(age(settings.compact_after.value, "never")),
+            named(settings.compact_after.origin),
+        ),
+        line(
+            "archive_retention",
+            Some(age(settings.archive_retention.value, "forever")),
+            named(settings.archive_retention.origin),
+        ),
     ];
     if app.out.json {
         return app.out.value(&lines);
@@ -67,6 +77,10 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
 fn listed(commands: &[String]) -> Option<String> {
     let quoted: Vec<String> = commands.iter().map(|command| format!("{command:?}")).collect();
     (!quoted.is_empty()).then(|| quoted.join(" "))
+}
+
+fn age(age: Option<althing_kernel::Span>, never: &str) -> String {
+    age.map_or_else(|| never.to_owned(), |age| crate::span::show_secs(age.secs()))
 }
 
 fn shown<T: ToString>(value: Option<&T>) -> Option<String> {

@@ -1,9 +1,12 @@
 //! `althing doctor`
 
 use althing_engine::witness::{self, Witness};
-use althing_engine::{Blobs, Engine, Keyring, home, inventory, keyring, snapshot};
+use althing_engine::{
+    Blobs, Engine, Keyring, archives, compact, home, inventory, keyring, snapshot,
+};
 use althing_kernel::{Blob, Span};
 use althing_trail::SignedHead;
+use althing_trail::archive::{Lines, Stage};
 use althing_trail::log::sqlite::{SqliteReader, beside};
 use serde::Serialize;
 use std::path::Path;
@@ -91,6 +94,7 @@ fn examine(app: &App, project: &Project) -> Vec<Finding> {
             findings.push(writable(project));
             findings.push(remembered(project, &engine));
             findings.push(snapshots(project, &engine));
+            findings.push(archived(project, &engine));
         }
         Err(failure) => {
             findings.push(Finding::bad("project", failure.message, failure.rule.way_out()));
@@ -213,8 +217,8 @@ fn remembered(project: &Project, engine: &Engine) -> Finding {
 }
 
 fn is_in_trail(engine: &Engine, head: &SignedHead) -> bool {
-    let found = engine.reader().ok().and_then(|mut log| log.commit_of(head.head().size).ok());
-    found.flatten().is_some_and(|commit| commit.head == head.text())
+    let found = engine.reader().ok().and_then(|mut log| log.head_of(head.head().size).ok());
+    found.flatten().is_some_and(|(_, text)| text == head.text())
 }
 
 fn snapshots(project: &Project, engine: &Engine) -> Finding {
@@ -234,6 +238,37 @@ fn snapshots(project: &Project, engine: &Engine) -> Finding {
         ),
         None => Finding::good("snapshot", "none needed yet"),
     }
+}
+
+/// Whether the archives are there, and what a killed compaction left. `trail verify` reads them.
+fn archived(project: &Project, engine: &Engine) -> Finding {
+    let archives = project.home.archives();
+    let looked = engine.world().and_then(|world| {
+        let shelves = engine.reader()?.shelves()?;
+        for shelf in shelves.iter().filter(|shelf| shelf.stage != Stage::Pruned) {
+            Lines::open(&archives, shelf.number, &shelf.hash)?;
+        }
+        let left = archives::leftovers(&project.home, &world.state, &shelves);
+        Ok((shelves.len() as u64, compact::unfinished(engine)?, left))
+    });
+    let (count, open, left) = match looked {
+        Ok(looked) => looked,
+        Err(error) => {
+            return Finding::bad("archives", error.to_string(), error.rule().way_out());
+        }
+    };
+    let archives = counted(count, "archive", "archives");
+    if !open.is_empty() {
+        let open: Vec<String> = open.iter().map(ToString::to_string).collect();
+        let says = format!("{archives}; not finished: {}", open.join(", "));
+        return Finding::note("archives", says, "Finish it with `althing trail compact`.");
+    }
+    if !left.is_empty() {
+        let left: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
+        let says = format!("{archives}; left over, part of nothing: {}", left.join(", "));
+        return Finding::note("archives", says, "The next compaction clears them away.");
+    }
+    Finding::good("archives", format!("{archives}, all there"))
 }
 
 fn content(app: &App, project: &Project) -> Finding {

@@ -29,6 +29,7 @@ mod rules;
 mod run_summary;
 mod stats;
 mod status;
+mod storage;
 mod task_graph;
 mod tasks;
 mod topology;

@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::app::App;
 use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify, TrailWhich};
 use crate::commands::leases::principal;
-use crate::commands::{compare, history, stats};
+use crate::commands::{compare, history, stats, storage};
 use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::input::read_file;
@@ -37,6 +37,10 @@ pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
         Some(TrailCommand::Stats(args)) => stats::run(app, &args),
         Some(TrailCommand::Runs(args)) => compare::list(app, &args),
         Some(TrailCommand::Compare(args)) => compare::compare(app, &args),
+        Some(TrailCommand::Tiers) => storage::tiers(app),
+        Some(TrailCommand::Compact(args)) => storage::compact(app, &args),
+        Some(TrailCommand::Snapshot(args)) => storage::snapshot(app, &args),
+        Some(TrailCommand::Prune(args)) => storage::prune(app, &args),
         Some(TrailCommand::Export) => export(app),
         Some(TrailCommand::Import) => import(app),
     }
@@ -206,6 +210,7 @@ fn not_proved(error: ProofError) -> Failure {
     match error {
         ProofError::Log(error) => althing_engine::EngineError::Store(error).into(),
         ProofError::NoEntry(_) => Failure::not_found(error.to_string()),
+        ProofError::Pruned(seq) => althing_engine::EngineError::Pruned { seq }.into(),
         ProofError::Form(_) => Failure::usage(error.to_string()),
         ProofError::NotConsistent => Failure::integrity(Rule::KeptHead, error.to_string()),
         _ => Failure::integrity(Rule::Integrity, error.to_string()),
@@ -272,7 +277,26 @@ fn verify_project(app: &App, options: Options) -> Result<(), Failure> {
         "this machine remembers no head of it"
     };
     let snapshots = counted(report.snapshots, "snapshot", "snapshots");
-    app.out.line(format!("also: {witness}; {snapshots} compared"))
+    app.out.line(format!("also: {witness}; {snapshots} compared"))?;
+    say_archives(app, &report)
+}
+
+fn say_archives(app: &App, report: &verify::Report) -> Result<(), Failure> {
+    if report.archives > 0 {
+        let archives = counted(report.archives, "archive", "archives");
+        app.out
+            .line(format!("archives: {archives} whole, as on record and as the store has it"))?;
+    }
+    if report.archives_pruned > 0 {
+        let gone = counted(report.archives_pruned, "archive", "archives");
+        let entries = counted(report.trail.pruned, "entry", "entries");
+        let unknown = counted(report.trail.unaudited, "entry", "entries");
+        app.out.line(format!(
+            "deleted, on record: {gone} with {entries}, whose places were checked; what the rules \
+             say of {unknown} between them cannot be known any more"
+        ))?;
+    }
+    Ok(())
 }
 
 fn bad(finding: &Finding) -> Failure {

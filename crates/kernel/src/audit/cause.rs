@@ -75,7 +75,10 @@ fn by_the_clock(event: &Event) -> bool {
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
         | Event::EnvelopeUndeliverable(_)
-        | Event::TrailAccessDenied(_) => true,
+        | Event::TrailAccessDenied(_)
+        | Event::TrailCompacted(_)
+        | Event::TrailPruned(_)
+        | Event::TrailSnapshotCreated(_) => true,
         _ => false,
     }
 }
@@ -205,6 +208,8 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::EscalationTimeout,
         ]),
         Event::SuspensionStarted(_) => from(&[K::WorkspaceStateChanged]),
+        Event::TrailCompacted(_) => from(&[K::TrailCompacted]),
+        Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => tale(false, "cause"),
         _ => {
             let known = match &story.actor {
                 Actor::Principal(who) => {
@@ -283,6 +288,9 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::GateTriggered(_) => Home::In(state.root.clone()),
         Event::GateResolved(body) => of_gate(state, &body.gate_id),
         Event::GateTimeout(body) => of_gate(state, &body.gate_id),
+        Event::TrailCompacted(_) | Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => {
+            Home::In(None)
+        }
         _ => Home::Anywhere,
     }
 }

@@ -6,6 +6,7 @@
 
 use super::Breach;
 use super::cause::{self, Home};
+use crate::archive;
 use crate::checkpoint;
 use crate::content::Content;
 use crate::envelope::{self, Origin, PayloadArg, Send};
@@ -107,6 +108,18 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         | Event::EscalationReceived(_)
         | Event::EscalationResolved(_)
         | Event::EscalationTimeout(_) => super::highway::audit(state, entry),
+        Event::TrailCompacted(body) => {
+            by_runtime(entry)?;
+            told(archive::is_warm(state, &body.workspace), "workspace")
+        }
+        Event::TrailPruned(body) => {
+            by_runtime(entry)?;
+            told(workspace::is_coordinator(state, &body.asked_by), "archive")
+        }
+        Event::TrailSnapshotCreated(body) => {
+            by_runtime(entry)?;
+            told(body.up_to_timestamp < entry.at, "snapshot")
+        }
         Event::EnvelopeRejected(_) | Event::CheckpointRejected(_) | Event::WorkspaceRejected(_) => {
             Ok(())
         }

@@ -243,6 +243,7 @@ pub(crate) fn apply_state_changed(
     state.reschedule(before, after, &Deadline::Workspace(id.clone()));
     if to.is_terminal() {
         forget_the_ended(state, id, agent.as_ref());
+        state.note_warm(id, entry.at);
     }
     Ok(())
 }

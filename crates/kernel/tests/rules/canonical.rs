@@ -157,6 +157,21 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     let denied = r#"{"agent":"w1","filter_digest":"x","scope":"s"}"#;
     let denied = Command::TrailDenied(serde_json::from_str(denied).unwrap());
     run.world.run_command(&system(), &denied).unwrap();
+    // What ended goes to an archive, and the archive goes.
+    let hash = althing_kernel::Blob::from_digest([1; 32]);
+    let moved = json!({ "archived": 1, "preserved": 1, "range": { "from": 1, "to": 2 },
+        "workspace": other });
+    let compact = json!({ "archive": 1, "hash": hash, "workspaces": [moved] });
+    let compact = Command::TrailCompact(serde_json::from_value(compact).unwrap());
+    run.world.run_command(&system(), &compact).unwrap();
+    let prune = json!({ "archives": [1], "asked_by": "user:ada", "floor_hash": hash,
+        "floor_seq": 9, "retention_s": 0 });
+    let prune = Command::TrailPrune(serde_json::from_value(prune).unwrap());
+    run.world.run_command(&system(), &prune).unwrap();
+    let note = json!({ "entry_count": 1, "head_hash": "h", "snapshot_hash": hash,
+        "up_to_entry": 1, "up_to_timestamp": 1 });
+    let note = Command::TrailSnapshot(serde_json::from_value(note).unwrap());
+    run.world.run_command(&system(), &note).unwrap();
     run.do_(&w1, "workspace.create", json!({ "agent": "w1", "role": "worker" })).unwrap_err();
     run.ok(&lead, "run.hand_over", json!({ "agent": "w2" }));
     run.ok(&user("ada"), "run.end", json!({ "force": true, "reason": "r" }));

@@ -1,6 +1,7 @@
 //! The kernel's rules, tested through its public door: turns, commands and queries.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
+mod archives;
 mod canonical;
 mod checkpoints;
 mod ending;

@@ -14,6 +14,9 @@ pub mod sqlite;
 
 use std::time::Duration;
 
+use althing_kernel::archive::Floor;
+
+use crate::archive::{Shelf, Wanted};
 use crate::commit::Commit;
 use crate::hash::Hash;
 
@@ -46,6 +49,8 @@ pub enum LogErrorKind {
     Foreign,
     /// It was replaced by another log since it was opened.
     Replaced,
+    /// Entries that are asked for are in an archive that is not there.
+    ArchiveMissing,
 }
 
 /// How an append did not happen.
@@ -70,6 +75,29 @@ pub trait LogReader: Send {
     /// Commits after a position, in order: at least one if there is any, and then as many as fit
     /// into about `bytes` bytes.
     fn tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError>;
+
+    /// The same as it is stored, without fetching anything from archives.
+    fn raw_tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError> {
+        self.tail(after, bytes)
+    }
+
+    /// Fetches from archives only what can be among this from now on; stubs of the rest stay.
+    fn narrow(&mut self, _wanted: Wanted) {}
+
+    /// The archives this log gave entries to.
+    fn shelves(&mut self) -> Result<Vec<Shelf>, LogError> {
+        Ok(Vec::new())
+    }
+
+    /// Where replay begins, if what came before cannot be read any more.
+    fn floor(&mut self) -> Result<Option<Floor>, LogError> {
+        Ok(None)
+    }
+
+    /// The head of the commit that holds an entry, and where that commit ends.
+    fn head_of(&mut self, seq: u64) -> Result<Option<(u64, String)>, LogError> {
+        Ok(self.commit_of(seq)?.map(|commit| (commit.last, commit.head)))
+    }
 
     /// The commit that holds an entry, if it is there.
     fn commit_of(&mut self, seq: u64) -> Result<Option<Commit>, LogError>;

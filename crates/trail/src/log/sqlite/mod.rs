@@ -7,20 +7,24 @@
 //! Writers take turns, each in a queue of its own making ([`queue`]).
 
 mod checkpoint;
+mod cold;
 mod fault;
 mod queue;
 mod replace;
 mod tiles;
 
+use althing_kernel::archive::Floor;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::{AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Store};
+use crate::archive::{Archives, Cold, Shelf, Wanted};
 use crate::commit::Commit;
 use crate::hash::Hash;
 use checkpoint::Checkpoints;
+pub use cold::{Swap, Swapper};
 use fault::{Doing, fault};
 use queue::Queue;
 pub use queue::beside;
@@ -30,7 +34,7 @@ use tiles::TileWriter;
 /// Marks the file as a store of Althing's ("Alth").
 const APPLICATION_ID: i32 = 0x416c_7468;
 /// The version of the file's form that this program writes.
-pub const STORE_FORMAT: i32 = 1;
+pub const STORE_FORMAT: i32 = 2;
 /// How long to wait for somebody outside the queue, such as a person with `sqlite3`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often a watcher in another process looks.
@@ -56,7 +60,9 @@ const SCHEMA: &str = "
 ";
 
 /// What such a database has, and nothing else: a trigger could change what is stored.
-const PARTS: &[&str] = &["table commits", "table tiles"];
+const PARTS: &[&str] = &["table archives", "table commits", "table floors", "table tiles"];
+/// The same before there were archives.
+const PARTS_1: &[&str] = &["table commits", "table tiles"];
 
 /// Whose file it is, of which form, and what it has.
 struct Identity {
@@ -69,6 +75,7 @@ struct Identity {
 pub struct SqliteReader {
     conn: Connection,
     path: PathBuf,
+    cold: Cold,
 }
 
 /// A SQLite log that can be written.
@@ -95,17 +102,23 @@ impl SqliteReader {
 
     fn open_with(path: &Path, immutable: bool) -> Result<Self, LogError> {
         let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, immutable)?;
-        let reader = SqliteReader { conn, path: path.to_owned() };
+        let reader = SqliteReader::over(conn, path);
         reader.check_identity()?;
         Ok(reader)
     }
 
-    fn check_identity(&self) -> Result<(), LogError> {
+    fn over(conn: Connection, path: &Path) -> Self {
+        SqliteReader { conn, path: path.to_owned(), cold: Cold::new(Archives::beside(path)) }
+    }
+
+    /// Returns the version of the form the file has.
+    fn check_identity(&self) -> Result<i32, LogError> {
         let identity = self.identity().map_err(|error| fault(Doing::Open, &self.path, &error))?;
         let path = self.path.display();
         let parts: Vec<&str> = identity.parts.iter().map(String::as_str).collect();
         match (identity.application, identity.format, parts.as_slice()) {
-            (APPLICATION_ID, 1..=STORE_FORMAT, parts) if parts == PARTS => Ok(()),
+            (APPLICATION_ID, STORE_FORMAT, parts) if parts == PARTS => Ok(STORE_FORMAT),
+            (APPLICATION_ID, 1, parts) if parts == PARTS_1 => Ok(1),
             (APPLICATION_ID, 1..=STORE_FORMAT, parts) => Err(LogError::new(
                 LogErrorKind::Corrupt,
                 format!("{path} was changed: it has {parts:?} where it should have {PARTS:?}"),
@@ -238,6 +251,11 @@ impl LogReader for SqliteReader {
     }
 
     fn tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError> {
+        let raw = self.raw_tail(after, bytes)?;
+        raw.into_iter().map(|commit| self.resolve(commit)).collect()
+    }
+
+    fn raw_tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError> {
         let read = || {
             let query =
                 "SELECT last, first, entries, head FROM commits WHERE last > ? ORDER BY last";
@@ -257,6 +275,29 @@ impl LogReader for SqliteReader {
         self.reading(read())
     }
 
+    fn narrow(&mut self, wanted: Wanted) {
+        self.cold.narrow(wanted);
+    }
+
+    fn shelves(&mut self) -> Result<Vec<Shelf>, LogError> {
+        self.reading(cold::shelves(&self.conn))
+    }
+
+    fn floor(&mut self) -> Result<Option<Floor>, LogError> {
+        self.reading(cold::floor(&self.conn))
+    }
+
+    fn head_of(&mut self, seq: u64) -> Result<Option<(u64, String)>, LogError> {
+        let query = "SELECT last, first, head FROM commits WHERE last >= ? ORDER BY last LIMIT 1";
+        let read = || {
+            let mut statement = self.conn.prepare_cached(query)?;
+            let found = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            statement.query_row([seq], found).optional()
+        };
+        let found: Option<(u64, u64, String)> = self.reading(read())?;
+        Ok(found.filter(|(_, first, _)| *first <= seq).map(|(last, _, head)| (last, head)))
+    }
+
     fn commit_of(&mut self, seq: u64) -> Result<Option<Commit>, LogError> {
         let query = "SELECT last, first, entries, head FROM commits WHERE last >= ? \
                      ORDER BY last LIMIT 1";
@@ -265,7 +306,8 @@ impl LogReader for SqliteReader {
             statement.query_row([seq], commit_from).optional()
         };
         let commit = self.reading(read())?;
-        Ok(commit.filter(|commit| commit.first <= seq))
+        let commit = commit.filter(|commit| commit.first <= seq);
+        commit.map(|commit| self.resolve(commit)).transpose()
     }
 
     fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError> {
@@ -292,6 +334,16 @@ impl LogReader for SqliteReader {
     }
 }
 
+impl SqliteReader {
+    /// Fetches what a commit has in archives.
+    fn resolve(&mut self, commit: Commit) -> Result<Commit, LogError> {
+        let SqliteReader { conn, path, cold } = self;
+        cold.resolve(commit, &|number| {
+            cold::shelf(conn, number).map_err(|error| fault(Doing::Read, path, &error))
+        })
+    }
+}
+
 fn commit_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Commit> {
     let (last, first) = (row.get(0)?, row.get(1)?);
     Ok(Commit { last, first, lines: row.get(2)?, head: row.get(3)?, hashes: Vec::new() })
@@ -301,9 +353,15 @@ impl SqliteLog {
     /// Opens an existing log for writing.
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let queue = Queue::open(path)?;
-        let log = SqliteLog::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, queue)?;
-        log.reader.check_identity()?;
+        let mut log = SqliteLog::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, queue)?;
+        let format = log.reader.check_identity()?;
         log.set_durable()?;
+        if format < STORE_FORMAT {
+            log.queue.enter_within(BUSY_TIMEOUT)?;
+            let renewed = log.renew();
+            log.let_go();
+            renewed?;
+        }
         Ok(log)
     }
 
@@ -316,7 +374,9 @@ impl SqliteLog {
         let mut log = SqliteLog::connect(path, mode, queue)?;
         let checked = match log.reader.check_identity() {
             Err(error) if error.kind == LogErrorKind::Missing => log.set_up(),
-            other => other,
+            Ok(STORE_FORMAT) => Ok(()),
+            Ok(_) => log.renew(),
+            Err(error) => Err(error),
         };
         log.let_go();
         checked?;
@@ -331,13 +391,22 @@ impl SqliteLog {
 
     fn connect(path: &Path, mode: OpenFlags, queue: Queue) -> Result<Self, LogError> {
         let conn = connect(path, mode, false)?;
-        let reader = SqliteReader { conn, path: path.to_owned() };
+        let reader = SqliteReader::over(conn, path);
         let (tiles, checkpoints) = (TileWriter::default(), Checkpoints::default());
         Ok(SqliteLog { reader, queue, tiles, checkpoints })
     }
 
     fn set_up(&mut self) -> Result<(), LogError> {
         let done = set_up(&mut self.reader.conn);
+        done.map_err(|error| fault(Doing::Write, &self.reader.path, &error))
+    }
+
+    /// Gives a file of an older form what it lacks. Somebody else may have done so meanwhile.
+    fn renew(&mut self) -> Result<(), LogError> {
+        if self.reader.check_identity()? == STORE_FORMAT {
+            return Ok(());
+        }
+        let done = renew(&mut self.reader.conn);
         done.map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
 
@@ -406,7 +475,15 @@ fn set_up(conn: &mut Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     transaction.execute_batch(SCHEMA)?;
+    transaction.execute_batch(cold::SCHEMA)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
+    transaction.commit()
+}
+
+fn renew(conn: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    transaction.execute_batch(cold::SCHEMA)?;
     transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
     transaction.commit()
 }
@@ -418,6 +495,26 @@ impl LogReader for SqliteLog {
 
     fn tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError> {
         self.reader.tail(after, bytes)
+    }
+
+    fn raw_tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError> {
+        self.reader.raw_tail(after, bytes)
+    }
+
+    fn narrow(&mut self, wanted: Wanted) {
+        self.reader.narrow(wanted);
+    }
+
+    fn shelves(&mut self) -> Result<Vec<Shelf>, LogError> {
+        self.reader.shelves()
+    }
+
+    fn floor(&mut self) -> Result<Option<Floor>, LogError> {
+        self.reader.floor()
+    }
+
+    fn head_of(&mut self, seq: u64) -> Result<Option<(u64, String)>, LogError> {
+        self.reader.head_of(seq)
     }
 
     fn commit_of(&mut self, seq: u64) -> Result<Option<Commit>, LogError> {

@@ -69,14 +69,16 @@ impl Replacing<'_> {
     /// Replaces it, durably.
     pub fn finish(self) -> Result<(), LogError> {
         let log = &mut *self.0;
-        let copied = log.reader.conn.execute_batch(
-            "DELETE FROM commits;
+        let copied = super::cold::take_from_incoming(&log.reader.conn).and_then(|()| {
+            log.reader.conn.execute_batch(
+                "DELETE FROM commits;
              DELETE FROM tiles;
              INSERT INTO commits (last, first, entries, head)
                  SELECT last, first, entries, head FROM incoming.commits ORDER BY last;
              INSERT INTO tiles (number, root, leaves)
                  SELECT number, root, leaves FROM incoming.tiles ORDER BY number;",
-        );
+            )
+        });
         log.writing(copied)?;
         // Before the commit, so that nobody who decided on the old log appends to the new even if
         // this process dies in between; and after it, so that whoever read meanwhile reads again.

@@ -6,6 +6,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
+use crate::archive::Stub;
 use crate::commit::{Claimed, Commit};
 use crate::hash::Hash;
 use crate::tree::{Frontier, node};
@@ -96,23 +97,29 @@ fn leaves_of_tile(conn: &Connection, number: u64) -> rusqlite::Result<Option<Vec
 }
 
 fn hashes_of_entries(conn: &Connection, start: u64, size: u64) -> rusqlite::Result<Vec<Hash>> {
-    let query = "SELECT entries FROM commits WHERE last > ? AND first <= ? ORDER BY last";
+    let query = "SELECT entries, first FROM commits WHERE last > ? AND first <= ? ORDER BY last";
     let mut statement = conn.prepare_cached(query)?;
     let mut rows = statement.query([start, start + size])?;
     let mut hashes = Vec::new();
     while let Some(row) = rows.next()? {
-        for line in row.get_ref(0)?.as_str()?.split('\n') {
-            let claimed = Claimed::of(line).map_err(unreadable)?;
-            if claimed.seq > start && claimed.seq <= start + size {
-                hashes.push(claimed.hash);
+        let first: u64 = row.get(1)?;
+        for (place, line) in (first..).zip(row.get_ref(0)?.as_str()?.split('\n')) {
+            let (seq, hash) = if Stub::is_in(line) {
+                (place, Stub::read(line).map_err(|error| unreadable(Box::new(error)))?.hash)
+            } else {
+                let claimed = Claimed::of(line).map_err(|error| unreadable(Box::new(error)))?;
+                (claimed.seq, claimed.hash)
+            };
+            if seq > start && seq <= start + size {
+                hashes.push(hash);
             }
         }
     }
     Ok(hashes)
 }
 
-fn unreadable(error: serde_json::Error) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
+fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error)
 }
 
 fn root_of(hashes: &[Hash]) -> Hash {

@@ -1,0 +1,138 @@
+//! The archives of a project: who may change them, and what is left over.
+
+use althing_kernel::State;
+use althing_kernel::archive::Floor;
+use althing_trail::archive::{Archives, DATA, FLOOR, MANIFEST, Shelf, UNFINISHED};
+use althing_trail::log::LogErrorKind;
+use althing_trail::log::sqlite::beside;
+use althing_trail::{LogError, LogReader};
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::aside::Aside;
+use crate::error::EngineError;
+use crate::home::{Home, replace_synced, sync_folder_of};
+
+/// How often the turn is asked for by somebody who will not wait for ever.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The turn to change archives. One process has it at a time; the system takes it back from one
+/// that dies.
+pub(crate) struct Turn(File);
+
+impl Turn {
+    /// Waits for the turn, but not for longer than that.
+    pub(crate) fn take(home: &Home, patience: Duration) -> Result<Self, EngineError> {
+        let path = beside(home.store(), "-archiving");
+        let file =
+            OpenOptions::new().create(true).read(true).write(true).truncate(false).open(&path);
+        let file = file.map_err(EngineError::file("open", &path))?;
+        let deadline = Instant::now() + patience;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Turn(file)),
+                Err(TryLockError::Error(error)) => {
+                    return Err(EngineError::file("lock", &path)(error));
+                }
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    std::thread::sleep(LOOK_EVERY);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let message = "another process is at work on the archives";
+                    let error = LogError::new(LogErrorKind::Locked, message);
+                    return Err(EngineError::Unavailable(error));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        // Unlocking fails only for a file that is not open.
+        let _ = self.0.unlock();
+    }
+}
+
+/// The names of files that belong to archives on record.
+fn expected(state: &State, shelves: &[Shelf]) -> BTreeSet<String> {
+    let on_record = state.archives().map(|(number, archive)| Archives::name(number, &archive.hash));
+    let known = shelves.iter().map(|shelf| Archives::name(shelf.number, &shelf.hash));
+    let names: BTreeSet<String> = on_record.chain(known).collect();
+    names.into_iter().flat_map(|name| [DATA, MANIFEST].map(|end| format!("{name}.{end}"))).collect()
+}
+
+/// Files beside the archives that nothing on record asks for: what a killed process left, or what
+/// belongs to a trail that was replaced. Floors before the newest are never left over.
+pub fn leftovers(home: &Home, state: &State, shelves: &[Shelf]) -> Vec<PathBuf> {
+    let expected = expected(state, shelves);
+    let Ok(files) = std::fs::read_dir(home.archives().folder()) else { return Vec::new() };
+    let unexpected = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        path.is_file() && !name.starts_with(FLOOR) && !expected.contains(&name)
+    };
+    let mut found: Vec<PathBuf> =
+        files.filter_map(|file| file.ok().map(|file| file.path())).filter(unexpected).collect();
+    found.sort();
+    found
+}
+
+/// Clears away what is left over, before something new is written. What was being written is of no
+/// use; what is whole is set aside.
+pub(crate) fn tidy(home: &Home, state: &State, shelves: &[Shelf]) -> Result<(), EngineError> {
+    let left = leftovers(home, state, shelves);
+    if left.is_empty() {
+        return Ok(());
+    }
+    let aside = Aside::new(home)?;
+    for path in left {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with(UNFINISHED) {
+            std::fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
+        } else {
+            aside.take(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies the archives that one store knows beside another, with what replay begins with.
+/// Deleted ones have a manifest only.
+pub(crate) fn carry(
+    from: &Archives,
+    to: &Archives,
+    log: &mut dyn LogReader,
+) -> Result<(), EngineError> {
+    let (shelves, floor) = (log.shelves()?, log.floor()?);
+    if shelves.is_empty() && floor.is_none() {
+        return Ok(());
+    }
+    let folder = to.folder();
+    std::fs::create_dir_all(folder).map_err(EngineError::file("create", folder))?;
+    for shelf in &shelves {
+        for file in [Archives::data, Archives::manifest] {
+            let path = |archives: &Archives| file(archives, shelf.number, &shelf.hash);
+            copy_once(&path(from), &path(to))?;
+        }
+    }
+    if let Some(floor) = floor {
+        let path = |archives: &Archives, floor: &Floor| archives.floor(floor);
+        copy_once(&path(from, &floor), &path(to, &floor))?;
+    }
+    sync_folder_of(&folder.join("any"))
+}
+
+/// Copies a file unless the same is there. One that is missing is missed by whoever verifies the
+/// copy, which names it.
+fn copy_once(from: &Path, to: &Path) -> Result<(), EngineError> {
+    let content = match std::fs::read(from) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(EngineError::file("read", from))?,
+    };
+    if std::fs::read(to).is_ok_and(|there| there == content) {
+        return Ok(());
+    }
+    replace_synced(to, &content)
+}

@@ -1,0 +1,138 @@
+//! How a trail is stored: what is near, what is far, and what it weighs.
+
+use althing_kernel::archive::{Number, Tier};
+use althing_kernel::{Timestamp, WorkspaceId};
+use althing_trail::archive::{Stage, Stub};
+use serde::Serialize;
+
+use crate::compact::{time_of, workspace_of};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::world::READ_BYTES;
+
+/// What is in a tier.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TierView {
+    /// Which one.
+    pub tier: Tier,
+    /// How many entries are in it.
+    pub entries: u64,
+    /// How many bytes their lines take where they are, compressed if they are.
+    pub bytes: u64,
+    /// When the oldest happened.
+    pub oldest: Option<Timestamp>,
+    /// When the newest happened.
+    pub newest: Option<Timestamp>,
+}
+
+/// An archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ArchiveView {
+    /// Its number.
+    pub archive: Number,
+    /// How many entries are in it.
+    pub entries: u64,
+    /// How many workspaces they are of.
+    pub workspaces: u64,
+    /// The first of them.
+    pub from: u64,
+    /// The last of them.
+    pub to: u64,
+    /// How far it has come here; none if this store keeps the entries itself.
+    pub stage: Option<Stage>,
+    /// How many bytes its file takes, if it is there.
+    pub file_bytes: Option<u64>,
+    /// Where it is.
+    pub file: String,
+    /// Since when it is on record.
+    pub since: Timestamp,
+}
+
+/// All of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Tiers {
+    /// The three tiers, the nearest first.
+    pub tiers: Vec<TierView>,
+    /// The archives.
+    pub archives: Vec<ArchiveView>,
+    /// How many entries are gone with archives that were deleted.
+    pub pruned: u64,
+}
+
+impl TierView {
+    fn new(tier: Tier) -> Self {
+        TierView { tier, entries: 0, bytes: 0, oldest: None, newest: None }
+    }
+
+    fn add(&mut self, bytes: usize, at: Option<Timestamp>) {
+        self.entries += 1;
+        self.bytes += bytes as u64;
+        self.oldest = self.oldest.or(at);
+        self.newest = at.or(self.newest);
+    }
+}
+
+/// Looks through the whole store.
+pub fn tiers(engine: &Engine, progress: &mut dyn FnMut(u64, u64)) -> Result<Tiers, EngineError> {
+    let world = engine.world()?;
+    let mut log = engine.reader()?;
+    let mut views = [Tier::Hot, Tier::Warm, Tier::Cold].map(TierView::new);
+    let (end, mut after) = (world.seq(), 0);
+    // The last line of a tier tells when its newest entry was; only that one has to be read.
+    let mut newest: [Option<String>; 3] = Default::default();
+    while after < end {
+        let commits = log.raw_tail(after, READ_BYTES)?;
+        let Some(last) = commits.last() else { break };
+        after = last.last;
+        for line in commits.iter().flat_map(althing_trail::Commit::slots) {
+            let tier = tier_of(&world.state, line);
+            let view = &mut views[tier as usize];
+            let at = if view.entries == 0 { time_of(line) } else { None };
+            view.add(if tier == Tier::Cold { 0 } else { line.len() + 1 }, at);
+            let kept = newest[tier as usize].get_or_insert_default();
+            kept.clear();
+            kept.push_str(line);
+        }
+        progress(after.min(end), end);
+    }
+    for (view, line) in views.iter_mut().zip(&newest) {
+        view.newest = line.as_deref().and_then(time_of);
+    }
+    let archives = archives(engine, &mut *log)?;
+    let gone = archives.iter().filter(|archive| archive.stage == Some(Stage::Pruned));
+    let pruned: u64 = gone.map(|archive| archive.entries).sum();
+    views[Tier::Cold as usize].bytes = archives.iter().filter_map(|known| known.file_bytes).sum();
+    Ok(Tiers { tiers: views.to_vec(), archives, pruned })
+}
+
+fn tier_of(state: &althing_kernel::State, line: &str) -> Tier {
+    if Stub::is_in(line) {
+        return Tier::Cold;
+    }
+    let workspace = workspace_of(line).and_then(|id| WorkspaceId::new(id).ok());
+    state.tier_of(workspace.as_ref())
+}
+
+fn archives(
+    engine: &Engine,
+    log: &mut dyn althing_trail::LogReader,
+) -> Result<Vec<ArchiveView>, EngineError> {
+    let world = engine.world()?;
+    let (shelves, folder) = (log.shelves()?, engine.home().archives());
+    let view = |(number, archive): (Number, &althing_kernel::archive::Archive)| {
+        let file = folder.data(number, &archive.hash);
+        let known = shelves.iter().find(|shelf| shelf.number == number);
+        ArchiveView {
+            archive: number,
+            entries: archive.entries,
+            workspaces: archive.workspaces,
+            from: archive.range.from,
+            to: archive.range.to,
+            stage: known.map(|shelf| shelf.stage),
+            file_bytes: std::fs::metadata(&file).map(|data| data.len()).ok(),
+            file: file.display().to_string(),
+            since: archive.since,
+        }
+    };
+    Ok(world.state.archives().map(view).collect())
+}

@@ -1,0 +1,122 @@
+//! Inspecting archives: everything that can be said of them and of their stubs.
+
+use althing_kernel::Blob;
+use althing_kernel::archive::{Number, is_archivable, may_be_archivable};
+use sha2::Digest as _;
+use std::collections::BTreeMap;
+
+use super::{Archives, Checked, Shelf, Stage, Stub, check_files, damaged};
+use crate::entry::Entry;
+use crate::log::{LogError, LogErrorKind, LogReader};
+
+/// How much of a log is read at a time.
+const READ_BYTES: usize = 4 << 20;
+
+/// What the store has of one archive.
+#[derive(Default)]
+struct Left {
+    stubs: sha2::Sha256,
+    count: u64,
+}
+
+/// Reads all archives of a log and holds them against their manifests, and the stubs in the log
+/// against both. An archive that is missing does not hide another that is.
+pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Checked>, LogError> {
+    let shelves = log.shelves()?;
+    let mut found = Vec::with_capacity(shelves.len());
+    let mut missing: Vec<String> = Vec::new();
+    for shelf in &shelves {
+        match check_files(archives, shelf) {
+            Ok(checked) => found.push(checked),
+            Err(error) if error.kind == LogErrorKind::ArchiveMissing => missing.push(error.message),
+            Err(error) => return Err(error),
+        }
+    }
+    if !missing.is_empty() {
+        return Err(LogError::new(LogErrorKind::ArchiveMissing, missing.join("; ")));
+    }
+    let left = walk(log, &shelves)?;
+    for Checked { shelf, manifest } in &found {
+        // While the store is letting go, some lines are still where they were.
+        if shelf.stage == Stage::Moving {
+            continue;
+        }
+        let left = left.get(&shelf.number);
+        let count = left.map_or(0, |left| left.count);
+        let stubs = left.map_or_else(sha2::Sha256::new, |left| left.stubs.clone());
+        let stubs = Blob::from_digest(stubs.finalize().into());
+        if count != manifest.count || stubs != manifest.stubs {
+            let message = "what stands in the store for its entries was changed";
+            return Err(damaged(shelf.number, message));
+        }
+    }
+    Ok(found)
+}
+
+/// Goes through all stubs of a log. Each has to tell what its entry says, as long as that can be
+/// read, and only entries that may be archived have one.
+fn walk(log: &mut dyn LogReader, shelves: &[Shelf]) -> Result<BTreeMap<Number, Left>, LogError> {
+    let mut left: BTreeMap<Number, Left> = BTreeMap::new();
+    let mut after = 0;
+    loop {
+        let raw = log.raw_tail(after, READ_BYTES)?;
+        if raw.is_empty() {
+            return Ok(left);
+        }
+        if !raw.iter().any(crate::Commit::has_stubs) {
+            after = raw.last().map_or(after, |commit| commit.last);
+            continue;
+        }
+        // Somebody may let go of more entries in between, but never takes them back.
+        let full = log.tail(after, READ_BYTES)?;
+        for (raw, full) in raw.iter().zip(&full) {
+            after = raw.last;
+            for ((seq, line), entry) in (raw.first..).zip(raw.slots()).zip(full.slots()) {
+                if Stub::is_in(line) {
+                    let stub = read(seq, line, entry)?;
+                    let of_archive = left.entry(stub.archive).or_default();
+                    of_archive.stubs.update(line.as_bytes());
+                    of_archive.stubs.update(b"\n");
+                    of_archive.count += 1;
+                    is_known(log, shelves, seq, &stub)?;
+                }
+            }
+        }
+    }
+}
+
+fn wrong(seq: u64, what: &str) -> LogError {
+    LogError::new(LogErrorKind::Corrupt, format!("entry {seq}: {what}"))
+}
+
+fn read(seq: u64, line: &str, entry: &str) -> Result<Stub, LogError> {
+    let stub = Stub::read(line).map_err(|error| wrong(seq, &error.to_string()))?;
+    if Stub::is_in(entry) {
+        let may = may_be_archivable(stub.kind);
+        let what = "an entry of its kind is never archived";
+        return if may { Ok(stub) } else { Err(wrong(seq, what)) };
+    }
+    let entry = Entry::read(entry).map_err(|error| wrong(seq, &error.to_string()))?;
+    let fits = entry.seq == seq && Stub::of(stub.archive, &entry).as_ref() == Some(&stub);
+    if fits && is_archivable(&entry.stamped.draft.event) {
+        Ok(stub)
+    } else {
+        Err(wrong(seq, "what stands for it in the store is not what its archive says"))
+    }
+}
+
+/// A stub names an archive that the store knows, even if only since a moment ago.
+fn is_known(
+    log: &mut dyn LogReader,
+    shelves: &[Shelf],
+    seq: u64,
+    stub: &Stub,
+) -> Result<(), LogError> {
+    let known = |shelves: &[Shelf]| shelves.iter().any(|shelf| shelf.number == stub.archive);
+    if known(shelves) || known(&log.shelves()?) {
+        return Ok(());
+    }
+    let what =
+        format!("it is said to be in archive {}, which the store does not know", stub.archive);
+    Err(wrong(seq, &what))
+}

@@ -1,0 +1,162 @@
+//! Stubs: what stands in the store for an entry that is in an archive.
+//!
+//! ```text
+//! #<archive> <at> <kind> <workspace> <hash> <local hash>
+//! ```
+//!
+//! The hashes are in base64 without padding. The sequence number is that of the line's place in
+//! its commit, and what the entry hangs on follows from the entries before it. No entry begins
+//! with a `#`, and a line never holds a line break, so a stub is told by its first character.
+
+use althing_kernel::archive::Number;
+use althing_kernel::{Kind, Timestamp, WorkspaceId};
+use data_encoding::BASE64_NOPAD;
+
+use crate::entry::Entry;
+use crate::hash::Hash;
+
+const MARK: char = '#';
+
+/// What is left of an archived entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stub {
+    /// The archive it is in.
+    pub archive: Number,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Its kind.
+    pub kind: Kind,
+    /// The workspace whose local trail it is in.
+    pub workspace: WorkspaceId,
+    /// Its hash in the trail.
+    pub hash: Hash,
+    /// Its hash in its local trail.
+    pub local_hash: Hash,
+}
+
+/// A line that begins like a stub and is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it is neither an entry nor what is left of an archived one")]
+pub struct StubError;
+
+impl Stub {
+    /// The stub for an entry. Only entries of a workspace, in its own stream, have one.
+    pub fn of(archive: Number, entry: &Entry) -> Option<Self> {
+        let draft = &entry.stamped.draft;
+        let (workspace, local) = (draft.workspace.clone()?, entry.local?);
+        let own_stream = draft.stream == althing_kernel::Stream::workspace(&workspace);
+        own_stream.then(|| Stub {
+            archive,
+            at: entry.stamped.at,
+            kind: draft.event.kind(),
+            workspace,
+            hash: entry.hash,
+            local_hash: local.hash,
+        })
+    }
+
+    /// Whether a line is a stub, or pretends to be.
+    pub fn is_in(line: &str) -> bool {
+        line.starts_with(MARK)
+    }
+
+    /// Reads a stub. There is one way to write it.
+    pub fn read(line: &str) -> Result<Self, StubError> {
+        let stub = Stub::parse(line).ok_or(StubError)?;
+        if stub.to_string() == line { Ok(stub) } else { Err(StubError) }
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let mut parts = line.strip_prefix(MARK)?.split(' ');
+        let hash = |text: &str| -> Option<Hash> {
+            let bytes = BASE64_NOPAD.decode(text.as_bytes()).ok()?;
+            bytes.try_into().ok().map(Hash::from_bytes)
+        };
+        let number: u64 = parts.next()?.parse().ok()?;
+        let micros: u64 = parts.next()?.parse().ok()?;
+        let stub = Stub {
+            archive: Number(number),
+            at: Timestamp::from_micros(micros.min(Timestamp::MAX.micros())),
+            kind: parts.next()?.parse().ok()?,
+            workspace: WorkspaceId::new(parts.next()?).ok()?,
+            hash: hash(parts.next()?)?,
+            local_hash: hash(parts.next()?)?,
+        };
+        parts.next().is_none().then_some(stub)
+    }
+}
+
+impl std::fmt::Display for Stub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Stub { archive, at, kind, workspace, hash, local_hash } = self;
+        let hash = BASE64_NOPAD.encode(hash.as_bytes());
+        let local = BASE64_NOPAD.encode(local_hash.as_bytes());
+        write!(f, "{MARK}{archive} {} {kind} {workspace} {hash} {local}", at.micros())
+    }
+}
+
+/// What a reader looks for, as far as stubs can tell. Archived entries that cannot be among it
+/// are not fetched; whoever asks skips their stubs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Only entries after this one.
+    pub after: u64,
+    /// Only entries up to this one.
+    pub upto: Option<u64>,
+    /// Only entries at or after this time.
+    pub since: Option<Timestamp>,
+    /// Only entries before this time.
+    pub until: Option<Timestamp>,
+    /// Only these kinds; any if there are none.
+    pub kinds: Vec<Kind>,
+    /// Only entries of this workspace.
+    pub workspace: Option<WorkspaceId>,
+    /// Only entries of these workspaces.
+    pub within: Option<std::collections::BTreeSet<WorkspaceId>>,
+}
+
+impl Wanted {
+    /// Whether an archived entry may be among what is wanted.
+    pub(crate) fn fits(&self, seq: u64, stub: &Stub) -> bool {
+        seq > self.after
+            && self.upto.is_none_or(|upto| seq <= upto)
+            && self.since.is_none_or(|since| stub.at >= since)
+            && self.until.is_none_or(|until| stub.at < until)
+            && (self.kinds.is_empty() || self.kinds.contains(&stub.kind))
+            && self.workspace.as_ref().is_none_or(|wanted| *wanted == stub.workspace)
+            && self.within.as_ref().is_none_or(|within| within.contains(&stub.workspace))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stub_has_one_form() {
+        let hash = Hash::plain(&[b"x"]);
+        let stub = Stub {
+            archive: Number(7),
+            at: Timestamp::from_micros(1_700_000_000_000_000),
+            kind: Kind::EnvelopeDelivered,
+            workspace: WorkspaceId::new("ws_1").unwrap(),
+            hash,
+            local_hash: Hash::plain(&[b"y"]),
+        };
+        let text = stub.to_string();
+        assert_eq!(Stub::read(&text), Ok(stub));
+        assert!(Stub::is_in(&text) && !Stub::is_in("{\"actor\":"));
+        for at in 0..text.len() {
+            for other in [b'0', b'A', b' ', b'='] {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] = other;
+                let changed = String::from_utf8(bytes).unwrap();
+                let same = Stub::read(&changed).map(|read| read.to_string());
+                assert!(same.is_err() || same == Ok(changed), "{at}");
+            }
+        }
+        for bad in [format!("{text} "), text.replace("#7", "#07"), format!("{text}A"), "#".into()] {
+            assert_eq!(Stub::read(&bad), Err(StubError), "{bad}");
+        }
+    }
+}

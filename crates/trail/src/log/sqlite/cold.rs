@@ -1,0 +1,227 @@
+//! What the store knows of archives, and how it lets go of what is in them.
+//!
+//! A line is swapped for its stub in a transaction of its own kind: small, so that writers get
+//! their turn in between, and not synced, because losing one loses nothing. The archive and the
+//! record of it are on the disk by then, and the next attempt finds the line where it was.
+
+use althing_kernel::Blob;
+use althing_kernel::archive::{Floor, Number};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use std::path::Path;
+
+use super::{Doing, SqliteLog, fault};
+use crate::archive::{Shelf, Stage};
+use crate::commit::Commit;
+use crate::log::{Log as _, LogError, LogErrorKind, LogReader as _};
+
+pub(super) const SCHEMA: &str = "
+    CREATE TABLE archives (
+        number  INTEGER PRIMARY KEY,
+        hash    TEXT NOT NULL,
+        stage   INTEGER NOT NULL
+    );
+    CREATE TABLE floors (
+        seq     INTEGER PRIMARY KEY,
+        hash    TEXT NOT NULL
+    );
+";
+
+/// After how many changed pages the journal is folded back: before other writers would do it.
+const FOLD_PAGES: u64 = 64;
+/// How large a page of the journal is.
+const PAGE_BYTES: u64 = super::PAGE_BYTES;
+
+const ALL: &str = "SELECT number, hash, stage FROM archives";
+
+fn stage_of(code: i64) -> Option<Stage> {
+    match code {
+        0 => Some(Stage::Moving),
+        1 => Some(Stage::Moved),
+        2 => Some(Stage::Pruned),
+        _ => None,
+    }
+}
+
+fn code_of(stage: Stage) -> i64 {
+    match stage {
+        Stage::Moving => 0,
+        Stage::Moved => 1,
+        Stage::Pruned => 2,
+    }
+}
+
+fn not_ours(column: usize) -> rusqlite::Error {
+    rusqlite::Error::InvalidColumnType(column, "archives".to_owned(), rusqlite::types::Type::Text)
+}
+
+fn hash_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Blob> {
+    row.get_ref(column)?.as_str()?.parse().map_err(|_| not_ours(column))
+}
+
+fn shelf_in(row: &Row<'_>) -> rusqlite::Result<Shelf> {
+    let stage = stage_of(row.get(2)?).ok_or_else(|| not_ours(2))?;
+    Ok(Shelf { number: Number(row.get(0)?), hash: hash_in(row, 1)?, stage })
+}
+
+/// Whether the file is of a form that knows archives.
+fn has_archives(conn: &Connection, schema: &str) -> rusqlite::Result<bool> {
+    let count = format!("SELECT count(*) FROM {schema}.sqlite_schema WHERE name = 'archives'");
+    conn.query_row(&count, [], |row| row.get::<_, i64>(0)).map(|found| found > 0)
+}
+
+pub(super) fn shelves(conn: &Connection) -> rusqlite::Result<Vec<Shelf>> {
+    if !has_archives(conn, "main")? {
+        return Ok(Vec::new());
+    }
+    let mut statement = conn.prepare_cached(&format!("{ALL} ORDER BY number"))?;
+    statement.query_map([], shelf_in)?.collect()
+}
+
+pub(super) fn shelf(conn: &Connection, number: Number) -> rusqlite::Result<Option<Shelf>> {
+    if !has_archives(conn, "main")? {
+        return Ok(None);
+    }
+    let mut statement = conn.prepare_cached(&format!("{ALL} WHERE number = ?"))?;
+    statement.query_row([number.0], shelf_in).optional()
+}
+
+/// Where replay begins; the newest floor counts.
+pub(super) fn floor(conn: &Connection) -> rusqlite::Result<Option<Floor>> {
+    if !has_archives(conn, "main")? {
+        return Ok(None);
+    }
+    let newest = "SELECT seq, hash FROM floors ORDER BY seq DESC LIMIT 1";
+    let found = |row: &Row<'_>| Ok(Floor { seq: row.get(0)?, hash: hash_in(row, 1)? });
+    conn.prepare_cached(newest)?.query_row([], found).optional()
+}
+
+/// Takes over what an attached store knows of archives.
+pub(super) fn take_from_incoming(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch("DELETE FROM archives; DELETE FROM floors;")?;
+    if !has_archives(conn, "incoming")? {
+        return Ok(());
+    }
+    conn.execute_batch(
+        "INSERT INTO archives (number, hash, stage)
+             SELECT number, hash, stage FROM incoming.archives ORDER BY number;
+         INSERT INTO floors (seq, hash) SELECT seq, hash FROM incoming.floors ORDER BY seq;",
+    )
+}
+
+/// The lines of a commit as they are, and as they shall be.
+pub struct Swap {
+    /// Where the commit ends.
+    pub last: u64,
+    /// What it holds.
+    pub before: String,
+    /// What it shall hold.
+    pub after: String,
+}
+
+/// Somebody who swaps lines for stubs while others write.
+pub struct Swapper {
+    log: SqliteLog,
+    unfolded: u64,
+}
+
+impl Swapper {
+    /// Opens a store to change what it knows of archives.
+    pub fn open(path: &Path) -> Result<Self, LogError> {
+        let log = SqliteLog::open(path)?;
+        let calm = || -> rusqlite::Result<()> {
+            // Nothing that is written here has to last by itself, and whoever writes next syncs
+            // it along with its own.
+            log.reader.conn.pragma_update(None, "synchronous", "NORMAL")?;
+            log.reader.conn.pragma_update(None, "wal_autocheckpoint", 0)
+        };
+        calm().map_err(|error| fault(Doing::Write, path, &error))?;
+        Ok(Swapper { log, unfolded: 0 })
+    }
+
+    /// Reads commits as they are stored.
+    pub fn raw_tail(&mut self, after: u64, bytes: usize) -> Result<Vec<Commit>, LogError> {
+        self.log.raw_tail(after, bytes)
+    }
+
+    /// The position of the end.
+    pub fn position(&mut self) -> Result<u64, LogError> {
+        self.log.position()
+    }
+
+    /// What the store knows of an archive.
+    pub fn shelf(&self, number: Number) -> Result<Option<Shelf>, LogError> {
+        self.log.reader.reading(shelf(&self.log.reader.conn, number))
+    }
+
+    /// Has the store know an archive, or how far it has come.
+    pub fn note(&mut self, known: &Shelf) -> Result<(), LogError> {
+        let Shelf { number, hash, stage } = known;
+        let row = "INSERT OR REPLACE INTO archives (number, hash, stage) VALUES (?, ?, ?)";
+        self.change(|conn| {
+            let mut statement = conn.prepare_cached(row)?;
+            statement.execute(params![number.0, hash.to_string(), code_of(*stage)])
+        })?;
+        Ok(())
+    }
+
+    /// Has the store know where replay begins.
+    pub fn note_floor(&mut self, floor: &Floor) -> Result<(), LogError> {
+        let row = "INSERT OR REPLACE INTO floors (seq, hash) VALUES (?, ?)";
+        self.change(|conn| {
+            conn.prepare_cached(row)?.execute(params![floor.seq, floor.hash.to_string()])
+        })?;
+        Ok(())
+    }
+
+    /// Makes sure that what was changed so far outlasts a power cut.
+    pub fn make_last(&mut self) -> Result<(), LogError> {
+        let sync = |how: &str| self.log.reader.conn.pragma_update(None, "synchronous", how);
+        let path = self.log.reader.path.clone();
+        let failed = |error: rusqlite::Error| fault(Doing::Write, &path, &error);
+        sync("FULL").map_err(failed)?;
+        // Any transaction will do: what comes before it in the journal is synced with it.
+        let done = self.change(|conn| conn.execute("UPDATE archives SET stage = stage", []));
+        let sync = |how: &str| self.log.reader.conn.pragma_update(None, "synchronous", how);
+        sync("NORMAL").map_err(failed)?;
+        done.map(|_| ())
+    }
+
+    /// Swaps lines for stubs in one transaction. A commit that holds something else by now is
+    /// left alone, and is an error.
+    pub fn swap(&mut self, swaps: &[Swap]) -> Result<(), LogError> {
+        let bytes: usize = swaps.iter().map(|swap| swap.after.len()).sum();
+        let changed = self.change(|conn| {
+            let row = "UPDATE commits SET entries = ? WHERE last = ? AND entries = ?";
+            let mut statement = conn.prepare_cached(row)?;
+            let mut changed = 0;
+            for Swap { last, before, after } in swaps {
+                changed += statement.execute(params![after, last, before])?;
+            }
+            Ok(changed)
+        })?;
+        if changed != swaps.len() {
+            let message = "commits changed while their entries were archived";
+            return Err(LogError::new(LogErrorKind::Corrupt, message));
+        }
+        // Outside the turn: nobody waits for this.
+        self.unfolded += bytes as u64 / PAGE_BYTES + swaps.len() as u64;
+        if self.unfolded >= FOLD_PAGES {
+            self.unfolded = 0;
+            let folded = "PRAGMA wal_checkpoint(PASSIVE)";
+            self.log.writing(self.log.reader.conn.query_row(folded, [], |_| Ok(())))?;
+        }
+        Ok(())
+    }
+
+    /// Changes something in a turn of its own.
+    fn change<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, LogError> {
+        self.log.hold()?;
+        let worked =
+            work(&self.log.reader.conn).and_then(|done| self.log.execute("COMMIT").map(|()| done));
+        self.log.let_go();
+        self.log.writing(worked)
+    }
+}
