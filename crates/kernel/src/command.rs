@@ -8,9 +8,10 @@ use crate::envelope::{self, PayloadArg, inbox};
 use crate::file::FileArg;
 use crate::integration::{self, conflict};
 use crate::task::{graph, orders};
-use crate::workspace::{abort, create, memory, migrate, suspend};
+use crate::user::{self, grant, standing};
+use crate::workspace::{abort, create, memory, migrate, suspend, transfer};
 use crate::{
-    access, agent, checkpoint, lease, project, right, run, runtime, session, signal, user,
+    access, agent, checkpoint, lease, project, right, run, runtime, session, signal,
 };
 
 macro_rules! commands {
@@ -88,6 +89,22 @@ commands! {
             "End somebody else's lease (people and the coordinator only).";
         UserCreate "user.create" => user::Create,
             "Sign up the first user, or let another person in.";
+        UserSuspend "user.suspend" => standing::Suspend,
+            "Keep a person from acting until they are resumed.";
+        UserResume "user.resume" => standing::Resume,
+            "Let a suspended person act again.";
+        UserBlock "user.block" => standing::Block,
+            "Keep a person from acting until something is resolved.";
+        UserUnblock "user.unblock" => standing::Unblock,
+            "Say that what kept a person from acting is resolved.";
+        UserDeactivate "user.deactivate" => standing::Deactivate,
+            "Let a person leave; what they did and own stays.";
+        UserReactivate "user.reactivate" => standing::Reactivate,
+            "Take a person back who left.";
+        CapabilityGrant "capability.grant" => grant::Grant,
+            "Let a person do more; nobody grants what they do not hold.";
+        CapabilityRevoke "capability.revoke" => grant::Revoke,
+            "Let a person do less.";
         AgentRegister "agent.register" => agent::Register,
             "Show up once, so that others can give you work.";
         RunStart "run.start" => run::Start,
@@ -106,6 +123,8 @@ commands! {
             "Let a paused workspace go on (coordinator).";
         WorkspaceMigrate "workspace.migrate" => migrate::Migrate,
             "Give a workspace another agent (coordinator, or a delegate below itself).";
+        WorkspaceTransfer "workspace.transfer" => transfer::Transfer,
+            "Give a workspace to another person to answer for (coordinator, or its owner).";
         WorkspaceWrite "workspace.write" => memory::Write,
             "Put a file into the working memory of one's workspace.";
         EnvelopeSend "envelope.send" => envelope::Send,

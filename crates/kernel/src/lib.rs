@@ -13,6 +13,7 @@
 pub mod access;
 pub mod agent;
 pub mod audit;
+pub mod capability;
 pub mod checkpoint;
 pub mod command;
 pub mod content;
@@ -26,6 +27,7 @@ pub mod key;
 pub mod lease;
 pub mod lifecycle;
 pub mod name;
+pub mod news;
 pub mod principal;
 pub mod project;
 pub mod query;

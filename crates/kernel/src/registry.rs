@@ -2,14 +2,13 @@
 //!
 //! The registry is the protocol's and is closed: 72 kinds, known here by name and body so that
 //! nothing else can ever be written under these names. The kinds in this file belong to budgets,
-//! people, gates, recovery and the trail's own lifecycle. An entry of such a kind cannot have
+//! gates, recovery and the trail's own lifecycle. An entry of such a kind cannot have
 //! been decided by this version, so `apply` and the audit refuse it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AnyId, CheckpointId, EnvelopeId, GraphId, SignalId, TaskId, WorkspaceId};
 use crate::name::UserId;
-use crate::principal::Actor;
 use crate::text::Text;
 use crate::time::{Span, Timestamp, exact_integer};
 use crate::token::TypeName;
@@ -38,17 +37,6 @@ sets! {
     Dimension {
         TokenLimit ComputeTimeout ContextLimit CheckpointLimit TrailLimit BandwidthLimit CostLimit
     }
-    /// What a person may be allowed to do.
-    Capability {
-        CreateWorkspace CreateWorkspaceAny SuspendOwn SuspendAny AbortOwn AbortAny
-        TransferOwnership InjectDirective InjectDirectiveAny ApproveIntegration
-        ApproveIntegrationAny ModifyBudget ModifyBudgetAny ViewTrailOwn ViewTrailAny
-        GrantDelegation DeactivateUser
-    }
-    /// Why a person was not allowed something.
-    DenialReason { MissingCapability WrongScope UserNotActive }
-    /// The states of a user.
-    UserStatus { Active Suspended Blocked Deactivated }
     /// What a gate stands before.
     GateType {
         TaskApproval WorkspaceCreate EnvelopeDelivery Integration ConflictResolution
@@ -124,31 +112,7 @@ bodies! {
     "graceful_termination_expired" GracefulTerminationExpired {
         grace_period: Span, partial_checkpoint: Option<CheckpointId>, workspace_id: WorkspaceId,
     }
-    "workspace_ownership_transferred" OwnershipTransferred {
-        from_user: UserId, reason: Reason, to_user: UserId, transferred_by: Actor,
-        workspace_id: WorkspaceId,
-    }
     "authentication_succeeded" AuthenticationSucceeded { method: Text<64>, user_id: UserId }
-    "user_suspended" UserSuspended { reason: Reason, suspended_by: Actor, user_id: UserId }
-    "user_resumed" UserResumed { reason: Reason, resumed_by: Actor, user_id: UserId }
-    "user_blocked" UserBlocked {
-        blocked_by: Actor, blocking_condition: Text<1000>, user_id: UserId,
-    }
-    "user_unblocked" UserUnblocked { resolved_condition: Text<1000>, user_id: UserId }
-    "user_deactivated" UserDeactivated {
-        deactivated_by: Actor, prior_state: UserStatus, reason: Reason, user_id: UserId,
-    }
-    "user_reactivated" UserReactivated { reactivated_by: Actor, reason: Reason, user_id: UserId }
-    "capability_granted" CapabilityGranted {
-        capability: Capability, granted_by: Actor, user_id: UserId,
-    }
-    "capability_revoked" CapabilityRevoked {
-        capability: Capability, reason: Reason, revoked_by: Actor, user_id: UserId,
-    }
-    "capability_denied" CapabilityDenied {
-        action: Text<64>, capability: Capability, reason: DenialReason, target: Option<AnyId>,
-        user_id: Option<UserId>,
-    }
     "resource_discrepancy" ResourceDiscrepancy {
         agent_value: Count, checkpoint_id: CheckpointId, field: UsageField, runtime_value: Count,
         workspace: WorkspaceId,

@@ -20,6 +20,7 @@ use crate::id::{
     CheckpointId, EntryId, EnvelopeId, IdKind, LeaseId, Mint, RightId, TaskId, WorkspaceId,
 };
 use crate::integration::IntegrationReply;
+use crate::name::UserId;
 use crate::principal::{Actor, Caller, Principal};
 use crate::project::{self, Project};
 use crate::query::{LeaseView, SessionView};
@@ -33,10 +34,12 @@ use crate::task::view::TaskView;
 use crate::text::Text;
 use crate::time::{Span, Timestamp};
 use crate::workspace::view::WorkspaceView;
-use crate::workspace::{abort, change, create, memory, migrate, suspend};
+use crate::user::view::UserView;
+use crate::user::{self, grant, standing};
+use crate::workspace::{abort, change, create, memory, migrate, suspend, transfer};
 use crate::{
-    access, agent, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
-    task, user,
+    access, agent, capability, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
+    task,
 };
 
 /// What a command that was carried out returns.
@@ -47,6 +50,8 @@ pub enum Reply {
     Lease(LeaseView),
     /// The session it opened.
     Session(SessionView),
+    /// The person it was about.
+    User(Box<UserView>),
     /// The workspace it was about.
     Workspace(Box<WorkspaceView>),
     /// The envelope it sent.
@@ -224,6 +229,14 @@ impl<'m> Turn<'m> {
             Command::RuntimeRestored(args) => runtime::decide_restored(self, args),
             Command::RuntimeDegraded(args) => runtime::decide_degraded(self, args),
             Command::UserCreate(args) => user::decide_create(self, caller, args),
+            Command::UserSuspend(args) => standing::decide_suspend(self, caller, args),
+            Command::UserResume(args) => standing::decide_resume(self, caller, args),
+            Command::UserBlock(args) => standing::decide_block(self, caller, args),
+            Command::UserUnblock(args) => standing::decide_unblock(self, caller, args),
+            Command::UserDeactivate(args) => standing::decide_deactivate(self, caller, args),
+            Command::UserReactivate(args) => standing::decide_reactivate(self, caller, args),
+            Command::CapabilityGrant(args) => grant::decide_grant(self, caller, args),
+            Command::CapabilityRevoke(args) => grant::decide_revoke(self, caller, args),
             Command::SessionOpen(args) => session::decide_open(self, caller, args),
             Command::SessionClose(args) => session::decide_close(self, caller, args),
             Command::LeaseOpen(args) => lease::decide_open(self, caller, args),
@@ -247,6 +260,7 @@ impl<'m> Turn<'m> {
             Command::WorkspaceSuspend(args) => suspend::decide_suspend(self, caller, args),
             Command::WorkspaceResume(args) => suspend::decide_resume(self, caller, args),
             Command::WorkspaceMigrate(args) => migrate::decide_migrate(self, caller, args),
+            Command::WorkspaceTransfer(args) => transfer::decide_transfer(self, caller, args),
             Command::WorkspaceWrite(args) => memory::decide_write(self, caller, args),
             Command::EnvelopeSend(args) => envelope::decide_send(self, caller, args),
             Command::InboxTake(args) => envelope::inbox::decide_take(self, caller, args),
@@ -286,7 +300,10 @@ impl<'m> Turn<'m> {
             {
                 Ok(())
             }
-            (Principal::User(id), _) => user::admit(self, id, caller.key),
+            (Principal::User(id), _) => {
+                user::admit(self, id, caller.key)?;
+                Ok(capability::check(&self.state, id, command)?)
+            }
             (Principal::Agent(name), _) => {
                 self.project()?;
                 agent::admit(self, name, caller.key)
@@ -382,6 +399,11 @@ impl<'m> Turn<'m> {
     pub(crate) fn session_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
         let session = self.state.sessions.get(id).ok_or(ApplyError::Unknown("the session"))?;
         Ok(Reply::Session(SessionView::of(id, session)))
+    }
+
+    pub(crate) fn user_reply(&self, id: &UserId) -> Result<Reply, Halt> {
+        let user = self.state.users.get(id).ok_or(ApplyError::Unknown("the user"))?;
+        Ok(Reply::User(Box::new(UserView::of(id, user))))
     }
 
     pub(crate) fn workspace_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
@@ -490,6 +512,7 @@ fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
         Record::Workspace(reason) => {
             Event::WorkspaceRejected(create::Rejected { reason: *reason, rule: refusal.rule })
         }
+        Record::Capability(denial) => Event::CapabilityDenied(denial.event(command)),
     }
 }
 

@@ -121,6 +121,8 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::RunStopped,
         ]),
         Event::SuspensionStarted(_) => from(&[K::WorkspaceStateChanged]),
+        Event::CapabilityGranted(_) => from(&[K::UserCreated, K::CapabilityGranted]),
+        Event::CapabilityRevoked(_) => from(&[K::CapabilityRevoked]),
         _ => {
             let known = match &story.actor {
                 Actor::Principal(who) => {
@@ -155,6 +157,7 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::WorkspaceStateChanged(body) => of(&body.workspace_id),
         Event::WorkspaceReparented(body) => of(&body.workspace_id),
         Event::WorkspaceWritten(body) => of(&body.workspace_id),
+        Event::OwnershipTransferred(body) => of(&body.workspace_id),
         Event::MigrationStarted(body) => of(&body.workspace_id),
         Event::MigrationCompleted(body) => of(&body.workspace_id),
         Event::MigrationFailed(body) => of(&body.workspace_id),

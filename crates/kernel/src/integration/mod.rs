@@ -238,7 +238,7 @@ fn accept(
         checkpoint_ref: checkpoint.clone(),
         merged,
         mode: Mode::Normal,
-        owner: workspace.charter.owner.clone(),
+        owner: workspace.owner.clone(),
         source: id.clone(),
         strategy,
         target: target.clone(),

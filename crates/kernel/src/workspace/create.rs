@@ -25,6 +25,7 @@ use crate::text::Text;
 use crate::time::Span;
 use crate::token::RoleName;
 use crate::turn::{Halt, Reply, Turn};
+use crate::user;
 
 /// `workspace.create`: makes a workspace for an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -184,7 +185,7 @@ pub(crate) fn make(
         (Party::System, Principal::User(user)) => Party::User(user.clone()),
         (inherited, _) => inherited.clone(),
     };
-    let owner = create.owner.clone().map_or(parent.charter.owner.clone(), Party::User);
+    let owner = create.owner.clone().map_or(parent.owner.clone(), Party::User);
     let authority = create.authority.clone().unwrap_or_else(|| parent.charter.authority.clone());
     let created = Created {
         agent: Some(create.agent.clone()),
@@ -321,8 +322,8 @@ fn check_binding(state: &State, caller: &Caller, create: &Create) -> Result<(), 
         let message = format!("agent {} has never shown who it is", create.agent);
         return Err(unbound(Rule::AgentKnown, message));
     }
-    if let Some(owner) = create.owner.as_ref().filter(|owner| !state.users.contains_key(*owner)) {
-        return Err(unbound(Rule::ReferenceKnown, format!("there is no user {owner}")));
+    if let Some(owner) = &create.owner {
+        user::can_own(state, owner).map_err(|no| reject(RejectReason::InvalidBinding, no))?;
     }
     if super::is_coordinator(state, &caller.principal) {
         return Ok(());
@@ -411,6 +412,7 @@ pub(crate) fn apply_created(
     let workspace = Workspace {
         charter: Arc::new(charter(entry, created, root)),
         agent: created.agent.clone(),
+        owner: created.owner.clone(),
         parent: created.parent.clone(),
         status: Status::Idle,
         since: entry.at,
@@ -439,7 +441,6 @@ fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {
     Charter {
         root,
         role: created.role.clone(),
-        owner: created.owner.clone(),
         originator: created.originator.clone(),
         visibility: created.visibility_set.clone(),
         authority: created.authority_set.clone(),
