@@ -10,9 +10,7 @@ use crate::integration::{self, conflict};
 use crate::task::{graph, orders};
 use crate::user::{self, grant, standing};
 use crate::workspace::{abort, create, memory, migrate, suspend, transfer};
-use crate::{
-    access, agent, checkpoint, lease, project, right, run, runtime, session, signal,
-};
+use crate::{access, agent, checkpoint, lease, project, right, run, runtime, session, signal};
 
 macro_rules! commands {
     (

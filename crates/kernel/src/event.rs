@@ -18,8 +18,8 @@ use crate::time::Timestamp;
 use crate::user::{self, grant, standing};
 use crate::workspace::{change, create, memory, migrate, suspend, transfer};
 use crate::{
-    access, agent, capability, checkpoint, lease, project, refusal, registry, right, run, runtime, session,
-    signal,
+    access, agent, capability, checkpoint, lease, project, refusal, registry, right, run, runtime,
+    session, signal,
 };
 
 macro_rules! events {

@@ -59,6 +59,9 @@ impl State {
     /// The oldest news in an inbox that was not taken yet.
     pub(crate) fn news_of(&self, owner: &WorkspaceId, max: usize) -> Vec<News> {
         let from = self.news.range((owner.clone(), Timestamp::default())..);
-        from.take_while(|((of, _), _)| of == owner).take(max).map(|(_, news)| news.clone()).collect()
+        from.take_while(|((of, _), _)| of == owner)
+            .take(max)
+            .map(|(_, news)| news.clone())
+            .collect()
     }
 }

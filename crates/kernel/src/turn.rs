@@ -33,13 +33,13 @@ use crate::task::graph::GraphReply;
 use crate::task::view::TaskView;
 use crate::text::Text;
 use crate::time::{Span, Timestamp};
-use crate::workspace::view::WorkspaceView;
 use crate::user::view::UserView;
 use crate::user::{self, grant, standing};
+use crate::workspace::view::WorkspaceView;
 use crate::workspace::{abort, change, create, memory, migrate, suspend, transfer};
 use crate::{
-    access, agent, capability, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
-    task,
+    access, agent, capability, checkpoint, envelope, integration, lease, right, run, runtime,
+    session, signal, task,
 };
 
 /// What a command that was carried out returns.

@@ -32,7 +32,7 @@ fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Failure> {
     if let Some(leader) = &args.leader {
         desk.introduce(&client, leader)?;
     }
-    let start = Command::RunStart(Start { agent: args.leader, taxonomy });
+    let start = Command::RunStart(Start { agent: args.leader, owner: args.owner, taxonomy });
     let root = root_of(client.execute(start)?)?;
     let leads = leader(root.agent.as_ref());
     tell(desk, &root, format!("a run begins; {leads}\nroot {}", root.workspace))

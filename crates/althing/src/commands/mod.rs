@@ -18,6 +18,7 @@ mod leases;
 mod lines;
 mod login;
 mod mail;
+mod people;
 mod rights;
 mod rules;
 mod run_summary;
@@ -59,7 +60,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Integrate(args) => integration::run(app, args),
         Command::Right(args) => rights::run(app, args.command),
         Command::Agents(args) => agents::run(app, args.command.as_ref()),
-        Command::Users(args) => agents::users(app, args.command),
+        Command::Users(args) => people::run(app, args.command),
         Command::Login(args) => login::run(app, &args),
         Command::Config => config::run(app),
         Command::Rules(args) => rules::run(app, &args),

@@ -121,8 +121,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::RunStopped,
         ]),
         Event::SuspensionStarted(_) => from(&[K::WorkspaceStateChanged]),
-        Event::CapabilityGranted(_) => from(&[K::UserCreated, K::CapabilityGranted]),
-        Event::CapabilityRevoked(_) => from(&[K::CapabilityRevoked]),
+        Event::CapabilityGranted(_) => from(&[K::UserCreated]),
         _ => {
             let known = match &story.actor {
                 Actor::Principal(who) => {

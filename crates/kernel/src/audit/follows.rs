@@ -89,12 +89,12 @@ fn among_people(command: &Command, event: &Event) -> bool {
             asked.user == got.user_id && asked.reason == got.reason
         }
         (Command::CapabilityGrant(asked), Event::CapabilityGranted(got)) => {
-            asked.user == got.user_id && asked.capabilities.contains(&got.capability)
+            asked.user == got.user_id && asked.capability == got.capability
         }
         (Command::CapabilityRevoke(asked), Event::CapabilityRevoked(got)) => {
             asked.user == got.user_id
                 && asked.reason == got.reason
-                && asked.capabilities.contains(&got.capability)
+                && asked.capability == got.capability
         }
         (Command::WorkspaceTransfer(asked), Event::OwnershipTransferred(got)) => {
             asked.workspace == got.workspace_id

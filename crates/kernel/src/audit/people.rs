@@ -2,7 +2,7 @@
 
 use super::{Breach, by, cause, step, wrong_actor};
 use crate::capability::{self, Capability, DenialReason};
-use crate::event::{Event, Kind, Stamped};
+use crate::event::{Event, Stamped};
 use crate::name::UserId;
 use crate::principal::{Actor, Principal};
 use crate::state::State;
@@ -41,7 +41,8 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         Event::UserCreated(body) => created(state, entry, body),
         Event::CapabilityGranted(body) => granted(state, entry, body),
         Event::CapabilityRevoked(body) => {
-            same_story(state, entry, &body.revoked_by)?;
+            by_person(entry, &body.revoked_by)?;
+            by(entry, &body.revoked_by)?;
             let user = get(state, &body.user_id)?;
             let last = body.capability == Capability::DeactivateUser && user.keeps_people();
             stays_kept(state, &body.user_id, last)
@@ -85,23 +86,15 @@ fn created(state: &State, entry: &Stamped, body: &user::Created) -> Audited {
     told(body.capabilities.iter().all(|capability| granter.holds(*capability)))
 }
 
-/// Whoever an entry says did it did: in their own name, or it follows from what they did.
-fn same_story(state: &State, entry: &Stamped, who: &Actor) -> Audited {
-    by_person(entry, who)?;
-    if entry.draft.actor != Actor::Protocol {
-        return by(entry, who);
-    }
-    told(state.story.as_ref().is_some_and(|story| story.actor == *who))
-}
-
+/// What a person is let in with was promised; what else they get is granted in somebody's name.
 fn granted(state: &State, entry: &Stamped, body: &grant::Granted) -> Audited {
-    let story = state.story.as_ref().filter(|_| entry.draft.actor == Actor::Protocol);
-    if story.is_some_and(|story| story.kind == Kind::UserCreated) {
+    if entry.draft.actor == Actor::Protocol {
         let promised = get(state, &body.user_id)?.promised.contains(&body.capability);
         let promiser = grant::promiser(state, &body.user_id);
         return told(promised && promiser.as_ref() == Some(&body.granted_by));
     }
-    same_story(state, entry, &body.granted_by)?;
+    by_person(entry, &body.granted_by)?;
+    by(entry, &body.granted_by)?;
     match &body.granted_by {
         Actor::Principal(Principal::User(granter)) => {
             told(get(state, granter)?.holds(body.capability))

@@ -21,7 +21,7 @@ use crate::turn::{Halt, Reply, Turn};
 #[serde(deny_unknown_fields)]
 pub struct Grant {
     /// What they may do from now on.
-    pub capabilities: Vec<Capability>,
+    pub capability: Capability,
     /// Which person.
     pub user: UserId,
 }
@@ -31,7 +31,7 @@ pub struct Grant {
 #[serde(deny_unknown_fields)]
 pub struct Revoke {
     /// What they may not do any more.
-    pub capabilities: Vec<Capability>,
+    pub capability: Capability,
     /// Why, for others to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
@@ -138,28 +138,23 @@ fn holds(state: &State, granter: &Principal, capability: Capability) -> Result<(
     Err(Refusal::denied(Rule::GrantHeld, message).recorded_as(denial))
 }
 
-/// What is to change, each once: all of it granted before, or none.
-fn wanted(
+/// Whether a capability can change hands: the person is there and has it, or has it not.
+fn changeable(
     state: &State,
     user: &UserId,
-    capabilities: &[Capability],
-    granted: bool,
-) -> Result<BTreeSet<Capability>, Refusal> {
-    let known = get(state, user)?;
-    if let Some(everybodys) = capabilities.iter().find(|capability| capability.is_implicit()) {
-        let message = format!("{everybodys} is everybody's: nobody grants it or takes it away");
+    capability: Capability,
+    held: bool,
+) -> Result<(), Refusal> {
+    if capability.is_implicit() {
+        let message = format!("{capability} is everybody's: nobody grants it or takes it away");
         return Err(Refusal::denied(Rule::GrantHeld, message));
     }
-    let each: BTreeSet<Capability> = capabilities.iter().copied().collect();
-    if let Some(other) = each.iter().find(|capability| known.holds(**capability) != granted) {
-        let how = if granted { "does not hold" } else { "holds" };
-        let message = format!("user {user} {how} {other} as it is");
+    if get(state, user)?.holds(capability) != held {
+        let how = if held { "does not hold" } else { "holds" };
+        let message = format!("user {user} {how} {capability} as it is");
         return Err(Refusal::denied(Rule::GrantHeld, message));
     }
-    if each.is_empty() {
-        return Err(Refusal::denied(Rule::Usage, "no capability is named"));
-    }
-    Ok(each)
+    Ok(())
 }
 
 pub(crate) fn decide_grant(
@@ -168,21 +163,15 @@ pub(crate) fn decide_grant(
     grant: &Grant,
 ) -> Result<Reply, Halt> {
     not_for_agents(caller)?;
-    let each = wanted(turn.state(), &grant.user, &grant.capabilities, false)?;
-    for capability in &each {
-        holds(turn.state(), &caller.principal, *capability)?;
-    }
+    changeable(turn.state(), &grant.user, grant.capability, false)?;
+    holds(turn.state(), &caller.principal, grant.capability)?;
     let granted_by: Actor = caller.principal.clone().into();
-    for (n, capability) in each.into_iter().enumerate() {
-        let event = Event::CapabilityGranted(Granted {
-            capability,
-            granted_by: granted_by.clone(),
-            user_id: grant.user.clone(),
-        });
-        // One deed, one entry in the caller's name; the rest follows from it.
-        let actor = if n == 0 { granted_by.clone() } else { Actor::Protocol };
-        turn.note(None, actor, event)?;
-    }
+    let event = Event::CapabilityGranted(Granted {
+        capability: grant.capability,
+        granted_by: granted_by.clone(),
+        user_id: grant.user.clone(),
+    });
+    turn.note(None, granted_by, event)?;
     turn.user_reply(&grant.user)
 }
 
@@ -192,22 +181,19 @@ pub(crate) fn decide_revoke(
     revoke: &Revoke,
 ) -> Result<Reply, Halt> {
     not_for_agents(caller)?;
-    let each = wanted(turn.state(), &revoke.user, &revoke.capabilities, true)?;
+    changeable(turn.state(), &revoke.user, revoke.capability, true)?;
     let keeper = get(turn.state(), &revoke.user)?.keeps_people();
-    if keeper && each.contains(&Capability::DeactivateUser) {
+    if keeper && revoke.capability == Capability::DeactivateUser {
         stays_kept(turn.state(), &revoke.user)?;
     }
     let revoked_by: Actor = caller.principal.clone().into();
-    for (n, capability) in each.into_iter().enumerate() {
-        let event = Event::CapabilityRevoked(Revoked {
-            capability,
-            reason: revoke.reason.clone(),
-            revoked_by: revoked_by.clone(),
-            user_id: revoke.user.clone(),
-        });
-        let actor = if n == 0 { revoked_by.clone() } else { Actor::Protocol };
-        turn.note(None, actor, event)?;
-    }
+    let event = Event::CapabilityRevoked(Revoked {
+        capability: revoke.capability,
+        reason: revoke.reason.clone(),
+        revoked_by: revoked_by.clone(),
+        user_id: revoke.user.clone(),
+    });
+    turn.note(None, revoked_by, event)?;
     turn.user_reply(&revoke.user)
 }
 

@@ -109,9 +109,10 @@ pub(crate) fn admit(turn: &Turn<'_>, id: &UserId, key: PublicKey) -> Result<(), 
 
 /// A user by their id.
 pub(crate) fn get<'s>(state: &'s State, id: &UserId) -> Result<&'s User, Refusal> {
-    state.users.get(id).ok_or_else(|| {
-        Refusal::not_found(Rule::ReferenceKnown, format!("there is no user {id}"))
-    })
+    state
+        .users
+        .get(id)
+        .ok_or_else(|| Refusal::not_found(Rule::ReferenceKnown, format!("there is no user {id}")))
 }
 
 /// A person who can be given something to answer for.

@@ -293,12 +293,7 @@ pub(crate) fn not_for_agents(caller: &Caller) -> Result<(), Refusal> {
     Err(Refusal::denied(Rule::PeopleAmongThemselves, message))
 }
 
-fn step(
-    turn: &mut Turn<'_>,
-    caller: &Caller,
-    user: &UserId,
-    event: Event,
-) -> Result<Reply, Halt> {
+fn step(turn: &mut Turn<'_>, caller: &Caller, user: &UserId, event: Event) -> Result<Reply, Halt> {
     not_for_agents(caller)?;
     let before = get(turn.state(), user)?;
     if !LIFECYCLE.has_step(Some(before.status.as_str()), event.kind()) {

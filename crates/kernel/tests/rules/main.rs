@@ -7,6 +7,7 @@ mod envelopes;
 mod identity;
 mod ids;
 mod leases;
+mod people;
 mod permissions;
 mod properties;
 mod replay;
