@@ -1,7 +1,7 @@
 //! What every command needs: the project, the settings, the engine, and who is asking.
 
 use althing_engine::{Client, Engine, EngineError, Home, Keyring, Options, Signing};
-use althing_kernel::{AgentName, Principal, Rule, UserId};
+use althing_kernel::{Principal, Rule, UserId};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -112,12 +112,9 @@ impl Project {
         }))
     }
 
-    /// The agent that asks, for questions whose answer depends on who may see what.
-    pub(crate) fn viewer(&self) -> Result<Option<AgentName>, Failure> {
-        Ok(match self.settings.asker()? {
-            Some(Asker::Agent(name)) => Some(name),
-            Some(Asker::User(_)) | None => None,
-        })
+    /// Whoever asks, for questions whose answer depends on who may see what.
+    pub(crate) fn viewer(&self) -> Result<Option<Principal>, Failure> {
+        self.asker()
     }
 
     fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Failure> {

@@ -1,6 +1,7 @@
 //! What the commands about runs share: an open project, who asks, and what the names mean.
 
 use althing_engine::{Blobs, Client, Engine, Signing};
+use althing_kernel::capability::Capability;
 use althing_kernel::checkpoint::CheckpointView;
 use althing_kernel::query::{
     Answer, Everything, OfWorkspace, Query, RightList, RunView, SightView, TaskDeps, TaskList,
@@ -8,6 +9,7 @@ use althing_kernel::query::{
 };
 use althing_kernel::right::RightView;
 use althing_kernel::task::view::{GraphView, TaskView};
+use althing_kernel::user::{Status, User};
 use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{
     AgentName, CheckpointId, Command, GraphId, Principal, Reply, RightId, Rule, TaskId, Timestamp,
@@ -30,7 +32,7 @@ pub(crate) struct Desk<'a> {
     pub(crate) app: &'a App,
     pub(crate) project: Project,
     pub(crate) engine: Engine,
-    viewer: Option<AgentName>,
+    viewer: Option<Principal>,
 }
 
 /// What the kernel should have answered otherwise.
@@ -145,7 +147,7 @@ impl Desk<'_> {
         let all = self.workspaces(WorkspaceList::default())?;
         let mut ids: BTreeSet<WorkspaceId> = BTreeSet::new();
         for view in all {
-            let own = self.viewer.is_some() && view.agent == self.viewer;
+            let own = matches!(&self.viewer, Some(Principal::Agent(own)) if view.agent.as_ref() == Some(own));
             if own {
                 ids.extend(view.parent);
                 for right in self.rights(&view.workspace)? {
@@ -280,8 +282,8 @@ impl Desk<'_> {
             return Ok(said);
         }
         match &self.viewer {
-            None => self.workspace(ROOT),
-            Some(agent) => self.workspace_of(agent.as_str()).map_err(|failure| {
+            None | Some(Principal::User(_) | Principal::System) => self.workspace(ROOT),
+            Some(Principal::Agent(agent)) => self.workspace_of(agent.as_str()).map_err(|failure| {
                 let failure = Failure { rule: Rule::OwnWorkspace, ..failure };
                 Failure { hint: None, ..failure }
             }),
@@ -304,7 +306,19 @@ impl Desk<'_> {
 
     /// Whether somebody gives others work, or the post itself while nobody has it.
     fn hands_out(&self, client: &Client) -> Result<bool, Failure> {
-        let Principal::Agent(own) = client.principal() else { return Ok(true) };
+        let own = match client.principal() {
+            Principal::Agent(own) => own,
+            Principal::System => return Ok(true),
+            Principal::User(id) => {
+                let world = self.engine.world()?;
+                let creates = |one: &User| {
+                    one.holds(Capability::CreateWorkspace)
+                        || one.holds(Capability::CreateWorkspaceAny)
+                };
+                let person = world.state.user(id).filter(|one| one.status == Status::Active);
+                return Ok(person.is_some_and(creates));
+            }
+        };
         let agent = Some(own.clone());
         let list = WorkspaceList { agent, live: true, ..WorkspaceList::default() };
         Ok(self.workspaces(list)?.iter().any(|view| view.delegate || view.parent.is_none()))

@@ -25,6 +25,22 @@ fn said(event: &Event) -> String {
         Event::AgentRegistered(body) => format!("{} with key {}", body.agent, body.key.short()),
         Event::AuthenticationFailed(body) => format!("not {}: {}", body.entity, body.reason),
         Event::UserCreated(body) => format!("{} by {}", body.user_id, body.created_by),
+        Event::UserSuspended(body) => format!("{}{}", body.user_id, why(body.reason.as_ref())),
+        Event::UserResumed(body) => format!("{}{}", body.user_id, why(body.reason.as_ref())),
+        Event::UserBlocked(body) => format!("{}: {}", body.user_id, body.blocking_condition),
+        Event::UserUnblocked(body) => format!("{}: {}", body.user_id, body.resolved_condition),
+        Event::UserDeactivated(body) => format!("{}{}", body.user_id, why(body.reason.as_ref())),
+        Event::UserReactivated(body) => format!("{}{}", body.user_id, why(body.reason.as_ref())),
+        Event::CapabilityGranted(body) => {
+            format!("{} to {} by {}", body.capability, body.user_id, body.granted_by)
+        }
+        Event::CapabilityRevoked(body) => {
+            format!("{} of {}{}", body.capability, body.user_id, why(body.reason.as_ref()))
+        }
+        Event::CapabilityDenied(body) => {
+            let needed = body.capability.map_or_else(String::new, |one| format!(" ({one})"));
+            format!("{} {}{needed}", body.action, word(&body.reason))
+        }
         Event::SessionOpened(body) => body.workspace.to_string(),
         Event::SessionClosed(body) => format!("{} {:?}", body.workspace, body.cause).to_lowercase(),
         Event::LeaseOpened(body) => {
@@ -86,6 +102,9 @@ fn said_at_work(event: &Event) -> String {
             why(body.reason.as_ref())
         ),
         Event::GracefulTerminationExpired(body) => body.workspace_id.to_string(),
+        Event::OwnershipTransferred(body) => {
+            format!("{} from {} to {}", body.workspace_id, body.from_user, body.to_user)
+        }
         Event::WorkspaceWritten(body) => body.path.to_string(),
         Event::MigrationStarted(body) => format!("{} -> {}", body.old_agent, body.new_agent),
         Event::MigrationCompleted(body) => format!("{} is there", body.new_agent),

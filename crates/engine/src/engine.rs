@@ -227,10 +227,10 @@ impl Engine {
         viewer: Viewer<'_>,
     ) -> Result<Option<TrailQuery>, EngineError> {
         let state = &self.world()?.state;
-        if let Some(agent) = viewer.filter(|_| !reads_everything(state, viewer))
+        if let Some(who) = viewer.filter(|_| !reads_everything(state, viewer))
             && query.workspace.as_ref().is_some_and(|target| !reads(state, viewer, target))
         {
-            self.note_denied(agent, &query.digest(), query.workspace.clone())?;
+            self.note_denied(who, &query.digest(), query.workspace.clone())?;
             return Ok(None);
         }
         let source = Source::Project(self.clone());
@@ -249,27 +249,33 @@ impl Engine {
     /// Refuses a viewer who may not read everything, and records that.
     pub fn check_reads_everything(&self, viewer: Viewer<'_>) -> Result<(), EngineError> {
         let state = &self.world()?.state;
-        let Some(agent) = viewer.filter(|_| !reads_everything(state, viewer)) else {
+        let Some(who) = viewer.filter(|_| !reads_everything(state, viewer)) else {
             return Ok(());
         };
-        self.note_denied(agent, "", None)?;
-        let message = format!("agent {agent} reads its own local trail, not all of it");
+        self.note_denied(who, "", None)?;
+        let message = format!("{who} reads the trail of their own workspaces, not all of it");
         Err(Refusal::denied(Rule::TrailScope, message).into())
     }
 
     fn note_denied(
         &self,
-        agent: &AgentName,
+        who: &Principal,
         digest: &str,
         scope: Option<WorkspaceId>,
     ) -> Result<(), EngineError> {
-        if Keyring::of(&self.0.home).agent(agent)?.is_none() {
+        let keys = Keyring::of(&self.0.home);
+        let here = match who {
+            Principal::Agent(agent) => keys.agent(agent)?.is_some(),
+            // A question opens no sealed key; that it is here is all that can be said.
+            Principal::User(user) => keys.has_user(user),
+            Principal::System => true,
+        };
+        if !here {
             // Anybody can give a name; only the key says whose it is.
-            let entity = Principal::Agent(agent.clone());
-            return self.note_unauthentic(entity, "its key is not here", "trail");
+            return self.note_unauthentic(who.clone(), "its key is not here", "trail");
         }
         let filter_digest = Text::lossy(digest);
-        let note = NoteDenied { agent: agent.clone(), filter_digest, scope };
+        let note = NoteDenied { filter_digest, requester: who.clone(), scope };
         self.execute(self.own_job(Command::TrailDenied(note))?).map(|_| ())
     }
 

@@ -203,7 +203,7 @@ fn workspaces(state: &State) -> Vec<WorkspaceThen> {
         agent: known.agent.clone(),
         status: known.status,
         head: known.head.clone(),
-        owner: known.charter.owner.clone(),
+        owner: known.owner.clone(),
         task: known.charter.task.clone(),
         created_at: known.charter.created_at,
     });

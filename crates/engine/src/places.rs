@@ -41,7 +41,7 @@ impl Places {
             originator: known.charter.originator.to_string(),
             run: known.charter.root.to_string(),
             group: None,
-            owners: vec![(0, known.charter.owner.to_string())],
+            owners: vec![(0, known.owner.to_string())],
         };
         Places(state.workspaces().map(|(id, known)| (id.to_string(), place(known))).collect())
     }

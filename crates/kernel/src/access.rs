@@ -1,16 +1,17 @@
 //! Who reads what: visibility decides, never the knowledge of an id.
 //!
 //! An agent that works in a run reads its own workspaces, what they were shown and what is below
-//! them. The coordinator and people read everything; so does an observer that was created to, and
-//! an agent that never had a part in a run. A question without a name is a person's at the
-//! machine that holds the state folder.
+//! them. The coordinator reads everything; so does an observer that was created to, and an agent
+//! that never had a part in a run. A person reads the workspaces they own, or everything, as their
+//! capabilities have it. A question without a name is that of whoever sits at the machine that
+//! holds the state folder.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+use crate::capability::{Deed, may};
 use crate::event::Event;
 use crate::id::WorkspaceId;
-use crate::name::AgentName;
 use crate::principal::{Actor, Principal};
 use crate::state::State;
 use crate::taxonomy::Base;
@@ -19,14 +20,19 @@ use crate::turn::{Halt, Reply, Turn};
 use crate::workspace::{Workspace, is_coordinator, sight};
 
 /// Whoever asks; nobody in particular is a person at the machine.
-pub type Viewer<'a> = Option<&'a AgentName>;
+pub type Viewer<'a> = Option<&'a Principal>;
 
 /// Whether a viewer may read all of the trail.
 pub fn reads_everything(state: &State, viewer: Viewer<'_>) -> bool {
-    let Some(agent) = viewer else { return true };
-    if is_coordinator(state, &Principal::Agent(agent.clone())) {
-        return true;
-    }
+    let agent = match viewer {
+        None | Some(Principal::System) => return true,
+        // Where nobody has signed up yet there is nobody whose trail it is.
+        Some(Principal::User(user)) => {
+            return state.users.is_empty() || may(state, user, Deed::ViewTrail, None).is_ok();
+        }
+        Some(own @ Principal::Agent(_)) if is_coordinator(state, own) => return true,
+        Some(Principal::Agent(agent)) => agent,
+    };
     if !state.agents.get(agent).is_some_and(|known| known.had_a_part) {
         return true;
     }
@@ -47,7 +53,13 @@ pub fn reads(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) -> bool {
 
 /// Whether a viewer may read a workspace although it may not read everything.
 pub(crate) fn reads_some(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) -> bool {
-    let Some(agent) = viewer else { return true };
+    let agent = match viewer {
+        None | Some(Principal::System) => return true,
+        Some(Principal::User(user)) => {
+            return may(state, user, Deed::ViewTrail, Some(target)).is_ok();
+        }
+        Some(Principal::Agent(agent)) => agent,
+    };
     // What ended stays readable to whoever worked there.
     let was_own = state.workspaces.get(target).is_some_and(|w| w.agent.as_ref() == Some(agent));
     let session = || state.sessions.get(target).is_some_and(|own| own.agent == *agent);
@@ -65,10 +77,10 @@ pub fn readable(state: &State, viewer: Viewer<'_>) -> BTreeSet<WorkspaceId> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteDenied {
-    /// Who asked.
-    pub agent: AgentName,
     /// What was asked, as a hash.
     pub filter_digest: Text<80>,
+    /// Who asked.
+    pub requester: Principal,
     /// What it was about; none for the whole trail.
     pub scope: Option<WorkspaceId>,
 }
@@ -88,11 +100,14 @@ pub struct AccessDenied {
 }
 
 pub(crate) fn decide_denied(turn: &mut Turn<'_>, note: &NoteDenied) -> Result<Reply, Halt> {
-    let requester_workspace = turn.state().bound_to(&note.agent).next().cloned();
+    let requester_workspace = match &note.requester {
+        Principal::Agent(agent) => turn.state().bound_to(agent).next().cloned(),
+        Principal::User(_) | Principal::System => None,
+    };
     let event = Event::TrailAccessDenied(AccessDenied {
         filter_digest: note.filter_digest.clone(),
         requested_scope: note.scope.clone(),
-        requester: Principal::Agent(note.agent.clone()),
+        requester: note.requester.clone(),
         requester_workspace: requester_workspace.clone(),
     });
     turn.note(requester_workspace.as_ref(), Actor::Protocol, event)?;

@@ -9,9 +9,12 @@ use crate::file::FileArg;
 use crate::highway::{self, escalation, inject, resolve};
 use crate::integration::{self, conflict, salvage};
 use crate::task::{graph, orders};
-use crate::workspace::{abort, create, grant, memory, migrate, reparent, suspend, terminate};
+use crate::user::{self, standing};
+use crate::workspace::{
+    abort, create, grant, memory, migrate, reparent, suspend, terminate, transfer,
+};
 use crate::{
-    access, agent, archive, checkpoint, lease, project, right, run, runtime, session, signal, user,
+    access, agent, archive, checkpoint, lease, project, right, run, runtime, session, signal,
 };
 
 macro_rules! commands {
@@ -89,6 +92,22 @@ commands! {
             "End somebody else's lease (people and the coordinator only).";
         UserCreate "user.create" => user::Create,
             "Sign up the first user, or let another person in.";
+        UserSuspend "user.suspend" => standing::Suspend,
+            "Keep a person from acting until they are resumed.";
+        UserResume "user.resume" => standing::Resume,
+            "Let a suspended person act again.";
+        UserBlock "user.block" => standing::Block,
+            "Keep a person from acting until something is resolved.";
+        UserUnblock "user.unblock" => standing::Unblock,
+            "Say that what kept a person from acting is resolved.";
+        UserDeactivate "user.deactivate" => standing::Deactivate,
+            "Let a person leave; what they did and own stays.";
+        UserReactivate "user.reactivate" => standing::Reactivate,
+            "Take a person back who left.";
+        CapabilityGrant "capability.grant" => user::grant::Grant,
+            "Let a person do more; nobody grants what they do not hold.";
+        CapabilityRevoke "capability.revoke" => user::grant::Revoke,
+            "Let a person do less.";
         AgentRegister "agent.register" => agent::Register,
             "Show up once, so that others can give you work.";
         RunStart "run.start" => run::Start,
@@ -113,6 +132,8 @@ commands! {
             "Show a workspace another one (coordinator, or a delegate below itself).";
         WorkspaceReparent "workspace.reparent" => reparent::Reparent,
             "Put a workspace that lost its parent below another one (coordinator).";
+        WorkspaceTransfer "workspace.transfer" => transfer::Transfer,
+            "Give a workspace to another person to answer for (coordinator, or its owner).";
         WorkspaceWrite "workspace.write" => memory::Write,
             "Put a file into the working memory of one's workspace.";
         EnvelopeSend "envelope.send" => envelope::Send,

@@ -16,10 +16,13 @@ use crate::name::AgentName;
 use crate::principal::Actor;
 use crate::task::{follow, graph, orders};
 use crate::time::Timestamp;
-use crate::workspace::{change, create, grant, memory, migrate, reparent, suspend, terminate};
+use crate::user::{self, standing};
+use crate::workspace::{
+    change, create, grant, memory, migrate, reparent, suspend, terminate, transfer,
+};
 use crate::{
-    access, agent, archive, checkpoint, lease, project, refusal, registry, right, run, runtime, session,
-    signal, user,
+    access, agent, archive, capability, checkpoint, lease, project, refusal, registry, right, run,
+    runtime, session, signal,
 };
 
 macro_rules! events {
@@ -111,21 +114,21 @@ events! {
     GracefulTerminationExpired "graceful_termination_expired" => terminate::Expired;
     ConflictDetected "conflict_detected" => conflict::Detected;
     ConflictResolved "conflict_resolved" => conflict::Resolved;
-    OwnershipTransferred "workspace_ownership_transferred" => registry::OwnershipTransferred;
+    OwnershipTransferred "workspace_ownership_transferred" => transfer::Transferred;
     WorkspaceReparented "workspace_reparented" => reparent::Reparented;
     // Users.
     UserCreated "user_created" => user::Created;
     AuthenticationSucceeded "authentication_succeeded" => registry::AuthenticationSucceeded;
     AuthenticationFailed "authentication_failed" => refusal::AuthenticationFailed;
-    UserSuspended "user_suspended" => registry::UserSuspended;
-    UserResumed "user_resumed" => registry::UserResumed;
-    UserBlocked "user_blocked" => registry::UserBlocked;
-    UserUnblocked "user_unblocked" => registry::UserUnblocked;
-    UserDeactivated "user_deactivated" => registry::UserDeactivated;
-    UserReactivated "user_reactivated" => registry::UserReactivated;
-    CapabilityGranted "capability_granted" => registry::CapabilityGranted;
-    CapabilityRevoked "capability_revoked" => registry::CapabilityRevoked;
-    CapabilityDenied "capability_denied" => registry::CapabilityDenied;
+    UserSuspended "user_suspended" => standing::Suspended;
+    UserResumed "user_resumed" => standing::Resumed;
+    UserBlocked "user_blocked" => standing::Blocked;
+    UserUnblocked "user_unblocked" => standing::Unblocked;
+    UserDeactivated "user_deactivated" => standing::Deactivated;
+    UserReactivated "user_reactivated" => standing::Reactivated;
+    CapabilityGranted "capability_granted" => user::grant::Granted;
+    CapabilityRevoked "capability_revoked" => user::grant::Revoked;
+    CapabilityDenied "capability_denied" => capability::Denied;
     // Signals.
     SignalEmitted "signal_emitted" => signal::Emitted;
     SignalDelivered "signal_delivered" => signal::Delivered;

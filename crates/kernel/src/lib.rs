@@ -29,6 +29,7 @@ pub mod key;
 pub mod lease;
 pub mod lifecycle;
 pub mod name;
+pub mod news;
 pub mod principal;
 pub mod project;
 pub mod query;

@@ -31,6 +31,7 @@ pub const ALL: &[Lifecycle] = &[
     crate::task::LIFECYCLE,
     crate::lease::LIFECYCLE,
     crate::session::LIFECYCLE,
+    crate::user::LIFECYCLE,
 ];
 
 impl Lifecycle {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::capability::Denial;
 use crate::highway::inject::Injection;
 use crate::principal::Principal;
 use crate::query::Collision;
@@ -48,6 +49,7 @@ pub(crate) enum Record {
     Checkpoint(Box<checkpoint::Rejected>),
     Injection(Box<Injection>),
     Workspace(create::RejectReason),
+    Capability(Box<Denial>),
 }
 
 /// What comes with a refusal.

@@ -2,14 +2,13 @@
 //!
 //! The registry is the protocol's and is closed: 72 kinds, known here by name and body so that
 //! nothing else can ever be written under these names. The kinds in this file belong to budgets,
-//! people, gates and recovery. An entry of such a kind cannot have
+//! recovery. An entry of such a kind cannot have
 //! been decided by this version, so `apply` and the audit refuse it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::{AnyId, CheckpointId, WorkspaceId};
 use crate::name::UserId;
-use crate::principal::Actor;
 use crate::text::Text;
 use crate::time::{Span, Timestamp, exact_integer};
 use crate::workspace::Priority;
@@ -37,17 +36,6 @@ sets! {
     Dimension {
         TokenLimit ComputeTimeout ContextLimit CheckpointLimit TrailLimit BandwidthLimit CostLimit
     }
-    /// What a person may be allowed to do.
-    Capability {
-        CreateWorkspace CreateWorkspaceAny SuspendOwn SuspendAny AbortOwn AbortAny
-        TransferOwnership InjectDirective InjectDirectiveAny ApproveIntegration
-        ApproveIntegrationAny ModifyBudget ModifyBudgetAny ViewTrailOwn ViewTrailAny
-        GrantDelegation DeactivateUser
-    }
-    /// Why a person was not allowed something.
-    DenialReason { MissingCapability WrongScope UserNotActive }
-    /// The states of a user.
-    UserStatus { Active Suspended Blocked Deactivated }
     /// What was tampered with.
     SubjectType { Envelope Signal Checkpoint TrailEntry }
     /// How that shows.
@@ -99,31 +87,8 @@ bodies! {
         affected_workspaces: Vec<WorkspaceId>, group_id: Text<64>, new_priority: Priority,
         old_priority: Option<Priority>, skipped_workspaces: Vec<WorkspaceId>,
     }
-    "workspace_ownership_transferred" OwnershipTransferred {
-        from_user: UserId, reason: Reason, to_user: UserId, transferred_by: Actor,
-        workspace_id: WorkspaceId,
     }
     "authentication_succeeded" AuthenticationSucceeded { method: Text<64>, user_id: UserId }
-    "user_suspended" UserSuspended { reason: Reason, suspended_by: Actor, user_id: UserId }
-    "user_resumed" UserResumed { reason: Reason, resumed_by: Actor, user_id: UserId }
-    "user_blocked" UserBlocked {
-        blocked_by: Actor, blocking_condition: Text<1000>, user_id: UserId,
-    }
-    "user_unblocked" UserUnblocked { resolved_condition: Text<1000>, user_id: UserId }
-    "user_deactivated" UserDeactivated {
-        deactivated_by: Actor, prior_state: UserStatus, reason: Reason, user_id: UserId,
-    }
-    "user_reactivated" UserReactivated { reactivated_by: Actor, reason: Reason, user_id: UserId }
-    "capability_granted" CapabilityGranted {
-        capability: Capability, granted_by: Actor, user_id: UserId,
-    }
-    "capability_revoked" CapabilityRevoked {
-        capability: Capability, reason: Reason, revoked_by: Actor, user_id: UserId,
-    }
-    "capability_denied" CapabilityDenied {
-        action: Text<64>, capability: Capability, reason: DenialReason, target: Option<AnyId>,
-        user_id: Option<UserId>,
-    }
     "resource_discrepancy" ResourceDiscrepancy {
         agent_value: Count, checkpoint_id: CheckpointId, field: UsageField, runtime_value: Count,
         workspace: WorkspaceId,

@@ -47,11 +47,32 @@ rules! {
         "What only a person may do needs that person's own credential."
         => "Run `althing login NAME` as that person, then repeat the command with `--user NAME`.";
     UserAdmission "A-ID-03":
-        "The first user of a project is admitted by signing up; every later one by a user who is already in."
-        => "Ask an existing user to run `althing users add NAME KEY`.";
+        "The first user of a project is admitted by signing up; every later one by a user who manages people."
+        => "Ask a user who holds `deactivate_user` to run `althing users add NAME KEY`.";
     UserUnique "A-ID-04":
         "A user id and its key belong to one person and are given once."
         => "Choose another user id, and a key of that person's own.";
+    SomebodyKeepsPeople "A-USER-01":
+        "There is always an active person who can manage people."
+        => "Grant `deactivate_user` to somebody else who is active first.";
+    PeopleAmongThemselves "W-USER-01":
+        "People and agents are different in kind: agents have no say about people."
+        => "Have a person who holds `deactivate_user` do it with `--user ID`.";
+    UserStep "W-USER-02":
+        "A person is active, suspended, blocked or deactivated, and takes the steps of that table."
+        => "Look at `althing users show ID`; the allowed steps are listed.";
+    UserActive "W-USER-04":
+        "Only an active person acts, or is given something to answer for."
+        => "Have somebody who manages people resume, unblock or reactivate them.";
+    Transfer "W-USER-12":
+        "A workspace goes over from whoever answers for it to another person."
+        => "Name somebody else; `althing workspace show` tells who answers for it.";
+    Capability "W-USER-41":
+        "A person does what a capability of theirs allows: on what they own, or everywhere."
+        => "Ask somebody who manages people for one of the capabilities named, or ask the coordinator.";
+    GrantHeld "W-USER-42":
+        "Nobody grants a capability they do not hold, and what is everybody's is never taken away."
+        => "Look at `althing users show ID`; ask somebody who holds it.";
     SystemOnly "A-ID-05":
         "This command is the runtime's own and has no door for agents or people."
         => "There is nothing to do: the runtime issues it by itself.";

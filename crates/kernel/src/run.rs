@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::event::Event;
 use crate::highway::{Highway, Wish};
 use crate::id::{IdKind, WorkspaceId};
-use crate::name::AgentName;
+use crate::name::{AgentName, UserId};
 use crate::principal::{Actor, Caller, Principal};
 use crate::refusal::Refusal;
 use crate::right;
@@ -24,6 +24,7 @@ use crate::taxonomy::{Document, ENTRIES_MAX, Taxonomy};
 use crate::text::Text;
 use crate::token::RoleName;
 use crate::turn::{Halt, Reply, Turn};
+use crate::user;
 use crate::workspace::change::{self, Change};
 use crate::workspace::create::Created;
 use crate::workspace::{
@@ -64,6 +65,10 @@ pub struct Start {
     /// left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highway: Option<Wish>,
+    /// Who answers for it: the person who begins it, if left out, or else the first user who is
+    /// active, or the system where there are no people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<UserId>,
     /// Roles and types beyond the base ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taxonomy: Option<Document>,
@@ -145,6 +150,7 @@ pub(crate) fn decide_start(
 ) -> Result<Reply, Halt> {
     let agent = may_start(turn.state(), &caller.principal, start.agent.as_ref())?;
     known_agent(turn.state(), agent.as_ref())?;
+    let owner = owner_for(turn.state(), &caller.principal, start.owner.as_ref())?;
     if let Some(document) = &start.taxonomy {
         loadable(document)?;
     }
@@ -161,7 +167,7 @@ pub(crate) fn decide_start(
         idle_timeout_s: IDLE_TIMEOUT_DEFAULT,
         mounts: Vec::new(),
         originator: Party::System,
-        owner: Party::System,
+        owner,
         parent: None,
         priority: Priority::Normal,
         role: RoleName::coordinator(),
@@ -194,6 +200,23 @@ pub(crate) fn highway_for(state: &State, wish: Option<&Wish>) -> Highway {
         }
         None => Highway::default(),
     }
+}
+
+/// Who answers for a run that somebody begins.
+pub(crate) fn owner_for(
+    state: &State,
+    caller: &Principal,
+    wanted: Option<&UserId>,
+) -> Result<Party, Refusal> {
+    if let Some(owner) = wanted {
+        user::can_own(state, owner)?;
+        return Ok(Party::User(owner.clone()));
+    }
+    let owner = match caller {
+        Principal::User(own) => Some(own),
+        Principal::Agent(_) | Principal::System => state.first_active_user(),
+    };
+    Ok(owner.map_or(Party::System, |owner| Party::User(owner.clone())))
 }
 
 fn known_agent(state: &State, agent: Option<&AgentName>) -> Result<(), Refusal> {

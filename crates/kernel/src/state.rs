@@ -24,6 +24,7 @@ use crate::id::{
 use crate::integration::{self, Integration, conflict};
 use crate::lease::{self, Lease};
 use crate::name::{AgentName, UserId};
+use crate::news::{self, News};
 use crate::principal::Actor;
 use crate::project::{self, Project};
 use crate::right::{self, Right, RightType};
@@ -33,9 +34,9 @@ use crate::surface::index::SurfaceIndex;
 use crate::task::{Graph, Task, follow, graph};
 use crate::taxonomy::{Document, Taxonomy};
 use crate::time::Timestamp;
-use crate::user::{self, User};
+use crate::user::{self, User, standing};
 use crate::workspace::{
-    Workspace, change, create, grant, memory, migrate, reparent, terminate,
+    Workspace, change, create, grant, memory, migrate, reparent, terminate, transfer,
 };
 use crate::{run, runtime};
 
@@ -74,6 +75,8 @@ pub struct State {
     pub(crate) pending_signals: OrdMap<(WorkspaceId, Timestamp), Notice>,
     /// Signals that were delivered and not taken, by receiver and time of delivery.
     pub(crate) notices: OrdMap<(WorkspaceId, Timestamp), Notice>,
+    /// What the coordinator was told of and did not take note of, by root and time.
+    pub(crate) news: OrdMap<(WorkspaceId, Timestamp), News>,
     pub(crate) checkpoints: OrdMap<CheckpointId, Arc<Checkpoint>>,
     pub(crate) graphs: OrdMap<GraphId, Graph>,
     pub(crate) tasks: OrdMap<TaskId, Arc<Task>>,
@@ -173,6 +176,14 @@ impl State {
             Event::RuntimeRestored(body) => runtime::apply_restored(self, body),
             Event::AgentRegistered(body) => agent::apply_registered(self, entry, body)?,
             Event::UserCreated(body) => user::apply_created(self, entry, body)?,
+            Event::UserSuspended(_)
+            | Event::UserResumed(_)
+            | Event::UserBlocked(_)
+            | Event::UserUnblocked(_)
+            | Event::UserDeactivated(_)
+            | Event::UserReactivated(_) => standing::apply_step(self, entry)?,
+            Event::CapabilityGranted(body) => user::grant::apply_granted(self, body)?,
+            Event::CapabilityRevoked(body) => user::grant::apply_revoked(self, body)?,
             Event::SessionOpened(body) => session::apply_opened(self, entry, body)?,
             Event::SessionClosed(body) => session::apply_closed(self, entry, body)?,
             Event::LeaseOpened(body) => lease::apply_opened(self, entry, body)?,
@@ -183,6 +194,7 @@ impl State {
             _ => self.apply_work(entry)?,
         }
         cause::remember(self, entry);
+        news::remember(self, entry);
         self.clock = entry.at;
         // What the runtime does by itself is no sign of life.
         if let (Some(workspace), Actor::Principal(_)) = (&entry.draft.workspace, &entry.draft.actor)
@@ -199,6 +211,7 @@ impl State {
             Event::WorkspaceCreated(body) => create::apply_created(self, entry, body),
             Event::WorkspaceStateChanged(body) => change::apply_state_changed(self, entry, body),
             Event::WorkspaceReparented(body) => reparent::apply_reparented(self, body),
+            Event::OwnershipTransferred(body) => transfer::apply_transferred(self, body),
             Event::VisibilityGranted(body) => grant::apply_granted(self, body),
             Event::GracefulTerminationInitiated(body) => {
                 terminate::apply_initiated(self, entry, body)
@@ -262,6 +275,7 @@ impl State {
             Event::SystemDegraded(_)
             | Event::AuthenticationFailed(_)
             | Event::CommandRefused(_)
+            | Event::CapabilityDenied(_)
             | Event::RunStopped(_)
             | Event::WorkspaceRejected(_)
             | Event::SuspensionStarted(_)
@@ -469,6 +483,7 @@ pub struct Image {
     rights: Vec<(RightId, Right)>,
     pending_signals: Vec<((WorkspaceId, Timestamp), Notice)>,
     notices: Vec<((WorkspaceId, Timestamp), Notice)>,
+    news: Vec<((WorkspaceId, Timestamp), News)>,
     checkpoints: Vec<(CheckpointId, Checkpoint)>,
     graphs: Vec<(GraphId, Graph)>,
     tasks: Vec<(TaskId, Task)>,
@@ -509,6 +524,7 @@ impl State {
             rights: list(&self.rights),
             pending_signals: list(&self.pending_signals),
             notices: list(&self.notices),
+            news: list(&self.news),
             checkpoints: shared(&self.checkpoints),
             graphs: list(&self.graphs),
             tasks: shared(&self.tasks),
@@ -535,6 +551,7 @@ impl State {
             root: image.root,
             pending_signals: image.pending_signals.into_iter().collect(),
             notices: image.notices.into_iter().collect(),
+            news: image.news.into_iter().collect(),
             graphs: image.graphs.into_iter().collect(),
             integrations: image.integrations.into_iter().collect(),
             highway: Arc::new(image.highway),

@@ -22,6 +22,7 @@ use crate::id::{
     CheckpointId, EntryId, EnvelopeId, IdKind, LeaseId, Mint, RightId, TaskId, WorkspaceId,
 };
 use crate::integration::IntegrationReply;
+use crate::name::UserId;
 use crate::principal::{Actor, Caller, Principal};
 use crate::project::{self, Project};
 use crate::query::{LeaseView, SessionView};
@@ -34,13 +35,15 @@ use crate::task::graph::GraphReply;
 use crate::task::view::TaskView;
 use crate::text::Text;
 use crate::time::{Span, Timestamp};
+use crate::user::view::UserView;
+use crate::user::{self, grant, standing};
 use crate::workspace::view::WorkspaceView;
 use crate::workspace::{
-    abort, change, create, grant, memory, migrate, reparent, suspend, terminate,
+    abort, change, create, grant, memory, migrate, reparent, suspend, terminate, transfer,
 };
 use crate::{
-    access, agent, archive, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
-    task, user,
+    access, agent, archive, capability, checkpoint, envelope, integration, lease, right, run,
+    runtime, session, signal, task,
 };
 
 /// What a command that was carried out returns.
@@ -51,6 +54,8 @@ pub enum Reply {
     Lease(LeaseView),
     /// The session it opened.
     Session(SessionView),
+    /// The person it was about.
+    User(Box<UserView>),
     /// The workspace it was about.
     Workspace(Box<WorkspaceView>),
     /// The envelope it sent.
@@ -265,6 +270,14 @@ impl<'m> Turn<'m> {
             Command::RuntimeRestored(args) => runtime::decide_restored(self, args),
             Command::RuntimeDegraded(args) => runtime::decide_degraded(self, args),
             Command::UserCreate(args) => user::decide_create(self, caller, args),
+            Command::UserSuspend(args) => standing::decide_suspend(self, caller, args),
+            Command::UserResume(args) => standing::decide_resume(self, caller, args),
+            Command::UserBlock(args) => standing::decide_block(self, caller, args),
+            Command::UserUnblock(args) => standing::decide_unblock(self, caller, args),
+            Command::UserDeactivate(args) => standing::decide_deactivate(self, caller, args),
+            Command::UserReactivate(args) => standing::decide_reactivate(self, caller, args),
+            Command::CapabilityGrant(args) => user::grant::decide_grant(self, caller, args),
+            Command::CapabilityRevoke(args) => user::grant::decide_revoke(self, caller, args),
             Command::SessionOpen(args) => session::decide_open(self, caller, args),
             Command::SessionClose(args) => session::decide_close(self, caller, args),
             Command::LeaseOpen(args) => lease::decide_open(self, caller, args),
@@ -294,6 +307,7 @@ impl<'m> Turn<'m> {
             Command::WorkspaceTerminate(args) => terminate::decide_terminate(self, caller, args),
             Command::WorkspaceGrantVisibility(args) => grant::decide_grant(self, caller, args),
             Command::WorkspaceReparent(args) => reparent::decide_reparent(self, caller, args),
+            Command::WorkspaceTransfer(args) => transfer::decide_transfer(self, caller, args),
             Command::WorkspaceWrite(args) => memory::decide_write(self, caller, args),
             Command::EnvelopeSend(args) => envelope::decide_send(self, caller, args),
             Command::InboxTake(args) => envelope::inbox::decide_take(self, caller, args),
@@ -340,7 +354,10 @@ impl<'m> Turn<'m> {
             {
                 Ok(())
             }
-            (Principal::User(id), _) => user::admit(self, id, caller.key),
+            (Principal::User(id), _) => {
+                user::admit(self, id, caller.key)?;
+                Ok(capability::check(&self.state, id, command)?)
+            }
             (Principal::Agent(name), _) => {
                 self.project()?;
                 agent::admit(self, name, caller.key)
@@ -436,6 +453,11 @@ impl<'m> Turn<'m> {
     pub(crate) fn session_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
         let session = self.state.sessions.get(id).ok_or(ApplyError::Unknown("the session"))?;
         Ok(Reply::Session(SessionView::of(id, session)))
+    }
+
+    pub(crate) fn user_reply(&self, id: &UserId) -> Result<Reply, Halt> {
+        let user = self.state.users.get(id).ok_or(ApplyError::Unknown("the user"))?;
+        Ok(Reply::User(Box::new(UserView::of(id, user))))
     }
 
     pub(crate) fn workspace_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
@@ -545,6 +567,7 @@ fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
         Record::Workspace(reason) => {
             Event::WorkspaceRejected(create::Rejected { reason: *reason, rule: refusal.rule })
         }
+        Record::Capability(denial) => Event::CapabilityDenied(denial.event(command)),
     }
 }
 

@@ -3,6 +3,7 @@
 mod ending;
 mod highway;
 mod mail;
+mod people;
 mod read;
 mod storage;
 mod trail;
@@ -19,6 +20,7 @@ pub(crate) use mail::{
     Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement, RightArgs, RightCommand, RightGrant, Send,
     SignalArgs,
 };
+pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
 pub(crate) use storage::{TrailCompact, TrailPrune, TrailSnapshot};
 pub(crate) use trail::{
     Trail, TrailAt, TrailCommand, TrailCompare, TrailDiff, TrailFilter, TrailProve, TrailRuns,
@@ -142,7 +144,8 @@ pub(crate) enum Command {
     Blob(Blob),
     /// List the agents, or show up as one.
     Agents(Agents),
-    /// List the people, or let one in.
+    /// List the people, let one in, say how they stand and what they may do.
+    #[command(visible_alias = "user")]
     Users(Users),
     /// Sign up as a person, or check that your key and passphrase work.
     Login(Login),
@@ -448,34 +451,11 @@ pub(crate) enum AgentsCommand {
     Register,
 }
 
-/// Arguments of `users`.
-#[derive(Debug, Args)]
-pub(crate) struct Users {
-    #[command(subcommand)]
-    pub(crate) command: Option<UsersCommand>,
-}
-
-/// What to do about people.
-#[derive(Debug, Subcommand)]
-pub(crate) enum UsersCommand {
-    /// Let a person in, as a person who is in already (`--user YOU`).
-    Add(UsersAdd),
-}
-
-/// Arguments of `users add`.
-#[derive(Debug, Args)]
-pub(crate) struct UsersAdd {
-    /// The person's user id.
-    pub(crate) name: String,
-    /// The public key that `althing login` showed them.
-    pub(crate) key: String,
-}
-
 /// Arguments of `login`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The first person to sign up in a project is let in at once; later ones are let in by somebody who
-is in (`althing users add`). Nothing stays unlocked: a command that acts as you asks again.
+The first person to sign up in a project is let in at once and may do everything; later ones are
+let in by somebody who manages people (`althing users add`). Nothing stays unlocked: a command that acts as you asks again.
 
 Example:
   althing login ada")]

@@ -65,6 +65,9 @@ pub(crate) struct CoordinatorStart {
     /// The agent that coordinates; the caller itself, if it is an agent.
     #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
     pub(crate) leader: Option<AgentName>,
+    /// Who answers for the run; the person who begins it, if left out.
+    #[arg(long, value_name = "USER", value_parser = user)]
+    pub(crate) owner: Option<UserId>,
     /// Roles and types beyond the base ones, from a .json or .toml file.
     #[arg(long, value_name = "FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
@@ -161,6 +164,8 @@ Example:
     Grant(WorkspaceGrant),
     /// Put a workspace that lost its parent below another one (coordinator).
     Reparent(WorkspaceReparent),
+    /// Give a workspace to another person to answer for (coordinator, or its owner).
+    Transfer(super::people::WorkspaceTransfer),
     /// Put a file into the working memory of your workspace, or remove it.
     Write(WorkspaceWrite),
     /// List the files of a workspace: its working memory, and what was merged into it.

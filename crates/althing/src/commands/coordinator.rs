@@ -32,7 +32,13 @@ fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Failure> {
     if let Some(leader) = &args.leader {
         desk.introduce(&client, leader)?;
     }
-    let start = Command::RunStart(Start { agent: args.leader, highway: args.highway, taxonomy });
+    let start = Start {
+        agent: args.leader,
+        highway: args.highway,
+        owner: args.owner,
+        taxonomy,
+    };
+    let start = Command::RunStart(start);
     let root = root_of(client.execute(start)?)?;
     let leads = leader(root.agent.as_ref());
     tell(desk, &root, format!("a run begins; {leads}\nroot {}", root.workspace))

@@ -7,7 +7,7 @@
 use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::queue::{Answer as Outcome, Ticket};
 use althing_engine::{Client, Engine, EngineError};
-use althing_kernel::AgentName;
+use althing_kernel::Principal;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -165,7 +165,7 @@ fn failed(line: u64, failure: &Failure) -> Answer {
 
 struct Printer {
     engine: Engine,
-    viewer: Option<AgentName>,
+    viewer: Option<Principal>,
     patience: Duration,
 }
 

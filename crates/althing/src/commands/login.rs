@@ -31,7 +31,14 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
         return app.out.value(&json!({ "user": id, "key": key, "state": state }));
     }
     match state {
-        "in" => app.out.line(format!("{id}: key and passphrase work; use --user {id}")),
+        "in" => {
+            let world = engine.world()?;
+            let status = world.state.user(&id).map(|known| known.status);
+            if let Some(status) = status.filter(|status| *status != user::Status::Active) {
+                app.out.note(format!("{id} is {status}: nothing is done in that name until then"));
+            }
+            app.out.line(format!("{id}: key and passphrase work; use --user {id}"))
+        }
         "signed_up" => app.out.line(format!("{id} signed up as the first user; use --user {id}")),
         _ => {
             app.out
@@ -65,6 +72,10 @@ fn admit(engine: &Engine, id: &UserId, credential: &Credential) -> Result<&'stat
         None => {}
     }
     let client = engine.client(credential.clone(), Signing::Each);
-    client.execute(Command::UserCreate(user::Create { key, user: id.clone() }))?;
+    client.execute(Command::UserCreate(user::Create {
+        capabilities: None,
+        key,
+        user: id.clone(),
+    }))?;
     Ok("signed_up")
 }

@@ -4,7 +4,8 @@ use althing_kernel::envelope::inbox::{NoticeView, Take};
 use althing_kernel::envelope::view::EnvelopeView;
 use althing_kernel::envelope::{PayloadArg, Priority, Send as Letter};
 use althing_kernel::id::AnyId;
-use althing_kernel::query::{Answer, InboxList, Query};
+use althing_kernel::news::News;
+use althing_kernel::query::{Answer, InboxList, InboxView, Query};
 use althing_kernel::signal::Emit;
 use althing_kernel::workspace::Status;
 use althing_kernel::{Command, EnvelopeId, Reply, WorkspaceId};
@@ -46,7 +47,9 @@ pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
 /// An envelope by its id, or by a part of it if it came to where one acts.
 fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Failure> {
     let ids = match desk.own() {
-        Ok(own) => mail_of(desk, own, true)?.0.into_iter().map(|sent| sent.envelope).collect(),
+        Ok(own) => {
+            mail_of(desk, own, true)?.envelopes.into_iter().map(|sent| sent.envelope).collect()
+        }
         Err(_) => Vec::new(),
     };
     let naming = Naming::of(ids);
@@ -54,11 +57,9 @@ fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Failure> {
     EnvelopeId::new(meant).map_err(|error| Failure::usage(format!("{text:?}: {error}")))
 }
 
-type Mail = (Vec<EnvelopeView>, Vec<NoticeView>);
-
-fn mail_of(desk: &Desk<'_>, workspace: WorkspaceId, all: bool) -> Result<Mail, Failure> {
+fn mail_of(desk: &Desk<'_>, workspace: WorkspaceId, all: bool) -> Result<InboxView, Failure> {
     match desk.ask(&Query::InboxList(InboxList { all, workspace }))? {
-        Answer::Inbox(view) => Ok((view.envelopes, view.signals)),
+        Answer::Inbox(view) => Ok(view),
         other => Err(unexpected(&other)),
     }
 }
@@ -78,8 +79,8 @@ fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
         let answer = desk.ask(&Query::InboxList(InboxList { all, workspace }))?;
         return desk.out().value(&with_texts(desk, &answer, all)?);
     }
-    let (envelopes, signals) = mail_of(desk, workspace.clone(), all)?;
-    if envelopes.is_empty() && signals.is_empty() {
+    let InboxView { envelopes, signals, news, .. } = mail_of(desk, workspace.clone(), all)?;
+    if envelopes.is_empty() && signals.is_empty() && news.is_empty() {
         let own = desk.workspace_view(workspace)?;
         if own.status == Status::Idle && !own.ready {
             desk.out().note("what to do comes with `althing inbox --take`, which also shows up");
@@ -90,6 +91,7 @@ fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
     for notice in &signals {
         print_signal(desk, &names, notice)?;
     }
+    print_news(desk, &news)?;
     for sent in &envelopes {
         print_head(desk, &names, sent, sent.taken)?;
         if sent.taken {
@@ -109,13 +111,14 @@ fn take(desk: &Desk<'_>, max: u16) -> Result<(), Failure> {
         return desk.out().value(&with_texts(desk, &reply, true)?);
     }
     let Reply::Mail(mail) = reply else { return Err(unexpected(&reply)) };
-    if mail.envelopes.is_empty() && mail.signals.is_empty() {
+    if mail.envelopes.is_empty() && mail.signals.is_empty() && mail.news.is_empty() {
         return desk.out().line("the inbox is empty");
     }
     let names = desk.workspace_naming()?;
     for notice in &mail.signals {
         print_signal(desk, &names, notice)?;
     }
+    print_news(desk, &mail.news)?;
     for sent in &mail.envelopes {
         print_message(desk, &names, sent)?;
     }
@@ -132,6 +135,15 @@ fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<
     let said = format!("{}{reason}{about}", notice.kind);
     let (at, from) = (clock_time(notice.at), names.short(&notice.from));
     desk.out().line(format!("{at}  signal     from {from}  {}", one_line(&said)))
+}
+
+/// What else the coordinator is told of.
+fn print_news(desk: &Desk<'_>, news: &[News]) -> Result<(), Failure> {
+    for one in news {
+        let at = clock_time(one.at);
+        desk.out().line(format!("{at}  news       about {}  {}", one.about, one.kind))?;
+    }
+    Ok(())
 }
 
 fn print_head(

@@ -24,6 +24,7 @@ mod lines;
 mod login;
 mod mail;
 mod merged_tree;
+mod people;
 mod rights;
 mod rules;
 mod run_summary;
@@ -74,7 +75,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Escalations(args) => highway::escalations(app, args),
         Command::Highway(args) => highway::highway(app, args.command),
         Command::Agents(args) => agents::run(app, args.command.as_ref()),
-        Command::Users(args) => agents::users(app, args.command),
+        Command::Users(args) => people::run(app, args.command),
         Command::Login(args) => login::run(app, &args),
         Command::Config => config::run(app),
         Command::Rules(args) => rules::run(app, &args),

@@ -8,6 +8,7 @@ use althing_kernel::workspace::create::Create;
 use althing_kernel::workspace::memory::Write;
 use althing_kernel::workspace::migrate::Migrate;
 use althing_kernel::workspace::suspend::{Resume, Suspend};
+use althing_kernel::workspace::transfer::Transfer;
 use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
@@ -16,7 +17,8 @@ use super::integration::said_of_conflict;
 use super::{checkpoints, ending, rights, topology, workspace_tree};
 use crate::app::App;
 use crate::cli::{
-    Order, WorkspaceCommand, WorkspaceCreate, WorkspaceList, WorkspaceMigrate, WorkspaceWrite,
+    Order, WorkspaceCommand, WorkspaceCreate, WorkspaceList, WorkspaceMigrate, WorkspaceTransfer,
+    WorkspaceWrite,
 };
 use crate::content;
 use crate::desk::{Desk, unexpected};
@@ -48,6 +50,7 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
         WorkspaceCommand::Terminate(args) => ending::terminate(&desk, args),
         WorkspaceCommand::Grant(args) => ending::grant(&desk, args),
         WorkspaceCommand::Reparent(args) => ending::reparent(&desk, &args),
+        WorkspaceCommand::Transfer(args) => transfer(&desk, args),
         WorkspaceCommand::Write(args) => write(&desk, &args),
         WorkspaceCommand::Files(args) => files(&desk, &args.id),
     }
@@ -109,6 +112,14 @@ fn migrate(desk: &Desk<'_>, args: WorkspaceMigrate) -> Result<(), Failure> {
     desk.introduce(&client, &args.to)?;
     let migrate = Migrate { agent: args.to, reason: args.reason, workspace };
     tell(desk, client.execute(Command::WorkspaceMigrate(migrate))?)
+}
+
+fn transfer(desk: &Desk<'_>, args: WorkspaceTransfer) -> Result<(), Failure> {
+    let workspace = desk.workspace(&args.id)?;
+    let words = format!("{} answers for {workspace} from now on", args.to);
+    let transfer = Transfer { reason: args.reason, to: args.to, workspace };
+    let reply = desk.order(Command::WorkspaceTransfer(transfer))?;
+    if desk.out().json { desk.out().value(&reply) } else { desk.out().line(words) }
 }
 
 fn write(desk: &Desk<'_>, args: &WorkspaceWrite) -> Result<(), Failure> {

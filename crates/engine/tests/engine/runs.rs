@@ -7,7 +7,7 @@ use althing_engine::{Client, Engine, EngineError, Keyring, Signing, snapshot, ve
 use althing_kernel::content::Blob;
 use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::workspace::{Status, Trigger};
-use althing_kernel::{AgentName, Command, Kind, Reply, Span, UserId, WorkspaceId};
+use althing_kernel::{AgentName, Command, Kind, Principal, Reply, Span, UserId, WorkspaceId};
 use althing_trail::Store as _;
 use althing_trail::log::sqlite::SqliteStore;
 use althing_trail::verify::Options;
@@ -232,8 +232,9 @@ fn a_worker_reads_its_own_local_trail_and_the_rest_is_empty_for_it() {
     let args = json!({ "agent": "w2", "role": "worker",
         "directive": { "content": { "text": "another" } } });
     let foreign = workspace(ok(&lead, "workspace.create", &args)).workspace;
-    let w1 = AgentName::new("w1").unwrap();
-    let look = |workspace: Option<&WorkspaceId>, viewer: Option<&AgentName>| {
+    let named = |name: &str| Principal::Agent(AgentName::new(name).unwrap());
+    let w1 = named("w1");
+    let look = |workspace: Option<&WorkspaceId>, viewer: Option<&Principal>| {
         let query = TrailQuery {
             workspace: workspace.cloned(),
             limit: Some(1_000),
@@ -256,7 +257,7 @@ fn a_worker_reads_its_own_local_trail_and_the_rest_is_empty_for_it() {
     let denied = entries(&engine, Kind::TrailAccessDenied);
     assert_eq!(denied.len(), 1);
     assert!(denied[0].contains(foreign.as_str()) && denied[0].contains("agent:w1"));
-    let all = look(None, Some(&AgentName::new("lead").unwrap()));
+    let all = look(None, Some(&named("lead")));
     assert!(all.len() > broad.len(), "the coordinator reads everything");
     assert_eq!(look(None, None).len(), all.len(), "and so do people");
     assert!(engine.check_reads_everything(Some(&w1)).is_err());

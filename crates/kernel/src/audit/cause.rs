@@ -210,6 +210,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         Event::SuspensionStarted(_) => from(&[K::WorkspaceStateChanged]),
         Event::TrailCompacted(_) => from(&[K::TrailCompacted]),
         Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => tale(false, "cause"),
+        Event::CapabilityGranted(_) => from(&[K::UserCreated]),
         _ => {
             let known = match &story.actor {
                 Actor::Principal(who) => {
@@ -247,6 +248,7 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::GracefulTerminationInitiated(body) => of(&body.workspace_id),
         Event::GracefulTerminationExpired(body) => of(&body.workspace_id),
         Event::WorkspaceWritten(body) => of(&body.workspace_id),
+        Event::OwnershipTransferred(body) => of(&body.workspace_id),
         Event::MigrationStarted(body) => of(&body.workspace_id),
         Event::MigrationCompleted(body) => of(&body.workspace_id),
         Event::MigrationFailed(body) => of(&body.workspace_id),

@@ -1,5 +1,6 @@
 //! Whether an entry is what somebody asked for: a signed request is held against its entry.
 
+use crate::capability::Capability;
 use crate::checkpoint;
 use crate::command::Command;
 use crate::content::{Blob, Content};
@@ -13,10 +14,12 @@ use crate::highway::{GateType, Highway};
 use crate::id::WorkspaceId;
 use crate::integration::{Decision, Mode};
 use crate::integration::conflict::{Resolution, Settled};
+use crate::principal::Principal;
 use crate::right::RightType;
 use crate::signal::SignalType;
 use crate::task::Status as TaskStatus;
 use crate::task::graph::once_each;
+use crate::user;
 use crate::workspace::change::StateChanged;
 use crate::workspace::create::{Create, Created};
 use crate::workspace::{IDLE_TIMEOUT_DEFAULT, Party, Status, TIMEOUT_DEFAULT, Trigger};
@@ -49,11 +52,61 @@ pub fn follows(command: &Command, event: &Event) -> bool {
             asked.workspace.as_ref().is_none_or(|id| *id == got.workspace)
         }
         (Command::UserCreate(asked), Event::UserCreated(got)) => {
-            asked.user == got.user_id && asked.key == got.key
+            asked.user == got.user_id && asked.key == got.key && is_let_in_with(asked, got)
         }
+        (_, Event::CapabilityDenied(got)) => got.action.as_str() == command.name(),
         _ => {
-            in_workspaces(command, event) || in_plans(command, event) || on_highway(command, event)
+            among_people(command, event)
+                || in_workspaces(command, event)
+                || in_plans(command, event)
+                || on_highway(command, event)
         }
+    }
+}
+
+/// What a new person may do is what was said, or what goes without saying.
+fn is_let_in_with(asked: &user::Create, got: &user::Created) -> bool {
+    let first = got.created_by == Principal::User(got.user_id.clone());
+    match asked.asked() {
+        Some(asked) => asked.iter().eq(&got.capabilities),
+        None => first || got.capabilities.iter().all(|one| Capability::OWN_SCOPE.contains(one)),
+    }
+}
+
+fn among_people(command: &Command, event: &Event) -> bool {
+    match (command, event) {
+        (Command::UserSuspend(asked), Event::UserSuspended(got)) => {
+            asked.user == got.user_id && asked.reason == got.reason
+        }
+        (Command::UserResume(asked), Event::UserResumed(got)) => {
+            asked.user == got.user_id && asked.reason == got.reason
+        }
+        (Command::UserBlock(asked), Event::UserBlocked(got)) => {
+            asked.user == got.user_id && asked.condition == got.blocking_condition
+        }
+        (Command::UserUnblock(asked), Event::UserUnblocked(got)) => {
+            asked.user == got.user_id && asked.condition == got.resolved_condition
+        }
+        (Command::UserDeactivate(asked), Event::UserDeactivated(got)) => {
+            asked.user == got.user_id && asked.reason == got.reason
+        }
+        (Command::UserReactivate(asked), Event::UserReactivated(got)) => {
+            asked.user == got.user_id && asked.reason == got.reason
+        }
+        (Command::CapabilityGrant(asked), Event::CapabilityGranted(got)) => {
+            asked.user == got.user_id && asked.capability == got.capability
+        }
+        (Command::CapabilityRevoke(asked), Event::CapabilityRevoked(got)) => {
+            asked.user == got.user_id
+                && asked.reason == got.reason
+                && asked.capability == got.capability
+        }
+        (Command::WorkspaceTransfer(asked), Event::OwnershipTransferred(got)) => {
+            asked.workspace == got.workspace_id
+                && asked.to == got.to_user
+                && asked.reason == got.reason
+        }
+        _ => false,
     }
 }
 
@@ -65,7 +118,8 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
                 let wish = asked.highway.as_ref();
                 run.taxonomy == asked.taxonomy
                     && wish.is_none_or(|wish| Highway::default().with(wish) == run.highway)
-            }) && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
+            }) && asked.owner.as_ref().is_none_or(|owner| Party::User(owner.clone()) == got.owner)
+                && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
         }
         (Command::WorkspaceMigrate(asked), Event::MigrationStarted(got)) => {
             asked.agent == got.new_agent

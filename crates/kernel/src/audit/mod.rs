@@ -9,6 +9,7 @@
 pub mod cause;
 mod follows;
 mod highway;
+mod people;
 mod work;
 
 pub use follows::follows;
@@ -64,6 +65,7 @@ pub enum Breach {
 /// Whether the rules allow an entry after the entries that led to `state`.
 pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
     actor_is_known(state, entry)?;
+    people::may_cause(state, entry)?;
     match &entry.draft.event {
         Event::ProjectCreated(_) | Event::RuntimeRekeyed(_) | Event::RuntimeRestored(_) => {
             by(entry, &SYSTEM)
@@ -72,12 +74,16 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
             by(entry, &Actor::Protocol)
         }
         Event::CommandRefused(_) => Ok(()),
-        Event::UserCreated(body) => {
-            by(entry, &Actor::from(body.created_by.clone()))?;
-            let Principal::User(creator) = &body.created_by else { return wrong_actor(entry) };
-            let first = state.users.is_empty() && *creator == body.user_id;
-            if first || state.users.contains_key(creator) { Ok(()) } else { wrong_actor(entry) }
-        }
+        Event::UserCreated(_)
+        | Event::UserSuspended(_)
+        | Event::UserResumed(_)
+        | Event::UserBlocked(_)
+        | Event::UserUnblocked(_)
+        | Event::UserDeactivated(_)
+        | Event::UserReactivated(_)
+        | Event::CapabilityGranted(_)
+        | Event::CapabilityRevoked(_)
+        | Event::CapabilityDenied(_) => people::audit(state, entry),
         Event::SessionOpened(body) => {
             step(&session::LIFECYCLE, in_session(state, &body.workspace), entry)?;
             by(entry, &Principal::Agent(body.agent.clone()).into())?;
@@ -110,8 +116,7 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
             let lease = live(state, &body.lease, entry)?;
             tells(&body.holder, lease)?;
             match &entry.draft.actor {
-                Actor::Principal(Principal::System) => Ok(()),
-                Actor::Principal(Principal::User(id)) if state.users.contains_key(id) => Ok(()),
+                Actor::Principal(Principal::System | Principal::User(_)) => Ok(()),
                 _ => wrong_actor(entry),
             }
         }

@@ -23,6 +23,7 @@ use crate::state::State;
 use crate::task::orders::ApprovalSource;
 use crate::time::Timestamp;
 use crate::token::TypeName;
+use crate::user;
 use crate::workspace::change::StateChanged;
 use crate::workspace::create::{Created, may_be_caused_by, originator_of};
 use crate::workspace::grant::{self, GrantVisibility, VisibilityGranted};
@@ -40,6 +41,11 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         Event::WorkspaceCreated(body) => created(state, entry, body),
         Event::WorkspaceStateChanged(body) => changed(state, entry, body),
         Event::RunHandedOver(_) | Event::RunStopped(_) | Event::GraphCreated(_) => {
+            by_coordinator(state, entry)
+        }
+        Event::OwnershipTransferred(body) => {
+            told(body.transferred_by == entry.draft.actor, "owner")?;
+            told(user::can_own(state, &body.to_user).is_ok(), "owner")?;
             by_coordinator(state, entry)
         }
         Event::PortRightRevoked(body) => {
@@ -200,7 +206,15 @@ fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
     let Some(parent_id) = &body.parent else {
         let agent = run::may_start(state, &caller.principal, body.agent.as_ref());
         return match agent {
-            Ok(agent) => told(agent == body.agent && body.originator == Party::System, "run"),
+            Ok(agent) => {
+                told(agent == body.agent && body.originator == Party::System, "run")?;
+                let wanted = match &body.owner {
+                    Party::User(owner) => Some(owner),
+                    Party::System => None,
+                };
+                let owner = run::owner_for(state, &caller.principal, wanted);
+                told(owner.as_ref() == Ok(&body.owner), "owner")
+            }
             Err(_) => super::wrong_actor(entry),
         };
     };
@@ -208,8 +222,8 @@ fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
     let agent = body.agent.as_ref().is_some_and(|agent| state.agents.contains_key(agent));
     told(agent && body.timeout_s.is_some() && body.directive.is_some(), "workspace")?;
     let owner = match &body.owner {
-        Party::User(user) => state.users.contains_key(user),
-        Party::System => parent.charter.owner == Party::System,
+        Party::User(id) => body.owner == parent.owner || user::can_own(state, id).is_ok(),
+        Party::System => parent.owner == Party::System,
     };
     told(owner, "owner")?;
     let free = body.task_ref.as_ref().is_none_or(|task| crate::task::bindable(state, task).is_ok());
@@ -219,7 +233,7 @@ fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
     if !own && !workspace::commands(state, &caller, parent_id) {
         return super::wrong_actor(entry);
     }
-    let granted = body.delegate || body.global_trail || body.owner != parent.charter.owner;
+    let granted = body.delegate || body.global_trail || body.owner != parent.owner;
     if granted && !workspace::is_coordinator(state, &caller.principal) {
         return super::wrong_actor(entry);
     }

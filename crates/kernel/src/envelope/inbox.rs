@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::view::EnvelopeView;
 use crate::event::Event;
-use crate::id::{EnvelopeId, First as _, SignalId, WorkspaceId};
+use crate::id::{EntryId, EnvelopeId, First as _, SignalId, WorkspaceId};
+use crate::news::{self, News};
 use crate::principal::Caller;
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -38,6 +39,9 @@ pub struct Take {
 pub struct Taken {
     /// The envelopes that were taken, in order.
     pub envelopes: Vec<EnvelopeId>,
+    /// The news that was taken, by the entries that tell it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub news: Vec<EntryId>,
     /// The signals that were taken, in order.
     pub signals: Vec<SignalId>,
     /// Whose inbox.
@@ -53,6 +57,9 @@ pub struct Mail {
     pub envelopes: Vec<EnvelopeView>,
     /// The signals of the workspaces below, in the order they came.
     pub signals: Vec<NoticeView>,
+    /// What else the coordinator is told of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub news: Vec<News>,
     /// How many envelopes are left in the inbox.
     pub left: usize,
 }
@@ -110,12 +117,14 @@ pub(crate) fn decide_take(
     signal::make_ready(turn, &id, caller)?;
     let envelopes: Vec<EnvelopeId> = turn.state().inbox_of(&id).take(max).cloned().collect();
     let notices = turn.state().notices_of(&id, max);
-    if envelopes.is_empty() && notices.is_empty() {
+    let news = turn.state().news_of(&id, max);
+    if envelopes.is_empty() && notices.is_empty() && news.is_empty() {
         let (envelopes, signals) = (Vec::new(), Vec::new());
-        return Ok(Reply::Mail(Mail { workspace: id, envelopes, signals, left: 0 }));
+        return Ok(Reply::Mail(Mail { workspace: id, envelopes, signals, news, left: 0 }));
     }
     let event = Event::InboxTaken(Taken {
         envelopes: envelopes.clone(),
+        news: news.iter().map(|news| news.entry.clone()).collect(),
         signals: notices.iter().map(|(_, notice)| notice.id.clone()).collect(),
         workspace_id: id.clone(),
     });
@@ -129,6 +138,7 @@ pub(crate) fn decide_take(
     Ok(Reply::Mail(Mail {
         envelopes: views.collect(),
         signals: notices.iter().map(|(_, notice)| NoticeView::of(notice)).collect(),
+        news,
         left: state.inbox_of(&id).count(),
         workspace: id,
     }))
@@ -156,7 +166,7 @@ pub(crate) fn apply_taken(state: &mut State, taken: &Taken) -> Result<(), ApplyE
         }
         state.notices.remove(&(owner.clone(), at));
     }
-    Ok(())
+    news::apply_taken(state, owner, &taken.news)
 }
 
 impl State {

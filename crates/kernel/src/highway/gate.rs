@@ -278,7 +278,7 @@ pub(crate) fn deed_at(kind: GateType) -> Deed {
 /// Who answers for a workspace; for plans, whoever answers for the root.
 pub(crate) fn owner_of(state: &State, workspace: Option<&WorkspaceId>) -> Party {
     let known = workspace.or(state.root.as_ref()).and_then(|id| state.workspaces.get(id));
-    known.map_or(Party::System, |known| known.charter.owner.clone())
+    known.map_or(Party::System, |known| known.owner.clone())
 }
 
 impl Gate {

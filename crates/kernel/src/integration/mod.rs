@@ -279,7 +279,7 @@ fn accept(
         confidence: None,
         merged,
         mode: Mode::Normal,
-        owner: workspace.charter.owner.clone(),
+        owner: workspace.owner.clone(),
         reason: None,
         source: id.clone(),
         strategy,

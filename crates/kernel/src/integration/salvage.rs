@@ -76,7 +76,7 @@ pub(crate) fn decide_salvage(
         confidence: Some(CONFIDENCE),
         merged: Some(merged),
         mode: Mode::Salvage,
-        owner: source.charter.owner.clone(),
+        owner: source.owner.clone(),
         reason: salvage.reason.clone(),
         source: id.clone(),
         strategy: Strategy::Evaluated,

@@ -41,7 +41,7 @@ impl Asked<'_> {
     fn sees_gate(self, gate: &GateView) -> bool {
         match &gate.workspace {
             Some(id) => self.reads(id),
-            None => self.reads_plans(),
+            None => self.state.root.as_ref().is_some_and(|root| self.reads_plans(root)),
         }
     }
 

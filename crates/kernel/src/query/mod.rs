@@ -22,6 +22,7 @@ use crate::envelope::{Envelope, Status};
 use crate::highway::view::{EscalationView, GateView, HighwayView};
 use crate::right::RightView;
 use crate::task::view::{GraphView, TaskView};
+pub use crate::user::view::{UserView, UserWork};
 use crate::workspace::view::{FilesView, WorkspaceView};
 use work::Asked;
 
@@ -118,17 +119,12 @@ pub struct AgentView {
     pub leases: usize,
 }
 
-/// A user, as doors show it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct UserView {
-    /// The user's id.
+/// `user.get`
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfUser {
+    /// Which person.
     pub user: UserId,
-    /// The user's key.
-    pub key: PublicKey,
-    /// Who let them in.
-    pub created_by: Principal,
-    /// When.
-    pub created_at: Timestamp,
 }
 
 /// `lease.list`
@@ -215,6 +211,7 @@ queries! {
     SessionList "session.list" => Everything, "The open sessions.";
     AgentList "agent.list" => Everything, "The agents that ever registered.";
     UserList "user.list" => Everything, "The people who were let in.";
+    UserGet "user.get" => OfUser, "One person: how they stand, what they may do, what is theirs.";
     RunGet "run.get" => Everything, "The run that goes on: root, coordinator, roles and types.";
     WorkspaceList "workspace.list" => WorkspaceList, "The workspaces, oldest first.";
     WorkspaceGet "workspace.get" => OfWorkspace, "One workspace.";
@@ -252,6 +249,8 @@ pub enum Answer {
     Agents(Vec<AgentView>),
     /// To `user.list`.
     Users(Vec<UserView>),
+    /// To `user.get`.
+    User(Box<UserWork>),
     /// To `run.get`.
     Run(RunView),
     /// To `workspace.list`.
@@ -304,6 +303,7 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::SessionList(_) => Answer::Sessions(sessions(state, now)),
         Query::AgentList(_) => Answer::Agents(agents(state, now)),
         Query::UserList(_) => Answer::Users(users(state)),
+        Query::UserGet(of) => user(state, &of.user),
         Query::RunGet(all) => asked.run(all),
         Query::WorkspaceList(list) => Answer::Workspaces(asked.workspaces(list)),
         Query::WorkspaceGet(of) => asked.workspace(&of.workspace),
@@ -344,13 +344,14 @@ pub fn sessions(state: &State, now: Timestamp) -> Vec<SessionView> {
 
 /// The people who were let in, in the order of their ids.
 pub fn users(state: &State) -> Vec<UserView> {
-    let view = |(id, user): (&UserId, &crate::user::User)| UserView {
-        user: id.clone(),
-        key: user.key,
-        created_by: user.created_by.clone(),
-        created_at: user.created_at,
-    };
-    state.users.iter().map(view).collect()
+    state.users.iter().map(|(id, user)| UserView::of(id, user)).collect()
+}
+
+fn user(state: &State, id: &UserId) -> Answer {
+    match state.users.get(id) {
+        Some(known) => Answer::User(Box::new(UserWork::of(state, id, known))),
+        None => Answer::Missing(format!("there is no user {id}")),
+    }
 }
 
 /// The live leases, in the order of their ids.

@@ -122,7 +122,7 @@ impl WorkspaceList {
             && !(self.live && known.status.is_terminal())
             && !(self.orphans && (known.orphan_of.is_none() || known.status.is_terminal()))
             && self.originator.as_ref().is_none_or(|by| charter.originator == *by)
-            && self.owner.as_ref().is_none_or(|of| charter.owner == *of)
+            && self.owner.as_ref().is_none_or(|of| known.owner == *of)
             && self.role.as_ref().is_none_or(|role| charter.role == *role)
             && self.is_placed(asked, id, known)
     }

@@ -13,6 +13,7 @@ use crate::envelope::inbox::NoticeView;
 use crate::envelope::view::EnvelopeView;
 use crate::id::{CheckpointId, EnvelopeId, GraphId, TaskId, WorkspaceId};
 use crate::name::AgentName;
+use crate::news::News;
 use crate::principal::Principal;
 use crate::state::State;
 use crate::task::view::{GraphView, TaskView};
@@ -94,6 +95,9 @@ pub struct InboxView {
     pub envelopes: Vec<EnvelopeView>,
     /// The signals, in the order they came.
     pub signals: Vec<NoticeView>,
+    /// What else the coordinator is told of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub news: Vec<News>,
 }
 
 /// The run that goes on.
@@ -178,15 +182,26 @@ impl Asked<'_> {
         }
     }
 
+    /// Whether the viewer is who a workspace is for: its agent, or a person who reads it.
+    fn is_of(self, id: &WorkspaceId) -> bool {
+        match self.viewer {
+            None | Some(Principal::System) => true,
+            Some(Principal::User(_)) => self.reads(id),
+            Some(Principal::Agent(agent)) => {
+                let known = self.state.workspaces.get(id);
+                known.is_some_and(|known| known.agent.as_ref() == Some(agent))
+            }
+        }
+    }
+
+    fn coordinates(self) -> bool {
+        let agent = self.viewer.filter(|who| matches!(who, Principal::Agent(_)));
+        agent.is_some_and(|agent| workspace::is_coordinator(self.state, agent))
+    }
+
     /// An inbox is read by its owner and the coordinator, not by whoever sees the workspace.
     fn reads_mail(self, envelope: &Envelope) -> bool {
-        let Some(agent) = self.viewer else { return true };
-        let own = |id: &WorkspaceId| {
-            self.state.workspaces.get(id).is_some_and(|known| known.agent.as_ref() == Some(agent))
-        };
-        workspace::is_coordinator(self.state, &Principal::Agent(agent.clone()))
-            || own(&envelope.from)
-            || own(&envelope.to)
+        self.coordinates() || self.is_of(&envelope.from) || self.is_of(&envelope.to)
     }
 
     pub(super) fn inbox(self, list: &InboxList) -> Answer {
@@ -206,13 +221,11 @@ impl Asked<'_> {
         } else {
             self.state.inbox_of(id).filter_map(view).collect()
         };
-        let own = match (self.viewer, self.state.workspaces.get(id)) {
-            (Some(agent), Some(known)) if !self.everything => known.agent.as_ref() == Some(agent),
-            _ => true,
-        };
-        let notices = self.state.notices_of(id, if own { usize::MAX } else { 0 });
+        let max = if self.everything || self.is_of(id) { usize::MAX } else { 0 };
+        let notices = self.state.notices_of(id, max);
         let signals = notices.iter().map(|(_, notice)| NoticeView::of(notice)).collect();
-        Answer::Inbox(InboxView { workspace: id.clone(), envelopes, signals })
+        let news = self.state.news_of(id, max);
+        Answer::Inbox(InboxView { workspace: id.clone(), envelopes, signals, news })
     }
 
     pub(super) fn envelope(self, id: &EnvelopeId) -> Answer {
@@ -239,15 +252,20 @@ impl Asked<'_> {
         }
     }
 
-    /// Whether the viewer sees plans as a whole.
-    pub(super) fn reads_plans(self) -> bool {
-        let Some(agent) = self.viewer else { return true };
-        workspace::is_coordinator(self.state, &Principal::Agent(agent.clone()))
+    /// Plans are the coordinator's and the run's owner's; others see the tasks they work or worked
+    /// on.
+    pub(super) fn reads_task(self, task: &Task) -> bool {
+        let planned = self.run_of_task(task).is_some_and(|root| self.reads_plans(root));
+        planned || task.history.iter().any(|id| self.reads(id))
     }
 
-    /// Plans are the coordinator's; an agent sees the tasks it works or worked on.
-    pub(super) fn reads_task(self, task: &Task) -> bool {
-        self.reads_plans() || task.history.iter().any(|id| self.reads(id))
+    /// Whether the viewer sees the plans of a run as a whole.
+    pub(super) fn reads_plans(self, root: &WorkspaceId) -> bool {
+        match self.viewer {
+            None | Some(Principal::System) => true,
+            Some(Principal::Agent(_)) => self.coordinates(),
+            Some(Principal::User(_)) => self.reads(root),
+        }
     }
 
     fn run_of_task(&self, task: &Task) -> Option<&WorkspaceId> {

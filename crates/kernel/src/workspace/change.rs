@@ -183,7 +183,7 @@ pub(crate) fn live_children(state: &State, id: &WorkspaceId) -> Vec<WorkspaceId>
 }
 
 pub(crate) fn same_owner(state: &State, a: &WorkspaceId, b: &WorkspaceId) -> bool {
-    let owner = |id| state.workspaces.get(id).map(|known: &Arc<Workspace>| &known.charter.owner);
+    let owner = |id| state.workspaces.get(id).map(|known: &Arc<Workspace>| &known.owner);
     owner(a) == owner(b)
 }
 
@@ -266,6 +266,9 @@ fn forget_the_ended(state: &mut State, id: &WorkspaceId, agent: Option<&crate::n
     }
     for (at, _) in state.notices_of(id, usize::MAX) {
         state.notices.remove(&(id.clone(), at));
+    }
+    for news in state.news_of(id, usize::MAX) {
+        state.news.remove(&(id.clone(), news.at));
     }
 }
 

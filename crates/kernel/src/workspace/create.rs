@@ -28,6 +28,7 @@ use crate::text::Text;
 use crate::time::Span;
 use crate::token::RoleName;
 use crate::turn::{Halt, Reply, Turn};
+use crate::user;
 
 /// `workspace.create`: makes a workspace for an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -212,7 +213,7 @@ pub(crate) fn make(
     let state = turn.state();
     let parent = super::get(state, &parent_id)?;
     let originator = originator_of(state, parent, &caller.principal, create.caused_by.as_ref());
-    let owner = create.owner.clone().map_or(parent.charter.owner.clone(), Party::User);
+    let owner = create.owner.clone().map_or(parent.owner.clone(), Party::User);
     let authority = create.authority.clone().unwrap_or_else(|| parent.charter.authority.clone());
     let created = Created {
         agent: Some(create.agent.clone()),
@@ -386,8 +387,8 @@ fn check_binding(state: &State, caller: &Caller, create: &Create) -> Result<(), 
         let message = format!("agent {} has never shown who it is", create.agent);
         return Err(unbound(Rule::AgentKnown, message));
     }
-    if let Some(owner) = create.owner.as_ref().filter(|owner| !state.users.contains_key(*owner)) {
-        return Err(unbound(Rule::ReferenceKnown, format!("there is no user {owner}")));
+    if let Some(owner) = &create.owner {
+        user::can_own(state, owner).map_err(|no| reject(RejectReason::InvalidBinding, no))?;
     }
     if super::is_coordinator(state, &caller.principal) {
         return Ok(());
@@ -476,6 +477,7 @@ pub(crate) fn apply_created(
     let workspace = Workspace {
         charter: Arc::new(charter(entry, created, root)),
         agent: created.agent.clone(),
+        owner: created.owner.clone(),
         parent: created.parent.clone(),
         status: Status::Idle,
         since: entry.at,
@@ -507,7 +509,6 @@ fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {
     Charter {
         root,
         role: created.role.clone(),
-        owner: created.owner.clone(),
         originator: created.originator.clone(),
         authority: created.authority_set.clone(),
         delegate: created.delegate,

@@ -27,6 +27,7 @@ pub mod reparent;
 pub mod sight;
 pub mod suspend;
 pub mod terminate;
+pub mod transfer;
 pub mod view;
 
 use imbl::OrdMap;
@@ -295,8 +296,6 @@ pub struct Charter {
     pub root: WorkspaceId,
     /// Its role.
     pub role: RoleName,
-    /// Who answers for it.
-    pub owner: Party,
     /// Who caused it.
     pub originator: Party,
     /// What it may change.
@@ -332,6 +331,8 @@ pub struct Workspace {
     pub charter: Arc<Charter>,
     /// The agent bound to it; the root may be led by the system itself.
     pub agent: Option<AgentName>,
+    /// Who answers for it.
+    pub owner: Party,
     /// The workspace above it; none for the root.
     pub parent: Option<WorkspaceId>,
     /// The state it is in.
@@ -422,8 +423,8 @@ pub(crate) fn root(state: &State) -> Result<&WorkspaceId, Refusal> {
     })
 }
 
-/// Whether a caller speaks for the coordinator: the system, a person, or the agent that was
-/// given the post.
+/// Whether a caller speaks for the coordinator: the system, the agent that was given the post, or a
+/// person, whose every command was checked against their capabilities before.
 pub(crate) fn is_coordinator(state: &State, caller: &Principal) -> bool {
     match caller {
         Principal::System | Principal::User(_) => true,

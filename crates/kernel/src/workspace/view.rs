@@ -102,7 +102,7 @@ impl WorkspaceView {
             ready: known.ready,
             ended: known.ended,
             reason: known.reason.as_ref().map(ToString::to_string),
-            owner: charter.owner.clone(),
+            owner: known.owner.clone(),
             originator: charter.originator.clone(),
             visibility: known.visibility.clone(),
             authority: charter.authority.clone(),

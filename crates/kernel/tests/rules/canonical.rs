@@ -154,7 +154,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
         run.ok(&lead, "conflict.resolve", args);
     }
     run.in_state(Status::Conflicted, json!({ "agent": "w1" }));
-    let denied = r#"{"agent":"w1","filter_digest":"x","scope":"s"}"#;
+    let denied = r#"{"filter_digest":"x","requester":"agent:w1","scope":"s"}"#;
     let denied = Command::TrailDenied(serde_json::from_str(denied).unwrap());
     run.world.run_command(&system(), &denied).unwrap();
     // What ended goes to an archive, and the archive goes.
@@ -173,6 +173,24 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     let note = Command::TrailSnapshot(serde_json::from_value(note).unwrap());
     run.world.run_command(&system(), &note).unwrap();
     run.do_(&w1, "workspace.create", json!({ "agent": "w1", "role": "worker" })).unwrap_err();
+    // People come and go, and work changes hands.
+    let (ada, of_bob) = (user("ada"), json!({ "user": "bob", "reason": "r" }));
+    let why = json!({ "user": "bob", "condition": "c" });
+    run.ok(&ada, "user.suspend", of_bob.clone());
+    run.do_(&user("bob"), "lease.open", json!({ "surfaces": ["z"] })).unwrap_err();
+    run.ok(&ada, "user.resume", of_bob.clone());
+    run.ok(&ada, "user.block", why.clone());
+    run.ok(&ada, "user.unblock", why);
+    run.ok(&ada, "user.deactivate", of_bob.clone());
+    run.ok(&ada, "user.reactivate", of_bob);
+    let less = json!({ "user": "bob", "capability": "abort_any", "reason": "r" });
+    run.ok(&ada, "capability.revoke", less);
+    let at = run.active();
+    run.do_(&user("bob"), "workspace.abort", json!({ "workspace": at })).unwrap_err();
+    run.ok(&ada, "capability.grant", json!({ "user": "bob", "capability": "abort_any" }));
+    let moved = json!({ "workspace": at, "to": "bob", "reason": "r" });
+    run.ok(&ada, "workspace.transfer", moved);
+    run.ok(&lead, "inbox.take", json!({}));
     run.ok(&lead, "run.hand_over", json!({ "agent": "w2" }));
     run.ok(&user("ada"), "run.end", json!({ "force": true, "reason": "r" }));
     run.world.entries

@@ -11,6 +11,7 @@ mod gates;
 mod identity;
 mod ids;
 mod leases;
+mod people;
 mod permissions;
 mod properties;
 mod replay;

@@ -1,10 +1,11 @@
 //! A run to try the rules in: a coordinator `lead`, workers and observers, in any state.
 
 use crate::support::{World, agent, user};
+use althing_kernel::capability::Capability;
 use althing_kernel::content::Blob;
 use althing_kernel::workspace::Status;
 use althing_kernel::workspace::view::WorkspaceView;
-use althing_kernel::{Caller, EnvelopeId, Kind, Principal, Refusal, Reply, State, WorkspaceId};
+use althing_kernel::{Caller, EnvelopeId, Kind, Refusal, Reply, State, WorkspaceId};
 use serde_json::{Value, json};
 
 /// A blob that is made from a number; nobody looks at what is in it here.
@@ -232,11 +233,15 @@ pub(crate) fn workspace_of(reply: Reply) -> WorkspaceView {
     }
 }
 
-/// A person who is in the project, besides `ada`.
+/// A person who is in the project besides `ada`, and may do as much.
 pub(crate) fn second_person(world: &mut World, name: &str) -> Caller {
+    person_with(world, name, Capability::ALL)
+}
+
+/// A person who is in the project and may do this much.
+pub(crate) fn person_with(world: &mut World, name: &str, may: &[Capability]) -> Caller {
     let person = user(name);
-    let args = json!({ "user": name, "key": person.key });
+    let args = json!({ "user": name, "key": person.key, "capabilities": may });
     world.run(&user("ada"), "user.create", &args.to_string()).unwrap();
-    assert!(matches!(person.principal, Principal::User(_)));
     person
 }

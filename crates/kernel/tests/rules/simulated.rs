@@ -4,7 +4,7 @@ use crate::support::{Script, World, agent, user};
 use althing_kernel::envelope::Status as Stage;
 use althing_kernel::envelope::carrier::Carried;
 use althing_kernel::signal::SignalType;
-use althing_kernel::{AgentName, EnvelopeId, Event, Reply, Rule, Stamped, WorkspaceId, access};
+use althing_kernel::{EnvelopeId, Event, Reply, Rule, Stamped, WorkspaceId, access};
 use serde_json::json;
 
 const BLOB: &str = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
@@ -148,7 +148,7 @@ fn attempts_that_were_never_made_are_not_on_record() {
 #[test]
 fn whoever_lost_its_work_to_another_does_not_read_everything() {
     let (mut world, _, worker) = at_work();
-    let wim = AgentName::new("wim").unwrap();
+    let wim = agent("wim").principal;
     assert!(!access::reads_everything(&world.state, Some(&wim)));
     world.run(&agent("tom"), "agent.register", "{}").unwrap();
     let args = json!({ "workspace": worker, "agent": "tom" }).to_string();

@@ -127,7 +127,7 @@ fn a_new_workspace_has_its_nine_components_and_waits_for_its_agent() {
     assert_eq!(view.worked.micros(), 0);
     assert!(view.directive.is_some() && view.context.is_some());
     assert_eq!(view.agent.as_ref().unwrap().as_str(), "w1");
-    assert_eq!((view.owner.clone(), view.originator.clone()), (Party::System, Party::System));
+    assert_eq!((view.owner.to_string().as_str(), view.originator.clone()), ("ada", Party::System));
     assert_eq!(view.mounts, ["shell"]);
     let root = run.root.clone();
     assert!(run.right(&root, &id).is_some() && run.right(&id, &root).is_some());
@@ -602,7 +602,7 @@ fn one_sees_what_is_below_and_what_one_was_shown() {
         &Run::lead(),
         json!({ "agent": "watcher", "role": "observer", "visibility": [sibling] }),
     );
-    let name = |name: &str| althing_kernel::AgentName::new(name).unwrap();
+    let name = |name: &str| agent(name).principal;
     let (w1, w2, w3, watcher, lead) =
         (name("w1"), name("w2"), name("w3"), name("watcher"), name("lead"));
     let state = &run.world.state;

@@ -541,7 +541,7 @@ impl Ledger {
         assert_eq!((&known.agent, &known.head), (&node.agent, &node.head), "seed {seed}: {id}");
         assert_eq!(charter.role, node.body.role, "seed {seed}: {id}");
         assert_eq!(charter.originator, node.body.originator, "seed {seed}: {id}");
-        assert_eq!(charter.owner, node.body.owner, "seed {seed}: {id}");
+        assert_eq!(known.owner, node.body.owner, "seed {seed}: {id}");
         if known.status.is_terminal() {
             return;
         }

@@ -1,0 +1,154 @@
+//! `althing users`
+
+use althing_kernel::capability::Capability;
+use althing_kernel::query::{Answer, Everything, OfUser, Query, UserWork};
+use althing_kernel::user::grant::{Grant, Revoke};
+use althing_kernel::user::standing::{Block, Deactivate, Reactivate, Resume, Suspend, Unblock};
+use althing_kernel::user::view::UserView;
+use althing_kernel::{Command, PublicKey, Reply, Rule, UserId, WorkspaceId, user};
+
+use crate::app::App;
+use crate::cli::{UsersAdd, UsersCommand};
+use crate::desk::{Desk, unexpected};
+use crate::failure::Failure;
+use crate::output::{clock_time, counted, one_line};
+
+pub(crate) fn run(app: &App, command: Option<UsersCommand>) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    let command = match command {
+        None | Some(UsersCommand::List) => return list(&desk),
+        Some(UsersCommand::Show(args)) => return show(&desk, args.id),
+        Some(UsersCommand::Add(args)) => let_in(args)?,
+        Some(UsersCommand::Suspend(args)) => {
+            Command::UserSuspend(Suspend { reason: args.reason, user: args.id })
+        }
+        Some(UsersCommand::Resume(args)) => {
+            Command::UserResume(Resume { reason: args.reason, user: args.id })
+        }
+        Some(UsersCommand::Block(args)) => {
+            Command::UserBlock(Block { condition: args.condition, user: args.id })
+        }
+        Some(UsersCommand::Unblock(args)) => {
+            Command::UserUnblock(Unblock { condition: args.condition, user: args.id })
+        }
+        Some(UsersCommand::Deactivate(args)) => {
+            Command::UserDeactivate(Deactivate { reason: args.reason, user: args.id })
+        }
+        Some(UsersCommand::Reactivate(args)) => {
+            Command::UserReactivate(Reactivate { reason: args.reason, user: args.id })
+        }
+        Some(UsersCommand::Grant(args)) => {
+            let grant = |capability| Grant { capability, user: args.id.clone() };
+            let each = args.capabilities.iter().map(|one| Command::CapabilityGrant(grant(*one)));
+            return change(&desk, each.collect());
+        }
+        Some(UsersCommand::Revoke(args)) => {
+            let revoke = |capability| {
+                let (reason, user) = (args.reason.clone(), args.id.clone());
+                Revoke { capability, reason, user }
+            };
+            let each = args.capabilities.iter().map(|one| Command::CapabilityRevoke(revoke(*one)));
+            return change(&desk, each.collect());
+        }
+    };
+    change(&desk, vec![command])
+}
+
+fn let_in(args: UsersAdd) -> Result<Command, Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let user = UserId::new(&args.name).map_err(|error| wrong(&error))?;
+    let key: PublicKey = args.key.parse().map_err(|error| wrong(&error))?;
+    let capabilities = (!args.capabilities.is_empty()).then_some(args.capabilities);
+    Ok(Command::UserCreate(user::Create { capabilities, key, user }))
+}
+
+/// Issues commands one after another, as one person; the first that is refused is the last.
+fn change(desk: &Desk<'_>, commands: Vec<Command>) -> Result<(), Failure> {
+    if desk.project.asker()?.is_none() {
+        let message = "who says so? a person who manages people";
+        return Err(Failure::misuse(Rule::WhoAreYou, message).hint("Pass `--user YOUR_NAME`."));
+    }
+    let client = desk.client()?;
+    let mut last = None;
+    for command in commands {
+        last = Some(client.execute(command)?);
+    }
+    let Some(Reply::User(view)) = last else { return Err(unexpected(&last)) };
+    if desk.out().json {
+        return desk.out().value(&view);
+    }
+    desk.out().line(format!("{} is {}", view.user, standing(&view)))?;
+    desk.out().line(format!("may {}", abilities(&view.capabilities)))
+}
+
+fn standing(view: &UserView) -> String {
+    let why = view.reason.as_ref().map_or_else(String::new, |why| format!(": {}", one_line(why)));
+    format!("{}{why}", view.status)
+}
+
+fn abilities(capabilities: &[Capability]) -> String {
+    capabilities.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+fn list(desk: &Desk<'_>) -> Result<(), Failure> {
+    let users = match desk.ask(&Query::UserList(Everything {}))? {
+        Answer::Users(users) => users,
+        other => return Err(unexpected(&other)),
+    };
+    if desk.out().json {
+        return desk.out().value(&users);
+    }
+    if users.is_empty() {
+        return desk.out().line("nobody has signed up yet; `althing login NAME` does that");
+    }
+    let may = |view: &UserView| match view.capabilities.len() {
+        all if all == Capability::ALL.len() => "everything".to_owned(),
+        some => counted(some as u64, "capability", "capabilities"),
+    };
+    let rows: Vec<Vec<String>> = users
+        .iter()
+        .map(|view| {
+            vec![
+                view.user.to_string(),
+                view.status.to_string(),
+                may(view),
+                view.created_by.to_string(),
+                clock_time(view.created_at),
+                view.key.short(),
+            ]
+        })
+        .collect();
+    desk.out().table(&["USER", "STANDS", "MAY", "LET IN BY", "WHEN", "KEY"], &rows)
+}
+
+fn show(desk: &Desk<'_>, user: UserId) -> Result<(), Failure> {
+    let work = match desk.ask(&Query::UserGet(OfUser { user }))? {
+        Answer::User(work) => *work,
+        other => return Err(unexpected(&other)),
+    };
+    if desk.out().json {
+        return desk.out().value(&work);
+    }
+    let UserWork { user: view, owns, owned, causes, caused } = work;
+    let out = desk.out();
+    out.line(format!("user     {}", view.user))?;
+    out.line(format!("stands   {} since {}", standing(&view), clock_time(view.since)))?;
+    out.line(format!("let in   by {} at {}", view.created_by, clock_time(view.created_at)))?;
+    out.line(format!("key      {}", view.key))?;
+    for (n, one) in view.capabilities.iter().enumerate() {
+        let title = if n == 0 { "may" } else { "" };
+        out.line(format!("{title:<8} {:<24} {}", one.as_str(), one.help()))?;
+    }
+    let names = desk.workspace_naming()?;
+    let listed = |ids: &[WorkspaceId], all: usize| {
+        let shown: Vec<String> = ids.iter().map(|id| names.short(id)).collect();
+        let ended = all - ids.len();
+        let more = if ended == 0 { String::new() } else { format!(" (and {ended} that ended)") };
+        format!(
+            "{}{more}",
+            if shown.is_empty() { "nothing now".to_owned() } else { shown.join(" ") }
+        )
+    };
+    out.line(format!("owns     {}", listed(&owns, owned)))?;
+    out.line(format!("caused   {}", listed(&causes, caused)))
+}

@@ -1,0 +1,123 @@
+//! Auditing what happens to people, and what people do: with which capability, and how they stood.
+
+use super::{Breach, by, cause, step, wrong_actor};
+use crate::capability::{self, Capability, DenialReason};
+use crate::event::{Event, Stamped};
+use crate::name::UserId;
+use crate::principal::{Actor, Principal};
+use crate::state::State;
+use crate::user::{self, Status, User, grant, standing};
+
+type Audited = Result<(), Breach>;
+
+fn told(holds: bool) -> Audited {
+    if holds { Ok(()) } else { Err(Breach::Tale("user")) }
+}
+
+/// Whether an entry in a person's name is one their capabilities allowed. Refusals need none.
+pub(super) fn may_cause(state: &State, entry: &Stamped) -> Audited {
+    let Actor::Principal(Principal::User(id)) = &entry.draft.actor else { return Ok(()) };
+    let event = &entry.draft.event;
+    let refusal = matches!(
+        event,
+        Event::CommandRefused(_)
+            | Event::CapabilityDenied(_)
+            | Event::EnvelopeRejected(_)
+            | Event::CheckpointRejected(_)
+            | Event::WorkspaceRejected(_)
+    );
+    let first = state.users.is_empty() && matches!(event, Event::UserCreated(_));
+    let may = refusal || first || capability::may_have_caused(state, id, event);
+    if may { Ok(()) } else { wrong_actor(entry) }
+}
+
+/// Whether something that happened to a person is in order.
+pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
+    if entry.draft.workspace.is_some() {
+        return Err(Breach::Tale("local trail"));
+    }
+    cause::check(state, entry)?;
+    match &entry.draft.event {
+        Event::UserCreated(body) => created(state, entry, body),
+        Event::CapabilityGranted(body) => granted(state, entry, body),
+        Event::CapabilityRevoked(body) => {
+            by_person(entry, &body.revoked_by)?;
+            by(entry, &body.revoked_by)?;
+            let user = get(state, &body.user_id)?;
+            let last = body.capability == Capability::DeactivateUser && user.keeps_people();
+            stays_kept(state, &body.user_id, last)
+        }
+        Event::CapabilityDenied(body) => {
+            let Some(id) = &body.user_id else { return Err(Breach::Tale("user")) };
+            by(entry, &Principal::User(id.clone()).into())?;
+            let idle = body.reason == DenialReason::UserNotActive;
+            told(idle == (get(state, id)?.status != Status::Active))
+        }
+        _ => stepped(state, entry),
+    }
+}
+
+fn get<'s>(state: &'s State, id: &UserId) -> Result<&'s User, Breach> {
+    state.users.get(id).ok_or(Breach::Tale("user"))
+}
+
+fn stays_kept(state: &State, id: &UserId, leaves: bool) -> Audited {
+    if !leaves || state.kept_without(id) { Ok(()) } else { Err(Breach::Step { noun: "user" }) }
+}
+
+/// Agents have no say about people.
+fn by_person(entry: &Stamped, actor: &Actor) -> Audited {
+    match actor {
+        Actor::Principal(Principal::User(_) | Principal::System) => Ok(()),
+        _ => wrong_actor(entry),
+    }
+}
+
+fn created(state: &State, entry: &Stamped, body: &user::Created) -> Audited {
+    by(entry, &body.created_by.clone().into())?;
+    let Principal::User(creator) = &body.created_by else { return wrong_actor(entry) };
+    let key_is_new = state.users.values().all(|known| known.key != body.key);
+    told(key_is_new && body.capabilities.iter().all(|c| !c.is_implicit()))?;
+    if state.users.is_empty() {
+        let all = body.capabilities.len() + 1 == Capability::ALL.len();
+        return if *creator == body.user_id { told(all) } else { wrong_actor(entry) };
+    }
+    let Some(granter) = state.users.get(creator) else { return wrong_actor(entry) };
+    told(body.capabilities.iter().all(|capability| granter.holds(*capability)))
+}
+
+/// What a person is let in with was promised; what else they get is granted in somebody's name.
+fn granted(state: &State, entry: &Stamped, body: &grant::Granted) -> Audited {
+    if entry.draft.actor == Actor::Protocol {
+        let promised = get(state, &body.user_id)?.promised.contains(&body.capability);
+        let promiser = grant::promiser(state, &body.user_id);
+        return told(promised && promiser.as_ref() == Some(&body.granted_by));
+    }
+    by_person(entry, &body.granted_by)?;
+    by(entry, &body.granted_by)?;
+    match &body.granted_by {
+        Actor::Principal(Principal::User(granter)) => {
+            told(get(state, granter)?.holds(body.capability))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn stepped(state: &State, entry: &Stamped) -> Audited {
+    let event = &entry.draft.event;
+    let Some((id, _)) = standing::outcome(event) else {
+        return Err(Breach::NotProduced(event.kind()));
+    };
+    by_person(entry, &entry.draft.actor)?;
+    let known = get(state, id)?;
+    step(&user::LIFECYCLE, Some(known.status.as_str()), entry)?;
+    stays_kept(state, id, known.keeps_people())?;
+    match event {
+        Event::UserSuspended(body) => by(entry, &body.suspended_by),
+        Event::UserResumed(body) => by(entry, &body.resumed_by),
+        Event::UserBlocked(body) => by(entry, &body.blocked_by),
+        Event::UserDeactivated(body) => by(entry, &body.deactivated_by),
+        Event::UserReactivated(body) => by(entry, &body.reactivated_by),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,305 @@
+//! Which deeds a command stands for, and which an entry: one table each.
+//!
+//! The first is asked before a person's command is decided, the second when an entry in a person's
+//! name is audited. A command that is not listed does not compile, and an entry that is not listed
+//! is nothing a person can have caused.
+
+use super::{Deed, active, may};
+use crate::command::Command;
+use crate::event::Event;
+use crate::highway::escalation::ResponseType;
+use crate::highway::gate;
+use crate::id::{GateId, RightId, TaskId, WorkspaceId};
+use crate::name::{AgentName, UserId};
+use crate::refusal::Refusal;
+use crate::signal::SignalType;
+use crate::state::State;
+use crate::task;
+use crate::workspace::create::Created;
+use crate::workspace::{Party, Trigger};
+
+/// Deeds, each with what it is done to; none is the run as a whole.
+type Deeds = Vec<(Deed, Option<WorkspaceId>)>;
+
+/// Whether a person may issue a command.
+pub(crate) fn check(state: &State, user: &UserId, command: &Command) -> Result<(), Refusal> {
+    // What does not exist is nobody's; the command itself says that it is not there.
+    let known = |target: &Option<WorkspaceId>| {
+        target.as_ref().is_none_or(|id| state.workspaces.contains_key(id))
+    };
+    let deeds = of_command(state, user, command);
+    for (deed, target) in deeds.iter().filter(|(_, target)| known(target)) {
+        may(state, user, *deed, target.as_ref())?;
+    }
+    active(state, user).map(|_| ())
+}
+
+/// Whether the rules let a person cause an event, as far as capabilities go.
+pub(crate) fn may_have_caused(state: &State, user: &UserId, event: &Event) -> bool {
+    let of_event = of_work(state, user, event).or_else(|| of_the_rest(event));
+    let Some(deeds) = of_event else { return false };
+    active(state, user).is_ok()
+        && deeds.iter().all(|(deed, target)| may(state, user, *deed, target.as_ref()).is_ok())
+}
+
+fn on(deed: Deed, target: &WorkspaceId) -> Deeds {
+    vec![(deed, Some(target.clone()))]
+}
+
+fn overall(deed: Deed) -> Deeds {
+    vec![(deed, None)]
+}
+
+fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
+    match command {
+        Command::RunStart(args) => beginning(user, args.agent.as_ref(), args.owner.as_ref()),
+        Command::RunHandOver(_) => overall(Deed::GrantDelegation),
+        Command::RunEnd(_) => overall(Deed::Abort),
+        Command::WorkspaceCreate(args) => creation(state, &Asked::from(args)),
+        Command::TaskAssign(args) => creation(state, &Asked::from(&args.as_create())),
+        Command::WorkspaceAbort(args) => on(Deed::Abort, &args.workspace),
+        Command::WorkspaceSuspend(args) => on(Deed::Suspend, &args.workspace),
+        Command::WorkspaceResume(args) => on(Deed::Suspend, &args.workspace),
+        Command::WorkspaceMigrate(args) => on(Deed::Suspend, &args.workspace),
+        Command::WorkspaceTransfer(args) => on(Deed::Transfer, &args.workspace),
+        Command::WorkspaceTerminate(args) => on(Deed::Abort, &args.workspace),
+        Command::WorkspaceGrantVisibility(args) => shown(&args.workspace, &args.target),
+        Command::WorkspaceReparent(args) => between(&args.workspace, &args.parent),
+        Command::HighwayConfigure(_) => overall(Deed::CreateWorkspace),
+        Command::HighwayInject(args) => on(Deed::Inject, &args.to),
+        Command::GateResolve(args) => at_gate(state, &args.gate),
+        Command::EscalationAnswer(args) => {
+            let open = state.escalations.get(&args.escalation);
+            open.map_or_else(Vec::new, |open| answer(args.response, &open.workspace))
+        }
+        Command::TaskGraph(_)
+        | Command::TaskAdd(_)
+        | Command::TaskApprove(_)
+        | Command::TaskRetry(_) => overall(Deed::CreateWorkspace),
+        Command::TaskCancel(args) => cancellation(state, &args.task),
+        Command::IntegrationDecide(args) => on(Deed::ApproveIntegration, &args.workspace),
+        Command::IntegrationSalvage(args) => on(Deed::ApproveIntegration, &args.workspace),
+        Command::ConflictResolve(args) => on(Deed::ApproveIntegration, &args.workspace),
+        Command::RightGrant(args) => between(&args.holder, &args.target),
+        Command::RightRevoke(args) => revocation(state, &args.right),
+        Command::EnvelopeSend(args) => on(Deed::Inject, &args.to),
+        Command::SignalEmit(args) => said(args.signal),
+        Command::InboxTake(_) | Command::WorkspaceWrite(_) | Command::CheckpointCreate(_) => {
+            overall(Deed::Inject)
+        }
+        Command::LeaseForce(_) => overall(Deed::ForceLease),
+        Command::UserCreate(_)
+        | Command::UserSuspend(_)
+        | Command::UserResume(_)
+        | Command::UserBlock(_)
+        | Command::UserUnblock(_)
+        | Command::UserDeactivate(_)
+        | Command::UserReactivate(_)
+        | Command::CapabilityGrant(_)
+        | Command::CapabilityRevoke(_) => overall(Deed::ManageUsers),
+        // Holding leases takes no more than being active; the rest is not for people at all.
+        Command::LeaseOpen(_)
+        | Command::LeaseRenew(_)
+        | Command::LeaseRelease(_)
+        | Command::SessionOpen(_)
+        | Command::SessionClose(_)
+        | Command::AgentRegister(_)
+        | Command::ProjectCreate(_)
+        | Command::RuntimeRekey(_)
+        | Command::RuntimeUnauthentic(_)
+        | Command::RuntimeRestored(_)
+        | Command::RuntimeDegraded(_)
+        | Command::TrailCompact(_)
+        | Command::TrailPrune(_)
+        | Command::TrailSnapshot(_)
+        | Command::TrailDenied(_) => Vec::new(),
+    }
+}
+
+/// What an entry in a person's name stands for in a run. `None` if it is nothing of the kind.
+fn of_work(state: &State, user: &UserId, event: &Event) -> Option<Deeds> {
+    Some(match event {
+        Event::WorkspaceCreated(body) => match &body.parent {
+            None => {
+                let owner = match &body.owner {
+                    Party::User(owner) => Some(owner),
+                    Party::System => None,
+                };
+                beginning(user, body.agent.as_ref(), owner)
+            }
+            Some(_) => creation(state, &Asked::from(body)),
+        },
+        Event::WorkspaceStateChanged(body) => {
+            let deed = match body.trigger {
+                Trigger::Suspend | Trigger::Resume => Deed::Suspend,
+                Trigger::RevisionRequired | Trigger::Rejected => Deed::ApproveIntegration,
+                _ => Deed::Abort,
+            };
+            on(deed, &body.workspace_id)
+        }
+        Event::MigrationStarted(body) => on(Deed::Suspend, &body.workspace_id),
+        Event::OwnershipTransferred(body) => on(Deed::Transfer, &body.workspace_id),
+        Event::GracefulTerminationInitiated(body) => on(Deed::Abort, &body.workspace_id),
+        Event::VisibilityGranted(body) => shown(&body.workspace_id, &body.target),
+        Event::WorkspaceReparented(body) => between(&body.workspace_id, &body.new_parent),
+        Event::RunHandedOver(_) => overall(Deed::GrantDelegation),
+        Event::RunStopped(_) => overall(Deed::Abort),
+        Event::GraphCreated(_) | Event::TaskCreated(_) | Event::TaskApproved(_) => {
+            overall(Deed::CreateWorkspace)
+        }
+        Event::TaskStatusChanged(body) if body.to_status == task::Status::Cancelled => {
+            cancellation(state, &body.task_id)
+        }
+        Event::TaskStatusChanged(_) => overall(Deed::CreateWorkspace),
+        Event::IntegrationStarted(body) => on(Deed::ApproveIntegration, &body.source),
+        Event::ConflictResolved(body) => on(Deed::ApproveIntegration, &body.workspace_id),
+        Event::PortRightCreated(body) => between(&body.holder, &body.target),
+        Event::PortRightRevoked(body) => between(&body.holder, &body.target),
+        Event::EnvelopeCreated(body) => on(Deed::Inject, &body.to),
+        Event::SignalEmitted(body) => said(body.signal),
+        Event::InboxTaken(_) | Event::WorkspaceWritten(_) | Event::CheckpointCreated(_) => {
+            overall(Deed::Inject)
+        }
+        _ => return of_highway(state, event),
+    })
+}
+
+/// The same for what people are asked and say.
+fn of_highway(state: &State, event: &Event) -> Option<Deeds> {
+    Some(match event {
+        Event::HighwayConfigured(_) => overall(Deed::CreateWorkspace),
+        Event::GateTriggered(body) => match &body.workspace {
+            Some(id) => on(gate::deed_at(body.gate_type), id),
+            None => overall(gate::deed_at(body.gate_type)),
+        },
+        Event::GateResolved(body) => at_gate(state, &body.gate_id),
+        Event::GateReentryBlocked(body) => overall(gate::deed_at(body.gate_type)),
+        Event::EscalationResolved(body) => answer(body.response_type, &body.workspace),
+        Event::HumanInjection(body) => on(Deed::Inject, &body.to),
+        _ => return None,
+    })
+}
+
+/// The same for what happens outside of runs.
+fn of_the_rest(event: &Event) -> Option<Deeds> {
+    Some(match event {
+        Event::LeaseForced(_) => overall(Deed::ForceLease),
+        Event::UserCreated(_)
+        | Event::UserSuspended(_)
+        | Event::UserResumed(_)
+        | Event::UserBlocked(_)
+        | Event::UserUnblocked(_)
+        | Event::UserDeactivated(_)
+        | Event::UserReactivated(_)
+        | Event::CapabilityGranted(_)
+        | Event::CapabilityRevoked(_) => overall(Deed::ManageUsers),
+        Event::LeaseOpened(_) | Event::LeaseRenewed(_) | Event::LeaseReleased(_) => Vec::new(),
+        _ => return None,
+    })
+}
+
+/// Answering at a gate: what is decided there.
+fn at_gate(state: &State, id: &GateId) -> Deeds {
+    let open = state.gates.get(id);
+    let gate = open.or_else(|| state.closed_gates.get(id).map(|closed| &closed.gate));
+    gate.map_or_else(Vec::new, |gate| vec![(gate::deed_at(gate.kind), gate.workspace.clone())])
+}
+
+/// Answering an escalation.
+fn answer(response: ResponseType, workspace: &WorkspaceId) -> Deeds {
+    let deed = if response == ResponseType::Abort { Deed::Abort } else { Deed::Inject };
+    on(deed, workspace)
+}
+
+/// Showing one workspace another: one gives what one may see oneself.
+fn shown(workspace: &WorkspaceId, target: &WorkspaceId) -> Deeds {
+    let granted = (Deed::GrantDelegation, Some(workspace.clone()));
+    vec![granted, (Deed::ViewTrail, Some(target.clone()))]
+}
+
+/// Beginning a run: whoever names a coordinator gives the post away, and whoever names another
+/// owner gives the run away.
+fn beginning(user: &UserId, agent: Option<&AgentName>, owner: Option<&UserId>) -> Deeds {
+    let mut deeds = overall(Deed::CreateWorkspace);
+    deeds.extend(agent.map(|_| (Deed::GrantDelegation, None)));
+    deeds.extend(owner.filter(|owner| *owner != user).map(|_| (Deed::Transfer, None)));
+    deeds
+}
+
+/// What matters about a workspace that somebody wants.
+struct Asked<'a> {
+    parent: Option<&'a WorkspaceId>,
+    owner: Option<&'a UserId>,
+    delegate: bool,
+    global_trail: bool,
+    visibility: &'a [WorkspaceId],
+}
+
+impl<'a> From<&'a crate::workspace::create::Create> for Asked<'a> {
+    fn from(create: &'a crate::workspace::create::Create) -> Self {
+        Asked {
+            parent: create.parent.as_ref(),
+            owner: create.owner.as_ref(),
+            delegate: create.delegate,
+            global_trail: create.global_trail,
+            visibility: &create.visibility,
+        }
+    }
+}
+
+impl<'a> From<&'a Created> for Asked<'a> {
+    fn from(created: &'a Created) -> Self {
+        Asked {
+            parent: created.parent.as_ref(),
+            owner: match &created.owner {
+                Party::User(owner) => Some(owner),
+                Party::System => None,
+            },
+            delegate: created.delegate,
+            global_trail: created.global_trail,
+            visibility: &created.visibility_set,
+        }
+    }
+}
+
+/// Creating a workspace: what it is given besides, its creator must have to give.
+fn creation(state: &State, asked: &Asked<'_>) -> Deeds {
+    let parent = asked.parent.or(state.root.as_ref());
+    let mut deeds = vec![(Deed::CreateWorkspace, parent.cloned())];
+    if asked.delegate {
+        deeds.push((Deed::GrantDelegation, parent.cloned()));
+    }
+    if asked.global_trail {
+        deeds.push((Deed::ViewTrail, None));
+    }
+    let above = parent.and_then(|id| state.workspaces.get(id)).map(|known| &known.owner);
+    let other = asked.owner.is_some_and(|owner| above != Some(&Party::User(owner.clone())));
+    if other {
+        deeds.push((Deed::Transfer, parent.cloned()));
+    }
+    deeds.extend(asked.visibility.iter().map(|id| (Deed::ViewTrail, Some(id.clone()))));
+    deeds
+}
+
+/// Giving a task up ends the workspace that works on it.
+fn cancellation(state: &State, id: &TaskId) -> Deeds {
+    let mut deeds = overall(Deed::Abort);
+    let bound = state.tasks.get(id).and_then(|task| task.workspace.clone());
+    deeds.extend(bound.map(|bound| (Deed::Abort, Some(bound))));
+    deeds
+}
+
+fn between(holder: &WorkspaceId, target: &WorkspaceId) -> Deeds {
+    let both = [holder, target];
+    both.map(|id| (Deed::GrantDelegation, Some(id.clone()))).into()
+}
+
+fn revocation(state: &State, id: &RightId) -> Deeds {
+    let right = state.rights.get(id);
+    right.map_or_else(Vec::new, |right| between(&right.holder, &right.target))
+}
+
+/// A person's signals are the root's; the one that fails it ends the run.
+fn said(signal: SignalType) -> Deeds {
+    overall(if signal == SignalType::Failed { Deed::Abort } else { Deed::Inject })
+}

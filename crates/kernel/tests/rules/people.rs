@@ -1,0 +1,697 @@
+//! People: how they stand, what they may do, what they answer for, what they caused.
+//!
+//! What is expected stands here as tables written from the protocol, not computed by the code
+//! that is tested.
+
+use crate::run::{Run, payload, person_with, second_person, workspace_of};
+use crate::support::{World, agent, system, user};
+use althing_kernel::access::{reads, reads_everything};
+use althing_kernel::audit::audit;
+use althing_kernel::capability::{Capability, Deed, DenialReason};
+use althing_kernel::principal::{Actor, Principal};
+use althing_kernel::workspace::{Party, Status, Trigger};
+use althing_kernel::{Caller, Event, Kind, Reply, Stamped, State, WorkspaceId};
+use serde_json::{Value, json};
+
+/// The seventeen, as the protocol lists them.
+const NAMES: [&str; 17] = [
+    "create_workspace",
+    "create_workspace_any",
+    "suspend_own",
+    "suspend_any",
+    "abort_own",
+    "abort_any",
+    "transfer_ownership",
+    "inject_directive",
+    "inject_directive_any",
+    "approve_integration",
+    "approve_integration_any",
+    "modify_budget",
+    "modify_budget_any",
+    "view_trail_own",
+    "view_trail_any",
+    "grant_delegation",
+    "deactivate_user",
+];
+
+/// What allows each deed on what one owns, and what allows it everywhere.
+const DEEDS: [(Deed, Option<&str>, Option<&str>); 11] = [
+    (Deed::CreateWorkspace, Some("create_workspace"), Some("create_workspace_any")),
+    (Deed::Suspend, Some("suspend_own"), Some("suspend_any")),
+    (Deed::Abort, Some("abort_own"), Some("abort_any")),
+    (Deed::Transfer, Some("transfer_ownership"), None),
+    (Deed::Inject, Some("inject_directive"), Some("inject_directive_any")),
+    (Deed::ApproveIntegration, Some("approve_integration"), Some("approve_integration_any")),
+    (Deed::ModifyBudget, Some("modify_budget"), Some("modify_budget_any")),
+    (Deed::ViewTrail, Some("view_trail_own"), Some("view_trail_any")),
+    (Deed::GrantDelegation, Some("grant_delegation"), None),
+    (Deed::ManageUsers, None, Some("deactivate_user")),
+    (Deed::ForceLease, None, Some("abort_any")),
+];
+
+/// How a person comes to stand in each way, from being active.
+const STANDINGS: [(&str, Option<&str>); 4] = [
+    ("active", None),
+    ("suspended", Some("user.suspend")),
+    ("blocked", Some("user.block")),
+    ("deactivated", Some("user.deactivate")),
+];
+
+fn about(user: &str, command: &str) -> Value {
+    match command {
+        "user.block" | "user.unblock" => json!({ "user": user, "condition": "c" }),
+        _ => json!({ "user": user, "reason": "r" }),
+    }
+}
+
+/// Two trees side by side, ada's and bob's, with one workspace for every deed.
+struct Trees {
+    run: Run,
+    /// bob's, then ada's: at work, at work, finished.
+    own: [WorkspaceId; 3],
+    others: [WorkspaceId; 3],
+    lease: String,
+}
+
+fn trees() -> Trees {
+    let mut run = Run::new();
+    person_with(&mut run.world, "bob", &[]);
+    second_person(&mut run.world, "eve");
+    let mut three = |owner: &str| {
+        let of = |agent: &str| json!({ "agent": agent, "owner": owner });
+        [
+            run.in_state(Status::Active, of("w1")),
+            run.in_state(Status::Active, of("w2")),
+            run.in_state(Status::Integrating, of("w3")),
+        ]
+    };
+    let (own, others) = (three("bob"), three("ada"));
+    let lease = run.world.claim(&agent("w1"), &["x"], 1_000).unwrap().lease.to_string();
+    Trees { run, own, others, lease }
+}
+
+/// A command that is this deed, done to one of two trees.
+fn command(deed: Deed, ids: &[WorkspaceId; 3], lease: &str) -> Option<(&'static str, Value)> {
+    let [at, beside, finished] = ids;
+    Some(match deed {
+        Deed::CreateWorkspace => (
+            "workspace.create",
+            json!({ "agent": "w2", "role": "worker", "parent": at, "directive": payload(1) }),
+        ),
+        Deed::Suspend => ("workspace.suspend", json!({ "workspace": at })),
+        Deed::Abort => ("workspace.abort", json!({ "workspace": at })),
+        Deed::Transfer => ("workspace.transfer", json!({ "workspace": at, "to": "eve" })),
+        Deed::Inject => {
+            ("envelope.send", json!({ "to": at, "type": "feedback", "payload": payload(1) }))
+        }
+        Deed::ApproveIntegration => {
+            ("integration.decide", json!({ "workspace": finished, "decision": "reject" }))
+        }
+        Deed::GrantDelegation => ("right.grant", json!({ "holder": at, "target": beside })),
+        Deed::ManageUsers => ("user.suspend", json!({ "user": "eve" })),
+        Deed::ForceLease => ("lease.force", json!({ "lease": lease, "reason": "r" })),
+        // Budgets have no command yet, and reading is no command.
+        Deed::ModifyBudget | Deed::ViewTrail => return None,
+    })
+}
+
+fn expected(
+    (own, any): (Option<&str>, Option<&str>),
+    standing: &str,
+    held: Option<&str>,
+    is_own: bool,
+) -> Option<DenialReason> {
+    if standing != "active" {
+        return Some(DenialReason::UserNotActive);
+    }
+    if held.is_some() && held == any {
+        return None;
+    }
+    if held.is_some() && held == own {
+        return (!is_own).then_some(DenialReason::WrongScope);
+    }
+    Some(DenialReason::MissingCapability)
+}
+
+/// Shows W-USER-04, W-USER-11, W-USER-40, W-USER-41.
+#[test]
+fn every_deed_in_every_standing_with_every_capability_on_every_tree() {
+    let listed: Vec<&str> = Capability::ALL.iter().map(|one| one.as_str()).collect();
+    assert_eq!(listed, NAMES);
+    let trees = trees();
+    let (mut allowed, mut denied) = (0, 0);
+    for (deed, own, any) in DEEDS {
+        let names = |one: Option<Capability>| one.map(Capability::as_str);
+        let (needs_own, needs_any) = deed.needs();
+        assert_eq!((names(needs_own), names(needs_any)), (own, any), "{deed:?}");
+        for (standing, step) in STANDINGS {
+            for held in std::iter::once(None).chain(NAMES.into_iter().map(Some)) {
+                for is_own in [true, false] {
+                    let ids = if is_own { &trees.own } else { &trees.others };
+                    let Some((name, args)) = command(deed, ids, &trees.lease) else { continue };
+                    let mut run =
+                        Run { world: trees.run.world.fork(), root: trees.run.root.clone() };
+                    if let Some(held) = held.filter(|held| *held != "view_trail_own") {
+                        let args = json!({ "user": "bob", "capability": held });
+                        run.ok(&user("ada"), "capability.grant", args);
+                    }
+                    if let Some(step) = step {
+                        run.ok(&user("ada"), step, about("bob", step));
+                    }
+                    let cell = format!("{deed:?} {standing} {held:?} own: {is_own}");
+                    let before = run.count();
+                    let result = run.do_(&user("bob"), name, args);
+                    let Some(reason) = expected((own, any), standing, held, is_own) else {
+                        assert!(result.is_ok(), "{cell}: {result:?}");
+                        allowed += 1;
+                        continue;
+                    };
+                    denied += 1;
+                    let refusal = result.unwrap_err();
+                    let rule = if standing == "active" { "W-USER-41" } else { "W-USER-04" };
+                    assert_eq!(refusal.rule.id(), rule, "{cell}");
+                    assert_eq!(run.kinds_since(before), [Kind::CapabilityDenied], "{cell}");
+                    let Event::CapabilityDenied(said) = run.world.last_event() else { panic!() };
+                    assert_eq!((said.reason, said.action.as_str()), (reason, name), "{cell}");
+                    assert_eq!(said.user_id.as_ref().unwrap().as_str(), "bob");
+                    assert_eq!(names(said.capability), own.or(any), "{cell}");
+                }
+            }
+        }
+    }
+    // 7 deeds have a capability for one's own tree, 5 of them one for all, and 2 know no trees.
+    assert_eq!((allowed, denied), (7 + 5 * 2 + 2 * 2, 9 * 4 * 18 * 2 - 21), "no cell is left out");
+}
+
+/// Shows W-USER-02, W-USER-05, W-USER-06.
+#[test]
+fn a_person_takes_the_steps_of_the_table_and_the_coordinator_is_told_of_each() {
+    let edges = [
+        ("active", "user.suspend", "suspended", Kind::UserSuspended),
+        ("active", "user.block", "blocked", Kind::UserBlocked),
+        ("active", "user.deactivate", "deactivated", Kind::UserDeactivated),
+        ("suspended", "user.resume", "active", Kind::UserResumed),
+        ("suspended", "user.block", "blocked", Kind::UserBlocked),
+        ("suspended", "user.deactivate", "deactivated", Kind::UserDeactivated),
+        ("blocked", "user.unblock", "active", Kind::UserUnblocked),
+        ("blocked", "user.suspend", "suspended", Kind::UserSuspended),
+        ("blocked", "user.deactivate", "deactivated", Kind::UserDeactivated),
+        ("deactivated", "user.reactivate", "active", Kind::UserReactivated),
+    ];
+    let steps = ["suspend", "resume", "block", "unblock", "deactivate", "reactivate"];
+    let mut run = Run::new();
+    person_with(&mut run.world, "bob", Capability::OWN_SCOPE);
+    let at = run.in_state(Status::Active, json!({ "agent": "w1", "owner": "bob" }));
+    for (standing, way) in STANDINGS {
+        for step in steps.map(|step| format!("user.{step}")) {
+            let mut run = Run { world: run.world.fork(), root: run.root.clone() };
+            if let Some(way) = way {
+                run.ok(&user("ada"), way, about("bob", way));
+            }
+            run.ok(&Run::lead(), "inbox.take", json!({ "max": 256 }));
+            let (before, work) = (run.count(), run.view(&at));
+            let edge = edges.iter().find(|(from, by, ..)| *from == standing && *by == step);
+            let Some((.., to, kind)) = edge else {
+                run.refused(&user("ada"), &step, about("bob", &step), "W-USER-02");
+                continue;
+            };
+            let Reply::User(view) = run.ok(&user("ada"), &step, about("bob", &step)) else {
+                panic!()
+            };
+            assert_eq!(view.status.as_str(), *to, "{standing} {step}");
+            // One entry, and nothing else happens to anything.
+            assert_eq!(run.kinds_since(before), [*kind]);
+            assert_eq!(run.world.last().draft.actor, Actor::from(user("ada").principal));
+            let mut now = run.view(&at);
+            now.worked = work.worked;
+            assert_eq!(now, work, "running work goes on, and stays theirs");
+            assert_eq!(view.capabilities.len(), Capability::OWN_SCOPE.len() + 1);
+            let Reply::Mail(mail) = run.ok(&Run::lead(), "inbox.take", json!({})) else { panic!() };
+            assert_eq!(mail.news.len(), 1, "the coordinator is told");
+            assert_eq!((mail.news[0].kind, mail.news[0].about.as_str()), (*kind, "user:bob"));
+            let Reply::Mail(mail) = run.ok(&Run::lead(), "inbox.take", json!({})) else { panic!() };
+            assert!(mail.news.is_empty(), "once");
+        }
+    }
+}
+
+/// Shows W-USER-04.
+#[test]
+fn whoever_is_not_active_does_nothing_new_and_it_is_on_record() {
+    let mut run = Run::new();
+    let bob = second_person(&mut run.world, "bob");
+    let held = run.world.claim(&bob, &["mine"], 1_000).unwrap();
+    run.ok(&user("ada"), "user.suspend", json!({ "user": "bob" }));
+    let commands = [
+        ("lease.open", json!({ "surfaces": ["b"] })),
+        ("lease.release", json!({ "lease": held.lease })),
+        ("run.end", json!({ "force": true })),
+        ("user.resume", json!({ "user": "bob" })),
+        ("capability.grant", json!({ "user": "bob", "capability": "abort_own" })),
+        ("task.graph", json!({ "tasks": [] })),
+        ("inbox.take", json!({})),
+    ];
+    for (name, args) in commands {
+        run.refused(&bob, name, args, "W-USER-04");
+        let Event::CapabilityDenied(said) = run.world.last_event() else { panic!("{name}") };
+        assert_eq!(said.reason, DenialReason::UserNotActive);
+    }
+    assert_eq!(run.world.leases().len(), 1, "what they hold stays");
+    run.ok(&user("ada"), "user.resume", json!({ "user": "bob" }));
+    run.ok(&bob, "lease.release", json!({ "lease": held.lease }));
+}
+
+/// Shows W-USER-03, W-USER-42.
+#[test]
+fn the_first_may_do_everything_and_others_what_they_are_given() {
+    let mut run = Run::new();
+    let may = |run: &Run, id: &str| -> Vec<String> {
+        let asked = run.world.ask("user.get", &json!({ "user": id }).to_string());
+        serde_json::from_value(asked["capabilities"].clone()).unwrap()
+    };
+    assert_eq!(may(&run, "ada"), NAMES);
+    let granted = |run: &Run, to: &str| {
+        let mut granted = Vec::new();
+        for entry in &run.world.entries {
+            if let Event::CapabilityGranted(body) = &entry.draft.event
+                && body.user_id.as_str() == to
+            {
+                granted.push((body.capability.as_str(), body.granted_by.to_string()));
+            }
+        }
+        granted
+    };
+    let first = granted(&run, "ada");
+    assert_eq!(first.len(), 16, "each on record but for what everybody has");
+    assert!(first.iter().all(|(_, by)| by == "system"));
+
+    let bob = user("bob");
+    run.ok(&user("ada"), "user.create", json!({ "user": "bob", "key": bob.key }));
+    let own = ["create_workspace", "suspend_own", "abort_own", "inject_directive"];
+    let own = [&own[..], &["approve_integration", "modify_budget", "view_trail_own"]].concat();
+    assert_eq!(may(&run, "bob"), own);
+    assert!(granted(&run, "bob").iter().all(|(_, by)| by == "user:ada"));
+    let twice = json!({ "user": "bob", "key": user("x").key });
+    run.refused(&user("ada"), "user.create", twice, "A-ID-04");
+
+    // Nobody grants what they do not hold, whether later or while letting somebody in.
+    let grant = |who: &str, what: &str| json!({ "user": who, "capability": what });
+    run.refused(&bob, "capability.grant", grant("bob", "abort_any"), "W-USER-41");
+    run.ok(&user("ada"), "capability.grant", grant("bob", "deactivate_user"));
+    run.refused(&bob, "capability.grant", grant("bob", "abort_any"), "W-USER-42");
+    assert_eq!(run.world.kinds().last(), Some(&Kind::CapabilityDenied));
+    let eve = |may: &[&str]| json!({ "user": "eve", "key": user("eve").key, "capabilities": may });
+    run.refused(&bob, "user.create", eve(&["view_trail_any"]), "W-USER-42");
+    run.ok(&bob, "user.create", eve(&["abort_own", "abort_own", "view_trail_own"]));
+    assert_eq!(may(&run, "eve"), ["abort_own", "view_trail_own"]);
+
+    // What everybody has is neither given nor taken; what is there is not given twice.
+    for name in ["capability.grant", "capability.revoke"] {
+        run.refused(&user("ada"), name, grant("bob", "view_trail_own"), "W-USER-42");
+    }
+    run.refused(&user("ada"), "capability.grant", grant("bob", "abort_own"), "W-USER-42");
+    run.refused(&user("ada"), "capability.revoke", grant("bob", "abort_any"), "W-USER-42");
+    run.refused(&user("ada"), "capability.grant", grant("nobody", "abort_any"), "W-ID-07");
+    run.ok(&user("ada"), "capability.revoke", grant("bob", "abort_own"));
+    let Event::CapabilityRevoked(said) = run.world.last_event() else { panic!() };
+    assert_eq!(said.revoked_by.to_string(), "user:ada");
+    assert!(!may(&run, "bob").contains(&"abort_own".to_owned()));
+    // The system holds everything.
+    run.ok(&system(), "capability.grant", grant("bob", "abort_any"));
+}
+
+/// Shows W-USER-01.
+#[test]
+fn agents_have_no_say_about_people_whatever_post_they_hold() {
+    let mut run = Run::new();
+    person_with(&mut run.world, "bob", &[]);
+    let (lead, may) = (Run::lead(), json!({ "user": "bob", "capability": "abort_any" }));
+    for step in ["suspend", "resume", "block", "unblock", "deactivate", "reactivate"] {
+        let step = format!("user.{step}");
+        run.refused(&lead, &step, about("bob", &step), "W-USER-01");
+    }
+    run.refused(&lead, "capability.grant", may.clone(), "W-USER-01");
+    run.refused(&lead, "capability.revoke", may, "W-USER-01");
+    run.refused(&lead, "user.create", json!({ "user": "x", "key": user("x").key }), "A-ID-03");
+    // Nobody is called like the system, and the system is nobody's user.
+    for name in ["system", "protocol", "fallback", "coordinator", "worker", "observer"] {
+        assert!(althing_kernel::UserId::new(name).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn somebody_can_always_manage_people() {
+    let mut world = World::new();
+    let ada = user("ada");
+    let own = json!({ "user": "ada", "capability": "deactivate_user" }).to_string();
+    let leave = json!({ "user": "ada" }).to_string();
+    person_with(&mut world, "bob", &[Capability::DeactivateUser]);
+    world.run(&ada, "user.suspend", r#"{"user":"bob"}"#).unwrap();
+    for (name, args) in
+        [("user.deactivate", &leave), ("user.suspend", &leave), ("capability.revoke", &own)]
+    {
+        let refusal = world.run(&ada, name, args).unwrap_err();
+        assert_eq!(refusal.rule.id(), "A-USER-01", "{name}: bob cannot act");
+    }
+    world.run(&ada, "user.resume", r#"{"user":"bob"}"#).unwrap();
+    world.run(&ada, "user.deactivate", &leave).unwrap();
+    world.run(&user("bob"), "user.reactivate", &leave).unwrap();
+}
+
+fn owner(run: &Run, id: &WorkspaceId) -> String {
+    run.view(id).owner.to_string()
+}
+
+/// Shows W-USER-10, W-USER-11, W-USER-12, W-TREE-03, W-TREE-06.
+#[test]
+fn one_workspace_changes_hands_at_once_and_nothing_else_changes() {
+    let mut run = Run::new();
+    let bob = person_with(&mut run.world, "bob", &[Capability::AbortOwn]);
+    let top = run.in_state(Status::Active, json!({ "agent": "w1" }));
+    let middle = run.in_state(Status::Active, json!({ "agent": "w2", "parent": top }));
+    let below = run.in_state(Status::Active, json!({ "agent": "w3", "parent": middle }));
+    assert_eq!(owner(&run, &run.root.clone()), "ada", "who began the run");
+    assert!([&top, &middle, &below].iter().all(|id| owner(&run, id) == "ada"), "inherited");
+    run.refused(&bob, "workspace.abort", json!({ "workspace": middle }), "W-USER-41");
+
+    let (before, was) = (run.count(), run.view(&middle));
+    let give = json!({ "workspace": middle, "to": "bob", "reason": "r" });
+    run.ok(&Run::lead(), "workspace.transfer", give.clone());
+    assert_eq!(run.kinds_since(before), [Kind::OwnershipTransferred], "agents hear nothing of it");
+    let Event::OwnershipTransferred(said) = run.world.last_event() else { panic!() };
+    assert_eq!((said.from_user.to_string(), said.to_user.as_str()), ("ada".to_owned(), "bob"));
+    let mut is = run.view(&middle);
+    is.owner = was.owner.clone();
+    is.worked = was.worked;
+    assert_eq!(is, was, "who caused it and everything else stays");
+    assert_eq!((owner(&run, &top), owner(&run, &below)), ("ada".to_owned(), "ada".to_owned()));
+    run.refused(&Run::lead(), "workspace.transfer", give, "W-USER-12");
+
+    // From this moment on a failure above stops here, and one here stops below.
+    let mut other = Run { world: run.world.fork(), root: run.root.clone() };
+    other.ok(&Run::lead(), "workspace.abort", json!({ "workspace": top }));
+    assert_eq!(other.status(&middle), Status::Active);
+    assert_eq!(other.view(&middle).parent, Some(other.root.clone()));
+    assert_eq!(other.view(&middle).originator, was.originator);
+    run.ok(&bob, "workspace.abort", json!({ "workspace": middle }));
+    assert_eq!(run.view(&middle).ended, Some(Trigger::AbortedByHuman));
+    assert_eq!(run.status(&below), Status::Active, "it is ada's");
+    assert_eq!(run.view(&below).parent, Some(run.root.clone()));
+
+    // Nobody is given what they cannot answer for, and what ended stays whose it was.
+    let ada = user("ada");
+    let to = |id: &WorkspaceId, whom: &str| json!({ "workspace": id, "to": whom });
+    run.refused(&ada, "workspace.transfer", to(&below, "nobody"), "W-ID-07");
+    run.refused(&Run::lead(), "workspace.transfer", to(&middle, "ada"), "W-WS-25");
+    run.ok(&ada, "user.block", about("bob", "user.block"));
+    run.refused(&ada, "workspace.transfer", to(&below, "bob"), "W-USER-04");
+    run.refused(&agent("w3"), "workspace.transfer", to(&below, "bob"), "W-ROLE-04");
+    let create =
+        json!({ "agent": "w1", "role": "worker", "directive": payload(1), "owner": "bob" });
+    run.refused(&Run::lead(), "workspace.create", create, "W-USER-04");
+}
+
+/// Shows W-USER-10.
+#[test]
+fn a_run_belongs_to_who_begins_it_or_to_who_is_named() {
+    let begin = |world: &mut World, who: &Caller, args: Value| {
+        let reply = world.run(who, "run.start", &args.to_string());
+        let owner = reply.map(|reply| workspace_of(reply).owner.to_string());
+        world.run(&system(), "run.end", "{}").ok();
+        owner.map_err(|no| no.rule.id())
+    };
+    let mut world = World::without_project();
+    let create = serde_json::from_value(json!({ "name": "p", "project": "p1" })).unwrap();
+    let create = althing_kernel::Command::ProjectCreate(create);
+    world.run_command(&system(), &create).unwrap();
+    assert_eq!(begin(&mut world, &agent("lead"), json!({})), Ok("system".to_owned()), "no people");
+    let ada = user("ada");
+    world.run(&ada, "user.create", &json!({ "user": "ada", "key": ada.key }).to_string()).unwrap();
+    let bob = person_with(&mut world, "aaron", &[Capability::CreateWorkspace]);
+    assert_eq!(begin(&mut world, &system(), json!({})), Ok("ada".to_owned()), "the first");
+    assert_eq!(begin(&mut world, &bob, json!({})), Ok("aaron".to_owned()));
+    let ada_runs = json!({ "owner": "ada" });
+    assert_eq!(begin(&mut world, &bob, ada_runs.clone()), Err("W-USER-41"));
+    assert_eq!(begin(&mut world, &bob, json!({ "agent": "lead" })), Err("W-USER-41"));
+    assert_eq!(begin(&mut world, &ada, json!({ "owner": "aaron" })), Ok("aaron".to_owned()));
+    assert_eq!(begin(&mut world, &ada, json!({ "owner": "nobody" })), Err("W-ID-07"));
+    assert_eq!(begin(&mut world, &system(), ada_runs), Ok("ada".to_owned()));
+}
+
+/// Shows W-USER-30, W-USER-31, W-USER-32.
+#[test]
+fn what_a_person_caused_stays_theirs_and_so_does_what_follows() {
+    let mut run = Run::new();
+    let bob = second_person(&mut run.world, "bob");
+    let of = |run: &Run, id: &WorkspaceId| run.view(id).originator.to_string();
+    let root = run.root.clone();
+    let by_lead = run.create(&Run::lead(), json!({ "agent": "w1", "delegate": true }));
+    run.signal("w1", &by_lead, "started");
+    let below = run.create(&agent("w1"), json!({ "agent": "w2" }));
+    assert_eq!([&root, &by_lead, &below].map(|id| of(&run, id)), ["system", "system", "system"]);
+    // A person's own request begins their tree, wherever it hangs and whoever answers for it.
+    let own = json!({ "agent": "w3", "parent": by_lead, "delegate": true, "owner": "bob" });
+    let own = run.create(&user("ada"), own);
+    run.signal("w3", &own, "started");
+    let by_agent = run.create(&agent("w3"), json!({ "agent": "watcher", "parent": own }));
+    let by_other = run.create(&bob, json!({ "agent": "w2", "parent": own, "owner": "ada" }));
+    let by_system = run.create(&Run::lead(), json!({ "agent": "w2", "parent": by_other }));
+    let adas = [&own, &by_agent, &by_other, &by_system];
+    assert_eq!(adas.map(|id| of(&run, id)), ["ada"; 4], "handed down, never overridden");
+    run.ok(&Run::lead(), "workspace.transfer", json!({ "workspace": by_other, "to": "bob" }));
+    run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": by_lead }));
+    assert_eq!(run.view(&own).parent, Some(root.clone()), "another owner's: it went to the root");
+    assert_eq!(adas.map(|id| of(&run, id)), ["ada"; 4]);
+    let named = json!({ "agent": "w1", "role": "worker", "directive": payload(1) });
+    for field in ["originator", "caused"] {
+        let mut args = named.clone();
+        args[field] = json!("ada");
+        let read = althing_kernel::Command::read("workspace.create", &args.to_string()).unwrap();
+        assert!(read.is_err(), "nobody says so");
+    }
+    // Boundaries go from the system to a person and nowhere else.
+    for (id, known) in run.world.state.workspaces() {
+        let Some(parent) = known.parent.as_ref().and_then(|id| run.world.state.workspace(id))
+        else {
+            assert_eq!(known.charter.originator, Party::System, "{id}");
+            continue;
+        };
+        let (above, here) = (&parent.charter.originator, &known.charter.originator);
+        assert!(above == here || *above == Party::System, "{id}");
+    }
+    let id = |who: &Caller| match &who.principal {
+        Principal::User(id) => id.clone(),
+        other => panic!("{other}"),
+    };
+    let state = &run.world.state;
+    assert_eq!(state.originated_by(&Party::User(id(&user("ada")))).count(), 4);
+    assert_eq!(state.originated_by(&Party::User(id(&bob))).count(), 0);
+    assert_eq!(state.originated_by(&Party::System).count(), 3);
+    assert_eq!(state.owned_by(&id(&bob)).count(), 3, "two inherited or given, one handed on");
+    assert_eq!(state.owned_by(&id(&user("ada"))).count(), 4);
+}
+
+/// Shows W-DEL-01.
+#[test]
+fn what_a_new_workspace_is_given_its_creator_must_have_to_give() {
+    let mut run = Run::new();
+    let bob = person_with(&mut run.world, "bob", &[Capability::CreateWorkspace]);
+    let home = run.in_state(Status::Active, json!({ "agent": "w1", "owner": "bob" }));
+    let other = run.in_state(Status::Active, json!({ "agent": "w2" }));
+    let asked = |extra: Value| {
+        let mut args = json!({ "agent": "w3", "role": "observer", "parent": home,
+            "directive": payload(1) });
+        for (key, value) in extra.as_object().unwrap() {
+            args[key] = value.clone();
+        }
+        args
+    };
+    let cases = [
+        (json!({ "delegate": true }), Capability::GrantDelegation),
+        (json!({ "global_trail": true }), Capability::ViewTrailAny),
+        (json!({ "owner": "ada" }), Capability::TransferOwnership),
+    ];
+    for (extra, needed) in cases {
+        run.refused(&bob, "workspace.create", asked(extra.clone()), "W-USER-41");
+        let grant = json!({ "user": "bob", "capability": needed });
+        run.ok(&user("ada"), "capability.grant", grant.clone());
+        run.ok(&bob, "workspace.create", asked(extra));
+        run.ok(&user("ada"), "capability.revoke", grant);
+    }
+    let peek = asked(json!({ "visibility": [other] }));
+    run.refused(&bob, "workspace.create", peek, "W-USER-41");
+    run.ok(&bob, "workspace.create", asked(json!({ "visibility": [home], "owner": "bob" })));
+    // The post of coordinator is the greatest delegation of all.
+    run.refused(&bob, "run.hand_over", json!({ "agent": "w3" }), "W-USER-41");
+}
+
+/// Shows W-USER-42.
+#[test]
+fn a_person_reads_what_they_own_or_everything() {
+    let mut run = Run::new();
+    let bob = person_with(&mut run.world, "bob", &[]);
+    let own = run.in_state(Status::Active, json!({ "agent": "w1", "owner": "bob" }));
+    let below = run.in_state(Status::Active, json!({ "agent": "w2", "parent": own }));
+    let other =
+        run.in_state(Status::Active, json!({ "agent": "w3", "owner": "ada", "parent": own }));
+    let seen = |run: &Run, who: &Caller| {
+        let state = &run.world.state;
+        let who = Some(&who.principal);
+        let each = [&run.root, &own, &below, &other].map(|id| reads(state, who, id));
+        (reads_everything(state, who), each)
+    };
+    assert_eq!(seen(&run, &user("ada")), (true, [true; 4]));
+    assert_eq!(seen(&run, &bob), (false, [false, true, true, false]), "up to the boundary");
+    assert_eq!(seen(&run, &user("stranger")), (false, [false; 4]));
+    let any = json!({ "user": "bob", "capability": "view_trail_any" });
+    run.ok(&user("ada"), "capability.grant", any);
+    assert_eq!(seen(&run, &bob), (true, [true; 4]));
+    run.ok(&user("ada"), "user.suspend", json!({ "user": "bob" }));
+    assert_eq!(seen(&run, &bob), (false, [false; 4]), "only while active");
+}
+
+/// A history with people in it: let in, limited, away, back, with work of theirs.
+fn story() -> Run {
+    let mut run = Run::new();
+    let (ada, lead) = (user("ada"), Run::lead());
+    let bob = person_with(&mut run.world, "bob", Capability::OWN_SCOPE);
+    let at = run.in_state(Status::Active, json!({ "agent": "w1", "owner": "bob" }));
+    let child = run.create(&bob, json!({ "agent": "w2", "parent": at }));
+    run.ok(&bob, "workspace.suspend", json!({ "workspace": at }));
+    run.ok(&ada, "capability.grant", json!({ "user": "bob", "capability": "abort_any" }));
+    run.ok(&ada, "capability.revoke", json!({ "user": "bob", "capability": "abort_any" }));
+    person_with(&mut run.world, "eve", &[]);
+    run.ok(&ada, "user.suspend", about("bob", "user.suspend"));
+    run.do_(&bob, "workspace.resume", json!({ "workspace": at })).unwrap_err();
+    run.ok(&ada, "user.block", about("bob", "user.block"));
+    run.ok(&ada, "user.unblock", about("bob", "user.unblock"));
+    run.ok(&bob, "workspace.resume", json!({ "workspace": at }));
+    run.ok(&lead, "workspace.transfer", json!({ "workspace": child, "to": "ada" }));
+    run.ok(&lead, "inbox.take", json!({}));
+    run.ok(&ada, "user.deactivate", about("bob", "user.deactivate"));
+    run.ok(&ada, "user.reactivate", about("bob", "user.reactivate"));
+    run.ok(&bob, "workspace.abort", json!({ "workspace": at }));
+    run
+}
+
+/// Shows W-USER-06, W-TRAIL-03.
+#[test]
+fn a_history_with_people_replays_and_every_entry_is_allowed() {
+    let run = story();
+    let mut state = State::default();
+    for entry in &run.world.entries {
+        assert_eq!(audit(&state, entry), Ok(()), "{entry:?}");
+        state.apply(entry).unwrap();
+    }
+    assert_eq!(state.image(), run.world.state.image());
+    let restored = State::from_image(state.image()).unwrap();
+    assert_eq!(format!("{restored:?}"), format!("{state:?}"));
+}
+
+/// Shows W-USER-41, W-SEC-01.
+#[test]
+fn forged_deeds_of_people_do_not_pass_the_audit() {
+    let run = story();
+    let mut state = State::default();
+    let mut caught = std::collections::BTreeMap::new();
+    for entry in &run.world.entries {
+        for (what, forged) in forgeries(&state, entry) {
+            let passes = audit(&state, &forged).is_ok() && state.clone().apply(&forged).is_ok();
+            assert!(!passes, "{what}: {forged:?}");
+            *caught.entry(what).or_insert(0) += 1;
+        }
+        state.apply(entry).unwrap();
+    }
+    let least = ["by an agent", "by a person who may not", "another capability", "somebody else"];
+    for what in least.iter().chain(&["no such step", "more than was promised", "not theirs"]) {
+        assert!(caught.contains_key(what), "{what}: {caught:?}");
+    }
+}
+
+/// Entries like this one that nobody could have asked for.
+fn forgeries(state: &State, entry: &Stamped) -> Vec<(&'static str, Stamped)> {
+    let read = |event: &Event, change: &dyn Fn(&mut Value)| {
+        let mut body = serde_json::to_value(Body(event)).unwrap();
+        change(&mut body);
+        Event::read(event.kind(), &body.to_string()).unwrap()
+    };
+    let with = |actor: Option<Actor>, change: &dyn Fn(&mut Value)| {
+        let mut forged = entry.clone();
+        if let Some(actor) = actor {
+            forged.draft.actor = actor;
+        }
+        forged.draft.event = read(&entry.draft.event, change);
+        forged
+    };
+    let (lead, bob) = (Actor::from(agent("lead").principal), Actor::from(user("bob").principal));
+    let field = match entry.draft.event.kind() {
+        Kind::UserSuspended => "suspended_by",
+        Kind::UserResumed => "resumed_by",
+        Kind::UserBlocked => "blocked_by",
+        Kind::UserDeactivated => "deactivated_by",
+        Kind::UserReactivated => "reactivated_by",
+        Kind::CapabilityGranted => "granted_by",
+        Kind::CapabilityRevoked => "revoked_by",
+        Kind::OwnershipTransferred => "transferred_by",
+        _ => "",
+    };
+    let told = |who: &str| {
+        let who = who.to_owned();
+        move |body: &mut Value| body[field] = json!(who)
+    };
+    let mut all = Vec::new();
+    let of_people = !field.is_empty() && entry.draft.actor != Actor::Protocol;
+    if of_people && entry.draft.event.kind() != Kind::OwnershipTransferred {
+        all.push(("by an agent", with(Some(lead), &told("agent:lead"))));
+        all.push(("by a person who may not", with(Some(bob.clone()), &told("user:bob"))));
+        all.push(("somebody else", with(None, &told("user:bob"))));
+    }
+    match &entry.draft.event {
+        Event::UserCreated(_) if state.user_count() > 0 => {
+            all.push((
+                "by a person who may not",
+                with(None, &|body| {
+                    body["created_by"] = json!("user:eve");
+                }),
+            ));
+        }
+        Event::CapabilityGranted(body) if entry.draft.actor == Actor::Protocol => {
+            let named =
+                |what: &'static str| move |body: &mut Value| body["capability"] = json!(what);
+            all.push(("more than was promised", with(None, &named("view_trail_own"))));
+            if body.user_id.as_str() == "bob" {
+                all.push(("more than was promised", with(None, &named("deactivate_user"))));
+            }
+        }
+        Event::CapabilityRevoked(_) => {
+            let other = |body: &mut Value| body["capability"] = json!("deactivate_user");
+            all.push(("another capability", with(None, &other)));
+        }
+        Event::UserSuspended(_) | Event::UserBlocked(_) | Event::UserUnblocked(_) => {
+            let other = |body: &mut Value| body["user_id"] = json!("nobody");
+            all.push(("no such step", with(None, &other)));
+            let last = |body: &mut Value| body["user_id"] = json!("ada");
+            all.push(("no such step", with(None, &last)));
+        }
+        Event::OwnershipTransferred(_) => {
+            all.push(("not theirs", with(Some(bob), &told("user:bob"))));
+            all.push(("not theirs", with(None, &|body| body["from_user"] = json!("ada"))));
+        }
+        Event::WorkspaceStateChanged(_) | Event::WorkspaceCreated(_)
+            if entry.draft.actor == bob =>
+        {
+            let eve = Actor::from(user("eve").principal);
+            all.push(("by a person who may not", with(Some(eve), &|_| {})));
+        }
+        _ => {}
+    }
+    all
+}
+
+struct Body<'a>(&'a Event);
+
+impl serde::Serialize for Body<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_body(serializer)
+    }
+}
