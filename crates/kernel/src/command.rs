@@ -8,7 +8,9 @@ use crate::envelope::{self, PayloadArg, inbox};
 use crate::file::FileArg;
 use crate::integration::{self, conflict};
 use crate::task::{graph, orders};
-use crate::workspace::{abort, create, memory, migrate, suspend};
+use crate::workspace::{
+    abort, budget, create, group, memory, meter, migrate, priority, suspend,
+};
 use crate::{
     access, agent, checkpoint, lease, project, right, run, runtime, session, signal, user,
 };
@@ -106,6 +108,16 @@ commands! {
             "Let a paused workspace go on (coordinator).";
         WorkspaceMigrate "workspace.migrate" => migrate::Migrate,
             "Give a workspace another agent (coordinator, or a delegate below itself).";
+        WorkspaceModifyBudget "workspace.modify_budget" => budget::Modify,
+            "Raise limits of a workspace (coordinator, or a delegate below itself).";
+        WorkspaceSetPriority "workspace.set_priority" => priority::SetPriority,
+            "Make a workspace more or less urgent (coordinator).";
+        WorkspaceBatchAbort "workspace.batch_abort" => group::AbortGroup,
+            "End every workspace of a group that goes on (coordinator).";
+        WorkspaceBatchPriority "workspace.batch_priority" => group::GroupPriority,
+            "Make the workspaces of a group more or less urgent (coordinator).";
+        MeterReport "meter.report" => meter::Report,
+            "Add tokens and cost that a workspace used.";
         WorkspaceWrite "workspace.write" => memory::Write,
             "Put a file into the working memory of one's workspace.";
         EnvelopeSend "envelope.send" => envelope::Send,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Standing;
 use crate::principal::Principal;
 use crate::query::Collision;
 use crate::rule::Rule;
@@ -46,6 +47,7 @@ pub(crate) enum Record {
     Envelope(Box<envelope::Rejected>),
     Checkpoint(Box<checkpoint::Rejected>),
     Workspace(create::RejectReason),
+    Capacity(Vec<Standing>),
 }
 
 /// What comes with a refusal.

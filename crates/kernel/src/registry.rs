@@ -1,7 +1,7 @@
 //! The kinds of the closed registry that no command of this version leads to yet.
 //!
 //! The registry is the protocol's and is closed: 72 kinds, known here by name and body so that
-//! nothing else can ever be written under these names. The kinds in this file belong to budgets,
+//! nothing else can ever be written under these names. The kinds in this file belong to
 //! people, gates, recovery and the trail's own lifecycle. An entry of such a kind cannot have
 //! been decided by this version, so `apply` and the audit refuse it.
 
@@ -13,7 +13,6 @@ use crate::principal::Actor;
 use crate::text::Text;
 use crate::time::{Span, Timestamp, exact_integer};
 use crate::token::TypeName;
-use crate::workspace::Priority;
 
 /// A count that every JSON implementation reads the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,10 +33,6 @@ macro_rules! sets {
 }
 
 sets! {
-    /// What a budget limits.
-    Dimension {
-        TokenLimit ComputeTimeout ContextLimit CheckpointLimit TrailLimit BandwidthLimit CostLimit
-    }
     /// What a person may be allowed to do.
     Capability {
         CreateWorkspace CreateWorkspaceAny SuspendOwn SuspendAny AbortOwn AbortAny
@@ -70,8 +65,6 @@ sets! {
     Violation { HashMismatch SignatureInvalid ProofMissing ChainBroken }
     /// What was done about it.
     ActionTaken { Rejected Flagged Quarantined }
-    /// What an agent's figures are about.
-    UsageField { TokensConsumed WallTime Cost }
 }
 
 macro_rules! bodies {
@@ -90,33 +83,8 @@ macro_rules! bodies {
 type Reason = Option<Text<1000>>;
 
 bodies! {
-    "budget_warning" BudgetWarning {
-        budget_dimension: Dimension, consumed: Count, limit: Count, threshold_percent: Count,
-        workspace_id: WorkspaceId,
-    }
-    "budget_exceeded" BudgetExceeded {
-        budget_dimension: Dimension, consumed: Count, limit: Count, workspace_id: WorkspaceId,
-    }
-    "budget_modified" BudgetModified {
-        budget_dimension: Dimension, new_limit: Count, old_limit: Option<Count>,
-        workspace_id: WorkspaceId,
-    }
-    "liveness_warning" LivenessWarning {
-        interval: Span, last_activity_timestamp: Timestamp, workspace_id: WorkspaceId,
-    }
-    "priority_changed" PriorityChanged {
-        new_priority: Priority, old_priority: Priority, workspace_id: WorkspaceId,
-    }
     "visibility_granted" VisibilityGranted {
         reason: Reason, target: WorkspaceId, workspace_id: WorkspaceId,
-    }
-    "batch_abort" BatchAbort {
-        affected_workspaces: Vec<WorkspaceId>, group_id: Text<64>,
-        skipped_workspaces: Vec<WorkspaceId>,
-    }
-    "batch_priority_changed" BatchPriorityChanged {
-        affected_workspaces: Vec<WorkspaceId>, group_id: Text<64>, new_priority: Priority,
-        old_priority: Option<Priority>, skipped_workspaces: Vec<WorkspaceId>,
     }
     "graceful_termination_initiated" GracefulTerminationInitiated {
         grace_period: Span, reason: Reason, workspace_id: WorkspaceId,
@@ -148,10 +116,6 @@ bodies! {
     "capability_denied" CapabilityDenied {
         action: Text<64>, capability: Capability, reason: DenialReason, target: Option<AnyId>,
         user_id: Option<UserId>,
-    }
-    "resource_discrepancy" ResourceDiscrepancy {
-        agent_value: Count, checkpoint_id: CheckpointId, field: UsageField, runtime_value: Count,
-        workspace: WorkspaceId,
     }
     "gate_triggered" GateTriggered {
         fallback: GateFallback, gate_id: AnyId, gate_type: GateType, graph_ref: Option<GraphId>,

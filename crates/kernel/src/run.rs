@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+use crate::admission::Limits;
 use crate::event::Event;
 use crate::id::{IdKind, WorkspaceId};
 use crate::name::AgentName;
@@ -23,8 +24,10 @@ use crate::taxonomy::{Document, ENTRIES_MAX, Taxonomy};
 use crate::text::Text;
 use crate::token::RoleName;
 use crate::turn::{Halt, Reply, Turn};
+use crate::workspace::budget::Budget;
 use crate::workspace::change::{self, Change};
 use crate::workspace::create::Created;
+use crate::workspace::meter::Amount;
 use crate::workspace::{
     self, IDLE_TIMEOUT_DEFAULT, Initiator, Party, Priority, Status, Trigger, Workspace,
 };
@@ -45,6 +48,9 @@ pub struct RunHead {
     pub algorithm: Text<16>,
     /// How it is deployed.
     pub deployment_model: Text<32>,
+    /// What it has room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// Its roles and types; the base ones alone, if there is none.
     pub taxonomy: Option<Document>,
 }
@@ -57,6 +63,9 @@ pub struct Start {
     /// and people do, unless one is named here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
+    /// What the run has room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// Roles and types beyond the base ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taxonomy: Option<Document>,
@@ -146,11 +155,15 @@ pub(crate) fn decide_start(
     let created = Created {
         agent,
         authority_set: everything,
+        budget: Budget::new(),
         context: None,
+        context_bytes: Amount::default(),
         delegate: false,
         directive: None,
         global_trail: true,
+        group: None,
         idle_timeout_s: IDLE_TIMEOUT_DEFAULT,
+        liveness_interval_s: None,
         mounts: Vec::new(),
         originator: Party::System,
         owner: Party::System,
@@ -160,11 +173,13 @@ pub(crate) fn decide_start(
         run: Some(RunHead {
             algorithm: Text::lossy(ALGORITHM),
             deployment_model: Text::lossy(DEPLOYMENT),
+            limits: start.limits.clone(),
             taxonomy: start.taxonomy.clone(),
         }),
         task_ref: None,
         timeout_s: None,
         visibility_set: Vec::new(),
+        warn_at_percent: None,
         workspace_id: id.clone(),
     };
     turn.begin_in(&id, caller.principal.clone().into(), Event::WorkspaceCreated(created))?;

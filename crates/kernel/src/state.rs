@@ -29,7 +29,10 @@ use crate::task::{Graph, Task, follow, graph};
 use crate::taxonomy::{Document, Taxonomy};
 use crate::time::Timestamp;
 use crate::user::{self, User};
-use crate::workspace::{Workspace, change, create, memory, migrate};
+use crate::workspace::group::GroupName;
+use crate::workspace::{
+    Workspace, budget, change, create, enforce, liveness, memory, meter, migrate, priority,
+};
 use crate::{run, runtime};
 
 /// Something that falls due. Of two things due at the same moment the earlier variant is first:
@@ -39,6 +42,8 @@ pub(crate) enum Deadline {
     Lease(LeaseId),
     Session(WorkspaceId),
     Workspace(WorkspaceId),
+    Compute(WorkspaceId),
+    Liveness(WorkspaceId),
     Envelope(EnvelopeId),
 }
 
@@ -72,6 +77,16 @@ pub struct State {
     pub(crate) integrations: OrdMap<WorkspaceId, Integration>,
     // What follows is derived from the above and kept in step by the same functions.
     pub(crate) live: usize,
+    /// How many of those have a budget.
+    pub(crate) limited: usize,
+    /// Bytes of context of the workspaces that go on, and of mail nobody has taken.
+    pub(crate) context: u64,
+    pub(crate) queued: u64,
+    pub(crate) groups: OrdSet<(WorkspaceId, GroupName, Timestamp, WorkspaceId)>,
+    /// The workspaces in which nothing happens.
+    pub(crate) quiet: OrdSet<WorkspaceId>,
+    /// When time at work and silence are looked at next.
+    pub(crate) timers: OrdMap<WorkspaceId, (Option<Timestamp>, Option<Timestamp>)>,
     pub(crate) children: OrdSet<(WorkspaceId, Timestamp, WorkspaceId)>,
     pub(crate) bound: OrdSet<(AgentName, WorkspaceId)>,
     pub(crate) held: OrdSet<(WorkspaceId, Timestamp, EnvelopeId)>,
@@ -157,6 +172,7 @@ impl State {
             Event::LeaseForced(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
             _ => self.apply_work(entry)?,
         }
+        meter::count(self, entry);
         cause::remember(self, entry);
         self.clock = entry.at;
         // What the runtime does by itself is no sign of life.
@@ -173,8 +189,13 @@ impl State {
             Event::RunHandedOver(body) => run::apply_handed_over(self, body),
             Event::WorkspaceCreated(body) => create::apply_created(self, entry, body),
             Event::WorkspaceStateChanged(body) => change::apply_state_changed(self, entry, body),
-            Event::WorkspaceReparented(body) => change::apply_reparented(self, body),
+            Event::WorkspaceReparented(body) => change::apply_reparented(self, entry.at, body),
             Event::WorkspaceWritten(body) => memory::apply_written(self, body),
+            Event::BudgetWarning(body) => enforce::apply_warning(self, entry.at, body),
+            Event::BudgetExceeded(body) => enforce::apply_exceeded(self, entry.at, body),
+            Event::BudgetModified(body) => budget::apply_modified(self, entry.at, body),
+            Event::LivenessWarning(body) => liveness::apply_warning(self, entry.at, body),
+            Event::PriorityChanged(body) => priority::apply_changed(self, body),
             Event::MigrationStarted(body) => migrate::apply_started(self, body),
             Event::MigrationCompleted(body) => {
                 migrate::apply_over(self, &body.workspace_id, &body.old_agent, &body.new_agent)
@@ -212,7 +233,7 @@ impl State {
             Event::IntegrationAborted(body) => integration::apply_aborted(self, body),
             Event::ConflictDetected(body) => conflict::apply_detected(self, body),
             Event::ConflictResolved(body) => conflict::apply_resolved(self, body),
-            // These are remembered by the trail alone.
+            // These are remembered by the trail, or counted, and change nothing else.
             Event::SystemDegraded(_)
             | Event::AuthenticationFailed(_)
             | Event::CommandRefused(_)
@@ -224,6 +245,10 @@ impl State {
             | Event::CheckpointRejected(_)
             | Event::TaskApproved(_)
             | Event::TaskFailed(_)
+            | Event::MeterReported(_)
+            | Event::ResourceDiscrepancy(_)
+            | Event::BatchAbort(_)
+            | Event::BatchPriorityChanged(_)
             | Event::TrailAccessDenied(_) => Ok(()),
             other => Err(ApplyError::NotProduced(other.kind())),
         }

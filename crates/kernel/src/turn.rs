@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use crate::checkpoint::CheckpointView;
 use crate::command::Command;
+use crate::content::Blob;
+use crate::envelope::Payload;
 use crate::envelope::carrier::{Carried, Carrier};
 use crate::envelope::inbox::Mail;
 use crate::envelope::view::EnvelopeView;
@@ -28,12 +30,19 @@ use crate::right::RightView;
 use crate::rule::Rule;
 use crate::signal::SignalReply;
 use crate::state::{ApplyError, Deadline, State};
+use crate::surroundings::Surroundings;
 use crate::task::graph::GraphReply;
 use crate::task::view::TaskView;
 use crate::text::Text;
 use crate::time::{Span, Timestamp};
+use crate::workspace::account::MeterView;
+use crate::workspace::group::BatchReply;
+use crate::workspace::meter::Amount;
 use crate::workspace::view::WorkspaceView;
-use crate::workspace::{abort, change, create, memory, migrate, suspend};
+use crate::workspace::{
+    abort, budget, change, create, enforce, group, liveness, memory, meter, migrate, priority,
+    suspend,
+};
 use crate::{
     access, agent, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
     task, user,
@@ -67,6 +76,10 @@ pub enum Reply {
     Right(RightView),
     /// How a merge stands.
     Integration(IntegrationReply),
+    /// What the workspace it was about has used.
+    Meter(Box<MeterView>),
+    /// What became of the workspaces of a group.
+    Batch(BatchReply),
     /// Nothing in particular.
     #[serde(serialize_with = "serialize_done")]
     Done,
@@ -120,6 +133,8 @@ pub struct Turn<'m> {
     mint: &'m mut dyn Mint,
     /// What puts envelopes into inboxes; nothing is lost where there is none.
     carrier: Option<&'m mut dyn Carrier>,
+    /// What is told about the world outside; nothing where there is none.
+    surroundings: Option<&'m dyn Surroundings>,
     made: Vec<Stamped>,
     /// The entry that what is made now follows from.
     cause: Option<EntryId>,
@@ -130,13 +145,20 @@ impl<'m> Turn<'m> {
     pub fn begin(state: State, now: Timestamp, mint: &'m mut dyn Mint) -> Self {
         let now = now.max(state.clock());
         let (base, made) = (state.clone(), Vec::new());
-        Turn { base, state, now, mint, carrier: None, made, cause: None }
+        let (carrier, surroundings) = (None, None);
+        Turn { base, state, now, mint, carrier, surroundings, made, cause: None }
     }
 
     /// The same, with envelopes put into inboxes by a carrier.
     #[must_use]
     pub fn carried_by(self, carrier: &'m mut dyn Carrier) -> Self {
         Turn { carrier: Some(carrier), ..self }
+    }
+
+    /// The same, knowing what lies around the trail.
+    #[must_use]
+    pub fn within(self, surroundings: &'m dyn Surroundings) -> Self {
+        Turn { surroundings: Some(surroundings), ..self }
     }
 
     /// Records what has fallen due, at most about `limit` things. Returns whether more is due.
@@ -151,12 +173,17 @@ impl<'m> Turn<'m> {
                 return Ok(true);
             }
             self.cause = None;
-            match deadline.clone() {
+            let deadline = deadline.clone();
+            let (first, before) = (self.made.len(), self.before());
+            match deadline {
                 Deadline::Lease(id) => lease::on_deadline(self, &id)?,
                 Deadline::Session(id) => session::on_deadline(self, &id)?,
                 Deadline::Workspace(id) => change::on_deadline(self, &id)?,
+                Deadline::Compute(id) => enforce::on_deadline(self, &id)?,
+                Deadline::Liveness(id) => liveness::on_deadline(self, &id)?,
                 Deadline::Envelope(id) => envelope::deliver::on_deadline(self, &id)?,
             }
+            self.settle(before.as_ref(), first)?;
         }
     }
 
@@ -165,7 +192,7 @@ impl<'m> Turn<'m> {
     /// A refusal is an outcome like any other and leaves an entry. An error is a defect of the
     /// kernel and leaves nothing.
     pub fn decide(&mut self, caller: &Caller, command: &Command) -> Result<Outcome, ApplyError> {
-        let first = self.made.len();
+        let (first, state) = (self.made.len(), self.before());
         self.cause = None;
         let arrived = self.arrive(caller, command);
         // Whoever arrived has arrived, whatever becomes of the command.
@@ -178,7 +205,39 @@ impl<'m> Turn<'m> {
                 Err(self.record_refusal(caller, command, halt)?)
             }
         };
+        let settled = self.settle(state.as_ref(), first)?;
+        let result = if settled { result.map(|reply| self.renewed(reply)) } else { result };
         Ok(Outcome { result, entries: first..self.made.len() })
+    }
+
+    /// The state as it is, if some workspace has a budget and it will be asked what changed.
+    fn before(&self) -> Option<State> {
+        (self.state.limited > 0).then(|| self.state.clone())
+    }
+
+    /// Warns and ends workspaces that the entries from `first` on had use up their budget. What is
+    /// created with a budget was not there before, so it is asked about too.
+    fn settle(&mut self, before: Option<&State>, first: usize) -> Result<bool, ApplyError> {
+        match before {
+            None if self.state.limited == 0 => Ok(false),
+            None => enforce::settle(self, &State::default(), first),
+            Some(before) => enforce::settle(self, before, first),
+        }
+    }
+
+    /// A reply as it is after budgets were looked at.
+    fn renewed(&self, reply: Reply) -> Reply {
+        let again = match &reply {
+            Reply::Workspace(view) => self.workspace_reply(&view.workspace),
+            Reply::Meter(view) => self.meter_reply(&view.workspace),
+            Reply::Signal(said) => {
+                let known = self.state.workspaces.get(&said.workspace);
+                let status = known.map_or(said.status, |known| known.status);
+                Ok(Reply::Signal(SignalReply { status, ..said.clone() }))
+            }
+            _ => return reply,
+        };
+        again.unwrap_or(reply)
     }
 
     /// What a command did before it stopped did not happen. Commands check before they act, so
@@ -247,6 +306,11 @@ impl<'m> Turn<'m> {
             Command::WorkspaceSuspend(args) => suspend::decide_suspend(self, caller, args),
             Command::WorkspaceResume(args) => suspend::decide_resume(self, caller, args),
             Command::WorkspaceMigrate(args) => migrate::decide_migrate(self, caller, args),
+            Command::WorkspaceModifyBudget(args) => budget::decide_modify(self, caller, args),
+            Command::WorkspaceSetPriority(args) => priority::decide_set(self, caller, args),
+            Command::WorkspaceBatchAbort(args) => group::decide_abort(self, caller, args),
+            Command::WorkspaceBatchPriority(args) => group::decide_priority(self, caller, args),
+            Command::MeterReport(args) => meter::decide_report(self, caller, args),
             Command::WorkspaceWrite(args) => memory::decide_write(self, caller, args),
             Command::EnvelopeSend(args) => envelope::decide_send(self, caller, args),
             Command::InboxTake(args) => envelope::inbox::decide_take(self, caller, args),
@@ -358,6 +422,11 @@ impl<'m> Turn<'m> {
         self.now
     }
 
+    /// When the next entry will be stamped.
+    pub(crate) fn stamp(&self) -> Timestamp {
+        Timestamp::next_stamp(self.now, self.state.clock)
+    }
+
     pub(crate) fn mint(&mut self, kind: IdKind) -> Arc<str> {
         self.mint.mint(kind, self.now)
     }
@@ -388,6 +457,27 @@ impl<'m> Turn<'m> {
         let known = self.state.workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
         let view = WorkspaceView::of(&self.state, self.now, id, known);
         Ok(Reply::Workspace(Box::new(view)))
+    }
+
+    pub(crate) fn meter_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
+        let known = self.state.workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
+        Ok(Reply::Meter(Box::new(MeterView::of(self.now, id, known))))
+    }
+
+    /// How large stored content is.
+    pub(crate) fn bytes_of(&self, blob: &Blob) -> u64 {
+        self.surroundings.map_or(0, |around| around.bytes_of(blob))
+    }
+
+    /// How large what is in an envelope is.
+    pub(crate) fn bytes_of_payload(&self, payload: &Payload) -> Amount {
+        let blobs = payload.attachments.iter().chain([&payload.content]);
+        Amount::new(blobs.map(|blob| self.bytes_of(blob)).fold(0, u64::saturating_add))
+    }
+
+    /// How much room is left where content is stored, as far as that is known.
+    pub(crate) fn disk_free(&self) -> Option<u64> {
+        self.surroundings.and_then(Surroundings::disk_free)
     }
 
     pub(crate) fn envelope_reply(&self, id: &EnvelopeId) -> Result<Reply, Halt> {
@@ -467,7 +557,7 @@ impl<'m> Turn<'m> {
 
     /// Stamps a draft, applies it and keeps it.
     pub(crate) fn emit(&mut self, draft: Draft) -> Result<(), ApplyError> {
-        let at = Timestamp::next_stamp(self.now, self.state.clock);
+        let at = self.stamp();
         let id: EntryId = self.mint.mint(IdKind::Entry, at).into();
         let entry = Stamped { id: id.clone(), at, draft };
         self.state.apply(&entry)?;
@@ -488,8 +578,14 @@ fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
         Record::Envelope(rejected) => Event::EnvelopeRejected(rejected.as_ref().clone()),
         Record::Checkpoint(rejected) => Event::CheckpointRejected(rejected.as_ref().clone()),
         Record::Workspace(reason) => {
-            Event::WorkspaceRejected(create::Rejected { reason: *reason, rule: refusal.rule })
+            let (reason, rule, short) = (*reason, refusal.rule, Vec::new());
+            Event::WorkspaceRejected(create::Rejected { reason, rule, short })
         }
+        Record::Capacity(short) => Event::WorkspaceRejected(create::Rejected {
+            reason: create::RejectReason::CapacityExhausted,
+            rule: refusal.rule,
+            short: short.clone(),
+        }),
     }
 }
 

@@ -12,8 +12,9 @@ use crate::id::{EntryId, WorkspaceId};
 use crate::integration::conflict::End;
 use crate::principal::{Actor, Principal};
 use crate::state::State;
+use crate::task::Status as TaskStatus;
 use crate::task::orders::ApprovalSource;
-use crate::workspace::{Initiator, Trigger, initiator, is_coordinator};
+use crate::workspace::{Initiator, Status, Trigger, initiator, is_coordinator};
 
 /// The entry that the ones after it follow from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +63,10 @@ fn by_the_clock(event: &Event) -> bool {
             body.trigger,
             Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError
         ),
-        Event::EnvelopeDelivered(_)
+        Event::BudgetWarning(_)
+        | Event::BudgetExceeded(_)
+        | Event::LivenessWarning(_)
+        | Event::EnvelopeDelivered(_)
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
         | Event::EnvelopeUndeliverable(_)
@@ -85,6 +89,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
                     K::ConflictResolved,
                     K::TaskStatusChanged,
                     K::RunStopped,
+                    K::BatchAbort,
                 ])?;
                 let led = matches!(&story.actor, Actor::Principal(who)
                     if initiator(who) == body.initiator);
@@ -98,6 +103,12 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         }
         Event::TaskCreated(_) => from(&[K::GraphCreated]),
         Event::TaskAssigned(_) | Event::EnvelopeCreated(_) => from(&[K::WorkspaceCreated]),
+        // Whoever loses the workspace above is given rights to the root, whatever led to that.
+        Event::PortRightCreated(body)
+            if [Some(&body.holder), Some(&body.target)].contains(&state.root.as_ref()) =>
+        {
+            Ok(())
+        }
         Event::PortRightCreated(_) => from(&[
             K::WorkspaceCreated,
             K::WorkspaceStateChanged,
@@ -110,6 +121,11 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         Event::ConflictResolved(body) => tale(body.outcome == End::Failed, "conflict"),
         Event::IntegrationCompleted(_) => from(&[K::IntegrationStarted, K::ConflictResolved]),
         Event::TaskCompleted(_) => from(&[K::SignalEmitted]),
+        // An attempt ends with its workspace, whatever ended that.
+        Event::TaskStatusChanged(body) if body.to_status == TaskStatus::Failed => {
+            let at = body.workspace_id.as_ref().and_then(|id| state.workspaces.get(id));
+            tale(at.is_some_and(|at| at.status == Status::Failed), "task")
+        }
         Event::TaskStatusChanged(_) => from(&[
             K::TaskApproved,
             K::WorkspaceCreated,
@@ -121,6 +137,9 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::RunStopped,
         ]),
         Event::SuspensionStarted(_) => from(&[K::WorkspaceStateChanged]),
+        Event::BudgetModified(_) => from(&[K::BudgetModified]),
+        Event::PriorityChanged(_) => from(&[K::BatchPriorityChanged]),
+        Event::ResourceDiscrepancy(_) => from(&[K::CheckpointCreated]),
         _ => {
             let known = match &story.actor {
                 Actor::Principal(who) => {
@@ -155,6 +174,14 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::WorkspaceStateChanged(body) => of(&body.workspace_id),
         Event::WorkspaceReparented(body) => of(&body.workspace_id),
         Event::WorkspaceWritten(body) => of(&body.workspace_id),
+        Event::MeterReported(body) => of(&body.workspace_id),
+        Event::BudgetWarning(body) => of(&body.workspace_id),
+        Event::BudgetExceeded(body) => of(&body.workspace_id),
+        Event::BudgetModified(body) => of(&body.workspace_id),
+        Event::LivenessWarning(body) => of(&body.workspace_id),
+        Event::PriorityChanged(body) => of(&body.workspace_id),
+        Event::ResourceDiscrepancy(body) => of(&body.workspace),
+        Event::BatchAbort(_) | Event::BatchPriorityChanged(_) => Home::In(state.root.clone()),
         Event::MigrationStarted(body) => of(&body.workspace_id),
         Event::MigrationCompleted(body) => of(&body.workspace_id),
         Event::MigrationFailed(body) => of(&body.workspace_id),

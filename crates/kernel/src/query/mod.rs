@@ -16,6 +16,7 @@ use crate::checkpoint::CheckpointView;
 use crate::envelope::view::EnvelopeView;
 use crate::right::RightView;
 use crate::task::view::{GraphView, TaskView};
+use crate::workspace::account::{MeterGet, MeterReport};
 use crate::workspace::view::{FilesView, WorkspaceView};
 use work::Asked;
 
@@ -223,6 +224,7 @@ queries! {
     TaskReadyList "task.ready" => TaskReady, "The tasks that can be taken up, most urgent first.";
     TaskGet "task.get" => OfTask, "One task.";
     TaskGraphs "task.graphs" => Everything, "The task graphs.";
+    MeterGet "meter.get" => MeterGet, "What was used: by workspace, by group, and in all.";
 }
 
 /// What a question is answered with.
@@ -263,6 +265,8 @@ pub enum Answer {
     Task(Box<TaskView>),
     /// To `task.graphs`.
     Graphs(Vec<GraphView>),
+    /// To `meter.get`.
+    Meter(Box<MeterReport>),
     /// There is no such thing, or not for whoever asks.
     Missing(String),
 }
@@ -294,6 +298,7 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::TaskReadyList(of) => Answer::Tasks(asked.ready(of)),
         Query::TaskGet(of) => asked.task(&of.task),
         Query::TaskGraphs(all) => Answer::Graphs(asked.graphs(all)),
+        Query::MeterGet(get) => asked.meter(get),
     }
 }
 

@@ -24,11 +24,12 @@ const COORDINATOR: &[Initiator] = &[Initiator::Coordinator];
 const HUMAN: &[Initiator] = &[Initiator::Human];
 
 /// What ends a workspace in any state: the coordinator, a person, the workspace above, shutdown.
-const ENDS: [(Trigger, &[Initiator]); 4] = [
+const ENDS: [(Trigger, &[Initiator]); 5] = [
     (Trigger::AbortedByCoordinator, COORDINATOR),
     (Trigger::AbortedByHuman, HUMAN),
     (Trigger::ParentFailed, RUNTIME),
     (Trigger::SystemShutdown, RUNTIME),
+    (Trigger::BatchAbort, ORDER),
 ];
 
 /// The table: steps 2 to 23. Step 1 is the creation.
@@ -50,6 +51,7 @@ pub const STEPS: &[Step] = &[
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
     Step {
@@ -83,10 +85,12 @@ pub const STEPS: &[Step] = &[
         causes: &[
             (Trigger::Failed, AGENT),
             (Trigger::Timeout, RUNTIME),
+            (Trigger::BudgetExceeded, RUNTIME),
             ENDS[0],
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
     Step {
@@ -114,10 +118,12 @@ pub const STEPS: &[Step] = &[
         causes: &[
             (Trigger::Failed, AGENT),
             (Trigger::Timeout, RUNTIME),
+            (Trigger::BudgetExceeded, RUNTIME),
             ENDS[0],
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
     Step {
@@ -136,7 +142,14 @@ pub const STEPS: &[Step] = &[
         number: 15,
         from: Status::Migrating,
         to: Status::Failed,
-        causes: &[(Trigger::MigrationError, RUNTIME), ENDS[0], ENDS[1], ENDS[2], ENDS[3]],
+        causes: &[
+            (Trigger::MigrationError, RUNTIME),
+            ENDS[0],
+            ENDS[1],
+            ENDS[2],
+            ENDS[3],
+            ENDS[4],
+        ],
     },
     Step {
         number: 16,
@@ -174,6 +187,7 @@ pub const STEPS: &[Step] = &[
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
     Step {
@@ -193,6 +207,7 @@ pub const STEPS: &[Step] = &[
             ENDS[1],
             ENDS[2],
             ENDS[3],
+            ENDS[4],
         ],
     },
 ];
@@ -234,11 +249,11 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
         "active" "migrating" "the coordinator";
         "active" "suspended" "the coordinator";
         "active" "integrating" "its agent";
-        "active" "failed" "its agent, timeout, abort, cascade, shutdown";
+        "active" "failed" "its agent, timeout, budget, abort, cascade, shutdown";
         "blocked" "active" "its agent";
         "blocked" "migrating" "the coordinator";
         "blocked" "suspended" "the coordinator";
-        "blocked" "failed" "its agent, timeout, abort, cascade, shutdown";
+        "blocked" "failed" "its agent, timeout, budget, abort, cascade, shutdown";
         "migrating" "active" "the new agent is there";
         "migrating" "blocked" "the new agent is there";
         "migrating" "failed" "the new agent did not come, abort, cascade, shutdown";
