@@ -295,9 +295,9 @@ fn takes_over(job: &Job) -> bool {
 /// orders takes precedence over timers and over what agents say.
 pub(crate) fn comes_first(command: &Command) -> bool {
     match command {
-        Command::WorkspaceAbort(_)
-        | Command::WorkspaceBatchAbort(_)
-        | Command::TaskCancel(_) => true,
+        Command::WorkspaceAbort(_) | Command::WorkspaceBatchAbort(_) | Command::TaskCancel(_) => {
+            true
+        }
         Command::RunEnd(end) => end.force,
         _ => false,
     }

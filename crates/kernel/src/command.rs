@@ -8,9 +8,7 @@ use crate::envelope::{self, PayloadArg, inbox};
 use crate::file::FileArg;
 use crate::integration::{self, conflict};
 use crate::task::{graph, orders};
-use crate::workspace::{
-    abort, budget, create, group, memory, meter, migrate, priority, suspend,
-};
+use crate::workspace::{abort, budget, create, group, memory, meter, migrate, priority, suspend};
 use crate::{
     access, agent, checkpoint, lease, project, right, run, runtime, session, signal, user,
 };

@@ -197,11 +197,8 @@ pub(crate) fn report(
     ordered.sort_by_key(|(_, known)| known.charter.created_at);
     let subtrees = subtrees(&ordered, now);
     let mut groups: BTreeMap<Option<&GroupName>, GroupUse> = BTreeMap::new();
-    let mut found = MeterReport {
-        workspaces: Vec::new(),
-        groups: Vec::new(),
-        total: Used::default(),
-    };
+    let mut found =
+        MeterReport { workspaces: Vec::new(), groups: Vec::new(), total: Used::default() };
     for (id, known) in ordered.into_iter().filter(|(id, known)| fits(id, known)) {
         let own = MeterView::of(now, id, known);
         found.total.add(&own.used);

@@ -412,7 +412,10 @@ fn check_resources(state: &State, create: &Create) -> Result<(), Refusal> {
     let unsound =
         |rule, message: String| Err(rejected(RejectReason::InvalidStructure, rule, message));
     if let Some((dimension, _)) = create.budget.iter().find(|(_, limit)| limit.get() == 0) {
-        return unsound(Rule::CreationSound, format!("{dimension} of nothing leaves nothing to do"));
+        return unsound(
+            Rule::CreationSound,
+            format!("{dimension} of nothing leaves nothing to do"),
+        );
     }
     let Some(group) = &create.group else { return Ok(()) };
     if group.is_blank() {

@@ -142,14 +142,7 @@ pub const STEPS: &[Step] = &[
         number: 15,
         from: Status::Migrating,
         to: Status::Failed,
-        causes: &[
-            (Trigger::MigrationError, RUNTIME),
-            ENDS[0],
-            ENDS[1],
-            ENDS[2],
-            ENDS[3],
-            ENDS[4],
-        ],
+        causes: &[(Trigger::MigrationError, RUNTIME), ENDS[0], ENDS[1], ENDS[2], ENDS[3], ENDS[4]],
     },
     Step {
         number: 16,

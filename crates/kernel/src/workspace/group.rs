@@ -136,8 +136,7 @@ pub(crate) fn decide_priority(
     order: &GroupPriority,
 ) -> Result<Reply, Halt> {
     super::coordinator_only(turn.state(), caller, "change the priority of a group")?;
-    let (root, affected, skipped) =
-        members(turn.state(), &order.group, priority::is_changeable)?;
+    let (root, affected, skipped) = members(turn.state(), &order.group, priority::is_changeable)?;
     let state = turn.state();
     let mut before =
         affected.iter().filter_map(|id| state.workspaces.get(id).map(|known| known.priority));
@@ -166,7 +165,6 @@ impl State {
         let (root, group) = (root.clone(), group.clone());
         let first = (root.clone(), group.clone(), Timestamp::default(), WorkspaceId::first());
         let from = self.groups.range(first..);
-        from.take_while(move |(run, name, ..)| *run == root && *name == group)
-            .map(|(.., id)| id)
+        from.take_while(move |(run, name, ..)| *run == root && *name == group).map(|(.., id)| id)
     }
 }

@@ -244,7 +244,12 @@ pub(crate) fn discrepancies(
     let (mark, last) = (workspace.mark(now), workspace.meter.marked);
     let wall_time = mark.wall_time.micros().saturating_sub(last.wall_time.micros());
     let fields = [
-        (UsageField::TokensConsumed, usage.tokens_consumed, mark.tokens.saturating_sub(last.tokens), 0),
+        (
+            UsageField::TokensConsumed,
+            usage.tokens_consumed,
+            mark.tokens.saturating_sub(last.tokens),
+            0,
+        ),
         (UsageField::WallTime, usage.wall_time, wall_time, WALL_TIME_TOLERANCE.micros()),
         (UsageField::Cost, usage.cost, mark.cost.saturating_sub(last.cost), 0),
     ];

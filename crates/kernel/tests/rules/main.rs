@@ -3,6 +3,7 @@
 
 mod canonical;
 mod checkpoints;
+mod draws;
 mod envelopes;
 mod identity;
 mod ids;
@@ -10,6 +11,7 @@ mod leases;
 mod permissions;
 mod properties;
 mod replay;
+mod resources;
 mod run;
 mod sessions;
 mod signals;

@@ -1,7 +1,7 @@
 //! A small world to try the rules in: a project, a clock that tests move, ids that count up.
 
-use althing_kernel::envelope::carrier::{Carried, Carrier};
 use althing_kernel::content::Blob;
+use althing_kernel::envelope::carrier::{Carried, Carrier};
 use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
 use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{
