@@ -18,6 +18,7 @@ use std::time::Duration;
 use crate::blobs::Blobs;
 use crate::clock::{Clock, SystemClock};
 use crate::core::{Core, Job};
+use crate::disk::Disk;
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::keyring::{Credential, Keyring};
@@ -380,7 +381,7 @@ impl Engine {
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
-        let core = Core::new(log, key, mint, world);
+        let core = Core::new(log, key, mint, world).within(Box::new(Disk::of(&inner.home)));
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();
         let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq)

@@ -14,6 +14,7 @@ pub mod backup;
 pub mod blobs;
 pub mod clock;
 pub mod core;
+mod disk;
 pub mod door;
 pub mod engine;
 pub mod error;
