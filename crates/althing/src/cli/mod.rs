@@ -2,6 +2,7 @@
 
 mod mail;
 mod read;
+mod resources;
 mod trail;
 mod work;
 
@@ -9,6 +10,9 @@ pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Inbox, Integrate,
     IntegrateCommand, IntegrateResolve, Judgement, RightArgs, RightCommand, RightGrant, Send,
     SignalArgs,
+};
+pub(crate) use resources::{
+    By, Group, GroupCommand, Meter, MeterCommand, MeterReport, WorkspaceBudget,
 };
 pub(crate) use trail::{
     Trail, TrailAt, TrailCommand, TrailDiff, TrailFilter, TrailProve, TrailVerify,
@@ -112,6 +116,10 @@ pub(crate) enum Command {
     Integrate(Integrate),
     /// Let one workspace send to another, or no longer.
     Right(RightArgs),
+    /// Show what was used, and report what was used outside.
+    Meter(Meter),
+    /// End or hurry a group of workspaces.
+    Group(Group),
     /// Issue any command or question by its name.
     Do(Do),
     /// Look at the trail, verify it, prove things with it.

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 use super::read::{agent, text, timeout, user, word};
+use super::resources::{Allowance, Room, WorkspaceBudget, WorkspacePriority};
 
 /// How workspaces, tasks and the like are named on the command line.
 const NAMING: &str = "\
@@ -56,7 +57,8 @@ its form. It holds until the run ends.
 Examples:
   althing coordinator start --as alice
   althing coordinator start --user ada                      ada and the system coordinate
-  althing coordinator start --agent alice --taxonomy reviews.toml --user ada")]
+  althing coordinator start --agent alice --taxonomy reviews.toml --user ada
+  althing coordinator start --as alice --max-workspaces 50 --min-disk 1GiB")]
 pub(crate) struct CoordinatorStart {
     /// The agent that coordinates; the caller itself, if it is an agent.
     #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
@@ -64,6 +66,8 @@ pub(crate) struct CoordinatorStart {
     /// Roles and types beyond the base ones, from a .json or .toml file.
     #[arg(long, value_name = "FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) room: Room,
 }
 
 /// Arguments of `coordinator hand-over`.
@@ -133,6 +137,10 @@ Example:
     Resume(OneWorkspace),
     /// Give a workspace another agent (coordinator, or a delegate below itself).
     Migrate(WorkspaceMigrate),
+    /// Show what a workspace may use, or raise it (coordinator, or a delegate below itself).
+    Budget(WorkspaceBudget),
+    /// Make a workspace more or less urgent (coordinator).
+    Priority(WorkspacePriority),
     /// Put a file into the working memory of your workspace, or remove it.
     Write(WorkspaceWrite),
     /// List the files of a workspace: its working memory, and what was merged into it.
@@ -185,6 +193,8 @@ pub(crate) struct Binding {
     /// How long it may work: 90m, 2d (a day, if left out).
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub(crate) timeout: Option<Timeout>,
+    #[command(flatten)]
+    pub(crate) allowance: Allowance,
 }
 
 /// Arguments of `workspace create`.
@@ -195,6 +205,7 @@ TEXT is taken as it is, `-` reads standard input, `@FILE` reads a file.
 Examples:
   althing workspace create --agent bob --directive 'Write the parser.' --authority src --as alice
   althing workspace create --agent bob --task parser --timeout 90m --as alice
+  althing workspace create --agent bob --task parser --budget tokens=200k,cost=2.50 --as alice
   althing workspace create --agent eve --role observer --global-trail --directive 'Watch.' --user ada")]
 pub(crate) struct WorkspaceCreate {
     #[command(flatten)]

@@ -10,6 +10,7 @@ mod coordinator;
 mod demo;
 mod do_by_name;
 mod doctor;
+mod groups;
 mod history;
 mod holding;
 mod init;
@@ -18,6 +19,7 @@ mod leases;
 mod lines;
 mod login;
 mod mail;
+mod meter;
 mod rights;
 mod rules;
 mod run_summary;
@@ -57,6 +59,8 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Signal(args) => mail::signal(app, args),
         Command::Checkpoint(args) => checkpoints::run(app, args.command),
         Command::Integrate(args) => integration::run(app, args),
+        Command::Meter(args) => meter::run(app, args),
+        Command::Group(args) => groups::run(app, args.command),
         Command::Right(args) => rights::run(app, args.command),
         Command::Agents(args) => agents::run(app, args.command.as_ref()),
         Command::Users(args) => agents::users(app, args.command),

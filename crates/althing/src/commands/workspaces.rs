@@ -4,15 +4,19 @@ use althing_kernel::file::File;
 use althing_kernel::query::{Answer, OfWorkspace, Query, WorkspaceList as List};
 use althing_kernel::text::Text;
 use althing_kernel::workspace::abort::Abort;
+use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::create::Create;
 use althing_kernel::workspace::memory::Write;
+use althing_kernel::workspace::meter::Amount;
 use althing_kernel::workspace::migrate::Migrate;
+use althing_kernel::workspace::priority::SetPriority;
 use althing_kernel::workspace::suspend::{Resume, Suspend};
 use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
 use super::integration::said_of_conflict;
-use super::{checkpoints, rights, workspace_tree};
+use super::{checkpoints, meter, rights, workspace_tree};
+use crate::amounts;
 use crate::app::App;
 use crate::cli::{
     Order, WorkspaceCommand, WorkspaceCreate, WorkspaceList, WorkspaceMigrate, WorkspaceWrite,
@@ -22,6 +26,8 @@ use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
 use crate::naming::Naming;
 use crate::output::{clock_time, from_now, one_line};
+use crate::said::word;
+use crate::span::show_secs;
 use crate::surfaces;
 
 pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
@@ -42,6 +48,12 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
             tell(&desk, desk.order(Command::WorkspaceResume(Resume { workspace }))?)
         }
         WorkspaceCommand::Migrate(args) => migrate(&desk, args),
+        WorkspaceCommand::Budget(args) => meter::raise(&desk, &args),
+        WorkspaceCommand::Priority(args) => {
+            let (workspace, priority) = (desk.workspace(&args.id)?, args.priority);
+            let set = SetPriority { priority, workspace };
+            tell(&desk, desk.order(Command::WorkspaceSetPriority(set))?)
+        }
         WorkspaceCommand::Write(args) => write(&desk, &args),
         WorkspaceCommand::Files(args) => files(&desk, &args.id),
     }
@@ -61,9 +73,11 @@ pub(super) fn authority(
 
 fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Failure> {
     let binding = args.binding;
+    let allowance = binding.allowance;
     let create = Create {
         agent: binding.worker,
         authority: authority(desk, &binding.authority)?,
+        budget: allowance.budget.unwrap_or_default(),
         context: args.context.as_deref().map(|text| content::read(desk, text)).transpose()?,
         delegate: args.delegate,
         directive: args
@@ -72,7 +86,9 @@ fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Failure> {
             .map(|text| content::payload(desk, text))
             .transpose()?,
         global_trail: args.global_trail,
+        group: allowance.group,
         idle_timeout_s: args.idle_timeout,
+        liveness_interval_s: allowance.liveness,
         mounts: args.mounts,
         owner: binding.owner,
         parent: binding.parent.as_deref().map(|text| desk.workspace(text)).transpose()?,
@@ -81,6 +97,7 @@ fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Failure> {
         task: args.task.as_deref().map(|text| desk.task(text)).transpose()?,
         timeout_s: binding.timeout,
         visibility: desk.workspace_list(&binding.visibility)?,
+        warn_at_percent: allowance.warn_at,
     };
     let client = desk.client()?;
     desk.introduce(&client, &create.agent)?;
@@ -125,7 +142,8 @@ pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
 }
 
 fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
-    let asked = List { agent: args.worker, below: None, live: args.live, status: args.status };
+    let (agent, live, status) = (args.worker, args.live, args.status);
+    let asked = List { agent, live, status, ..List::default() };
     let narrow = asked != List::default();
     let found = desk.workspaces(asked)?;
     if desk.out().json {
@@ -138,6 +156,11 @@ fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
             "there are no workspaces; `althing coordinator start` begins a run"
         });
     }
+    table(desk, &found)
+}
+
+/// A line for each workspace.
+pub(super) fn table(desk: &Desk<'_>, found: &[WorkspaceView]) -> Result<(), Failure> {
     let naming = desk.workspace_naming()?;
     let row = |view: &WorkspaceView| {
         vec![
@@ -219,6 +242,20 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
     }
     if let Some(deadline) = view.deadline {
         facts.push(("deadline", format!("{} ({})", clock_time(deadline), from_now(deadline, now))));
+    }
+    if let Some(group) = &view.group {
+        facts.push(("group", group.clone()));
+    }
+    facts.push(("priority", word(&view.priority)));
+    if !view.budget.is_empty() {
+        let limit = |(what, limit): (&Dimension, &Amount)| {
+            format!("{}={}", amounts::name(*what), amounts::show(*what, limit.get()))
+        };
+        facts.push(("budget", list(view.budget.iter().map(limit).collect())));
+    }
+    if let Some(interval) = view.liveness_interval_s {
+        let interval = show_secs(interval.secs());
+        facts.push(("watched", format!("told of after {interval} of silence")));
     }
     facts.push(("mail", format!("{} in its inbox", view.inbox)));
     for conflict in &view.conflicts {
