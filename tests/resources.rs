@@ -163,7 +163,7 @@ fn a_run_has_as_much_room_as_it_was_begun_with() {
     project.ok(&["coordinator", "stop", "--force", "--as", "alice"]);
 
     // No disk has as much room as this.
-    project.ok(&["coordinator", "start", "--min-disk", "9000000GiB", "--as", "alice"]);
+    project.ok(&["coordinator", "start", "--min-disk", "8000000GiB", "--as", "alice"]);
     let (ran, rule) = project.refused(&create);
     assert_eq!(rule, "W-ADM-01");
     assert!(ran.error()["message"].as_str().unwrap().contains("storage"), "{ran:?}");

@@ -5,6 +5,7 @@ mod canonical;
 mod checkpoints;
 mod draws;
 mod envelopes;
+mod groups;
 mod identity;
 mod ids;
 mod leases;
