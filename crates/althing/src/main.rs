@@ -4,6 +4,7 @@
 //! It reads what people and scripts type, hands it to the engine, and prints what comes back. It
 //! decides nothing.
 
+mod amounts;
 mod app;
 mod bench;
 mod cli;

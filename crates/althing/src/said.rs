@@ -1,8 +1,11 @@
 //! What an entry says, in a few words, for people to read.
 
-use althing_kernel::Event;
 use althing_kernel::integration::Mode;
+use althing_kernel::workspace::budget::Dimension;
+use althing_kernel::workspace::meter::Amount;
+use althing_kernel::{Event, WorkspaceId};
 
+use crate::amounts::{name, show, show_cost};
 use crate::output::{clock_time, one_line};
 use crate::span::show_secs;
 
@@ -140,8 +143,54 @@ fn said_at_work(event: &Event) -> String {
             format!("{}{}", body.right_id, why(body.reason.as_ref()))
         }
         Event::PortRightConsumed(body) => body.right_id.to_string(),
+        _ => said_of_use(event),
+    }
+}
+
+/// What is used, limited and hurried.
+fn said_of_use(event: &Event) -> String {
+    match event {
+        Event::MeterReported(body) => {
+            let (tokens, cost) = (body.tokens.get(), show_cost(body.cost.get()));
+            format!("{tokens} tokens, cost {cost}  {}", body.workspace_id)
+        }
+        Event::BudgetWarning(body) => {
+            said_of_limit(body.budget_dimension, body.consumed, body.limit, &body.workspace_id)
+        }
+        Event::BudgetExceeded(body) => {
+            said_of_limit(body.budget_dimension, body.consumed, body.limit, &body.workspace_id)
+        }
+        Event::BudgetModified(body) => {
+            let shown = |limit: Amount| show(body.budget_dimension, limit.get());
+            let (from, to) = (shown(body.old_limit), shown(body.new_limit));
+            format!("{}: {from} -> {to}  {}", name(body.budget_dimension), body.workspace_id)
+        }
+        Event::LivenessWarning(body) => {
+            let last = clock_time(body.last_activity_timestamp);
+            format!("nothing since {last}  {}", body.workspace_id)
+        }
+        Event::PriorityChanged(body) => {
+            let (from, to) = (word(&body.old_priority), word(&body.new_priority));
+            format!("{from} -> {to}  {}", body.workspace_id)
+        }
+        Event::BatchAbort(body) => {
+            let why = why(body.reason.as_ref());
+            format!("{}, {} workspaces{why}", body.group_id, body.affected_workspaces.len())
+        }
+        Event::BatchPriorityChanged(body) => {
+            let count = body.affected_workspaces.len();
+            format!("{}, {count} workspaces -> {}", body.group_id, word(&body.new_priority))
+        }
+        Event::ResourceDiscrepancy(body) => {
+            let (agent, own) = (body.agent_value.get(), body.runtime_value.get());
+            format!("{}: {agent} said, {own} counted", word(&body.field))
+        }
         _ => said_of_plans(event),
     }
+}
+
+fn said_of_limit(what: Dimension, used: Amount, limit: Amount, id: &WorkspaceId) -> String {
+    format!("{}: {} of {}  {id}", name(what), show(what, used.get()), show(what, limit.get()))
 }
 
 /// What is planned, recorded and merged.

@@ -6,11 +6,13 @@
 
 use althing_kernel::audit::follows;
 use althing_kernel::envelope::carrier::{Carrier, Local};
+use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{Actor, Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
 use althing_trail::chain::Builder;
 use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature, SignedHead};
 use std::time::{Duration, Instant};
 
+use crate::disk::Unknown;
 use crate::error::EngineError;
 use crate::world::World;
 
@@ -80,6 +82,7 @@ pub struct Core {
     key: SecretKey,
     mint: Box<dyn Mint + Send>,
     carrier: Box<dyn Carrier + Send>,
+    surroundings: Box<dyn Surroundings + Send>,
     world: World,
     /// Whether the world is known to have come from this log.
     based: bool,
@@ -95,14 +98,21 @@ impl Core {
         mint: Box<dyn Mint + Send>,
         world: World,
     ) -> Self {
-        let carrier = Box::new(Local);
-        Core { log, key, mint, carrier, world, based: false, budget: Duration::MAX }
+        let (carrier, surroundings) = (Box::new(Local), Box::new(Unknown));
+        let (based, budget) = (false, Duration::MAX);
+        Core { log, key, mint, carrier, surroundings, world, based, budget }
     }
 
     /// The same, with something between it and the inboxes.
     #[must_use]
     pub fn with_carrier(self, carrier: Box<dyn Carrier + Send>) -> Self {
         Core { carrier, ..self }
+    }
+
+    /// The same, knowing what lies around the trail.
+    #[must_use]
+    pub fn within(self, surroundings: Box<dyn Surroundings + Send>) -> Self {
+        Core { surroundings, ..self }
     }
 
     /// The same, deciding no longer than that at a time, though always at least one job.
@@ -178,7 +188,7 @@ impl Core {
         let begun = Instant::now();
         let mut builder = Builder::begin(self.world.chain.clone());
         let turn = Turn::begin(self.world.state.clone(), now, &mut *self.mint);
-        let mut turn = turn.carried_by(&mut *self.carrier);
+        let mut turn = turn.carried_by(&mut *self.carrier).within(&*self.surroundings);
         let mut verdicts = Vec::with_capacity(jobs.len());
         let mut added = 0;
         let mut ticked = false;
@@ -295,7 +305,9 @@ fn takes_over(job: &Job) -> bool {
 /// orders takes precedence over timers and over what agents say.
 pub(crate) fn comes_first(command: &Command) -> bool {
     match command {
-        Command::WorkspaceAbort(_) | Command::TaskCancel(_) => true,
+        Command::WorkspaceAbort(_) | Command::WorkspaceBatchAbort(_) | Command::TaskCancel(_) => {
+            true
+        }
         Command::RunEnd(end) => end.force,
         _ => false,
     }

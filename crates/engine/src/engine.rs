@@ -19,6 +19,7 @@ use crate::blobs::Blobs;
 use crate::clock::{Clock, SystemClock};
 use crate::compact::{self, Upkeep};
 use crate::core::{Core, Job};
+use crate::disk::Disk;
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::keyring::{Credential, Keyring};
@@ -423,7 +424,7 @@ impl Engine {
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
-        let core = Core::new(log, key, mint, world);
+        let core = Core::new(log, key, mint, world).within(Box::new(Disk::of(&inner.home)));
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();
         let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq)

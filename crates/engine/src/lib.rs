@@ -16,6 +16,7 @@ pub mod blobs;
 pub mod clock;
 pub mod compact;
 pub mod core;
+mod disk;
 pub mod door;
 pub mod engine;
 pub mod error;

@@ -21,6 +21,7 @@ use crate::text::Text;
 use crate::time::{Timestamp, exact_integer};
 use crate::token::TypeName;
 use crate::turn::{Halt, Reply, Turn};
+use crate::workspace::meter::{self, Amount};
 use crate::workspace::{self, Status as WorkspaceStatus, Workspace, edges, sight};
 
 /// The most artifacts of one checkpoint.
@@ -153,6 +154,9 @@ pub struct Create {
 pub struct Created {
     /// What it holds.
     pub artifacts: Vec<Artifact>,
+    /// How large everything in it is.
+    #[serde(default, skip_serializing_if = "Amount::is_zero")]
+    pub bytes: Amount,
     /// The checkpoint.
     pub checkpoint_id: CheckpointId,
     /// How sure the agent is.
@@ -212,6 +216,14 @@ struct Stored {
     files: Vec<File>,
 }
 
+impl Stored {
+    fn blobs(&self) -> impl Iterator<Item = &Blob> {
+        let files = self.files.iter().filter_map(|file| file.content.as_ref());
+        let artifacts = self.artifacts.iter().map(|(_, blob)| blob);
+        self.content.iter().chain(files).chain(artifacts)
+    }
+}
+
 pub(crate) fn decide_create(
     turn: &mut Turn<'_>,
     caller: &Caller,
@@ -225,6 +237,10 @@ pub(crate) fn decide_create(
             return Err(refusal.recorded(Record::Checkpoint(Box::new(rejected))).into());
         }
     };
+    let bytes = stored.blobs().map(|blob| turn.bytes_of(blob)).fold(0, u64::saturating_add);
+    let workspace = workspace::get(turn.state(), &id)?;
+    let usage = create.resource_usage.as_ref();
+    let differs = usage.map(|usage| meter::discrepancies(workspace, usage, turn.now()));
     let checkpoint_id: CheckpointId = turn.mint(IdKind::Checkpoint).into();
     let mut artifacts = Vec::with_capacity(stored.artifacts.len());
     for (name, content) in stored.artifacts {
@@ -233,6 +249,7 @@ pub(crate) fn decide_create(
     }
     let event = Event::CheckpointCreated(Created {
         artifacts,
+        bytes: Amount::new(bytes),
         checkpoint_id: checkpoint_id.clone(),
         confidence: create.confidence,
         content: stored.content,
@@ -245,6 +262,7 @@ pub(crate) fn decide_create(
         workspace: id.clone(),
     });
     turn.note(Some(&id), caller.principal.clone().into(), event)?;
+    meter::note_discrepancies(turn, &id, &checkpoint_id, differs.unwrap_or_default())?;
     let told = Saying::plain(SignalType::Checkpoint, (&checkpoint_id).into());
     signal::tell_parent(turn, &id, told)?;
     turn.checkpoint_reply(&checkpoint_id)

@@ -11,7 +11,8 @@ use crate::integration::{self, conflict, salvage};
 use crate::task::{graph, orders};
 use crate::user::{self, standing};
 use crate::workspace::{
-    abort, create, grant, memory, migrate, reparent, suspend, terminate, transfer,
+    abort, budget, create, grant, group, memory, meter, migrate, priority, reparent, suspend,
+    terminate, transfer,
 };
 use crate::{
     access, agent, archive, checkpoint, lease, project, right, run, runtime, session, signal,
@@ -134,6 +135,16 @@ commands! {
             "Put a workspace that lost its parent below another one (coordinator).";
         WorkspaceTransfer "workspace.transfer" => transfer::Transfer,
             "Give a workspace to another person to answer for (coordinator, or its owner).";
+        WorkspaceModifyBudget "workspace.modify_budget" => budget::Modify,
+            "Raise limits of a workspace (coordinator, or a delegate below itself).";
+        WorkspaceSetPriority "workspace.set_priority" => priority::SetPriority,
+            "Make a workspace more or less urgent (coordinator).";
+        WorkspaceBatchAbort "workspace.batch_abort" => group::AbortGroup,
+            "End every workspace of a group that goes on (coordinator).";
+        WorkspaceBatchPriority "workspace.batch_priority" => group::GroupPriority,
+            "Make the workspaces of a group more or less urgent (coordinator).";
+        MeterReport "meter.report" => meter::Report,
+            "Add tokens and cost that a workspace used.";
         WorkspaceWrite "workspace.write" => memory::Write,
             "Put a file into the working memory of one's workspace.";
         EnvelopeSend "envelope.send" => envelope::Send,

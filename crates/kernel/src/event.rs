@@ -18,7 +18,8 @@ use crate::task::{follow, graph, orders};
 use crate::time::Timestamp;
 use crate::user::{self, standing};
 use crate::workspace::{
-    change, create, grant, memory, migrate, reparent, suspend, terminate, transfer,
+    budget, change, create, enforce, grant, group, liveness, memory, meter, migrate, priority,
+    reparent, suspend, terminate, transfer,
 };
 use crate::{
     access, agent, archive, capability, checkpoint, lease, project, refusal, registry, right, run,
@@ -93,18 +94,19 @@ events! {
     InboxTaken "inbox.taken" => inbox::Taken;
     HighwayConfigured "highway.configured" => highway::Configured;
     TrailPruned "trail.pruned" => archive::Pruned;
+    MeterReported "meter.reported" => meter::Reported;
     // The protocol's registry: these 72 and no others. First workspaces.
     WorkspaceCreated "workspace_created" => create::Created;
     WorkspaceStateChanged "workspace_state_changed" => change::StateChanged;
     WorkspaceRejected "workspace_rejected" => create::Rejected;
-    BudgetWarning "budget_warning" => registry::BudgetWarning;
-    BudgetExceeded "budget_exceeded" => registry::BudgetExceeded;
-    BudgetModified "budget_modified" => registry::BudgetModified;
-    LivenessWarning "liveness_warning" => registry::LivenessWarning;
-    PriorityChanged "priority_changed" => registry::PriorityChanged;
+    BudgetWarning "budget_warning" => enforce::BudgetWarning;
+    BudgetExceeded "budget_exceeded" => enforce::BudgetExceeded;
+    BudgetModified "budget_modified" => budget::BudgetModified;
+    LivenessWarning "liveness_warning" => liveness::LivenessWarning;
+    PriorityChanged "priority_changed" => priority::PriorityChanged;
     VisibilityGranted "visibility_granted" => grant::VisibilityGranted;
-    BatchAbort "batch_abort" => registry::BatchAbort;
-    BatchPriorityChanged "batch_priority_changed" => registry::BatchPriorityChanged;
+    BatchAbort "batch_abort" => group::BatchAbort;
+    BatchPriorityChanged "batch_priority_changed" => group::BatchPriorityChanged;
     MigrationStarted "migration_started" => migrate::MigrationStarted;
     MigrationCompleted "migration_completed" => migrate::MigrationCompleted;
     MigrationFailed "migration_failed" => migrate::MigrationFailed;
@@ -145,7 +147,7 @@ events! {
     // Checkpoints.
     CheckpointCreated "checkpoint_created" => checkpoint::Created;
     CheckpointRejected "checkpoint_rejected" => checkpoint::Rejected;
-    ResourceDiscrepancy "resource_discrepancy" => registry::ResourceDiscrepancy;
+    ResourceDiscrepancy "resource_discrepancy" => meter::ResourceDiscrepancy;
     // Tasks.
     GraphCreated "graph_created" => graph::GraphCreated;
     TaskCreated "task_created" => graph::Created;

@@ -11,6 +11,7 @@
 //! - Every refusal cites a [`Rule`]; the whole list is in one file.
 
 pub mod access;
+pub mod admission;
 pub mod agent;
 pub mod archive;
 pub mod audit;
@@ -44,6 +45,7 @@ pub mod session;
 pub mod signal;
 pub mod state;
 pub mod surface;
+pub mod surroundings;
 pub mod task;
 pub mod taxonomy;
 pub mod text;

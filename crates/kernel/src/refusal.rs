@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::admission::Standing;
 use crate::capability::Denial;
 use crate::highway::inject::Injection;
 use crate::principal::Principal;
@@ -50,6 +51,7 @@ pub(crate) enum Record {
     Injection(Box<Injection>),
     Workspace(create::RejectReason),
     Capability(Box<Denial>),
+    Capacity(Vec<Standing>),
 }
 
 /// What comes with a refusal.

@@ -181,6 +181,24 @@ rules! {
     AgentKnown "W-WS-16":
         "A workspace is bound to an agent that has shown who it is."
         => "Have the agent run `althing --as NAME agents register` once.";
+    PriorityChange "W-WS-15":
+        "A priority changes while its workspace is active or blocked."
+        => "Set it at creation, or once the workspace is at work.";
+    BudgetGrows "W-RES-07":
+        "A limit is only raised, while its workspace is idle, active or blocked, and what is not limited stays so."
+        => "Give a limit above the present one; `althing meter WS` shows what is used.";
+    BudgetDrawn "W-RES-08":
+        "A workspace below a limited one draws on it: limited in the same things, within what is left there."
+        => "Give it limits within those that are allowed, or have the limits above raised first.";
+    Capacity "W-ADM-01":
+        "A workspace is created only where there is room for it."
+        => "Wait until others end, or begin the next run with other limits.";
+    MeterReport "W-RES-03":
+        "What a workspace used is told by the agent at work there, or by whoever commands it."
+        => "Report for a workspace of your own, or ask the coordinator to.";
+    SignalBudget "W-SIG-13":
+        "A warning about a budget comes with the signal `blocked`."
+        => "Leave it out, or emit `blocked`.";
     OwnWorkspace "W-WS-02":
         "An agent acts in the workspaces it is bound to, and in no others."
         => "Name one of your own with `--workspace`; `althing workspace list --as NAME` shows them.";

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+use crate::admission::Limits;
 use crate::event::Event;
 use crate::highway::{Highway, Wish};
 use crate::id::{IdKind, WorkspaceId};
@@ -25,8 +26,10 @@ use crate::text::Text;
 use crate::token::RoleName;
 use crate::turn::{Halt, Reply, Turn};
 use crate::user;
+use crate::workspace::budget::Budget;
 use crate::workspace::change::{self, Change};
 use crate::workspace::create::Created;
+use crate::workspace::meter::Amount;
 use crate::workspace::{
     self, IDLE_TIMEOUT_DEFAULT, Initiator, Party, Priority, Status, Trigger, Workspace,
 };
@@ -49,6 +52,9 @@ pub struct RunHead {
     pub deployment_model: Text<32>,
     /// What people want to be asked about.
     pub highway: Highway,
+    /// What it has room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// Its roles and types; the base ones alone, if there is none.
     pub taxonomy: Option<Document>,
 }
@@ -65,6 +71,9 @@ pub struct Start {
     /// left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highway: Option<Wish>,
+    /// What the run has room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// Who answers for it: the person who begins it, if left out, or else the first user who is
     /// active, or the system where there are no people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,12 +168,16 @@ pub(crate) fn decide_start(
     let created = Created {
         agent,
         authority_set: everything,
+        budget: Budget::new(),
         caused_by: None,
         context: None,
+        context_bytes: Amount::default(),
         delegate: false,
         directive: None,
         global_trail: true,
+        group: None,
         idle_timeout_s: IDLE_TIMEOUT_DEFAULT,
+        liveness_interval_s: None,
         mounts: Vec::new(),
         originator: Party::System,
         owner,
@@ -175,11 +188,13 @@ pub(crate) fn decide_start(
             algorithm: Text::lossy(ALGORITHM),
             deployment_model: Text::lossy(DEPLOYMENT),
             highway: highway_for(turn.state(), start.highway.as_ref()),
+            limits: start.limits.clone(),
             taxonomy: start.taxonomy.clone(),
         }),
         task_ref: None,
         timeout_s: None,
         visibility_set: Vec::new(),
+        warn_at_percent: None,
         workspace_id: id.clone(),
     };
     turn.begin_in(&id, caller.principal.clone().into(), Event::WorkspaceCreated(created))?;

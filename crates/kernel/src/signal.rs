@@ -20,7 +20,7 @@ use crate::text::Text;
 use crate::time::Timestamp;
 use crate::turn::{Halt, Reply, Turn};
 use crate::workspace::change::{self, Change};
-use crate::workspace::{self, Initiator, Status, Trigger};
+use crate::workspace::{self, Initiator, Status, Trigger, budget};
 use crate::{envelope, task};
 
 /// The most signals that wait for one workspace before agents have to wait, too. They are delivered
@@ -106,6 +106,9 @@ impl std::fmt::Display for SignalType {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Emit {
+    /// Which limit is near, if that is why; with `blocked` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_warning: Option<budget::Notice>,
     /// Why; needed for `blocked`, `failed` and `escalation`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
@@ -124,6 +127,9 @@ pub struct Emit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Emitted {
+    /// What it says about a budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_warning: Option<budget::Notice>,
     /// The workspace that emitted it.
     pub from: WorkspaceId,
     /// Why.
@@ -168,6 +174,8 @@ pub struct Notice {
     pub about: Option<AnyId>,
     /// When it was emitted.
     pub at: Timestamp,
+    /// What it says about a budget.
+    pub budget_warning: Option<budget::Notice>,
 }
 
 /// What a signal that the runtime or an agent emits says.
@@ -198,7 +206,8 @@ pub(crate) fn decide_emit(
     let saying =
         Saying { signal: emit.signal, reason: emit.reason.clone(), about: emit.about.clone() };
     let to = workspace::get(turn.state(), &from)?.parent.clone();
-    let id = emit_to(turn, &from, to, saying, caller.principal.clone().into())?;
+    let actor = caller.principal.clone().into();
+    let id = emit_about(turn, &from, to, saying, emit.budget_warning.clone(), actor)?;
     if emit.signal == SignalType::Escalation {
         escalation::on_emitted(turn, &from, &id, emit.reason.as_ref())?;
     }
@@ -234,6 +243,10 @@ pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result
     if emit.signal.needs_reason() && emit.reason.as_ref().is_none_or(Text::is_blank) {
         let message = format!("the signal {} says nothing about why", emit.signal);
         return Err(Refusal::denied(Rule::SignalReason, message));
+    }
+    if emit.budget_warning.is_some() && emit.signal != SignalType::Blocked {
+        let message = format!("the signal {} says nothing about a budget", emit.signal);
+        return Err(Refusal::denied(Rule::SignalBudget, message));
     }
     if let Some(about) = &emit.about
         && !state.knows(about)
@@ -323,8 +336,21 @@ pub(crate) fn emit_to(
     saying: Saying,
     actor: Actor,
 ) -> Result<SignalId, ApplyError> {
+    emit_about(turn, from, to, saying, None, actor)
+}
+
+/// The same, with a word about a budget.
+fn emit_about(
+    turn: &mut Turn<'_>,
+    from: &WorkspaceId,
+    to: Option<WorkspaceId>,
+    saying: Saying,
+    budget_warning: Option<budget::Notice>,
+    actor: Actor,
+) -> Result<SignalId, ApplyError> {
     let signal_id: SignalId = turn.mint(IdKind::Signal).into();
     let event = Event::SignalEmitted(Emitted {
+        budget_warning,
         from: from.clone(),
         reason: saying.reason,
         about: saying.about,
@@ -400,6 +426,7 @@ pub(crate) fn apply_emitted(
             reason: emitted.reason.clone(),
             about: emitted.about.clone(),
             at: entry.at,
+            budget_warning: emitted.budget_warning.clone(),
         };
         state.pending_signals.insert((to.clone(), entry.at), notice);
     }

@@ -35,8 +35,10 @@ use crate::task::{Graph, Task, follow, graph};
 use crate::taxonomy::{Document, Taxonomy};
 use crate::time::Timestamp;
 use crate::user::{self, User, standing};
+use crate::workspace::group::GroupName;
 use crate::workspace::{
-    Workspace, change, create, grant, memory, migrate, reparent, terminate, transfer,
+    Workspace, budget, change, create, enforce, grant, liveness, memory, meter, migrate, priority,
+    reparent, terminate, transfer,
 };
 use crate::{run, runtime};
 
@@ -47,6 +49,8 @@ pub(crate) enum Deadline {
     Lease(LeaseId),
     Session(WorkspaceId),
     Workspace(WorkspaceId),
+    Compute(WorkspaceId),
+    Liveness(WorkspaceId),
     Envelope(EnvelopeId),
     Gate(GateId),
     Escalation(SignalId),
@@ -96,6 +100,16 @@ pub struct State {
     pub(crate) shelves: Shelves,
     // What follows is derived from the above and kept in step by the same functions.
     pub(crate) live: usize,
+    /// How many of those have a budget.
+    pub(crate) limited: usize,
+    /// Bytes of context of the workspaces that go on, and of mail nobody has taken.
+    pub(crate) context: u64,
+    pub(crate) queued: u64,
+    pub(crate) groups: OrdSet<(WorkspaceId, GroupName, Timestamp, WorkspaceId)>,
+    /// The workspaces in which nothing happens.
+    pub(crate) quiet: OrdSet<WorkspaceId>,
+    /// When time at work and silence are looked at next.
+    pub(crate) timers: OrdMap<WorkspaceId, (Option<Timestamp>, Option<Timestamp>)>,
     pub(crate) children: OrdSet<(WorkspaceId, Timestamp, WorkspaceId)>,
     pub(crate) bound: OrdSet<(AgentName, WorkspaceId)>,
     pub(crate) held: OrdSet<(WorkspaceId, Timestamp, EnvelopeId)>,
@@ -193,6 +207,7 @@ impl State {
             Event::LeaseForced(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
             _ => self.apply_work(entry)?,
         }
+        meter::count(self, entry);
         cause::remember(self, entry);
         news::remember(self, entry);
         self.clock = entry.at;
@@ -210,7 +225,7 @@ impl State {
             Event::RunHandedOver(body) => run::apply_handed_over(self, body),
             Event::WorkspaceCreated(body) => create::apply_created(self, entry, body),
             Event::WorkspaceStateChanged(body) => change::apply_state_changed(self, entry, body),
-            Event::WorkspaceReparented(body) => reparent::apply_reparented(self, body),
+            Event::WorkspaceReparented(body) => reparent::apply_reparented(self, entry.at, body),
             Event::OwnershipTransferred(body) => transfer::apply_transferred(self, body),
             Event::VisibilityGranted(body) => grant::apply_granted(self, body),
             Event::GracefulTerminationInitiated(body) => {
@@ -218,6 +233,11 @@ impl State {
             }
             Event::GracefulTerminationExpired(body) => terminate::apply_expired(self, body),
             Event::WorkspaceWritten(body) => memory::apply_written(self, body),
+            Event::BudgetWarning(body) => enforce::apply_warning(self, entry.at, body),
+            Event::BudgetExceeded(body) => enforce::apply_exceeded(self, entry.at, body),
+            Event::BudgetModified(body) => budget::apply_modified(self, entry.at, body),
+            Event::LivenessWarning(body) => liveness::apply_warning(self, entry.at, body),
+            Event::PriorityChanged(body) => priority::apply_changed(self, body),
             Event::MigrationStarted(body) => migrate::apply_started(self, body),
             Event::MigrationCompleted(body) => {
                 migrate::apply_over(self, &body.workspace_id, &body.old_agent, &body.new_agent)
@@ -283,6 +303,10 @@ impl State {
             | Event::CheckpointRejected(_)
             | Event::TaskApproved(_)
             | Event::TaskFailed(_)
+            | Event::MeterReported(_)
+            | Event::ResourceDiscrepancy(_)
+            | Event::BatchAbort(_)
+            | Event::BatchPriorityChanged(_)
             | Event::TrailAccessDenied(_)
             | Event::TrailSnapshotCreated(_)
             | Event::GateTimeout(_)

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use crate::checkpoint::CheckpointView;
 use crate::command::Command;
+use crate::content::Blob;
+use crate::envelope::Payload;
 use crate::envelope::carrier::{Carried, Carrier};
 use crate::envelope::inbox::Mail;
 use crate::envelope::view::EnvelopeView;
@@ -31,15 +33,20 @@ use crate::right::RightView;
 use crate::rule::Rule;
 use crate::signal::SignalReply;
 use crate::state::{ApplyError, Deadline, State};
+use crate::surroundings::Surroundings;
 use crate::task::graph::GraphReply;
 use crate::task::view::TaskView;
 use crate::text::Text;
 use crate::time::{Span, Timestamp};
 use crate::user::view::UserView;
-use crate::user::{self, grant, standing};
+use crate::user::{self, standing};
+use crate::workspace::account::MeterView;
+use crate::workspace::group::BatchReply;
+use crate::workspace::meter::Amount;
 use crate::workspace::view::WorkspaceView;
 use crate::workspace::{
-    abort, change, create, grant, memory, migrate, reparent, suspend, terminate, transfer,
+    abort, budget, change, create, enforce, grant, group, liveness, memory, meter, migrate,
+    priority, reparent, suspend, terminate, transfer,
 };
 use crate::{
     access, agent, archive, capability, checkpoint, envelope, integration, lease, right, run,
@@ -82,6 +89,10 @@ pub enum Reply {
     Escalation(Box<EscalationView>),
     /// The highway's settings.
     Highway(Box<HighwayView>),
+    /// What the workspace it was about has used.
+    Meter(Box<MeterView>),
+    /// What became of the workspaces of a group.
+    Batch(BatchReply),
     /// Nothing in particular.
     #[serde(serialize_with = "serialize_done")]
     Done,
@@ -135,6 +146,8 @@ pub struct Turn<'m> {
     mint: &'m mut dyn Mint,
     /// What puts envelopes into inboxes; nothing is lost where there is none.
     carrier: Option<&'m mut dyn Carrier>,
+    /// What is told about the world outside; nothing where there is none.
+    surroundings: Option<&'m dyn Surroundings>,
     made: Vec<Stamped>,
     /// The entry that what is made now follows from.
     cause: Option<EntryId>,
@@ -148,13 +161,21 @@ impl<'m> Turn<'m> {
     pub fn begin(state: State, now: Timestamp, mint: &'m mut dyn Mint) -> Self {
         let now = now.max(state.clock());
         let (base, made) = (state.clone(), Vec::new());
-        Turn { base, state, now, mint, carrier: None, made, cause: None, released: false }
+        let (carrier, surroundings, cause) = (None, None, None);
+        let released = false;
+        Turn { base, state, now, mint, carrier, surroundings, made, cause, released }
     }
 
     /// The same, with envelopes put into inboxes by a carrier.
     #[must_use]
     pub fn carried_by(self, carrier: &'m mut dyn Carrier) -> Self {
         Turn { carrier: Some(carrier), ..self }
+    }
+
+    /// The same, knowing what lies around the trail.
+    #[must_use]
+    pub fn within(self, surroundings: &'m dyn Surroundings) -> Self {
+        Turn { surroundings: Some(surroundings), ..self }
     }
 
     /// Records what has fallen due, at most about `limit` things. Returns whether more is due.
@@ -169,14 +190,19 @@ impl<'m> Turn<'m> {
                 return Ok(true);
             }
             self.cause = None;
-            match deadline.clone() {
+            let deadline = deadline.clone();
+            let (first, before) = (self.made.len(), self.before());
+            match deadline {
                 Deadline::Lease(id) => lease::on_deadline(self, &id)?,
                 Deadline::Session(id) => session::on_deadline(self, &id)?,
                 Deadline::Workspace(id) => change::on_deadline(self, &id)?,
+                Deadline::Compute(id) => enforce::on_deadline(self, &id)?,
+                Deadline::Liveness(id) => liveness::on_deadline(self, &id)?,
                 Deadline::Envelope(id) => envelope::deliver::on_deadline(self, &id)?,
                 Deadline::Gate(id) => gate::on_deadline(self, &id)?,
                 Deadline::Escalation(id) => escalation::on_deadline(self, &id)?,
             }
+            self.settle(before.as_ref(), first)?;
             highway::sweep(self)?;
         }
     }
@@ -186,7 +212,7 @@ impl<'m> Turn<'m> {
     /// A refusal is an outcome like any other and leaves an entry. An error is a defect of the
     /// kernel and leaves nothing.
     pub fn decide(&mut self, caller: &Caller, command: &Command) -> Result<Outcome, ApplyError> {
-        let first = self.made.len();
+        let (first, state) = (self.made.len(), self.before());
         self.cause = None;
         let arrived = self.arrive(caller, command);
         // Whoever arrived has arrived, whatever becomes of the command.
@@ -203,7 +229,39 @@ impl<'m> Turn<'m> {
                 Err(self.record_refusal(caller, command, halt)?)
             }
         };
+        let settled = self.settle(state.as_ref(), first)?;
+        let result = if settled { result.map(|reply| self.renewed(reply)) } else { result };
         Ok(Outcome { result, entries: first..self.made.len() })
+    }
+
+    /// The state as it is, if some workspace has a budget and it will be asked what changed.
+    fn before(&self) -> Option<State> {
+        (self.state.limited > 0).then(|| self.state.clone())
+    }
+
+    /// Warns and ends workspaces that the entries from `first` on had use up their budget. What is
+    /// created with a budget was not there before, so it is asked about too.
+    fn settle(&mut self, before: Option<&State>, first: usize) -> Result<bool, ApplyError> {
+        match before {
+            None if self.state.limited == 0 => Ok(false),
+            None => enforce::settle(self, &State::default(), first),
+            Some(before) => enforce::settle(self, before, first),
+        }
+    }
+
+    /// A reply as it is after budgets were looked at.
+    fn renewed(&self, reply: Reply) -> Reply {
+        let again = match &reply {
+            Reply::Workspace(view) => self.workspace_reply(&view.workspace),
+            Reply::Meter(view) => self.meter_reply(&view.workspace),
+            Reply::Signal(said) => {
+                let known = self.state.workspaces.get(&said.workspace);
+                let status = known.map_or(said.status, |known| known.status);
+                Ok(Reply::Signal(SignalReply { status, ..said.clone() }))
+            }
+            _ => return reply,
+        };
+        again.unwrap_or(reply)
     }
 
     /// What a command did before it stopped did not happen. Commands check before they act, so
@@ -229,6 +287,20 @@ impl<'m> Turn<'m> {
             | Command::LeaseForce(_) => session::ensure(self, caller).map(|_| ()),
             _ => Ok(()),
         }
+    }
+
+    /// Tries something. If a rule says no, nothing of it happened.
+    pub(crate) fn attempt<T>(
+        &mut self,
+        deed: impl FnOnce(&mut Self) -> Result<T, Halt>,
+    ) -> Result<T, Halt> {
+        let (state, made, cause) = (self.state.clone(), self.made.len(), self.cause.clone());
+        let done = deed(self);
+        if done.is_err() {
+            self.made.truncate(made);
+            (self.state, self.cause) = (state, cause);
+        }
+        done
     }
 
     /// Carries out an order that waited at a gate. What it leads to is the runtime's doing.
@@ -308,6 +380,11 @@ impl<'m> Turn<'m> {
             Command::WorkspaceGrantVisibility(args) => grant::decide_grant(self, caller, args),
             Command::WorkspaceReparent(args) => reparent::decide_reparent(self, caller, args),
             Command::WorkspaceTransfer(args) => transfer::decide_transfer(self, caller, args),
+            Command::WorkspaceModifyBudget(args) => budget::decide_modify(self, caller, args),
+            Command::WorkspaceSetPriority(args) => priority::decide_set(self, caller, args),
+            Command::WorkspaceBatchAbort(args) => group::decide_abort(self, caller, args),
+            Command::WorkspaceBatchPriority(args) => group::decide_priority(self, caller, args),
+            Command::MeterReport(args) => meter::decide_report(self, caller, args),
             Command::WorkspaceWrite(args) => memory::decide_write(self, caller, args),
             Command::EnvelopeSend(args) => envelope::decide_send(self, caller, args),
             Command::InboxTake(args) => envelope::inbox::decide_take(self, caller, args),
@@ -429,6 +506,11 @@ impl<'m> Turn<'m> {
         self.now
     }
 
+    /// When the next entry will be stamped.
+    pub(crate) fn stamp(&self) -> Timestamp {
+        Timestamp::next_stamp(self.now, self.state.clock)
+    }
+
     pub(crate) fn mint(&mut self, kind: IdKind) -> Arc<str> {
         self.mint.mint(kind, self.now)
     }
@@ -464,6 +546,27 @@ impl<'m> Turn<'m> {
         let known = self.state.workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
         let view = WorkspaceView::of(&self.state, self.now, id, known);
         Ok(Reply::Workspace(Box::new(view)))
+    }
+
+    pub(crate) fn meter_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
+        let known = self.state.workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
+        Ok(Reply::Meter(Box::new(MeterView::of(self.now, id, known))))
+    }
+
+    /// How large stored content is.
+    pub(crate) fn bytes_of(&self, blob: &Blob) -> u64 {
+        self.surroundings.map_or(0, |around| around.bytes_of(blob))
+    }
+
+    /// How large what is in an envelope is.
+    pub(crate) fn bytes_of_payload(&self, payload: &Payload) -> Amount {
+        let blobs = payload.attachments.iter().chain([&payload.content]);
+        Amount::new(blobs.map(|blob| self.bytes_of(blob)).fold(0, u64::saturating_add))
+    }
+
+    /// How much room is left where content is stored, as far as that is known.
+    pub(crate) fn disk_free(&self) -> Option<u64> {
+        self.surroundings.and_then(Surroundings::disk_free)
     }
 
     pub(crate) fn envelope_reply(&self, id: &EnvelopeId) -> Result<Reply, Halt> {
@@ -543,7 +646,7 @@ impl<'m> Turn<'m> {
 
     /// Stamps a draft, applies it and keeps it.
     pub(crate) fn emit(&mut self, draft: Draft) -> Result<(), ApplyError> {
-        let at = Timestamp::next_stamp(self.now, self.state.clock);
+        let at = self.stamp();
         let id: EntryId = self.mint.mint(IdKind::Entry, at).into();
         let entry = Stamped { id: id.clone(), at, draft };
         self.state.apply(&entry)?;
@@ -565,9 +668,15 @@ fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
         Record::Checkpoint(rejected) => Event::CheckpointRejected(rejected.as_ref().clone()),
         Record::Injection(rejected) => Event::HumanInjection(rejected.as_ref().clone()),
         Record::Workspace(reason) => {
-            Event::WorkspaceRejected(create::Rejected { reason: *reason, rule: refusal.rule })
+            let (reason, rule, short) = (*reason, refusal.rule, Vec::new());
+            Event::WorkspaceRejected(create::Rejected { reason, rule, short })
         }
         Record::Capability(denial) => Event::CapabilityDenied(denial.event(command)),
+        Record::Capacity(short) => Event::WorkspaceRejected(create::Rejected {
+            reason: create::RejectReason::CapacityExhausted,
+            rule: refusal.rule,
+            short: short.clone(),
+        }),
     }
 }
 

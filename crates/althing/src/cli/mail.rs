@@ -12,6 +12,7 @@ use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 use super::read::{text, word};
+use super::resources::NearLimit;
 
 /// Arguments of `send`.
 #[derive(Debug, Args)]
@@ -78,6 +79,7 @@ blocked, checkpoint, complete, failed and escalation.
 Examples:
   althing signal started --as bob
   althing signal blocked --reason 'Which grammar?' --as bob
+  althing signal blocked --reason 'Nearly out of tokens.' --budget tokens --as bob
   althing signal complete --as bob")]
 pub(crate) struct SignalArgs {
     /// Which signal.
@@ -89,6 +91,8 @@ pub(crate) struct SignalArgs {
     /// The envelope, checkpoint or workspace it is about.
     #[arg(long = "ref", value_name = "ID")]
     pub(crate) about: Option<String>,
+    #[command(flatten)]
+    pub(crate) near: NearLimit,
 }
 
 /// Arguments of `checkpoint`.

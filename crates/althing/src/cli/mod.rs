@@ -5,6 +5,7 @@ mod highway;
 mod mail;
 mod people;
 mod read;
+mod resources;
 mod storage;
 mod trail;
 mod views;
@@ -21,6 +22,9 @@ pub(crate) use mail::{
     SignalArgs,
 };
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
+pub(crate) use resources::{
+    By, Group, GroupCommand, Meter, MeterCommand, MeterReport, WorkspaceBudget,
+};
 pub(crate) use storage::{TrailCompact, TrailPrune, TrailSnapshot};
 pub(crate) use trail::{
     Trail, TrailAt, TrailCommand, TrailCompare, TrailDiff, TrailFilter, TrailProve, TrailRuns,
@@ -126,6 +130,10 @@ pub(crate) enum Command {
     Integrate(Integrate),
     /// Let one workspace send to another, or no longer.
     Right(RightArgs),
+    /// Show what was used, and report what was used outside.
+    Meter(Meter),
+    /// End or hurry a group of workspaces.
+    Group(Group),
     /// See what waits for a person, and answer.
     Gate(GateArgs),
     /// Say something to a workspace, as a person.

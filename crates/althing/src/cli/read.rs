@@ -2,12 +2,15 @@
 
 use althing_engine::field::FieldTest;
 use althing_kernel::text::Text;
+use althing_kernel::workspace::budget::Percent;
 use althing_kernel::workspace::{Party, Timeout};
 use althing_kernel::{AgentName, EnvelopeId, UserId};
 use serde::de::DeserializeOwned;
 
 use crate::settings::bare;
 use crate::span::parse_secs;
+
+pub(super) use crate::amounts::{amount, budget, cost, dimension, span};
 
 /// A word of a closed set, as it stands in the trail.
 pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -38,6 +41,12 @@ pub(super) fn text<const MAX: usize>(given: &str) -> Result<Text<MAX>, String> {
 /// A timeout: 90m, 1h30m, 45s, 2d.
 pub(super) fn timeout(text: &str) -> Result<Timeout, String> {
     Timeout::new(parse_secs(text)?).map_err(|error| error.to_string())
+}
+
+/// A percentage.
+pub(super) fn percent(text: &str) -> Result<Percent, String> {
+    let number: u64 = text.parse().map_err(|_| format!("{text:?} is not a percentage"))?;
+    Percent::new(number).map_err(|error| error.to_string())
 }
 
 /// A user's id, with or without `user:` before it, or `system`.

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use super::ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 use super::read::{agent, envelope, party, text, timeout, user, word};
+use super::resources::{Allowance, Room, WorkspaceBudget, WorkspacePriority};
 
 /// How workspaces, tasks and the like are named on the command line.
 const NAMING: &str = "\
@@ -60,7 +61,8 @@ for one of them unless --highway says otherwise; `althing highway set` changes t
 Examples:
   althing coordinator start --as alice
   althing coordinator start --user ada                      ada and the system coordinate
-  althing coordinator start --agent alice --taxonomy reviews.toml --user ada")]
+  althing coordinator start --agent alice --taxonomy reviews.toml --user ada
+  althing coordinator start --as alice --max-workspaces 50 --min-disk 1GiB")]
 pub(crate) struct CoordinatorStart {
     /// The agent that coordinates; the caller itself, if it is an agent.
     #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
@@ -74,6 +76,8 @@ pub(crate) struct CoordinatorStart {
     /// What people want to be asked about: autonomous, supervised, gated, or off.
     #[arg(long, value_name = "PRESET", value_parser = highway)]
     pub(crate) highway: Option<Wish>,
+    #[command(flatten)]
+    pub(crate) room: Room,
 }
 
 /// A preset, or no gate at all.
@@ -166,6 +170,10 @@ Example:
     Reparent(WorkspaceReparent),
     /// Give a workspace to another person to answer for (coordinator, or its owner).
     Transfer(super::people::WorkspaceTransfer),
+    /// Show what a workspace may use, or raise it (coordinator, or a delegate below itself).
+    Budget(WorkspaceBudget),
+    /// Make a workspace more or less urgent (coordinator).
+    Priority(WorkspacePriority),
     /// Put a file into the working memory of your workspace, or remove it.
     Write(WorkspaceWrite),
     /// List the files of a workspace: its working memory, and what was merged into it.
@@ -218,6 +226,8 @@ pub(crate) struct Binding {
     /// How long it may work: 90m, 2d (a day, if left out).
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub(crate) timeout: Option<Timeout>,
+    #[command(flatten)]
+    pub(crate) allowance: Allowance,
 }
 
 /// Arguments of `workspace create`.
@@ -228,6 +238,7 @@ TEXT is taken as it is, `-` reads standard input, `@FILE` reads a file.
 Examples:
   althing workspace create --agent bob --directive 'Write the parser.' --authority src --as alice
   althing workspace create --agent bob --task parser --timeout 90m --as alice
+  althing workspace create --agent bob --task parser --budget tokens=200k,cost=2.50 --as alice
   althing workspace create --agent eve --role observer --global-trail --directive 'Watch.' --user ada")]
 pub(crate) struct WorkspaceCreate {
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! `althing coordinator`
 
+use althing_kernel::admission::{Capacity, Limits, Standing};
 use althing_kernel::query::RunView;
 use althing_kernel::run::{End, HandOver, Start};
 use althing_kernel::workspace::view::WorkspaceView;
@@ -10,7 +11,7 @@ use crate::cli::{CoordinatorCommand, CoordinatorStart};
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
 use crate::input::read_document;
-use crate::output::counted;
+use crate::output::{counted, show_bytes};
 
 pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
@@ -32,13 +33,13 @@ fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Failure> {
     if let Some(leader) = &args.leader {
         desk.introduce(&client, leader)?;
     }
-    let start = Start {
+    let start = Command::RunStart(Start {
         agent: args.leader,
         highway: args.highway,
+        limits: args.room.limits(),
         owner: args.owner,
         taxonomy,
-    };
-    let start = Command::RunStart(start);
+    });
     let root = root_of(client.execute(start)?)?;
     let leads = leader(root.agent.as_ref());
     tell(desk, &root, format!("a run begins; {leads}\nroot {}", root.workspace))
@@ -80,16 +81,40 @@ fn show(desk: &Desk<'_>) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&run);
     }
-    let RunView { root, coordinator, live, taxonomy, roles, envelope_types } = run;
+    let RunView { root, coordinator, live, limits, room, taxonomy, roles, envelope_types } = run;
     let out = desk.out();
     out.line(format!("root        {root}"))?;
     out.line(format!("coordinator {}", leader(coordinator.as_ref())))?;
     out.line(format!("live        {}", counted(live as u64, "workspace", "workspaces")))?;
+    for line in room_lines(limits.as_ref(), &room) {
+        out.line(format!("room        {line}"))?;
+    }
     if let Some(taxonomy) = taxonomy {
         out.line(format!("taxonomy    {} {}", taxonomy.id, taxonomy.version))?;
     }
     out.line(format!("roles       {}", list(&roles)))?;
     out.line(format!("messages    {}", list(&envelope_types)))
+}
+
+/// What a run has room for, line by line.
+pub(super) fn room_lines(limits: Option<&Limits>, room: &[Standing]) -> Vec<String> {
+    let mut lines: Vec<String> = room
+        .iter()
+        .map(|own| {
+            let (limit, measured) = (own.limit.get(), own.measured.get());
+            let (limit, measured, what) = match own.capacity {
+                Capacity::Compute => (limit.to_string(), measured.to_string(), "workspaces"),
+                Capacity::Memory => (show_bytes(limit), show_bytes(measured), "of context"),
+                Capacity::Network => (show_bytes(limit), show_bytes(measured), "of waiting mail"),
+                Capacity::Storage => (show_bytes(limit), show_bytes(measured), "of free disk"),
+            };
+            format!("{measured} of {limit} {what}")
+        })
+        .collect();
+    if let Some(floor) = limits.and_then(|limits| limits.disk_free_bytes) {
+        lines.push(format!("{} of disk stay free", show_bytes(floor.get())));
+    }
+    lines
 }
 
 fn list<T: ToString>(words: &[T]) -> String {

@@ -8,8 +8,11 @@ use althing_kernel::news::News;
 use althing_kernel::query::{Answer, InboxList, InboxView, Query};
 use althing_kernel::signal::Emit;
 use althing_kernel::workspace::Status;
+use althing_kernel::workspace::liveness::Quiet;
 use althing_kernel::{Command, EnvelopeId, Reply, WorkspaceId};
 
+use super::meter;
+use crate::amounts;
 use crate::app::App;
 use crate::cli::{Inbox, Send, SignalArgs};
 use crate::content;
@@ -79,7 +82,10 @@ fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
         let answer = desk.ask(&Query::InboxList(InboxList { all, workspace }))?;
         return desk.out().value(&with_texts(desk, &answer, all)?);
     }
-    let InboxView { envelopes, signals, news, .. } = mail_of(desk, workspace.clone(), all)?;
+    let InboxView { envelopes, signals, news, quiet, .. } =
+        mail_of(desk, workspace.clone(), all)?;
+    let names = desk.workspace_naming()?;
+    print_quiet(desk, &names, &quiet)?;
     if envelopes.is_empty() && signals.is_empty() && news.is_empty() {
         let own = desk.workspace_view(workspace)?;
         if own.status == Status::Idle && !own.ready {
@@ -87,7 +93,6 @@ fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
         }
         return desk.out().line("the inbox is empty");
     }
-    let names = desk.workspace_naming()?;
     for notice in &signals {
         print_signal(desk, &names, notice)?;
     }
@@ -111,10 +116,11 @@ fn take(desk: &Desk<'_>, max: u16) -> Result<(), Failure> {
         return desk.out().value(&with_texts(desk, &reply, true)?);
     }
     let Reply::Mail(mail) = reply else { return Err(unexpected(&reply)) };
+    let names = desk.workspace_naming()?;
+    print_quiet(desk, &names, &mail.quiet)?;
     if mail.envelopes.is_empty() && mail.signals.is_empty() && mail.news.is_empty() {
         return desk.out().line("the inbox is empty");
     }
-    let names = desk.workspace_naming()?;
     for notice in &mail.signals {
         print_signal(desk, &names, notice)?;
     }
@@ -129,10 +135,27 @@ fn take(desk: &Desk<'_>, max: u16) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The workspaces in which nothing happens, for the coordinator.
+fn print_quiet(desk: &Desk<'_>, names: &Naming, quiet: &[Quiet]) -> Result<(), Failure> {
+    for own in quiet {
+        let agent = own.agent.as_ref().map_or("the system", |agent| agent.as_str());
+        let (last, from) = (clock_time(own.last_activity), names.short(&own.workspace));
+        let line = format!("{last}  quiet      {from}  nothing of {agent} since");
+        desk.out().line(desk.out().paint(Tone::Warn, &line))?;
+    }
+    Ok(())
+}
+
 fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<(), Failure> {
     let reason = notice.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let about = notice.about.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
-    let said = format!("{}{reason}{about}", notice.kind);
+    let near = notice.budget_warning.as_ref().map_or_else(String::new, |near| {
+        let (consumed, limit) = (near.consumed.get(), near.limit.get());
+        let what = amounts::name(near.dimension);
+        let shown = |amount| amounts::show(near.dimension, amount);
+        format!(" [{what}: {} of {}]", shown(consumed), shown(limit))
+    });
+    let said = format!("{}{reason}{near}{about}", notice.kind);
     let (at, from) = (clock_time(notice.at), names.short(&notice.from));
     desk.out().line(format!("{at}  signal     from {from}  {}", one_line(&said)))
 }
@@ -212,7 +235,9 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
         Some(text) => Some(thing(&desk, text)?),
     };
     let workspace = desk.acting_in()?;
-    let emit = Emit { reason: args.reason, about, signal: args.signal, workspace };
+    let near = args.near.limit.map(|limit| meter::notice(&desk, limit)).transpose()?;
+    let (signal, reason) = (args.signal, args.reason);
+    let emit = Emit { budget_warning: near, reason, about, signal, workspace };
     let reply = desk.order(Command::SignalEmit(emit))?;
     if desk.out().json {
         return desk.out().value(&reply);

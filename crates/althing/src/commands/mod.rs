@@ -14,6 +14,7 @@ mod do_by_name;
 mod doctor;
 mod ending;
 mod gates;
+mod groups;
 mod highway;
 mod history;
 mod holding;
@@ -24,6 +25,7 @@ mod lines;
 mod login;
 mod mail;
 mod merged_tree;
+mod meter;
 mod people;
 mod rights;
 mod rules;
@@ -69,6 +71,8 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Signal(args) => mail::signal(app, args),
         Command::Checkpoint(args) => checkpoints::run(app, args.command),
         Command::Integrate(args) => integration::run(app, args),
+        Command::Meter(args) => meter::run(app, args),
+        Command::Group(args) => groups::run(app, args.command),
         Command::Right(args) => rights::run(app, args.command),
         Command::Gate(args) => gates::run(app, args.command),
         Command::Inject(args) => highway::inject(app, args),

@@ -8,7 +8,7 @@ use althing_kernel::{AgentName, Event, Kind, WorkspaceId, task};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-use super::coordinator::leader;
+use super::coordinator::{leader, room_lines};
 use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::output::{Tone, counted, one_line};
@@ -58,6 +58,9 @@ impl Summary {
         out.line(format!("workspaces: {}", list(&self.workspaces)))?;
         if !self.tasks.is_empty() {
             out.line(format!("tasks: {}", list(&self.tasks)))?;
+        }
+        for line in room_lines(self.run.limits.as_ref(), &self.run.room) {
+            out.line(format!("room: {line}"))?;
         }
         let naming = desk.workspace_naming()?;
         for Blocked { workspace, agent, reason } in &self.blocked {

@@ -146,20 +146,25 @@ fn approve(desk: &Desk<'_>, args: &TaskApprove) -> Result<(), Failure> {
 
 fn assign(desk: &Desk<'_>, args: TaskAssign) -> Result<(), Failure> {
     let (binding, task) = (args.binding, desk.task(&args.id)?);
+    let allowance = binding.allowance;
     let assign = Assign {
         agent: binding.worker,
         authority: workspaces::authority(desk, &binding.authority)?,
+        budget: allowance.budget.unwrap_or_default(),
         context: match args.context.as_deref() {
             Some(text) => Some(content::read(desk, text)?),
             None if args.with_results => Some(topology::results(desk, &task)?),
             None => None,
         },
+        group: allowance.group,
+        liveness_interval_s: allowance.liveness,
         owner: binding.owner,
         parent: binding.parent.as_deref().map(|text| desk.workspace(text)).transpose()?,
         role: Some(binding.role),
         task,
         timeout_s: binding.timeout,
         visibility: desk.workspace_list(&binding.visibility)?,
+        warn_at_percent: allowance.warn_at,
     };
     let client = desk.client()?;
     desk.introduce(&client, &assign.agent)?;

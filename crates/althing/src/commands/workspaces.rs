@@ -4,9 +4,12 @@ use althing_kernel::file::File;
 use althing_kernel::query::{Answer, OfWorkspace, Query, WorkspaceList as List};
 use althing_kernel::text::Text;
 use althing_kernel::workspace::abort::Abort;
+use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::create::Create;
 use althing_kernel::workspace::memory::Write;
+use althing_kernel::workspace::meter::Amount;
 use althing_kernel::workspace::migrate::Migrate;
+use althing_kernel::workspace::priority::SetPriority;
 use althing_kernel::workspace::suspend::{Resume, Suspend};
 use althing_kernel::workspace::transfer::Transfer;
 use althing_kernel::workspace::view::WorkspaceView;
@@ -14,7 +17,8 @@ use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
 use super::gates::said_to_wait;
 use super::integration::said_of_conflict;
-use super::{checkpoints, ending, rights, topology, workspace_tree};
+use super::{checkpoints, ending, meter, rights, topology, workspace_tree};
+use crate::amounts;
 use crate::app::App;
 use crate::cli::{
     Order, WorkspaceCommand, WorkspaceCreate, WorkspaceList, WorkspaceMigrate, WorkspaceTransfer,
@@ -25,6 +29,8 @@ use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
 use crate::naming::Naming;
 use crate::output::{clock_time, from_now, one_line};
+use crate::said::word;
+use crate::span::show_secs;
 use crate::surfaces;
 
 pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
@@ -51,6 +57,12 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
         WorkspaceCommand::Grant(args) => ending::grant(&desk, args),
         WorkspaceCommand::Reparent(args) => ending::reparent(&desk, &args),
         WorkspaceCommand::Transfer(args) => transfer(&desk, args),
+        WorkspaceCommand::Budget(args) => meter::raise(&desk, &args),
+        WorkspaceCommand::Priority(args) => {
+            let (workspace, priority) = (desk.workspace(&args.id)?, args.priority);
+            let set = SetPriority { priority, workspace };
+            tell(&desk, desk.order(Command::WorkspaceSetPriority(set))?)
+        }
         WorkspaceCommand::Write(args) => write(&desk, &args),
         WorkspaceCommand::Files(args) => files(&desk, &args.id),
     }
@@ -70,9 +82,11 @@ pub(super) fn authority(
 
 fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Failure> {
     let binding = args.binding;
+    let allowance = binding.allowance;
     let create = Create {
         agent: binding.worker,
         authority: authority(desk, &binding.authority)?,
+        budget: allowance.budget.unwrap_or_default(),
         context: args.context.as_deref().map(|text| content::read(desk, text)).transpose()?,
         delegate: args.delegate,
         directive: args
@@ -82,7 +96,9 @@ fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Failure> {
             .transpose()?,
         global_trail: args.global_trail,
         caused_by: args.caused_by,
+        group: allowance.group,
         idle_timeout_s: args.idle_timeout,
+        liveness_interval_s: allowance.liveness,
         mounts: args.mounts,
         owner: binding.owner,
         parent: binding.parent.as_deref().map(|text| desk.workspace(text)).transpose()?,
@@ -91,6 +107,7 @@ fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Failure> {
         task: args.task.as_deref().map(|text| desk.task(text)).transpose()?,
         timeout_s: binding.timeout,
         visibility: desk.workspace_list(&binding.visibility)?,
+        warn_at_percent: allowance.warn_at,
     };
     let client = desk.client()?;
     desk.introduce(&client, &create.agent)?;
@@ -151,6 +168,7 @@ fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
         agent: args.worker,
         below: desk.workspace_if(args.below.as_deref())?,
         beside: desk.workspace_if(args.beside.as_deref())?,
+        group: None,
         leaves: args.leaves,
         live: args.live,
         orphans: args.orphans,
@@ -264,6 +282,20 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
     }
     if let Some(lost) = &view.orphan_of {
         facts.push(("orphan", format!("its parent {} ended", naming.short(lost))));
+    }
+    if let Some(group) = &view.group {
+        facts.push(("group", group.clone()));
+    }
+    facts.push(("priority", word(&view.priority)));
+    if !view.budget.is_empty() {
+        let limit = |(what, limit): (&Dimension, &Amount)| {
+            format!("{}={}", amounts::name(*what), amounts::show(*what, limit.get()))
+        };
+        facts.push(("budget", list(view.budget.iter().map(limit).collect())));
+    }
+    if let Some(interval) = view.liveness_interval_s {
+        let interval = show_secs(interval.secs());
+        facts.push(("watched", format!("told of after {interval} of silence")));
     }
     facts.push(("mail", format!("{} in its inbox", view.inbox)));
     for conflict in &view.conflicts {

@@ -14,8 +14,9 @@ use crate::id::{EntryId, GateId, WorkspaceId};
 use crate::integration::conflict::End;
 use crate::principal::{Actor, Principal};
 use crate::state::State;
+use crate::task::Status as TaskStatus;
 use crate::task::orders::ApprovalSource;
-use crate::workspace::{Initiator, Trigger, initiator, is_coordinator};
+use crate::workspace::{Initiator, Status, Trigger, initiator, is_coordinator};
 
 /// The entry that the ones after it follow from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,10 +68,11 @@ fn by_the_clock(event: &Event) -> bool {
             body.trigger,
             Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError
         ),
-        // A person's answer may find that there is nothing left to decide about.
-        Event::GateResolved(body) => body.actor == Resolver::Protocol,
         Event::GateTimeout(_) | Event::EscalationTimeout(_) => true,
         Event::GracefulTerminationExpired(_)
+        | Event::BudgetWarning(_)
+        | Event::BudgetExceeded(_)
+        | Event::LivenessWarning(_)
         | Event::EnvelopeDelivered(_)
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
@@ -122,6 +124,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
                     K::ConflictResolved,
                     K::TaskStatusChanged,
                     K::RunStopped,
+                    K::BatchAbort,
                 ])?;
                 let led = matches!(&story.actor, Actor::Principal(who)
                     if initiator(who) == body.initiator);
@@ -170,6 +173,12 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         Event::TaskCreated(_) => from(&[K::GraphCreated]),
         Event::EnvelopeCreated(_) if story.kind == K::EscalationTimeout => Ok(()),
         Event::TaskAssigned(_) => from(&[K::WorkspaceCreated]),
+        // Whoever loses the workspace above is given rights to the root, whatever led to that.
+        Event::PortRightCreated(body)
+            if [Some(&body.holder), Some(&body.target)].contains(&state.root.as_ref()) =>
+        {
+            Ok(())
+        }
         Event::EnvelopeCreated(_) => {
             from(&[K::WorkspaceCreated, K::GracefulTerminationInitiated])
         }
@@ -192,6 +201,11 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         Event::ConflictResolved(body) => tale(body.outcome == End::Failed, "conflict"),
         Event::IntegrationCompleted(_) => from(&[K::IntegrationStarted, K::ConflictResolved]),
         Event::TaskCompleted(_) => from(&[K::SignalEmitted]),
+        // An attempt ends with its workspace, whatever ended that.
+        Event::TaskStatusChanged(body) if body.to_status == TaskStatus::Failed => {
+            let at = body.workspace_id.as_ref().and_then(|id| state.workspaces.get(id));
+            tale(at.is_some_and(|at| at.status == Status::Failed), "task")
+        }
         Event::TaskStatusChanged(_) => from(&[
             K::TaskApproved,
             K::WorkspaceCreated,
@@ -211,6 +225,9 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         Event::TrailCompacted(_) => from(&[K::TrailCompacted]),
         Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => tale(false, "cause"),
         Event::CapabilityGranted(_) => from(&[K::UserCreated]),
+        Event::BudgetModified(_) => from(&[K::BudgetModified]),
+        Event::PriorityChanged(_) => from(&[K::BatchPriorityChanged]),
+        Event::ResourceDiscrepancy(_) => from(&[K::CheckpointCreated]),
         _ => {
             let known = match &story.actor {
                 Actor::Principal(who) => {
@@ -249,6 +266,14 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::GracefulTerminationExpired(body) => of(&body.workspace_id),
         Event::WorkspaceWritten(body) => of(&body.workspace_id),
         Event::OwnershipTransferred(body) => of(&body.workspace_id),
+        Event::MeterReported(body) => of(&body.workspace_id),
+        Event::BudgetWarning(body) => of(&body.workspace_id),
+        Event::BudgetExceeded(body) => of(&body.workspace_id),
+        Event::BudgetModified(body) => of(&body.workspace_id),
+        Event::LivenessWarning(body) => of(&body.workspace_id),
+        Event::PriorityChanged(body) => of(&body.workspace_id),
+        Event::ResourceDiscrepancy(body) => of(&body.workspace),
+        Event::BatchAbort(_) | Event::BatchPriorityChanged(_) => Home::In(state.root.clone()),
         Event::MigrationStarted(body) => of(&body.workspace_id),
         Event::MigrationCompleted(body) => of(&body.workspace_id),
         Event::MigrationFailed(body) => of(&body.workspace_id),

@@ -117,6 +117,7 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
             run.is_some_and(|run| {
                 let wish = asked.highway.as_ref();
                 run.taxonomy == asked.taxonomy
+                    && run.limits == asked.limits
                     && wish.is_none_or(|wish| Highway::default().with(wish) == run.highway)
             }) && asked.owner.as_ref().is_none_or(|owner| Party::User(owner.clone()) == got.owner)
                 && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
@@ -138,6 +139,24 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
         }
         (Command::WorkspaceReparent(asked), Event::WorkspaceReparented(got)) => {
             asked.workspace == got.workspace_id && asked.parent == got.new_parent
+        }
+        (Command::WorkspaceModifyBudget(asked), Event::BudgetModified(got)) => {
+            asked.workspace == got.workspace_id
+                && asked.limits.get(&got.budget_dimension) == Some(&got.new_limit)
+        }
+        (Command::WorkspaceSetPriority(asked), Event::PriorityChanged(got)) => {
+            asked.workspace == got.workspace_id && asked.priority == got.new_priority
+        }
+        (Command::WorkspaceBatchAbort(asked), Event::BatchAbort(got)) => {
+            asked.group == got.group_id && asked.reason == got.reason
+        }
+        (Command::WorkspaceBatchPriority(asked), Event::BatchPriorityChanged(got)) => {
+            asked.group == got.group_id && asked.priority == got.new_priority
+        }
+        (Command::MeterReport(asked), Event::MeterReported(got)) => {
+            asked.tokens == got.tokens
+                && asked.cost == got.cost
+                && is_in(asked.workspace.as_ref(), &got.workspace_id)
         }
         (Command::RunHandOver(asked), Event::RunHandedOver(got)) => asked.agent == got.agent,
         (Command::RunEnd(asked), Event::RunStopped(got)) => {
@@ -169,6 +188,7 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
             asked.signal == got.signal
                 && asked.reason == got.reason
                 && asked.about == got.about
+                && asked.budget_warning == got.budget_warning
                 && is_in(asked.workspace.as_ref(), &got.from)
         }
         (Command::RightGrant(asked), Event::PortRightCreated(got)) => {
@@ -342,6 +362,10 @@ fn is_created(asked: &Create, got: &Created) -> bool {
         && asked.global_trail == got.global_trail
         && asked.task == got.task_ref
         && asked.mounts == got.mounts
+        && asked.budget == got.budget
+        && asked.group == got.group
+        && asked.liveness_interval_s == got.liveness_interval_s
+        && asked.warn_at_percent == got.warn_at_percent
         && asked.visibility == got.visibility_set
         && asked.parent.as_ref().is_none_or(|parent| Some(parent) == got.parent.as_ref())
         && asked.authority.as_ref().is_none_or(|authority| *authority == got.authority_set)

@@ -28,7 +28,7 @@ use crate::workspace::change::StateChanged;
 use crate::workspace::create::{Created, may_be_caused_by, originator_of};
 use crate::workspace::grant::{self, GrantVisibility, VisibilityGranted};
 use crate::workspace::reparent::ReparentReason;
-use crate::workspace::{self, Initiator, Party, Trigger, sight};
+use crate::workspace::{self, Initiator, Party, Trigger, budget, draw, meter, sight};
 
 pub(super) type Audited = Result<(), Breach>;
 
@@ -48,6 +48,11 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
             told(user::can_own(state, &body.to_user).is_ok(), "owner")?;
             by_coordinator(state, entry)
         }
+        Event::BatchAbort(_)
+        | Event::BatchPriorityChanged(_)
+        | Event::PriorityChanged(_)
+        | Event::BudgetModified(_)
+        | Event::MeterReported(_) => resources(state, entry),
         Event::PortRightRevoked(body) => {
             told(body.revoked_by == entry.draft.actor, "right")?;
             by_coordinator(state, entry)
@@ -129,7 +134,11 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         Event::EnvelopeRejected(_) | Event::CheckpointRejected(_) | Event::WorkspaceRejected(_) => {
             Ok(())
         }
-        Event::MigrationCompleted(_)
+        Event::BudgetWarning(_)
+        | Event::BudgetExceeded(_)
+        | Event::LivenessWarning(_)
+        | Event::ResourceDiscrepancy(_)
+        | Event::MigrationCompleted(_)
         | Event::MigrationFailed(_)
         | Event::SuspensionStarted(_)
         | Event::SuspensionResumed(_)
@@ -204,6 +213,8 @@ fn within(state: &State, id: &WorkspaceId, paths: &[crate::Surface]) -> Audited 
 fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
     let Some(caller) = asker(state, entry, body) else { return super::wrong_actor(entry) };
     let Some(parent_id) = &body.parent else {
+        let free = body.budget.is_empty() && body.timeout_s.is_none();
+        told(free && body.liveness_interval_s.is_none(), "run")?;
         let agent = run::may_start(state, &caller.principal, body.agent.as_ref());
         return match agent {
             Ok(agent) => {
@@ -241,6 +252,7 @@ fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
     told(base.is_some_and(|base| base != crate::taxonomy::Base::Coordinator), "role")?;
     let seen = body.visibility_set.iter().all(|id| sight::sees(state, parent_id, id));
     told(seen && sight::within_authority(parent, &body.authority_set).is_none(), "parent")?;
+    told(draw::may_have(parent, &body.budget, entry.at).is_ok(), "budget above")?;
     let sent = body.caused_by.as_ref();
     told(sent.is_none_or(|sent| may_be_caused_by(state, parent, sent)), "originator")?;
     let originator = originator_of(state, parent, &caller.principal, sent);
@@ -260,6 +272,34 @@ fn asker(state: &State, entry: &Stamped, body: &Created) -> Option<Caller> {
     (own && fits).then(|| caller(&Stamped { draft, ..entry.clone() })).flatten()
 }
 
+/// Orders about what workspaces may use, how urgent they are, and what they used.
+fn resources(state: &State, entry: &Stamped) -> Audited {
+    match &entry.draft.event {
+        Event::BudgetModified(body) => {
+            let known = state.workspaces.get(&body.workspace_id);
+            let known = known.ok_or(Breach::Tale("workspace"))?;
+            let (dimension, new) = (body.budget_dimension, body.new_limit);
+            let old = budget::may_raise(known, dimension, new, entry.at);
+            told(old.is_ok_and(|old| old == body.old_limit), "budget")?;
+            let parent = known.parent.as_ref().and_then(|parent| state.workspaces.get(parent));
+            let more = new.get().saturating_sub(body.old_limit.get());
+            let given =
+                parent.is_none_or(|above| draw::may_give(above, dimension, more, entry.at).is_ok());
+            told(given, "budget above")?;
+            if is_runtime(entry) { Ok(()) } else { by_commander(state, entry, &body.workspace_id) }
+        }
+        Event::MeterReported(body) => match caller(entry) {
+            Some(caller) if meter::may_report(state, &caller, &body.workspace_id) => {
+                let known = state.workspaces.get(&body.workspace_id);
+                told(known.is_some_and(|known| !known.status.is_terminal()), "workspace")
+            }
+            _ => super::wrong_actor(entry),
+        },
+        Event::PriorityChanged(_) if is_runtime(entry) => Ok(()),
+        _ => by_coordinator(state, entry),
+    }
+}
+
 fn changed(state: &State, entry: &Stamped, body: &StateChanged) -> Audited {
     let Some(known) = state.workspaces.get(&body.workspace_id) else {
         return Err(Breach::Tale("workspace"));
@@ -270,6 +310,9 @@ fn changed(state: &State, entry: &Stamped, body: &StateChanged) -> Audited {
         }
         Trigger::GracefulTerminationExpired => on_time(known.grace_ends(), entry)?,
         _ => {}
+    }
+    if body.trigger == Trigger::BudgetExceeded {
+        told(known.exceeded.is_some(), "budget")?;
     }
     match (body.initiator, &entry.draft.actor) {
         (_, Actor::Protocol) => Ok(()),

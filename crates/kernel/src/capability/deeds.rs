@@ -16,6 +16,7 @@ use crate::signal::SignalType;
 use crate::state::State;
 use crate::task;
 use crate::workspace::create::Created;
+use crate::workspace::group::GroupName;
 use crate::workspace::{Party, Trigger};
 
 /// Deeds, each with what it is done to; none is the run as a whole.
@@ -65,6 +66,14 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         Command::WorkspaceTerminate(args) => on(Deed::Abort, &args.workspace),
         Command::WorkspaceGrantVisibility(args) => shown(&args.workspace, &args.target),
         Command::WorkspaceReparent(args) => between(&args.workspace, &args.parent),
+        Command::WorkspaceModifyBudget(args) => on(Deed::ModifyBudget, &args.workspace),
+        Command::WorkspaceSetPriority(args) => on(Deed::ModifyBudget, &args.workspace),
+        Command::WorkspaceBatchAbort(args) => in_group(state, Deed::Abort, &args.group),
+        Command::WorkspaceBatchPriority(args) => in_group(state, Deed::ModifyBudget, &args.group),
+        Command::MeterReport(args) => match &args.workspace {
+            Some(id) => on(Deed::ModifyBudget, id),
+            None => overall(Deed::ModifyBudget),
+        },
         Command::HighwayConfigure(_) => overall(Deed::CreateWorkspace),
         Command::HighwayInject(args) => on(Deed::Inject, &args.to),
         Command::GateResolve(args) => at_gate(state, &args.gate),
@@ -142,6 +151,11 @@ fn of_work(state: &State, user: &UserId, event: &Event) -> Option<Deeds> {
         Event::GracefulTerminationInitiated(body) => on(Deed::Abort, &body.workspace_id),
         Event::VisibilityGranted(body) => shown(&body.workspace_id, &body.target),
         Event::WorkspaceReparented(body) => between(&body.workspace_id, &body.new_parent),
+        Event::BudgetModified(body) => on(Deed::ModifyBudget, &body.workspace_id),
+        Event::PriorityChanged(body) => on(Deed::ModifyBudget, &body.workspace_id),
+        Event::MeterReported(body) => on(Deed::ModifyBudget, &body.workspace_id),
+        Event::BatchAbort(body) => in_group(state, Deed::Abort, &body.group_id),
+        Event::BatchPriorityChanged(body) => in_group(state, Deed::ModifyBudget, &body.group_id),
         Event::RunHandedOver(_) => overall(Deed::GrantDelegation),
         Event::RunStopped(_) => overall(Deed::Abort),
         Event::GraphCreated(_) | Event::TaskCreated(_) | Event::TaskApproved(_) => {
@@ -196,6 +210,16 @@ fn of_the_rest(event: &Event) -> Option<Deeds> {
         Event::LeaseOpened(_) | Event::LeaseRenewed(_) | Event::LeaseReleased(_) => Vec::new(),
         _ => return None,
     })
+}
+
+/// What is done to a group is done to every workspace in it that goes on.
+fn in_group(state: &State, deed: Deed, group: &GroupName) -> Deeds {
+    let Some(root) = &state.root else { return Vec::new() };
+    let live = |id: &&WorkspaceId| {
+        state.workspaces.get(*id).is_some_and(|known| !known.status.is_terminal())
+    };
+    let members = state.members_of(root, group).filter(live);
+    members.map(|id| (deed, Some(id.clone()))).collect()
 }
 
 /// Answering at a gate: what is decided there.

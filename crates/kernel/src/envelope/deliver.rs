@@ -314,6 +314,7 @@ pub(crate) fn apply_undeliverable(
         (envelope.retry_at.take(), envelope.created_at, envelope.to.clone());
     state.reschedule(before, None, &Deadline::Envelope(id.clone()));
     state.held.remove(&(to, created, id.clone()));
+    state.unqueue(id);
     Ok(())
 }
 
@@ -353,6 +354,11 @@ impl State {
         if let Some(at) = envelope.delivered_at.filter(|_| !envelope.taken) {
             self.inbox.insert((envelope.to.clone(), envelope.priority, at, id.clone()));
         }
+        let live = self.workspaces.get(&envelope.to).is_some_and(|to| !to.status.is_terminal());
+        let unread = envelope.delivered_at.is_some() && !envelope.taken && live;
+        if envelope.status == Status::Validated || unread {
+            self.queued = self.queued.saturating_add(envelope.bytes);
+        }
         self.reschedule(None, envelope.retry_at, &Deadline::Envelope(id.clone()));
         self.envelopes.insert(id, Arc::new(envelope));
     }
@@ -367,6 +373,12 @@ impl State {
     fn is_blocked(&self, to: &WorkspaceId) -> bool {
         let first = self.inbox_of(to).next().and_then(|id| self.envelopes.get(id));
         first.is_some_and(|first| first.priority == envelope::Priority::Blocking)
+    }
+
+    /// An envelope was taken, or nobody will.
+    pub(crate) fn unqueue(&mut self, id: &EnvelopeId) {
+        let bytes = self.envelopes.get(id).map_or(0, |envelope| envelope.bytes);
+        self.queued = self.queued.saturating_sub(bytes);
     }
 
     /// How many envelopes are on their way to a workspace, counted up to a limit.

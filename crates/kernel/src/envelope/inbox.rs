@@ -15,7 +15,8 @@ use crate::signal::{self, Notice};
 use crate::state::{ApplyError, State};
 use crate::time::Timestamp;
 use crate::turn::{Halt, Reply, Turn};
-use crate::workspace;
+use crate::workspace::liveness::Quiet;
+use crate::workspace::{self, budget};
 
 /// The most envelopes or signals taken at once.
 pub const TAKE_MAX: usize = 256;
@@ -62,6 +63,9 @@ pub struct Mail {
     pub news: Vec<News>,
     /// How many envelopes are left in the inbox.
     pub left: usize,
+    /// The workspaces in which nothing happens; for the coordinator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quiet: Vec<Quiet>,
 }
 
 /// A signal, as doors show it.
@@ -82,6 +86,9 @@ pub struct NoticeView {
     pub about: Option<String>,
     /// When it was emitted.
     pub at: Timestamp,
+    /// What it says about a budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_warning: Option<budget::Notice>,
 }
 
 impl NoticeView {
@@ -93,6 +100,7 @@ impl NoticeView {
             reason: notice.reason.as_ref().map(ToString::to_string),
             about: notice.about.as_ref().map(ToString::to_string),
             at: notice.at,
+            budget_warning: notice.budget_warning.clone(),
         }
     }
 }
@@ -118,9 +126,11 @@ pub(crate) fn decide_take(
     let envelopes: Vec<EnvelopeId> = turn.state().inbox_of(&id).take(max).cloned().collect();
     let notices = turn.state().notices_of(&id, max);
     let news = turn.state().news_of(&id, max);
+    let quiet = turn.state().quiet_for(&id);
     if envelopes.is_empty() && notices.is_empty() && news.is_empty() {
         let (envelopes, signals) = (Vec::new(), Vec::new());
-        return Ok(Reply::Mail(Mail { workspace: id, envelopes, signals, news, left: 0 }));
+        let mail = Mail { workspace: id, envelopes, signals, news, left: 0, quiet };
+        return Ok(Reply::Mail(mail));
     }
     let event = Event::InboxTaken(Taken {
         envelopes: envelopes.clone(),
@@ -140,6 +150,7 @@ pub(crate) fn decide_take(
         signals: notices.iter().map(|(_, notice)| NoticeView::of(notice)).collect(),
         news,
         left: state.inbox_of(&id).count(),
+        quiet,
         workspace: id,
     }))
 }
@@ -155,6 +166,7 @@ pub(crate) fn apply_taken(state: &mut State, taken: &Taken) -> Result<(), ApplyE
         envelope.taken = true;
         let place = (owner.clone(), envelope.priority, at, id.clone());
         state.inbox.remove(&place);
+        state.unqueue(id);
     }
     let notices = state.notices_of(owner, taken.signals.len());
     if notices.len() < taken.signals.len() {

@@ -28,6 +28,7 @@ use crate::taxonomy::Base;
 use crate::time::Timestamp;
 use crate::token::{Format, TypeName};
 use crate::turn::{Halt, Reply, Turn};
+use crate::workspace::meter::Amount;
 use crate::workspace::{self, Party, Workspace};
 
 /// The most attachments of one envelope.
@@ -178,6 +179,8 @@ impl PayloadArg {
 /// An envelope that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
+    /// How large it is.
+    pub bytes: u64,
     /// Who sent it.
     pub from: WorkspaceId,
     /// Whom it is for.
@@ -246,6 +249,9 @@ fn is_normal(priority: &Priority) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Created {
+    /// How large what is in it is.
+    #[serde(default, skip_serializing_if = "Amount::is_zero")]
+    pub bytes: Amount,
     /// The envelope.
     pub envelope_id: EnvelopeId,
     /// Who sent it.
@@ -312,6 +318,7 @@ pub(crate) fn decide_send(
     let payload = send.payload.stored().map_err(|what| Refusal::denied(Rule::Usage, what))?;
     let sender = workspace::get(turn.state(), &from)?;
     let event = Event::EnvelopeCreated(Created {
+        bytes: turn.bytes_of_payload(&payload),
         envelope_id: envelope_id.clone(),
         from: from.clone(),
         in_reply_to: send.in_reply_to.clone(),
@@ -502,6 +509,7 @@ pub(crate) struct Directive {
 pub(crate) fn send_directive(turn: &mut Turn<'_>, directive: Directive) -> Result<(), ApplyError> {
     let (from, to) = (directive.from.clone(), directive.to.clone());
     let event = Event::EnvelopeCreated(Created {
+        bytes: turn.bytes_of_payload(&directive.payload),
         envelope_id: directive.id,
         from: directive.from,
         in_reply_to: None,
@@ -533,6 +541,7 @@ pub(crate) fn apply_created(
         }
     }
     let envelope = Envelope {
+        bytes: created.bytes.get(),
         from: created.from.clone(),
         to: created.to.clone(),
         kind: created.kind.clone(),

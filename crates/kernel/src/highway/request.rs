@@ -10,7 +10,6 @@ use crate::integration::conflict::Resolve;
 use crate::integration::{self, Decide};
 use crate::key::PublicKey;
 use crate::principal::{Actor, Caller};
-use crate::refusal::Refusal;
 use crate::turn::{Halt, Turn};
 use crate::workspace::abort::{self, Abort};
 use crate::workspace::create::{self, Create};
@@ -57,26 +56,17 @@ fn asker(gate: &Gate) -> Option<Caller> {
     Some(Caller { principal: principal.clone(), key, session: None })
 }
 
-/// Whether an order could be carried out now.
-pub(super) fn check(
-    turn: &Turn<'_>,
-    gate: &Gate,
-    changed: Option<&Modifications>,
-) -> Result<(), Refusal> {
-    let (Some(caller), Some(Request::Create(create))) = (asker(gate), &gate.request) else {
-        return Ok(());
-    };
-    create::check_now(turn.state(), &caller, &with_changes(create, changed))
-}
-
 /// A creation with what a person changed about it.
-pub(crate) fn with_changes(create: &Create, changed: Option<&Modifications>) -> Create {
+fn with_changes(create: &Create, changed: Option<&Modifications>) -> Create {
     let mut create = create.clone();
     if let Some(changed) = changed {
         if let Some(visibility) = &changed.visibility {
             create.visibility.clone_from(visibility);
         }
         create.priority = changed.workspace_priority.or(create.priority);
+        if let Some(budget) = &changed.budget {
+            create.budget.clone_from(budget);
+        }
     }
     create
 }

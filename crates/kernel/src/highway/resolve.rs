@@ -27,6 +27,7 @@ use crate::task::orders::{self, ApprovalSource};
 use crate::task::{self, Estimate, follow};
 use crate::text::Text;
 use crate::turn::{Halt, Reply, Turn};
+use crate::workspace::budget::Budget;
 use crate::workspace::change::{self, Change};
 use crate::workspace::{self, Initiator, Status, Trigger};
 
@@ -73,6 +74,9 @@ impl<'de> Deserialize<'de> for Resolver {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Modifications {
+    /// Of a new workspace: what it may use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// Of a task: what is to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Content>,
@@ -119,6 +123,7 @@ impl Modifications {
     /// The fields that were given.
     fn given(&self) -> Vec<&'static str> {
         let fields = [
+            ("budget", self.budget.is_some()),
             ("description", self.description.is_some()),
             ("estimate", self.estimate.is_some()),
             ("merged", self.merged.is_some()),
@@ -136,7 +141,7 @@ impl Modifications {
 pub(crate) fn changeable(gate: &Gate) -> &'static [&'static str] {
     match (gate.kind, &gate.request) {
         (GateType::TaskApproval, _) => &["description", "estimate", "name", "priority"],
-        (GateType::WorkspaceCreate, _) => &["visibility", "workspace_priority"],
+        (GateType::WorkspaceCreate, _) => &["budget", "visibility", "workspace_priority"],
         (GateType::EnvelopeDelivery, _) => &["payload"],
         (GateType::ConflictResolution, Some(Request::Resolve(asked)))
             if asked.strategy == conflict::Resolution::Escalate =>
@@ -191,12 +196,6 @@ pub(crate) fn decide_resolve(
     };
     let user = a_person(turn.state(), caller, &gate)?;
     let changed = changes(&gate, resolve)?;
-    if resolve.action != GateAction::Reject
-        && let Err(why) = request::check(turn, &gate, changed)
-    {
-        invalidate(turn, &resolve.gate, Some(why.message))?;
-        return reply(turn, &resolve.gate);
-    }
     let resolved = Resolved {
         action: match resolve.action {
             GateAction::Approve => GateEnd::Approve,
@@ -234,7 +233,6 @@ fn after_the_end(turn: &mut Turn<'_>, caller: &Caller, resolve: &Resolve) -> Res
         let message = "the coordinator lets it go on, or leaves it as it is";
         return Err(Refusal::denied(Rule::GateFields, message).into());
     }
-    request::check(turn, &closed.gate, None)?;
     let event = Event::GateReentryBlocked(gate::ReentryBlocked {
         converted_to: GateAction::Approve,
         gate_id: resolve.gate.clone(),
@@ -310,15 +308,11 @@ pub(super) fn invalidate(
 
 /// What happens because nobody answered.
 pub(super) fn fall_back(turn: &mut Turn<'_>, id: &GateId, gate: &Gate) -> Result<(), ApplyError> {
-    let possible = request::check(turn, gate, None);
     let action = match gate.fallback {
         GateFallback::Approve => GateEnd::Approve,
         GateFallback::Reject => GateEnd::Reject,
         GateFallback::EscalateToCoordinator => GateEnd::Escalate,
     };
-    if let (GateEnd::Approve, Err(why)) = (action, possible) {
-        return invalidate(turn, id, Some(why.message));
-    }
     let resolved = Resolved {
         action,
         actor: Resolver::Fallback,
@@ -327,19 +321,22 @@ pub(super) fn fall_back(turn: &mut Turn<'_>, id: &GateId, gate: &Gate) -> Result
         modifications: None,
         reason: None,
     };
-    close(turn, resolved, Actor::Protocol)?;
-    let done = match action {
-        GateEnd::Approve | GateEnd::Modify => {
-            let_through(turn, gate, None, ApprovalSource::Timeout)
+    let done = turn.attempt(|turn| {
+        close(turn, resolved, Actor::Protocol)?;
+        match action {
+            GateEnd::Approve | GateEnd::Modify => {
+                let_through(turn, gate, None, ApprovalSource::Timeout)
+            }
+            GateEnd::Reject => turn_back(turn, gate, ApprovalSource::Timeout),
+            GateEnd::Escalate => Ok(()),
         }
-        GateEnd::Reject => turn_back(turn, gate, ApprovalSource::Timeout),
-        GateEnd::Escalate => Ok(()),
-    };
+    });
     match done {
         Ok(()) => Ok(()),
         Err(Halt::Fault(fault)) => Err(fault),
-        // Whatever stands in its way now was looked at before; what is left is a defect.
-        Err(_) => Err(ApplyError::Mismatch("an order that was checked before")),
+        // What was ordered once cannot be done any more.
+        Err(Halt::Refused(why)) => invalidate(turn, id, Some(why.message)),
+        Err(Halt::NotAuthentic { reason, .. }) => invalidate(turn, id, Some(reason.to_owned())),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::highway::view::{EscalationView, GateView, HighwayView};
 use crate::right::RightView;
 use crate::task::view::{GraphView, TaskView};
 pub use crate::user::view::{UserView, UserWork};
+use crate::workspace::account::{MeterGet, MeterReport};
 use crate::workspace::view::{FilesView, WorkspaceView};
 use work::Asked;
 
@@ -233,6 +234,7 @@ queries! {
     GateGet "gate.get" => OfGate, "One gate, open or ended.";
     EscalationList "escalation.list" => EscalationList, "What agents need people for.";
     HighwayGet "highway.get" => Everything, "What people want to be asked about.";
+    MeterGet "meter.get" => MeterGet, "What was used: by workspace, by group, and in all.";
 }
 
 /// What a question is answered with.
@@ -285,6 +287,8 @@ pub enum Answer {
     Escalations(Vec<EscalationView>),
     /// To `highway.get`.
     Highway(Box<HighwayView>),
+    /// To `meter.get`.
+    Meter(Box<MeterReport>),
     /// There is no such thing, or not for whoever asks.
     Missing(String),
 }
@@ -324,6 +328,7 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::GateGet(of) => asked.gate(&of.gate),
         Query::EscalationList(list) => Answer::Escalations(asked.escalations(list)),
         Query::HighwayGet(all) => asked.highway(all),
+        Query::MeterGet(get) => asked.meter(get),
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Answer, Everything, WorkspaceList};
 use crate::access::{Viewer, reads_everything, reads_some as reads};
+use crate::admission::{self, Limits, Need, Standing};
 use crate::checkpoint::CheckpointView;
 use crate::envelope::Envelope;
 use crate::envelope::inbox::NoticeView;
@@ -20,6 +21,9 @@ use crate::task::view::{GraphView, TaskView};
 use crate::task::{self, Task};
 use crate::time::Timestamp;
 use crate::token::{RoleName, TypeName};
+use crate::workspace::account::{self, MeterGet};
+use crate::workspace::group::GroupName;
+use crate::workspace::liveness::Quiet;
 use crate::workspace::view::{FilesView, WorkspaceView};
 use crate::workspace::{self, Workspace};
 
@@ -98,6 +102,9 @@ pub struct InboxView {
     /// What else the coordinator is told of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub news: Vec<News>,
+    /// The workspaces in which nothing happens; for the coordinator.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quiet: Vec<Quiet>,
 }
 
 /// The run that goes on.
@@ -109,6 +116,12 @@ pub struct RunView {
     pub coordinator: Option<AgentName>,
     /// How many workspaces go on, the root included.
     pub live: usize,
+    /// What it has room for, if that is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+    /// How much of that is in use; how much disk is free is not known here.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub room: Vec<Standing>,
     /// Its taxonomy, if it has one of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taxonomy: Option<TaxonomyName>,
@@ -139,6 +152,11 @@ pub(super) struct Asked<'a> {
 
 pub(super) fn missing(what: &str, id: &dyn std::fmt::Display) -> Answer {
     Answer::Missing(format!("there is no {what} {id}"))
+}
+
+/// Whether a workspace is of a group that is asked for.
+fn is_of(group: Option<&GroupName>, known: &Workspace) -> bool {
+    group.is_none_or(|group| known.charter.group.as_ref() == Some(group))
 }
 
 impl<'a> Asked<'a> {
@@ -225,7 +243,8 @@ impl Asked<'_> {
         let notices = self.state.notices_of(id, max);
         let signals = notices.iter().map(|(_, notice)| NoticeView::of(notice)).collect();
         let news = self.state.news_of(id, max);
-        Answer::Inbox(InboxView { workspace: id.clone(), envelopes, signals, news })
+        let quiet = if own { self.state.quiet_for(id) } else { Vec::new() };
+        Answer::Inbox(InboxView { workspace: id.clone(), envelopes, signals, news, quiet })
     }
 
     pub(super) fn envelope(self, id: &EnvelopeId) -> Answer {
@@ -315,6 +334,24 @@ impl Asked<'_> {
         views
     }
 
+    /// What was used by the workspaces one may read.
+    pub(super) fn meter(self, get: &MeterGet) -> Answer {
+        if let Some(id) = &get.workspace
+            && (!self.state.workspaces.contains_key(id) || !self.reads(id))
+        {
+            return missing("workspace", id);
+        }
+        let newest = self.state.newest_root();
+        let fits = |id: &WorkspaceId, known: &Workspace| {
+            let of_run = || get.all || Some(&known.charter.root) == newest;
+            get.workspace.as_ref().map_or_else(of_run, |wanted| wanted == id)
+                && is_of(get.group.as_ref(), known)
+                && !(get.live && known.status.is_terminal())
+                && self.reads(id)
+        };
+        Answer::Meter(Box::new(account::report(self.state, self.now, &fits)))
+    }
+
     pub(super) fn run(self, _: &Everything) -> Answer {
         let root = self.state.root.as_ref();
         let found = root.and_then(|root| self.state.workspaces.get(root).map(|w| (root, w)));
@@ -330,6 +367,8 @@ impl Asked<'_> {
             root: root.clone(),
             coordinator: known.agent.clone(),
             live: self.state.live,
+            limits: known.charter.limits.clone(),
+            room: admission::standing(self.state, None, Need::default()),
             taxonomy: named,
             roles: taxonomy.roles().cloned().collect(),
             envelope_types: taxonomy.envelope_types().cloned().collect(),

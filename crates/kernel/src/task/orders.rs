@@ -19,7 +19,9 @@ use crate::text::Text;
 use crate::token::RoleName;
 use crate::turn::{Halt, Reply, Turn};
 use crate::workspace::abort::aborted;
+use crate::workspace::budget::{Budget, Percent};
 use crate::workspace::create::{self, Create};
+use crate::workspace::group::GroupName;
 use crate::workspace::{self, Timeout, change};
 
 /// `task.approve`: lets planned tasks be taken up.
@@ -43,9 +45,18 @@ pub struct Assign {
     /// What it may change; what its parent may, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<Vec<Surface>>,
+    /// What it may use: limits of tokens, bytes, microseconds, millionths of a currency.
+    #[serde(default, skip_serializing_if = "Budget::is_empty")]
+    pub budget: Budget,
     /// What else it may read from the start, such as what others made before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Content>,
+    /// The group its workspace belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupName>,
+    /// Tell the coordinator each time nothing happened there for so many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub liveness_interval_s: Option<Timeout>,
     /// Who answers for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
@@ -63,6 +74,9 @@ pub struct Assign {
     /// The workspaces it may read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub visibility: Vec<WorkspaceId>,
+    /// Warn at this share of a limit, in hundredths (default 80).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_at_percent: Option<Percent>,
 }
 
 impl Assign {
@@ -71,12 +85,15 @@ impl Assign {
         Create {
             agent: self.agent.clone(),
             authority: self.authority.clone(),
+            budget: self.budget.clone(),
             caused_by: None,
             context: self.context.clone(),
             delegate: false,
             directive: None,
             global_trail: false,
+            group: self.group.clone(),
             idle_timeout_s: None,
+            liveness_interval_s: self.liveness_interval_s,
             mounts: Vec::new(),
             owner: self.owner.clone(),
             parent: self.parent.clone(),
@@ -85,6 +102,7 @@ impl Assign {
             task: Some(self.task.clone()),
             timeout_s: self.timeout_s,
             visibility: self.visibility.clone(),
+            warn_at_percent: self.warn_at_percent,
         }
     }
 }

@@ -8,13 +8,14 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::reparent::{self, ReparentReason};
-use super::{Initiator, Status, Trigger, Workspace, edges, terminate};
+use super::{Initiator, Status, Trigger, Workspace, draw, edges, terminate};
 use crate::event::{Event, Stamped};
 use crate::id::WorkspaceId;
 use crate::principal::Actor;
 use crate::signal::{Saying, SignalType};
 use crate::state::{ApplyError, Deadline, State};
 use crate::text::Text;
+use crate::time::Timestamp;
 use crate::turn::Turn;
 use crate::{envelope, signal, task};
 
@@ -113,10 +114,10 @@ pub(crate) fn fail(
 ) -> Result<(), ApplyError> {
     let root = turn.state().root.as_ref() == Some(id);
     let trigger = change.trigger;
-    let tells = tells_parent(trigger);
+    let (tells, said) = (tells_parent(trigger), change.reason.clone());
     end_badly(turn, id, change)?;
     if tells {
-        let reason = Some(Text::lossy(trigger.as_str()));
+        let reason = Some(told(trigger, said.as_ref()));
         let saying = Saying { signal: SignalType::Failed, reason, about: None };
         signal::tell_parent(turn, id, saying)?;
     }
@@ -159,6 +160,16 @@ pub(crate) fn shut_down(turn: &mut Turn<'_>, root: &WorkspaceId) -> Result<(), A
 /// and a cascade or a shutdown is known above.
 fn tells_parent(trigger: Trigger) -> bool {
     !matches!(trigger, Trigger::Failed | Trigger::ParentFailed | Trigger::SystemShutdown)
+}
+
+/// Why a workspace failed, as its parent is told.
+fn told(trigger: Trigger, said: Option<&Text<1000>>) -> Text<1000> {
+    match said {
+        Some(dimension) if trigger == Trigger::BudgetExceeded => {
+            Text::lossy(&format!("{}: {dimension}", trigger.as_str()))
+        }
+        _ => Text::lossy(trigger.as_str()),
+    }
 }
 
 /// The failure itself, without what is below: the entry, its task, its mail.
@@ -227,6 +238,7 @@ pub(crate) fn apply_state_changed(
     let workspace = Arc::make_mut(known);
     let before = workspace.deadline();
     workspace.spent = workspace.worked(entry.at);
+    workspace.meter_state(entry.at);
     workspace.since = entry.at;
     workspace.status = to;
     workspace.reason.clone_from(&changed.reason);
@@ -242,7 +254,7 @@ pub(crate) fn apply_state_changed(
     let agent = workspace.agent.clone();
     state.reschedule(before, after, &Deadline::Workspace(id.clone()));
     if to.is_terminal() {
-        forget_the_ended(state, id, agent.as_ref());
+        forget_the_ended(state, id, agent.as_ref(), entry.at);
         state.note_warm(id, entry.at);
     }
     Ok(())
@@ -250,8 +262,14 @@ pub(crate) fn apply_state_changed(
 
 /// An ended workspace holds no rights, nobody holds one to it, it waits for nothing and has
 /// nobody at work in it.
-fn forget_the_ended(state: &mut State, id: &WorkspaceId, agent: Option<&crate::name::AgentName>) {
+fn forget_the_ended(
+    state: &mut State,
+    id: &WorkspaceId,
+    agent: Option<&crate::name::AgentName>,
+    at: Timestamp,
+) {
     state.live -= 1;
+    state.forget_use(id, at);
     if let Some(agent) = agent {
         state.bound.remove(&(agent.clone(), id.clone()));
     }
@@ -284,9 +302,11 @@ impl Trigger {
             Trigger::Failed => "failed",
             Trigger::AbortedByCoordinator => "aborted_by_coordinator",
             Trigger::AbortedByHuman => "aborted_by_human",
+            Trigger::BatchAbort => "batch_abort",
             Trigger::Timeout => "timeout",
             Trigger::ConflictTimeout => "conflict_timeout",
             Trigger::GracefulTerminationExpired => "graceful_termination_expired",
+            Trigger::BudgetExceeded => "budget_exceeded",
             Trigger::ParentFailed => "parent_failed",
             Trigger::SystemShutdown => "system_shutdown",
             Trigger::RunComplete => "run_complete",

@@ -2,12 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::budget::{Budget, Percent};
+use super::group::{GroupName, MEMBERS_MAX};
+use super::liveness::Pulse;
+use super::meter::{Amount, Meter};
 use super::{
     Charter, IDLE_TIMEOUT_DEFAULT, LIST_MAX, LIVE_MAX, Party, Priority, Status, TIMEOUT_DEFAULT,
-    Timeout, Workspace, sight,
+    Timeout, Workspace, draw, sight,
 };
+use crate::admission::{self, Need, Standing};
 use crate::content::{Blob, Content};
 use crate::envelope::{self, Origin, Payload, PayloadArg};
 use crate::event::{Event, Stamped};
@@ -25,7 +31,7 @@ use crate::surface::Surface;
 use crate::task;
 use crate::taxonomy::Base;
 use crate::text::Text;
-use crate::time::Span;
+use crate::time::{Span, Timestamp};
 use crate::token::RoleName;
 use crate::turn::{Halt, Reply, Turn};
 use crate::user;
@@ -39,6 +45,9 @@ pub struct Create {
     /// What it may change (paths, globs); what its parent may, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<Vec<Surface>>,
+    /// What it may use: limits of tokens, bytes, microseconds, millionths of a currency.
+    #[serde(default, skip_serializing_if = "Budget::is_empty")]
+    pub budget: Budget,
     /// The envelope of a person's that it follows from; it is then on that person's account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caused_by: Option<EnvelopeId>,
@@ -54,9 +63,15 @@ pub struct Create {
     /// Whether an observer may read the whole trail.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub global_trail: bool,
+    /// The group it belongs to, a name of the coordinator's choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupName>,
     /// How long its agent may take to show up, in seconds (default a day).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_timeout_s: Option<Timeout>,
+    /// Tell the coordinator each time nothing happened in it for so many seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub liveness_interval_s: Option<Timeout>,
     /// The tools it has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Text<200>>,
@@ -80,6 +95,9 @@ pub struct Create {
     /// The workspaces it may read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub visibility: Vec<WorkspaceId>,
+    /// Warn at this share of a limit, in hundredths (default 80).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_at_percent: Option<Percent>,
 }
 
 /// `workspace_created`
@@ -90,18 +108,30 @@ pub struct Created {
     pub agent: Option<AgentName>,
     /// What it may change.
     pub authority_set: Vec<Surface>,
+    /// What it may use.
+    #[serde(default, skip_serializing_if = "Budget::is_empty")]
+    pub budget: Budget,
     /// The envelope of a person's that it follows from.
     pub caused_by: Option<EnvelopeId>,
     /// What it was given to read.
     pub context: Option<Blob>,
+    /// How large that is.
+    #[serde(default, skip_serializing_if = "Amount::is_zero")]
+    pub context_bytes: Amount,
     /// Whether it may create workspaces below itself.
     pub delegate: bool,
     /// The envelope that says what to do.
     pub directive: Option<EnvelopeId>,
     /// Whether it may read the whole trail.
     pub global_trail: bool,
+    /// The group it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupName>,
     /// How long its agent may take to show up, in seconds.
     pub idle_timeout_s: Timeout,
+    /// How long nothing may happen in it before the coordinator is told, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub liveness_interval_s: Option<Timeout>,
     /// The tools it has.
     pub mounts: Vec<Text<200>>,
     /// Who caused it.
@@ -122,6 +152,9 @@ pub struct Created {
     pub timeout_s: Option<Timeout>,
     /// The workspaces it may read besides itself and those below it.
     pub visibility_set: Vec<WorkspaceId>,
+    /// The share of a limit that is warned of, if it is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warn_at_percent: Option<Percent>,
     /// The workspace.
     pub workspace_id: WorkspaceId,
 }
@@ -156,6 +189,9 @@ pub struct Rejected {
     pub reason: RejectReason,
     /// The rule it rests on.
     pub rule: Rule,
+    /// The capacities that were short, each of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub short: Vec<Standing>,
 }
 
 /// A refusal that is recorded as a rejected workspace.
@@ -197,7 +233,11 @@ pub(crate) fn make(
     reserved: Option<WorkspaceId>,
 ) -> Result<Made, Halt> {
     let parent_id = parent_for(turn.state(), caller, create)?;
-    let plan = check(turn.state(), caller, create, &parent_id)?;
+    let plan = check(turn.state(), caller, create, &parent_id, turn.stamp())?;
+    let context_bytes = plan.context.as_ref().map_or(0, |context| turn.bytes_of(context));
+    let mail = turn.bytes_of_payload(&plan.directive);
+    let need = Need { workspaces: 1, context: context_bytes, mail: mail.get() };
+    admission::admit(turn.state(), turn.disk_free(), need, plan.priority)?;
     let id = reserved.unwrap_or_else(|| turn.mint(IdKind::Workspace).into());
     let stop = Stop {
         kind: GateType::WorkspaceCreate,
@@ -218,12 +258,16 @@ pub(crate) fn make(
     let created = Created {
         agent: Some(create.agent.clone()),
         authority_set: authority,
+        budget: create.budget.clone(),
         caused_by: create.caused_by.clone(),
         context: plan.context,
+        context_bytes: Amount::new(context_bytes),
         delegate: create.delegate,
         directive: Some(directive.clone()),
         global_trail: create.global_trail,
+        group: create.group.clone(),
         idle_timeout_s: create.idle_timeout_s.unwrap_or(IDLE_TIMEOUT_DEFAULT),
+        liveness_interval_s: create.liveness_interval_s,
         mounts: create.mounts.clone(),
         originator: originator.clone(),
         owner,
@@ -234,6 +278,7 @@ pub(crate) fn make(
         task_ref: create.task.clone(),
         timeout_s: Some(create.timeout_s.unwrap_or(TIMEOUT_DEFAULT)),
         visibility_set: create.visibility.clone(),
+        warn_at_percent: create.warn_at_percent,
         workspace_id: id.clone(),
     };
     let actor = turn.actor(caller);
@@ -275,12 +320,6 @@ pub(crate) fn originator_of(
 pub(crate) fn may_be_caused_by(state: &State, parent: &Workspace, sent: &EnvelopeId) -> bool {
     let human = state.envelopes.get(sent).is_some_and(|sent| sent.origin == Origin::Human);
     human && parent.charter.originator == Party::System
-}
-
-/// Whether a workspace could be created now.
-pub(crate) fn check_now(state: &State, caller: &Caller, create: &Create) -> Result<(), Refusal> {
-    let parent = parent_for(state, caller, create)?;
-    check(state, caller, create, &parent).map(|_| ())
 }
 
 /// The workspace above the new one, if the caller may create below it.
@@ -332,6 +371,7 @@ fn check(
     caller: &Caller,
     create: &Create,
     parent_id: &WorkspaceId,
+    now: Timestamp,
 ) -> Result<Plan, Refusal> {
     let parent = super::get(state, parent_id)
         .map_err(|unknown| reject(RejectReason::InvalidParent, unknown))?;
@@ -360,7 +400,10 @@ fn check(
             format!("{sent} is no envelope of a person's that work could follow from here");
         return Err(rejected(RejectReason::InvalidBinding, Rule::CausedBy, message));
     }
+    check_resources(state, create)?;
     check_containment(state, create, parent_id, parent)?;
+    draw::may_have(parent, &create.budget, now)
+        .map_err(|no| reject(RejectReason::Containment, no))?;
     let task = create.task.as_ref().map(|id| task::bindable(state, id)).transpose();
     let task = task.map_err(|no| reject(RejectReason::InvalidBinding, no))?;
     let priority = create.priority.or_else(|| task.map(|task| task.priority.of_workspace()));
@@ -420,6 +463,27 @@ fn check_lists(create: &Create) -> Result<(), Refusal> {
     if longest > LIST_MAX {
         let message = format!("a list of {longest} is over the limit of {LIST_MAX}");
         return Err(rejected(RejectReason::InvalidStructure, Rule::Limits, message));
+    }
+    Ok(())
+}
+
+/// Limits say something, and groups have a name and room.
+fn check_resources(state: &State, create: &Create) -> Result<(), Refusal> {
+    let unsound =
+        |rule, message: String| Err(rejected(RejectReason::InvalidStructure, rule, message));
+    if let Some((dimension, _)) = create.budget.iter().find(|(_, limit)| limit.get() == 0) {
+        return unsound(
+            Rule::CreationSound,
+            format!("{dimension} of nothing leaves nothing to do"),
+        );
+    }
+    let Some(group) = &create.group else { return Ok(()) };
+    if group.is_blank() {
+        return unsound(Rule::CreationSound, "the group has no name".to_owned());
+    }
+    let root = super::root(state).map_err(|no| reject(RejectReason::NoRun, no))?;
+    if state.members_of(root, group).take(MEMBERS_MAX).count() >= MEMBERS_MAX {
+        return unsound(Rule::Limits, format!("the group has {MEMBERS_MAX} workspaces already"));
     }
     Ok(())
 }
@@ -488,6 +552,14 @@ pub(crate) fn apply_created(
         orphan_of: None,
         moved_from: None,
         spent: Span::default(),
+        priority: created.priority,
+        meter: Meter { context: created.context_bytes.get(), ..Meter::default() },
+        budget: created.budget.clone(),
+        warn_at: created.warn_at_percent.unwrap_or(Percent::WARNING),
+        warned: Vec::new(),
+        exceeded: None,
+        given: BTreeMap::new(),
+        pulse: Pulse { last: entry.at, silent: 0 },
         head: None,
         latest_final: None,
         ended: None,
@@ -500,6 +572,7 @@ pub(crate) fn apply_created(
     }
     if let Some(parent) = &created.parent {
         state.children.insert((parent.clone(), entry.at, id.clone()));
+        draw::on_created(state, parent, &created.budget);
     }
     state.insert_live(id, workspace);
     Ok(())
@@ -513,8 +586,10 @@ fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {
         authority: created.authority_set.clone(),
         delegate: created.delegate,
         global_trail: created.global_trail,
-        priority: created.priority,
         mounts: created.mounts.clone(),
+        group: created.group.clone(),
+        liveness: created.liveness_interval_s,
+        limits: created.run.as_ref().and_then(|run| run.limits.clone()),
         directive: created.directive.clone(),
         context: created.context.clone(),
         task: created.task_ref.clone(),
@@ -528,13 +603,23 @@ fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {
 impl State {
     /// Takes in a workspace with everything that is derived from it.
     pub(crate) fn insert_live(&mut self, id: &WorkspaceId, workspace: Workspace) {
+        if let Some(group) = &workspace.charter.group {
+            let (root, at) = (workspace.charter.root.clone(), workspace.charter.created_at);
+            self.groups.insert((root, group.clone(), at, id.clone()));
+        }
         if !workspace.status.is_terminal() {
             self.live += 1;
+            self.limited += usize::from(!workspace.budget.is_empty());
+            self.context = self.context.saturating_add(workspace.meter.context);
+            if workspace.pulse.silent > 0 {
+                self.quiet.insert(id.clone());
+            }
             if let Some(agent) = &workspace.agent {
                 self.bound.insert((agent.clone(), id.clone()));
             }
             self.reschedule(None, workspace.deadline(), &Deadline::Workspace(id.clone()));
         }
         self.workspaces.insert(id.clone(), Arc::new(workspace));
+        self.retime(id);
     }
 }

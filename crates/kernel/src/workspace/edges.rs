@@ -25,12 +25,13 @@ const COORDINATOR: &[Initiator] = &[Initiator::Coordinator];
 const HUMAN: &[Initiator] = &[Initiator::Human];
 
 /// What ends a workspace in any state: the coordinator, a person, the workspace above, shutdown,
-/// and nobody answering its call for help.
+/// the end of its group, and nobody answering its call for help.
 const ENDS: [(Trigger, &[Initiator]); 5] = [
     (Trigger::AbortedByCoordinator, COORDINATOR),
     (Trigger::AbortedByHuman, HUMAN),
     (Trigger::ParentFailed, RUNTIME),
     (Trigger::SystemShutdown, RUNTIME),
+    (Trigger::BatchAbort, ORDER),
     (Trigger::EscalationTimeout, RUNTIME),
 ];
 
@@ -88,6 +89,7 @@ pub const STEPS: &[Step] = &[
             (Trigger::Failed, AGENT),
             (Trigger::Timeout, RUNTIME),
             (Trigger::GracefulTerminationExpired, RUNTIME),
+            (Trigger::BudgetExceeded, RUNTIME),
             ENDS[0],
             ENDS[1],
             ENDS[2],
@@ -121,6 +123,7 @@ pub const STEPS: &[Step] = &[
             (Trigger::Failed, AGENT),
             (Trigger::Timeout, RUNTIME),
             (Trigger::GracefulTerminationExpired, RUNTIME),
+            (Trigger::BudgetExceeded, RUNTIME),
             ENDS[0],
             ENDS[1],
             ENDS[2],
@@ -246,11 +249,11 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
         "active" "migrating" "the coordinator";
         "active" "suspended" "the coordinator";
         "active" "integrating" "its agent";
-        "active" "failed" "its agent, timeout, grace over, abort, cascade, shutdown";
+        "active" "failed" "its agent, timeout, budget, grace over, abort, cascade, shutdown";
         "blocked" "active" "its agent";
         "blocked" "migrating" "the coordinator";
         "blocked" "suspended" "the coordinator";
-        "blocked" "failed" "its agent, timeout, grace over, abort, cascade, shutdown";
+        "blocked" "failed" "its agent, timeout, budget, grace over, abort, cascade, shutdown";
         "migrating" "active" "the new agent is there";
         "migrating" "blocked" "the new agent is there";
         "migrating" "failed" "the new agent did not come, abort, cascade, shutdown";

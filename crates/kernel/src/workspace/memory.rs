@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+use super::meter::Amount;
 use super::{MEMORY_FILES_MAX, Status, edges, sight};
 use crate::content::{Blob, Content};
 use crate::event::Event;
@@ -33,6 +34,9 @@ pub struct Write {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
+    /// How large that is.
+    #[serde(default, skip_serializing_if = "Amount::is_zero")]
+    pub bytes: Amount,
     /// What is in it now; none if it was removed.
     pub content: Option<Blob>,
     /// Which file.
@@ -72,6 +76,7 @@ pub(crate) fn decide_write(
         ),
     };
     let event = Event::WorkspaceWritten(Written {
+        bytes: Amount::new(content.as_ref().map_or(0, |content| turn.bytes_of(content))),
         content,
         path: write.path.clone(),
         workspace_id: id.clone(),

@@ -11,18 +11,26 @@
 //! | 3 | context | [`Charter::context`] | nobody |
 //! | 4 | working memory | [`Workspace::memory`], path to content | the agent |
 //! | 5 | checkpoint register | [`crate::checkpoint`] | the agent adds |
-//! | 6 | resource meter | [`Workspace::spent`] | the runtime |
+//! | 6 | resource meter | [`Workspace::meter`] | the runtime |
 //! | 7 | local trail | the chain of the trail that bears its id | everything adds |
 //! | 8 | visibility | [`Workspace::visibility`] | the coordinator adds |
 //! | 9 | authority | [`Charter::authority`] | nobody |
 
 pub mod abort;
+pub mod account;
+pub mod budget;
 pub mod change;
 pub mod create;
+pub mod draw;
 pub mod edges;
+pub mod enforce;
 pub mod grant;
+pub mod group;
+pub mod liveness;
 pub mod memory;
+pub mod meter;
 pub mod migrate;
+pub mod priority;
 pub mod reparent;
 pub mod sight;
 pub mod suspend;
@@ -33,8 +41,14 @@ pub mod view;
 use imbl::OrdMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use self::budget::{Budget, Dimension, Percent};
+use self::group::GroupName;
+use self::liveness::Pulse;
+use self::meter::Meter;
+use crate::admission::Limits;
 use crate::content::Blob;
 use crate::event::Stream;
 use crate::file::FilePath;
@@ -173,12 +187,16 @@ pub enum Trigger {
     AbortedByCoordinator,
     /// A person aborted it.
     AbortedByHuman,
+    /// Its group was aborted.
+    BatchAbort,
     /// Its time was over.
     Timeout,
     /// Its time was over while a conflict was open.
     ConflictTimeout,
     /// It was asked to finish and did not in time.
     GracefulTerminationExpired,
+    /// A limit of its budget was reached.
+    BudgetExceeded,
     /// The workspace above it failed.
     ParentFailed,
     /// The run was ended by force.
@@ -304,10 +322,14 @@ pub struct Charter {
     pub delegate: bool,
     /// Whether it may read the whole trail; for observers.
     pub global_trail: bool,
-    /// How urgent it is.
-    pub priority: Priority,
     /// The tools it has.
     pub mounts: Vec<Text<200>>,
+    /// The group it belongs to.
+    pub group: Option<GroupName>,
+    /// How long nothing may happen in it before the coordinator is told.
+    pub liveness: Option<Timeout>,
+    /// What the run has room for; in its root alone.
+    pub limits: Option<Limits>,
     /// The envelope that says what to do; none for the root.
     pub directive: Option<EnvelopeId>,
     /// What else it was given to read.
@@ -353,6 +375,22 @@ pub struct Workspace {
     pub moved_from: Option<AgentName>,
     /// How much of its timeout is used up, not counting the state it is in.
     pub spent: Span,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// What it has used.
+    pub meter: Meter,
+    /// What it may use.
+    pub budget: Budget,
+    /// The share of a limit that is warned of.
+    pub warn_at: Percent,
+    /// The limits that were warned of.
+    pub warned: Vec<Dimension>,
+    /// The limit that was reached.
+    pub exceeded: Option<Dimension>,
+    /// What was given of its budget to the workspaces below it.
+    pub given: BTreeMap<Dimension, u64>,
+    /// When something last happened in it.
+    pub pulse: Pulse,
     /// Its newest checkpoint.
     pub head: Option<CheckpointId>,
     /// Its newest final checkpoint.

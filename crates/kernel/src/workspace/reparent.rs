@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use super::{Workspace, sight};
+use super::{Workspace, draw, sight};
 use crate::event::Event;
 use crate::id::WorkspaceId;
 use crate::principal::{Actor, Caller};
@@ -16,6 +16,7 @@ use crate::rule::Rule;
 use crate::signal::{self, Saying, SignalType};
 use crate::state::{ApplyError, State};
 use crate::text::Text;
+use crate::time::Timestamp;
 use crate::turn::{Halt, Reply, Turn};
 
 /// `workspace.reparent`: puts a workspace that lost its parent below another one, once.
@@ -95,7 +96,7 @@ pub(crate) fn decide_reparent(
 ) -> Result<Reply, Halt> {
     super::coordinator_only(turn.state(), caller, "give a workspace another parent")?;
     let (id, parent) = (&reparent.workspace, &reparent.parent);
-    fits(turn.state(), id, parent)?;
+    fits(turn.state(), id, parent, turn.stamp())?;
     let old = super::get(turn.state(), id)?.parent.clone();
     let event = Event::WorkspaceReparented(Reparented {
         new_parent: parent.clone(),
@@ -109,7 +110,12 @@ pub(crate) fn decide_reparent(
 }
 
 /// Whether an orphan may go below another workspace.
-pub(crate) fn fits(state: &State, id: &WorkspaceId, parent: &WorkspaceId) -> Result<(), Refusal> {
+pub(crate) fn fits(
+    state: &State,
+    id: &WorkspaceId,
+    parent: &WorkspaceId,
+    now: Timestamp,
+) -> Result<(), Refusal> {
     let (workspace, above) = (super::get(state, id)?, super::get(state, parent)?);
     let no = |message: String| Err(Refusal::denied(Rule::OrphansOnly, message));
     if workspace.status.is_terminal() {
@@ -128,6 +134,7 @@ pub(crate) fn fits(state: &State, id: &WorkspaceId, parent: &WorkspaceId) -> Res
     if !above.status.is_open() {
         return no(format!("workspace {parent} is {} and takes no children", above.status));
     }
+    draw::may_have(above, &workspace.budget, now)?;
     contained(state, (id, workspace), (parent, above))
 }
 
@@ -152,19 +159,24 @@ fn contained(
 
 pub(crate) fn apply_reparented(
     state: &mut State,
+    at: Timestamp,
     reparented: &Reparented,
 ) -> Result<(), ApplyError> {
     let (id, parent) = (&reparented.workspace_id, &reparented.new_parent);
     let reassigned = reparented.reason == ReparentReason::ReassignedByCoordinator;
     if reassigned {
-        fits(state, id, parent).map_err(|_| ApplyError::Mismatch("the parent it gets"))?;
+        fits(state, id, parent, at).map_err(|_| ApplyError::Mismatch("the parent it gets"))?;
     } else {
         lost_its_parent(state, reparented)?;
     }
-    let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the workspace"))?;
+    let known = state.workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
     if known.parent.as_ref() != Some(&reparented.old_parent) {
         return Err(ApplyError::Mismatch("the parent it had"));
     }
+    let budget = known.budget.clone();
+    draw::on_left(state, id, &reparented.old_parent, at);
+    draw::on_created(state, parent, &budget);
+    let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the workspace"))?;
     let workspace = Arc::make_mut(known);
     workspace.parent = Some(parent.clone());
     workspace.orphan_of = (!reassigned).then(|| reparented.old_parent.clone());

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Party, Priority, Status, Trigger, Workspace};
+use super::budget::Budget;
+use super::{Party, Priority, Status, Timeout, Trigger, Workspace};
 use crate::content::Blob;
 use crate::file::File;
 use crate::id::{CheckpointId, EnvelopeId, TaskId, WorkspaceId};
@@ -48,6 +49,15 @@ pub struct WorkspaceView {
     pub delegate: bool,
     /// How urgent it is.
     pub priority: Priority,
+    /// The group it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// What it may use.
+    #[serde(skip_serializing_if = "Budget::is_empty")]
+    pub budget: Budget,
+    /// How long nothing may happen in it before the coordinator is told, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liveness_interval_s: Option<Timeout>,
     /// The tools it has.
     pub mounts: Vec<String>,
     /// The envelope that says what to do.
@@ -107,7 +117,10 @@ impl WorkspaceView {
             visibility: known.visibility.clone(),
             authority: charter.authority.clone(),
             delegate: charter.delegate,
-            priority: charter.priority,
+            priority: known.priority,
+            group: charter.group.as_ref().map(ToString::to_string),
+            budget: known.budget.clone(),
+            liveness_interval_s: charter.liveness,
             mounts: charter.mounts.iter().map(ToString::to_string).collect(),
             directive: charter.directive.clone(),
             context: charter.context.clone(),

@@ -64,11 +64,19 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     second_person(&mut run.world, "bob");
     let said = |id: &WorkspaceId| json!({ "workspace": id, "reason": "r" });
     // A workspace with everything, paused, moved, and given up in the middle of a move.
+    let limits = json!({ "token_limit": 100, "compute_timeout": 3_600_000_000_u64 });
     let full = json!({ "agent": "w1", "owner": "ada", "authority": ["src"], "context": blob(1),
+        "budget": limits, "group": "g", "liveness_interval_s": 60, "warn_at_percent": 50,
         "mounts": ["m"], "visibility": [root], "delegate": true, "global_trail": true });
     let id = run.in_state(Status::Active, full);
     let write = json!({ "workspace": id, "path": "src/\"é", "content": blob(1) });
     run.ok(&w1, "workspace.write", write);
+    let more = json!({ "token_limit": 200, "compute_timeout": 7_200_000_000_u64 });
+    run.ok(&lead, "workspace.modify_budget", json!({ "workspace": id, "limits": more }));
+    run.ok(&lead, "workspace.batch_priority", json!({ "group": "g", "priority": "critical" }));
+    run.ok(&w1, "meter.report", json!({ "workspace": id, "tokens": 1, "cost": 1 }));
+    run.world.pass(61);
+    run.world.tick();
     run.ok(&lead, "workspace.suspend", said(&id));
     run.ok(&lead, "workspace.resume", json!({ "workspace": id }));
     let move_to = json!({ "workspace": id, "agent": "w3", "reason": "r" });
@@ -154,6 +162,14 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
         run.ok(&lead, "conflict.resolve", args);
     }
     run.in_state(Status::Conflicted, json!({ "agent": "w1" }));
+    // A budget that is used up in one step, and a group that is given up.
+    let limited = json!({ "agent": "w1", "budget": { "token_limit": 10 }, "group": "h" });
+    let id = run.in_state(Status::Active, limited);
+    let warned = json!({ "workspace": id, "type": "blocked", "reason": "r", "budget_warning":
+        { "consumed": 8, "dimension": "token_limit", "limit": 10 } });
+    run.ok(&w1, "signal.emit", warned);
+    run.ok(&w1, "meter.report", json!({ "workspace": id, "tokens": 10 }));
+    run.ok(&lead, "workspace.batch_abort", json!({ "group": "h", "reason": "r" }));
     let denied = r#"{"filter_digest":"x","requester":"agent:w1","scope":"s"}"#;
     let denied = Command::TrailDenied(serde_json::from_str(denied).unwrap());
     run.world.run_command(&system(), &denied).unwrap();

@@ -261,6 +261,74 @@ fn the_runtimes_entries_follow_from_what_can_lead_to_them() {
     assert!(audit(&before, &story[at]).is_err());
 }
 
+/// What nobody used up, nobody was silent for, and nobody ordered.
+/// Shows W-SEC-01.
+#[test]
+fn made_up_use_and_orders_do_not_pass_the_audit() {
+    let mut run = Run::new();
+    let args = json!({ "agent": "w1", "group": "g", "liveness_interval_s": 60,
+        "budget": { "token_limit": 100 } });
+    let id = run.in_state(Status::Active, args);
+    run.ok(&agent("w1"), "meter.report", json!({ "tokens": 50 }));
+    let (last, root) = (run.world.last().clone(), run.root.clone());
+    let passes = |actor: Actor, kind: &str, body: serde_json::Value| {
+        let mut entry = last.clone();
+        entry.at = run.world.now.after(althing_kernel::Span::from_secs(1));
+        let of_root = kind.starts_with("batch");
+        entry.draft.workspace = Some(if of_root { root.clone() } else { id.clone() });
+        entry.draft.causation = (actor == Actor::Protocol).then(|| last.id.clone());
+        entry.draft.actor = actor;
+        entry.draft.event = Event::read(kind.parse().unwrap(), &body.to_string()).unwrap();
+        let mut state = run.world.state.clone();
+        audit(&state, &entry).is_ok() && state.apply(&entry).is_ok()
+    };
+    let (w2, lead) = (Actor::from(agent("w2").principal), Actor::from(Run::lead().principal));
+    let limit = |consumed: u64| {
+        json!({ "budget_dimension": "token_limit", "consumed": consumed, "limit": 100,
+            "workspace_id": id })
+    };
+    let mut warning = limit(80);
+    warning["threshold_percent"] = 80.into();
+    let silence = json!({ "interval": 60_000_000, "silent_intervals": 1, "workspace_id": id,
+        "last_activity_timestamp": last.at });
+    let failed = json!({ "from_state": "active", "initiator": "runtime", "reason": "token_limit",
+        "to_state": "failed", "trigger": "budget_exceeded", "workspace_id": id });
+    let priority =
+        json!({ "new_priority": "critical", "old_priority": "normal", "workspace_id": id });
+    let raised = |old: u64| {
+        json!({ "budget_dimension": "token_limit", "new_limit": 900, "old_limit": old,
+            "workspace_id": id })
+    };
+    let reported = json!({ "cost": 0, "tokens": 5, "workspace_id": id });
+    let abort = json!({ "affected_workspaces": [id], "group_id": "g", "skipped_workspaces": [] });
+    let differs = json!({ "agent_value": 1, "checkpoint_id": "c", "field": "cost",
+        "runtime_value": 2, "workspace": id });
+    for (actor, kind, body) in [
+        (Actor::Protocol, "budget_warning", warning),
+        (Actor::Protocol, "budget_exceeded", limit(100)),
+        (Actor::Protocol, "liveness_warning", silence),
+        (Actor::Protocol, "workspace_state_changed", failed),
+        (Actor::Protocol, "priority_changed", priority.clone()),
+        (w2.clone(), "priority_changed", priority.clone()),
+        (Actor::Protocol, "budget_modified", raised(100)),
+        (w2.clone(), "budget_modified", raised(100)),
+        (lead.clone(), "budget_modified", raised(99)),
+        (w2.clone(), "meter.reported", reported.clone()),
+        (Actor::Protocol, "meter.reported", reported.clone()),
+        (w2, "batch_abort", abort),
+        (Actor::Protocol, "resource_discrepancy", differs),
+    ] {
+        assert!(!passes(actor.clone(), kind, body.clone()), "{kind} by {actor}: {body}");
+    }
+    for (kind, body) in [
+        ("priority_changed", priority),
+        ("budget_modified", raised(100)),
+        ("meter.reported", reported),
+    ] {
+        assert!(passes(lead.clone(), kind, body), "{kind} by whoever may");
+    }
+}
+
 /// Content that was not stored is never cited, whatever the command.
 #[test]
 fn content_that_is_not_stored_is_refused_everywhere() {

@@ -1,7 +1,9 @@
 //! A small world to try the rules in: a project, a clock that tests move, ids that count up.
 
+use althing_kernel::content::Blob;
 use althing_kernel::envelope::carrier::{Carried, Carrier};
 use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
+use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{
     AgentName, Caller, Command, EnvelopeId, Event, IdKind, Kind, Mint, Principal, PublicKey,
     Refusal, Reply, Span, Stamped, State, Timestamp, Turn, UserId, WorkspaceId,
@@ -63,12 +65,32 @@ impl Carrier for Script {
     }
 }
 
+/// Surroundings in which content is as large as the number its blob is made from, times
+/// something.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Around {
+    pub(crate) bytes: u64,
+    pub(crate) disk_free: Option<u64>,
+}
+
+impl Surroundings for Around {
+    fn bytes_of(&self, blob: &Blob) -> u64 {
+        u64::from_str_radix(&blob.hex()[..2], 16).unwrap() * self.bytes
+    }
+
+    fn disk_free(&self) -> Option<u64> {
+        self.disk_free
+    }
+}
+
 pub(crate) struct World {
     pub(crate) state: State,
     pub(crate) now: Timestamp,
     pub(crate) entries: Vec<Stamped>,
     /// What puts envelopes into inboxes; nothing is lost if there is none.
     pub(crate) carrier: Option<Box<dyn Carrier>>,
+    /// What lies around the trail.
+    pub(crate) around: Around,
     mint: Box<dyn Mint>,
 }
 
@@ -117,6 +139,7 @@ impl World {
             now: Timestamp::from_micros(1_000_000_000),
             entries: Vec::new(),
             carrier: None,
+            around: Around::default(),
             mint: mint(),
         }
     }
@@ -133,6 +156,7 @@ impl World {
             now: self.now,
             entries: self.entries.clone(),
             carrier: None,
+            around: self.around,
             mint,
         }
     }
@@ -152,7 +176,8 @@ impl World {
         caller: &Caller,
         command: &Command,
     ) -> Result<Reply, Refusal> {
-        let mut turn = Turn::begin(self.state.clone(), self.now, &mut *self.mint);
+        let turn = Turn::begin(self.state.clone(), self.now, &mut *self.mint);
+        let mut turn = turn.within(&self.around);
         if let Some(carrier) = &mut self.carrier {
             turn = turn.carried_by(&mut **carrier);
         }

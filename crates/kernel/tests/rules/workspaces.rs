@@ -2,6 +2,7 @@
 
 use crate::run::{Run, blob, payload, second_person, workspace_of};
 use crate::support::{World, agent, user};
+use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::edges::{STEPS, is_step};
 use althing_kernel::workspace::{Initiator, Party, Status, Trigger};
 use althing_kernel::{Event, Kind, Reply, State, WorkspaceId};
@@ -110,7 +111,8 @@ fn a_new_workspace_has_its_nine_components_and_waits_for_its_agent() {
     let id = run.create(
         &Run::lead(),
         json!({ "agent": "w1", "authority": ["src"], "context": blob(3), "mounts": ["shell"],
-            "priority": "critical", "timeout_s": 60 }),
+            "priority": "critical", "timeout_s": 60, "group": "parsers",
+            "budget": { "token_limit": 9000 }, "liveness_interval_s": 30 }),
     );
     let kinds = run.kinds_since(before);
     let expected = [
@@ -129,6 +131,12 @@ fn a_new_workspace_has_its_nine_components_and_waits_for_its_agent() {
     assert_eq!(view.agent.as_ref().unwrap().as_str(), "w1");
     assert_eq!((view.owner.to_string().as_str(), view.originator.clone()), ("ada", Party::System));
     assert_eq!(view.mounts, ["shell"]);
+    assert_eq!(view.group.as_deref(), Some("parsers"));
+    assert_eq!(view.liveness_interval_s.map(|interval| interval.secs()), Some(30));
+    let budget: Vec<_> = view.budget.iter().map(|(what, limit)| (*what, limit.get())).collect();
+    assert_eq!(budget, [(Dimension::TokenLimit, 9000)]);
+    let meter = run.world.ask("meter.get", &json!({ "workspace": id }).to_string());
+    assert_eq!(meter["total"]["tokens"], 0, "nothing is used yet");
     let root = run.root.clone();
     assert!(run.right(&root, &id).is_some() && run.right(&id, &root).is_some());
     assert!(run.right(&id, &id).is_some(), "its own inbox");
@@ -290,11 +298,13 @@ fn every_step_has_its_reasons_and_its_initiators_and_no_others() {
         // What ends anything that has not ended.
         (_, S::Failed, T::AbortedByCoordinator, I::Coordinator)
         | (_, S::Failed, T::AbortedByHuman, I::Human)
+        | (_, S::Failed, T::BatchAbort, I::Coordinator | I::Human)
         | (_, S::Failed, T::ParentFailed | T::SystemShutdown, I::Runtime)
         | (_, S::Failed, T::EscalationTimeout, I::Runtime) => !from.is_terminal(),
         (S::Idle, S::Active, T::FirstEnvelope | T::WorkflowLoaded, I::Runtime)
         | (S::Idle | S::Active | S::Blocked, S::Failed, T::Timeout, I::Runtime)
         | (S::Active | S::Blocked, S::Failed, T::GracefulTerminationExpired, I::Runtime)
+        | (S::Active | S::Blocked, S::Failed, T::BudgetExceeded, I::Runtime)
         | (S::Idle | S::Active | S::Blocked, S::Failed, T::Failed, I::Agent)
         | (S::Active, S::Blocked, T::Blocked, I::Agent)
         | (S::Blocked, S::Active, T::Started, I::Agent)

@@ -26,6 +26,11 @@ const DUE_MAX: u64 = 1_000;
 
 /// What has to happen besides the steps, states and signals.
 pub(super) const EXPECTED: &[&str] = &[
+    "batch_abort",
+    "batch_priority_changed",
+    "budget_exceeded",
+    "budget_modified",
+    "budget_warning",
     "cascade",
     "conflict_detected",
     "conflict_resolved",
@@ -36,12 +41,15 @@ pub(super) const EXPECTED: &[&str] = &[
     "impostor",
     "integration_aborted",
     "integration_completed",
+    "liveness_warning",
     "long pause",
+    "meter.reported",
     "migration_completed",
     "migration_failed",
     "port_right_consumed",
     "port_right_revoked",
     "port_right_transferred",
+    "priority_changed",
     "rejected checkpoint InvalidParent",
     "rejected checkpoint InvalidStructure",
     "rejected checkpoint InvalidType",

@@ -20,6 +20,7 @@ mod conduct;
 mod invariants;
 mod leases;
 mod plans;
+mod resources;
 mod runs;
 mod scene;
 

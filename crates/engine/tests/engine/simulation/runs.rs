@@ -17,7 +17,7 @@ use super::invariants::Ledger;
 use super::scene::{AGENTS, PEOPLE, Scene, Seen, agent, somebody};
 use super::{
     Counts, Harness, Random, Scenario, Simulation, add, command, forgers_key, happened, plans,
-    seeds, sign_up, system,
+    resources, seeds, sign_up, system,
 };
 
 /// How long the carrier waits for an answer the first time.
@@ -79,6 +79,7 @@ impl Runs {
             62..=65 => rights(harness, scene),
             66 => forged(harness, scene),
             67 if harness.random.one_in(3) => Some(post(harness, scene)),
+            68..=74 => resources::ask(harness, scene),
             _ => plans::ask(harness, scene),
         }
     }
@@ -237,6 +238,7 @@ fn create(harness: &mut Harness, scene: &Scene, root: &Seen) -> Asked {
     if harness.random.one_in(6) {
         args["idle_timeout_s"] = (1 + harness.random.below(60)).into();
     }
+    resources::allow(harness, &mut args);
     (caller, "workspace.create", args)
 }
 

@@ -1,0 +1,210 @@
+//! `althing meter`, `workspace budget`
+
+use althing_kernel::query::{Answer, Query};
+use althing_kernel::workspace::account::{
+    GroupUse, LimitView, MeterGet, MeterReport, MeterRow, MeterView, Used,
+};
+use althing_kernel::workspace::budget::{self, Dimension, Modify};
+use althing_kernel::workspace::meter::{Amount, Report};
+use althing_kernel::{Command, Reply, WorkspaceId};
+
+use crate::amounts::{bar, name, show, show_cost, show_count};
+use crate::app::App;
+use crate::cli::{By, Meter, MeterCommand, MeterReport as MeterReportArgs, WorkspaceBudget};
+use crate::desk::{Desk, unexpected};
+use crate::failure::Failure;
+use crate::output::{one_line, show_bytes};
+use crate::span::show_secs;
+
+pub(crate) fn run(app: &App, args: Meter) -> Result<(), Failure> {
+    let desk = Desk::open(app)?;
+    if let Some(MeterCommand::Report(args)) = args.command {
+        return report(&desk, &args);
+    }
+    if let Some(text) = &args.id {
+        return show_one(&desk, desk.workspace(text)?);
+    }
+    let (all, live, group) = (args.all, args.live, args.group);
+    let found = ask(&desk, MeterGet { all, group, live, workspace: None })?;
+    if desk.out().json {
+        return desk.out().value(&found);
+    }
+    if found.workspaces.is_empty() {
+        return desk.out().line("no workspace used anything");
+    }
+    match args.by {
+        Some(By::Group) => by_group(&desk, &found.groups, Some(&found.total)),
+        Some(By::Workspace) | None => by_workspace(&desk, &found),
+    }
+}
+
+/// What was used.
+pub(super) fn ask(desk: &Desk<'_>, get: MeterGet) -> Result<MeterReport, Failure> {
+    match desk.ask(&Query::MeterGet(get))? {
+        Answer::Meter(found) => Ok(*found),
+        other => Err(unexpected(&other)),
+    }
+}
+
+fn report(desk: &Desk<'_>, args: &MeterReportArgs) -> Result<(), Failure> {
+    let workspace = match &args.id {
+        Some(text) => Some(desk.workspace(text)?),
+        None => desk.acting_in()?,
+    };
+    let (cost, tokens) = (args.cost.unwrap_or_default(), args.tokens.unwrap_or_default());
+    tell(desk, desk.order(Command::MeterReport(Report { cost, tokens, workspace }))?)
+}
+
+/// Raises limits, or shows them if there is nothing to raise.
+pub(super) fn raise(desk: &Desk<'_>, args: &WorkspaceBudget) -> Result<(), Failure> {
+    let (workspace, limits) = (desk.workspace(&args.id)?, args.limits());
+    if limits.is_empty() {
+        return show_one(desk, workspace);
+    }
+    tell(desk, desk.order(Command::WorkspaceModifyBudget(Modify { limits, workspace }))?)
+}
+
+fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
+    if desk.out().json {
+        return desk.out().value(&reply);
+    }
+    let Reply::Meter(meter) = reply else { return Err(unexpected(&reply)) };
+    head(desk, &meter)?;
+    limits(desk, &meter.limits)
+}
+
+/// How a limit of one's own stands, for a signal that tells of it.
+pub(super) fn notice(desk: &Desk<'_>, dimension: Dimension) -> Result<budget::Notice, Failure> {
+    let own = one(desk, desk.own()?)?.own;
+    match own.limits.iter().find(|limit| limit.dimension == dimension) {
+        Some(limit) => Ok(budget::Notice {
+            consumed: Amount::new(limit.used.saturating_add(limit.given)),
+            dimension,
+            limit: Amount::new(limit.limit),
+        }),
+        None => {
+            let message = format!("{} of {} is not limited", name(dimension), own.workspace);
+            Err(Failure::usage(message))
+        }
+    }
+}
+
+fn one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<MeterRow, Failure> {
+    let get = MeterGet { workspace: Some(workspace), ..MeterGet::default() };
+    let mut found = ask(desk, get)?;
+    found.workspaces.pop().ok_or_else(|| Failure::not_found("there is no such workspace"))
+}
+
+fn show_one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(), Failure> {
+    let row = one(desk, workspace)?;
+    if desk.out().json {
+        return desk.out().value(&row);
+    }
+    head(desk, &row.own)?;
+    limits(desk, &row.own.limits)?;
+    desk.out().line("")?;
+    let line = |what: &str, used: &Used| [vec![what.to_owned()], cells(used)].concat();
+    let rows = [line("itself", &row.own.used), line("with all below", &row.subtree)];
+    desk.out().table(&[&["USED BY"][..], &TITLES].concat(), &rows)
+}
+
+fn head(desk: &Desk<'_>, meter: &MeterView) -> Result<(), Failure> {
+    let agent = meter.agent.as_ref().map_or("the system", |agent| agent.as_str());
+    let over = meter.exceeded.map_or_else(String::new, |what| format!(", out of {}", name(what)));
+    let quiet = meter
+        .silent_intervals
+        .map_or_else(String::new, |silent| format!("; nothing happened for {silent} intervals"));
+    let line = format!("{} of {agent} is {}{over}{quiet}", meter.workspace, meter.status);
+    desk.out().line(line)
+}
+
+fn limits(desk: &Desk<'_>, limits: &[LimitView]) -> Result<(), Failure> {
+    if limits.is_empty() {
+        return desk.out().line("nothing it uses is limited");
+    }
+    let row = |own: &LimitView| {
+        let shown = |amount| show(own.dimension, amount);
+        let warned = if own.warned { "warned of" } else { "" };
+        vec![
+            name(own.dimension).to_owned(),
+            shown(own.used),
+            shown(own.given),
+            shown(own.limit),
+            shown(own.left),
+            bar(own.used.saturating_add(own.given), own.limit),
+            warned.to_owned(),
+        ]
+    };
+    let titles = ["LIMIT", "USED", "GIVEN BELOW", "OF", "LEFT", "", ""];
+    desk.out().table(&titles, &limits.iter().map(row).collect::<Vec<_>>())
+}
+
+const TITLES: [&str; 7] = ["TOKENS", "COST", "TIME", "CONTEXT", "CHECKPOINTS", "TRAIL", "MAIL"];
+
+/// The cells below [`TITLES`].
+fn cells(used: &Used) -> Vec<String> {
+    vec![
+        show_count(used.tokens),
+        show_cost(used.cost),
+        show_secs(used.active_time.secs()),
+        show_bytes(used.context_bytes),
+        show_bytes(used.checkpoint_bytes),
+        show_bytes(used.trail_bytes),
+        show_bytes(used.sent_bytes.saturating_add(used.received_bytes)),
+    ]
+}
+
+/// What the cells below [`TITLES`] are limited by.
+const LIMITED: [Dimension; 7] = [
+    Dimension::TokenLimit,
+    Dimension::CostLimit,
+    Dimension::ComputeTimeout,
+    Dimension::ContextLimit,
+    Dimension::CheckpointLimit,
+    Dimension::TrailLimit,
+    Dimension::BandwidthLimit,
+];
+
+fn by_workspace(desk: &Desk<'_>, found: &MeterReport) -> Result<(), Failure> {
+    let naming = desk.workspace_naming()?;
+    let row = |row: &MeterRow| {
+        let own = &row.own;
+        let agent = own.agent.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+        let mut line = vec![naming.short(&own.workspace), agent, own.status.to_string()];
+        for (cell, dimension) in cells(&own.used).into_iter().zip(LIMITED) {
+            let limit = own.limits.iter().find(|limit| limit.dimension == dimension);
+            line.push(match limit {
+                None => cell,
+                Some(limit) => {
+                    let of = show(dimension, limit.limit);
+                    let drawn = limit.used.saturating_add(limit.given);
+                    format!("{cell}/{of} {}", bar(drawn, limit.limit))
+                }
+            });
+        }
+        line
+    };
+    let mut rows: Vec<Vec<String>> = found.workspaces.iter().map(row).collect();
+    let total = ["total", "", ""].map(str::to_owned).to_vec();
+    rows.push([total, cells(&found.total)].concat());
+    desk.out().table(&[&["WORKSPACE", "AGENT", "STATE"][..], &TITLES].concat(), &rows)
+}
+
+/// A line for each group.
+pub(super) fn by_group(
+    desk: &Desk<'_>,
+    groups: &[GroupUse],
+    total: Option<&Used>,
+) -> Result<(), Failure> {
+    let row = |sum: &GroupUse| {
+        let group = sum.group.as_ref().map_or_else(|| "-".to_owned(), |name| one_line(name));
+        let head = vec![group, sum.workspaces.to_string(), sum.live.to_string()];
+        [head, cells(&sum.used)].concat()
+    };
+    let mut rows: Vec<Vec<String>> = groups.iter().map(row).collect();
+    if let Some(total) = total {
+        let head = ["total", "", ""].map(str::to_owned).to_vec();
+        rows.push([head, cells(total)].concat());
+    }
+    desk.out().table(&[&["GROUP", "WORKSPACES", "LIVE"][..], &TITLES].concat(), &rows)
+}
