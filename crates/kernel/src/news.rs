@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Kind, Stamped};
+use crate::highway::escalation::ResponseType;
 use crate::id::{EntryId, WorkspaceId};
 use crate::state::{ApplyError, State};
 use crate::text::Text;
@@ -25,7 +26,17 @@ pub struct News {
 
 /// Whom or what an event is about, if the coordinator is told of it.
 fn told(event: &Event) -> Option<Text<128>> {
-    standing::outcome(event).map(|(user, _)| Text::lossy(&format!("user:{user}")))
+    if let Some((user, _)) = standing::outcome(event) {
+        return Some(Text::lossy(&format!("user:{user}")));
+    }
+    // What somebody decided about orders that waited, and what people left to the coordinator.
+    match event {
+        Event::GateResolved(body) => Some(Text::lossy(&format!("gate:{}", body.gate_id))),
+        Event::EscalationResolved(body) if body.response_type == ResponseType::Delegation => {
+            Some(Text::lossy(&format!("escalation:{}", body.signal_id)))
+        }
+        _ => None,
+    }
 }
 
 /// What `apply` keeps for the coordinator. Where no run goes on there is nobody to tell.

@@ -52,7 +52,9 @@ pub(super) fn run(
 ) -> Result<Vec<Checked>, Failure> {
     if commands.len() > CONFLICTS_MAX {
         let count = commands.len();
-        return Err(Failure::usage(format!("{count} checks are over the limit of {CONFLICTS_MAX}")));
+        return Err(Failure::usage(format!(
+            "{count} checks are over the limit of {CONFLICTS_MAX}"
+        )));
     }
     let mut all = Vec::new();
     for (number, command) in commands.iter().enumerate() {
@@ -232,7 +234,10 @@ mod tests {
         let said = found.description.as_str();
         assert!(said.starts_with("`make test` failed (exit status: 2):\né"), "{said}");
         assert!(said.ends_with("é the end") && said.len() <= 1_000, "{said}");
-        assert_eq!(breach(&checked("")).description.as_str(), "`make test` failed (exit status: 2)");
+        assert_eq!(
+            breach(&checked("")).description.as_str(),
+            "`make test` failed (exit status: 2)"
+        );
         assert_eq!(found.resources[0].as_str(), "make test");
     }
 

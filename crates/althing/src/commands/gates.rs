@@ -88,6 +88,9 @@ pub(super) fn waits(gate: &GateView) -> String {
             let strategy = decide.strategy.unwrap_or_default();
             format!("the merge of {} ({})", decide.workspace, word(&strategy))
         }
+        (_, _, Some(Request::Salvage(salvage))) => {
+            format!("what is saved of {}", salvage.workspace)
+        }
         (_, _, Some(Request::Resolve(resolve))) => {
             format!("{} for conflict {}", word(&resolve.strategy), resolve.conflict)
         }

@@ -82,8 +82,7 @@ fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
         let answer = desk.ask(&Query::InboxList(InboxList { all, workspace }))?;
         return desk.out().value(&with_texts(desk, &answer, all)?);
     }
-    let InboxView { envelopes, signals, news, quiet, .. } =
-        mail_of(desk, workspace.clone(), all)?;
+    let InboxView { envelopes, signals, news, quiet, .. } = mail_of(desk, workspace.clone(), all)?;
     let names = desk.workspace_naming()?;
     print_quiet(desk, &names, &quiet)?;
     if envelopes.is_empty() && signals.is_empty() && news.is_empty() {

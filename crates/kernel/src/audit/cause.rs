@@ -92,7 +92,7 @@ fn order(state: &State, story: &Story) -> Option<Story> {
     let kind = match closed.gate.request.as_ref()? {
         Request::Abort(_) => Kind::WorkspaceStateChanged,
         Request::Create(_) => Kind::WorkspaceCreated,
-        Request::Integrate(_) => Kind::IntegrationStarted,
+        Request::Integrate(_) | Request::Salvage(_) => Kind::IntegrationStarted,
         Request::Resolve(_) => Kind::ConflictResolved,
     };
     Some(Story { id: story.id.clone(), actor: closed.gate.asked_by.clone(), kind })
@@ -157,7 +157,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
                 tale(story.actor == own, "answer")
             }
         },
-        Event::EscalationReceived(_) => from(&[K::SignalEmitted]),
+        Event::EscalationReceived(_) | Event::CapabilityDenied(_) => from(&[K::SignalEmitted]),
         Event::EscalationResolved(body) => match &body.actor {
             Resolver::Fallback => from(&[K::EscalationTimeout]),
             Resolver::Protocol => Ok(()),
@@ -179,9 +179,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         {
             Ok(())
         }
-        Event::EnvelopeCreated(_) => {
-            from(&[K::WorkspaceCreated, K::GracefulTerminationInitiated])
-        }
+        Event::EnvelopeCreated(_) => from(&[K::WorkspaceCreated, K::GracefulTerminationInitiated]),
         Event::PortRightCreated(_) => from(&[
             K::WorkspaceCreated,
             K::WorkspaceStateChanged,

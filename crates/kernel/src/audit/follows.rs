@@ -12,8 +12,8 @@ use crate::highway::gate::{GateAction, GateEnd};
 use crate::highway::request::Request;
 use crate::highway::{GateType, Highway};
 use crate::id::WorkspaceId;
-use crate::integration::{Decision, Mode};
 use crate::integration::conflict::{Resolution, Settled};
+use crate::integration::{Decision, Mode};
 use crate::principal::Principal;
 use crate::right::RightType;
 use crate::signal::SignalType;
@@ -260,6 +260,7 @@ fn on_highway(command: &Command, event: &Event) -> bool {
             (Command::WorkspaceAbort(asked), Some(Request::Abort(kept))) => *asked == **kept,
             (Command::IntegrationDecide(asked), Some(Request::Integrate(kept))) => *asked == **kept,
             (Command::ConflictResolve(asked), Some(Request::Resolve(kept))) => *asked == **kept,
+            (Command::IntegrationSalvage(asked), Some(Request::Salvage(kept))) => *asked == **kept,
             _ => false,
         },
         _ => false,

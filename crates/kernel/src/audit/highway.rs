@@ -82,7 +82,7 @@ fn triggered(state: &State, entry: &Stamped, body: &gate::Triggered) -> Audited 
         None => return super::wrong_actor(entry),
         Some(Request::Abort(_)) => GateType::WorkspaceAbort,
         Some(Request::Create(_)) => GateType::WorkspaceCreate,
-        Some(Request::Integrate(_)) => GateType::Integration,
+        Some(Request::Integrate(_) | Request::Salvage(_)) => GateType::Integration,
         Some(Request::Resolve(_)) => GateType::ConflictResolution,
     };
     told(kind == body.gate_type, "gate")?;

@@ -49,6 +49,10 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         }
         Event::CapabilityDenied(body) => {
             let Some(id) = &body.user_id else { return Err(Breach::Tale("user")) };
+            if entry.draft.actor == Actor::Protocol {
+                // Somebody who could not be asked, when an agent needed a person.
+                return told(body.action.as_str() == "escalation" && state.users.contains_key(id));
+            }
             by(entry, &Principal::User(id.clone()).into())?;
             let idle = body.reason == DenialReason::UserNotActive;
             told(idle == (get(state, id)?.status != Status::Active))

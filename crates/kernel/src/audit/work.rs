@@ -90,9 +90,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         // What a gate let through was asked of whoever ordered it when it was ordered.
         Event::IntegrationStarted(_) if is_runtime(entry) => Ok(()),
         Event::IntegrationStarted(body) => by_commander(state, entry, &body.source),
-        Event::GracefulTerminationInitiated(body) => {
-            by_commander(state, entry, &body.workspace_id)
-        }
+        Event::GracefulTerminationInitiated(body) => by_commander(state, entry, &body.workspace_id),
         Event::GracefulTerminationExpired(body) => {
             by_runtime(entry)?;
             let known = state.workspaces.get(&body.workspace_id);

@@ -167,6 +167,8 @@ pub enum DenialReason {
     WrongScope,
     /// They are not active.
     UserNotActive,
+    /// Too much waits for them already.
+    EscalationQueueOverflow,
 }
 
 /// `capability_denied`

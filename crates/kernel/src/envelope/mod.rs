@@ -477,6 +477,7 @@ pub(crate) fn send_notice(
     let (originator, task_ref) = (sender.charter.originator.clone(), sender.charter.task.clone());
     let envelope_id: EnvelopeId = turn.mint(IdKind::Envelope).into();
     let event = Event::EnvelopeCreated(Created {
+        bytes: turn.bytes_of_payload(&payload),
         envelope_id: envelope_id.clone(),
         from: from.clone(),
         in_reply_to: None,

@@ -12,11 +12,12 @@ use std::sync::Arc;
 use super::inject::{self, Inject};
 use super::view::EscalationView;
 use super::{EscalationFallback, gate};
-use crate::capability::{self, Deed};
+use crate::capability::{self, Deed, DenialReason, Denied};
 use crate::content::Blob;
 use crate::envelope::{Payload, PayloadArg};
 use crate::event::{Event, Stamped};
 use crate::id::{AnyId, SignalId, WorkspaceId};
+use crate::name::UserId;
 use crate::principal::{Actor, Caller, Principal};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -25,6 +26,7 @@ use crate::text::Text;
 use crate::time::{Span, Timestamp};
 use crate::token::{Format, TypeName};
 use crate::turn::{Halt, Reply, Turn};
+use crate::user;
 use crate::workspace::change::{self, Change};
 use crate::workspace::{self, Initiator, Party, Status, Trigger, abort};
 
@@ -161,7 +163,37 @@ pub(crate) fn on_emitted(
         timeout: policy.timeout_s.map(|timeout| timeout.span()),
         workspace: workspace.clone(),
     });
-    turn.note(Some(workspace), Actor::Protocol, event)
+    turn.note(Some(workspace), Actor::Protocol, event)?;
+    match gate::owner_of(turn.state(), Some(workspace)) {
+        Party::User(owner) if is_gone(turn.state(), &owner) => {
+            // Nobody is there whom it could go to: the coordinator finds somebody else.
+            denied(turn, workspace, owner, DenialReason::UserNotActive)?;
+            let (by, how) = (Resolver::Protocol, ResponseType::Delegation);
+            resolved(turn, signal, by, how, None, Actor::Protocol)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_gone(state: &State, user: &UserId) -> bool {
+    state.users.get(user).is_none_or(|known| known.status == user::Status::Deactivated)
+}
+
+/// Notes that somebody was not asked.
+fn denied(
+    turn: &mut Turn<'_>,
+    workspace: &WorkspaceId,
+    user: UserId,
+    reason: DenialReason,
+) -> Result<(), ApplyError> {
+    let event = Event::CapabilityDenied(Denied {
+        action: Text::lossy("escalation"),
+        capability: None,
+        reason,
+        target: Some(workspace.into()),
+        user_id: Some(user),
+    });
+    turn.note(None, Actor::Protocol, event)
 }
 
 /// Of too many that wait for one person the oldest is left to the coordinator.
@@ -173,7 +205,11 @@ fn make_room(turn: &mut Turn<'_>, workspace: &WorkspaceId) -> Result<(), ApplyEr
         return Ok(());
     }
     waiting.truncate(1);
-    for (id, _) in waiting {
+    for (id, open) in waiting {
+        if let Party::User(owner) = &owner {
+            let reason = DenialReason::EscalationQueueOverflow;
+            denied(turn, &open.workspace, owner.clone(), reason)?;
+        }
         resolved(turn, &id, Resolver::Protocol, ResponseType::Delegation, None, Actor::Protocol)?;
     }
     Ok(())

@@ -206,6 +206,16 @@ pub(crate) fn pass(turn: &mut Turn<'_>, caller: &Caller, stop: Stop) -> Result<W
     trigger(turn, stop, actor).map(Way::Waits)
 }
 
+/// There is no way around a gate: what would do the same without asking is refused.
+pub(crate) fn not_around(state: &State, caller: &Caller, kind: GateType) -> Result<(), Refusal> {
+    let person = matches!(caller.principal, Principal::User(_));
+    if person || state.highway.gate(kind).is_none() {
+        return Ok(());
+    }
+    let message = format!("people are asked about each {kind}; this would go around them");
+    Err(Refusal::denied(Rule::GateWaits, message))
+}
+
 /// Asks a person about a conflict, whether or not conflicts are asked about.
 pub(crate) fn escalated(turn: &mut Turn<'_>, stop: Stop, actor: Actor) -> Result<GateId, Halt> {
     if let Some((gate, _)) = turn.state().open_gate(stop.kind, &stop.subject) {
@@ -313,8 +323,11 @@ impl Gate {
             }
             GateType::Integration => {
                 let merging = |id| state.integrations.contains_key(id);
-                status() == Some(Status::Integrating)
-                    && !self.workspace.as_ref().is_some_and(merging)
+                let ready = match &self.request {
+                    Some(Request::Salvage(_)) => Status::Failed,
+                    _ => Status::Integrating,
+                };
+                status() == Some(ready) && !self.workspace.as_ref().is_some_and(merging)
             }
             GateType::ConflictResolution => {
                 let conflict = ConflictId::new(self.subject.as_str()).ok();

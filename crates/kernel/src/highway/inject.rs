@@ -133,6 +133,7 @@ pub(super) fn send(
     };
     let root = workspace::root(turn.state())?.clone();
     let event = Event::EnvelopeCreated(Created {
+        bytes: turn.bytes_of_payload(&payload),
         envelope_id: envelope_id.clone(),
         from: root.clone(),
         in_reply_to: inject.in_reply_to.clone(),
@@ -198,6 +199,7 @@ pub(super) fn say(
     let envelope_id: EnvelopeId = turn.mint(IdKind::Envelope).into();
     let root = turn.state().root.clone().ok_or(ApplyError::Unknown("the root"))?;
     let event = Event::EnvelopeCreated(envelope::Created {
+        bytes: turn.bytes_of_payload(&payload),
         envelope_id: envelope_id.clone(),
         from: root.clone(),
         in_reply_to: None,

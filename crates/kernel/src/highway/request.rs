@@ -7,6 +7,7 @@ use super::resolve::Modifications;
 use crate::content::{Blob, Content};
 use crate::id::WorkspaceId;
 use crate::integration::conflict::Resolve;
+use crate::integration::salvage::{self, Salvage};
 use crate::integration::{self, Decide};
 use crate::key::PublicKey;
 use crate::principal::{Actor, Caller};
@@ -26,6 +27,8 @@ pub enum Request {
     Integrate(Box<Decide>),
     /// To settle a conflict.
     Resolve(Box<Resolve>),
+    /// To merge what can be saved of one that failed.
+    Salvage(Box<Salvage>),
 }
 
 impl Request {
@@ -40,6 +43,7 @@ impl Request {
             }
             Request::Integrate(decide) => in_files(decide.merged.as_deref()),
             Request::Resolve(resolve) => in_files(resolve.merged.as_deref()),
+            Request::Salvage(salvage) => in_files(Some(&salvage.merged)),
         }
     }
 }
@@ -86,6 +90,7 @@ pub(super) fn carry_out(
             create::make(turn, &caller, &create, reserved).map(|_| ())
         }
         Request::Integrate(decide) => integration::decide_decide(turn, &caller, decide).map(|_| ()),
+        Request::Salvage(order) => salvage::decide_salvage(turn, &caller, order).map(|_| ()),
         Request::Resolve(resolve) => {
             let mut resolve = resolve.as_ref().clone();
             if let Some(merged) = changed.and_then(|changed| changed.merged.clone()) {

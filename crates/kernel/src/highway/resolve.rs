@@ -376,6 +376,8 @@ fn turn_back(turn: &mut Turn<'_>, gate: &Gate, source: ApprovalSource) -> Result
             }
         }
         (GateType::EnvelopeDelivery, _) => send_back(turn, gate)?,
+        // What failed before stays as it is.
+        (GateType::Integration, Some(Request::Salvage(_))) => {}
         (GateType::Integration, _) => fail(turn, gate, initiator)?,
         (GateType::ConflictResolution, Some(Request::Resolve(asked)))
             if asked.strategy == conflict::Resolution::Escalate =>

@@ -14,6 +14,7 @@ use crate::principal::Actor;
 use crate::state::State;
 use crate::task::view::TaskView;
 use crate::time::{Span, Timestamp};
+use crate::user;
 use crate::workspace::Party;
 
 /// A gate, as doors show it.
@@ -162,12 +163,18 @@ pub struct EscalationView {
     pub due: Option<Timestamp>,
     /// What happens then.
     pub fallback: EscalationFallback,
+    /// Whether its owner can answer now; somebody who is suspended or blocked finds it later.
+    pub presented: bool,
     /// Whether it still waits.
     pub open: bool,
 }
 
 impl EscalationView {
     pub(crate) fn of(state: &State, id: &SignalId, open: &Escalation) -> Self {
+        let owner = match gate::owner_of(state, Some(&open.workspace)) {
+            Party::User(owner) => state.users.get(&owner),
+            Party::System => None,
+        };
         EscalationView {
             escalation: id.clone(),
             workspace: open.workspace.clone(),
@@ -176,6 +183,7 @@ impl EscalationView {
             since: open.at,
             due: open.due(),
             fallback: open.fallback,
+            presented: owner.is_none_or(|owner| owner.status == user::Status::Active),
             open: state.escalations.contains_key(id),
         }
     }

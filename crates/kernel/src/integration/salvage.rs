@@ -14,6 +14,9 @@ use super::{Aborted, Mode, Outcome, Started, Strategy, busy, finish, integrator,
 use crate::checkpoint::Confidence;
 use crate::event::Event;
 use crate::file::{self, FileArg};
+use crate::highway::GateType;
+use crate::highway::gate::{self, Stop, Way};
+use crate::highway::request::Request;
 use crate::id::{CheckpointId, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
@@ -71,6 +74,17 @@ pub(crate) fn decide_salvage(
     conflict::sound(&salvage.conflicts, Strategy::Evaluated)?;
     let merged = file::stored(&salvage.merged);
     let merged = merged.map_err(|error| Refusal::denied(Rule::MergeSound, error.to_string()))?;
+    let stop = Stop {
+        kind: GateType::Integration,
+        subject: id.into(),
+        workspace: Some(id.clone()),
+        task: source.charter.task.clone(),
+        request: Some(Request::Salvage(Box::new(salvage.clone()))),
+    };
+    let way = gate::pass(turn, caller, stop)?;
+    if let Way::Waits(gate) = &way {
+        return turn.gate_reply(gate);
+    }
     let event = Event::IntegrationStarted(Started {
         checkpoint_ref: checkpoint,
         confidence: Some(CONFIDENCE),
@@ -82,7 +96,9 @@ pub(crate) fn decide_salvage(
         strategy: Strategy::Evaluated,
         target: target.clone(),
     });
-    turn.note(Some(&target), caller.principal.clone().into(), event)?;
+    let actor = turn.actor(caller);
+    turn.note(Some(&target), actor, event)?;
+    way.note(turn)?;
     signal::tell_parent(turn, &target, Saying::plain(SignalType::Integrate, id.into()))?;
     if salvage.conflicts.is_empty() {
         finish(turn, id, initiator, Outcome::Success)?;

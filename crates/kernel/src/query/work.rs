@@ -243,7 +243,7 @@ impl Asked<'_> {
         let notices = self.state.notices_of(id, max);
         let signals = notices.iter().map(|(_, notice)| NoticeView::of(notice)).collect();
         let news = self.state.news_of(id, max);
-        let quiet = if own { self.state.quiet_for(id) } else { Vec::new() };
+        let quiet = if max > 0 { self.state.quiet_for(id) } else { Vec::new() };
         Answer::Inbox(InboxView { workspace: id.clone(), envelopes, signals, news, quiet })
     }
 

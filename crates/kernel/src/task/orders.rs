@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{STEPS, Status, follow};
 use crate::content::Content;
 use crate::event::Event;
-use crate::highway::gate::{Way, closed_by_fallback};
+use crate::highway::gate::{self, Way, closed_by_fallback};
 use crate::highway::{GateType, resolve};
 use crate::id::{GraphId, TaskId, WorkspaceId};
 use crate::name::{AgentName, UserId};
@@ -293,6 +293,10 @@ pub(crate) fn decide_cancel(
         return Err(Refusal::denied(Rule::TaskStep, message).into());
     }
     let bound = task.workspace.clone();
+    let goes_on = bound.as_ref().and_then(|id| turn.state().workspaces.get(id));
+    if goes_on.is_some_and(|known| !known.status.is_terminal()) {
+        gate::not_around(turn.state(), caller, GateType::WorkspaceAbort)?;
+    }
     let actor = caller.principal.clone().into();
     follow::step(turn, &cancel.task, Status::Cancelled, None, actor)?;
     let live = bound.filter(|id| {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::reparent::{self, ReparentReason};
-use super::{Initiator, Status, Trigger, Workspace, draw, edges, terminate};
+use super::{Initiator, Status, Trigger, Workspace, edges, terminate};
 use crate::event::{Event, Stamped};
 use crate::id::WorkspaceId;
 use crate::principal::Actor;

@@ -26,7 +26,7 @@ const HUMAN: &[Initiator] = &[Initiator::Human];
 
 /// What ends a workspace in any state: the coordinator, a person, the workspace above, shutdown,
 /// the end of its group, and nobody answering its call for help.
-const ENDS: [(Trigger, &[Initiator]); 5] = [
+const ENDS: [(Trigger, &[Initiator]); 6] = [
     (Trigger::AbortedByCoordinator, COORDINATOR),
     (Trigger::AbortedByHuman, HUMAN),
     (Trigger::ParentFailed, RUNTIME),
@@ -55,6 +55,7 @@ pub const STEPS: &[Step] = &[
             ENDS[2],
             ENDS[3],
             ENDS[4],
+            ENDS[5],
         ],
     },
     Step {
@@ -95,6 +96,7 @@ pub const STEPS: &[Step] = &[
             ENDS[2],
             ENDS[3],
             ENDS[4],
+            ENDS[5],
         ],
     },
     Step {
@@ -129,6 +131,7 @@ pub const STEPS: &[Step] = &[
             ENDS[2],
             ENDS[3],
             ENDS[4],
+            ENDS[5],
         ],
     },
     Step {
@@ -147,7 +150,15 @@ pub const STEPS: &[Step] = &[
         number: 15,
         from: Status::Migrating,
         to: Status::Failed,
-        causes: &[(Trigger::MigrationError, RUNTIME), ENDS[0], ENDS[1], ENDS[2], ENDS[3], ENDS[4]],
+        causes: &[
+            (Trigger::MigrationError, RUNTIME),
+            ENDS[0],
+            ENDS[1],
+            ENDS[2],
+            ENDS[3],
+            ENDS[4],
+            ENDS[5],
+        ],
     },
     Step {
         number: 16,
@@ -187,6 +198,7 @@ pub const STEPS: &[Step] = &[
             ENDS[2],
             ENDS[3],
             ENDS[4],
+            ENDS[5],
         ],
     },
     Step {
@@ -208,6 +220,7 @@ pub const STEPS: &[Step] = &[
             ENDS[2],
             ENDS[3],
             ENDS[4],
+            ENDS[5],
         ],
     },
 ];

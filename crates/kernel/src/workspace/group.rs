@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::change::{self, Change};
 use super::{Priority, Status, Trigger, priority};
 use crate::event::Event;
+use crate::highway::GateType;
+use crate::highway::gate;
 use crate::id::{First as _, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
@@ -112,6 +114,7 @@ pub(crate) fn decide_abort(
     abort: &AbortGroup,
 ) -> Result<Reply, Halt> {
     let initiator = super::coordinator_only(turn.state(), caller, "abort a group")?;
+    gate::not_around(turn.state(), caller, GateType::WorkspaceAbort)?;
     let goes_on = |status: Status| !status.is_terminal();
     let (root, affected, skipped) = members(turn.state(), &abort.group, goes_on)?;
     let event = Event::BatchAbort(BatchAbort {
