@@ -152,7 +152,7 @@ impl TrailQuery {
             until: self.until,
             kinds: self.kinds.clone(),
             workspace: self.workspace.clone(),
-            within: self.within.clone(),
+            within: self.within.0.clone(),
         }
     }
 

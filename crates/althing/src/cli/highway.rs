@@ -4,6 +4,7 @@ use althing_kernel::envelope::Priority;
 use althing_kernel::highway::{EscalationFallback, GateFallback, GateType, Preset};
 use althing_kernel::text::Text;
 use althing_kernel::token::TypeName;
+use althing_kernel::workspace::budget::Budget;
 use althing_kernel::{UserId, task, workspace};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -140,6 +141,9 @@ pub(crate) struct GateModify {
     /// Of a new workspace: critical, interactive, normal, background.
     #[arg(long, value_name = "P", value_parser = word::<workspace::Priority>)]
     pub(crate) urgency: Option<workspace::Priority>,
+    /// Of a new workspace: what it may use, such as tokens=200k,cost=3.
+    #[arg(long, value_name = "WHAT=N,…", value_parser = crate::amounts::budget)]
+    pub(crate) budget: Option<Budget>,
     /// Of a new workspace: one it may read; repeat for more, `none` for none.
     #[arg(long, value_name = "WS")]
     pub(crate) visibility: Vec<String>,

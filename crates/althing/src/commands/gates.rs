@@ -244,6 +244,7 @@ fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Failure> {
         some => Some(desk.workspace_list(some)?),
     };
     let modifications = Modifications {
+        budget: args.budget,
         description: read(&args.description)?,
         estimate: args.estimate.as_deref().map(estimate).transpose()?,
         merged: args.merged.as_deref().map(|path| content::merged(path)).transpose()?,

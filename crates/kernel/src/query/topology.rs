@@ -16,6 +16,7 @@ use crate::right::{Right, RightView};
 use crate::task::Task;
 use crate::task::view::TaskView;
 use crate::token::RoleName;
+use crate::workspace::group::GroupName;
 use crate::workspace::{Party, Status, Workspace, sight};
 
 /// `workspace.list`
@@ -30,6 +31,8 @@ pub struct WorkspaceList {
     pub below: Option<WorkspaceId>,
     /// Only those with the same workspace above them as this one.
     pub beside: Option<WorkspaceId>,
+    /// Only those of this group.
+    pub group: Option<GroupName>,
     /// Only those with nothing below them.
     pub leaves: bool,
     /// Only those that have not ended.
@@ -123,6 +126,7 @@ impl WorkspaceList {
             && !(self.orphans && (known.orphan_of.is_none() || known.status.is_terminal()))
             && self.originator.as_ref().is_none_or(|by| charter.originator == *by)
             && self.owner.as_ref().is_none_or(|of| known.owner == *of)
+            && self.group.as_ref().is_none_or(|group| charter.group.as_ref() == Some(group))
             && self.role.as_ref().is_none_or(|role| charter.role == *role)
             && self.is_placed(asked, id, known)
     }

@@ -8,7 +8,7 @@ use althing_kernel::content::Blob;
 use althing_kernel::envelope::Envelope;
 use althing_kernel::principal::Actor;
 use althing_kernel::workspace::{Status, Trigger};
-use althing_kernel::{AgentName, Event, Kind, Span, Stamped, State, WorkspaceId};
+use althing_kernel::{AgentName, Event, Kind, Principal, Span, Stamped, State, WorkspaceId};
 use serde_json::{Value, json};
 
 fn terminate(run: &mut Run, id: &WorkspaceId, grace_s: u64) {
@@ -176,7 +176,8 @@ fn nobody_records_an_end_before_its_time_or_another_message() {
 }
 
 fn may_read(run: &Run, who: &str, target: &WorkspaceId) -> bool {
-    reads(&run.world.state, Some(&AgentName::new(who).unwrap()), target)
+    let who = Principal::Agent(AgentName::new(who).unwrap());
+    reads(&run.world.state, Some(&who), target)
 }
 
 /// Shows W-VIS-01, W-VIS-02, W-VIS-05, W-TRAIL-30.

@@ -3,7 +3,7 @@
 use crate::run::{Run, blob, payload, second_person, workspace_of};
 use crate::support::user;
 use althing_kernel::query::{Answer, Query, answer_to};
-use althing_kernel::{AgentName, Reply, WorkspaceId};
+use althing_kernel::{AgentName, Principal, Reply, WorkspaceId};
 use serde_json::{Value, json};
 
 impl Run {
@@ -52,7 +52,11 @@ fn the_tree_is_walked_up_down_sideways_and_by_who_is_behind_it() {
     assert_eq!(run.workspaces(&json!({ "beside": root })), ids(&[]), "nothing is beside a root");
     assert_eq!(run.workspaces(&json!({ "originator": "bob" })), ids(&[&own]), "what bob caused");
     assert_eq!(run.workspaces(&json!({ "originator": "system" })).len(), 4);
-    assert_eq!(run.workspaces(&json!({ "owner": "ada" })), ids(&[&top, &left]), "inherited");
+    assert_eq!(
+        run.workspaces(&json!({ "owner": "ada", "below": root })),
+        ids(&[&top, &left, &own]),
+        "inherited"
+    );
     assert_eq!(run.workspaces(&json!({ "owner": "bob", "below": top })), ids(&[&right]));
     assert_eq!(run.workspaces(&json!({ "role": "coordinator" })), ids(&[&root]));
 }
@@ -89,7 +93,7 @@ fn one_can_ask_what_is_seen_and_by_whom_and_nobody_is_told() {
     assert_eq!(sight(&run, "workspace.seen_by", &own), said(&[(&root, "below"), (&own, "itself")]));
     assert_eq!(run.count(), before, "asking leaves nothing behind");
     // An agent that asks by name finds its own, and not who watches it.
-    let w3 = AgentName::new("w3").unwrap();
+    let w3 = Principal::Agent(AgentName::new("w3").unwrap());
     let ask = |question: &str, id: &WorkspaceId| {
         let args = json!({ "workspace": id }).to_string();
         let query = Query::read(question, &args).unwrap().unwrap();

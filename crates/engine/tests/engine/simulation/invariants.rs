@@ -577,7 +577,8 @@ impl Ledger {
         };
         let viewer = (agent, self.parts.contains(agent));
         let expected = conduct::reads(&self.tree, viewer, self.root.as_ref(), target);
-        let reads = access::reads(state, Some(agent), target);
+        let viewer = Principal::Agent(agent.clone());
+        let reads = access::reads(state, Some(&viewer), target);
         assert_eq!(reads, expected, "seed {}: {agent} reads {target}", self.seed);
     }
 
