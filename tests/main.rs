@@ -19,6 +19,7 @@ mod races;
 mod run_refusals;
 mod runs;
 mod scan;
+mod storage;
 mod support;
 mod tamper;
 mod tidy;

@@ -17,8 +17,8 @@ use crate::task::{follow, graph, orders};
 use crate::time::Timestamp;
 use crate::workspace::{change, create, memory, migrate, suspend};
 use crate::{
-    access, agent, archive, checkpoint, lease, project, refusal, registry, right, run, runtime, session,
-    signal, user,
+    access, agent, archive, checkpoint, lease, project, refusal, registry, right, run, runtime,
+    session, signal, user,
 };
 
 macro_rules! events {

@@ -44,8 +44,11 @@ fn only_kinds_on_the_closed_list_leave_the_store() {
         "signal_delivered",
         "envelope_delivered",
     ];
-    let found: Vec<&str> =
-        Kind::ALL.iter().filter(|kind| may_be_archivable(**kind)).map(|kind| kind.as_str()).collect();
+    let found: Vec<&str> = Kind::ALL
+        .iter()
+        .filter(|kind| may_be_archivable(**kind))
+        .map(|kind| kind.as_str())
+        .collect();
     assert_eq!(found, listed);
     let mut run = Run::new();
     run.in_state(Status::Closed, json!({ "agent": "w1" }));
