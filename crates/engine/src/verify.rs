@@ -2,9 +2,9 @@
 
 use althing_kernel::{ProjectId, State};
 use althing_trail::archive::{Checked as Inspected, Stage, inspect};
-use althing_trail::log::LogErrorKind;
+use althing_trail::log::{LogErrorKind, TILE};
 use althing_trail::verify::{Checked, Fault, Finding, Options, Verifier};
-use althing_trail::{LogError, LogReader};
+use althing_trail::{Hash, LogError, LogReader};
 
 use crate::error::EngineError;
 use crate::floor;
@@ -80,6 +80,7 @@ pub fn verify(
     };
     let mut verifier = Verifier::with_base(options, base);
     let mut compared = 0;
+    let mut tiles = Tiles::default();
     loop {
         let commits = log.tail(verifier.chain().seq(), READ_BYTES)?;
         if commits.is_empty() || verifier.chain().seq() >= total {
@@ -89,6 +90,7 @@ pub fn verify(
             if let Err(finding) = verifier.check(commit) {
                 return Ok(Verdict::Bad(finding));
             }
+            tiles.take(log, verifier.hashes())?;
             while snapshots.last().is_some_and(|(_, world)| world.seq() <= commit.last) {
                 let Some((path, world)) = snapshots.pop() else { break };
                 if !is_same(&world, &verifier) {
@@ -141,6 +143,31 @@ pub(crate) fn check_record(state: &State, found: &[Inspected]) -> Result<(), Eng
 
 fn not_on_record(what: &str) -> EngineError {
     LogError::new(LogErrorKind::Corrupt, what).into()
+}
+
+/// Compares what is kept to make proofs quick with the entries, as they come by.
+#[derive(Default)]
+struct Tiles {
+    number: u64,
+    hashes: Vec<Hash>,
+}
+
+impl Tiles {
+    fn take(&mut self, log: &mut dyn LogReader, hashes: &[Hash]) -> Result<(), EngineError> {
+        for hash in hashes {
+            self.hashes.push(*hash);
+            if self.hashes.len() as u64 == TILE {
+                if !log.tile_fits(self.number, &self.hashes)? {
+                    let first = self.number * TILE + 1;
+                    let what = "the hashes kept for proofs, from this entry on, are not its own";
+                    return Err(EngineError::Damaged { seq: first, what: what.to_owned() });
+                }
+                self.number += 1;
+                self.hashes.clear();
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The snapshots that would be used: those of this very trail, the oldest last.

@@ -256,6 +256,7 @@ impl Builder {
     /// is for whoever verifies.
     pub(crate) fn skip(&mut self, stub: &Stub) {
         self.chain.pass(stub);
+        self.hashes.push(stub.hash);
     }
 
     /// The chain as it is with the entries so far.
@@ -268,9 +269,9 @@ impl Builder {
         self.lines.len()
     }
 
-    /// The chain, when what was added is not to be committed.
-    pub(crate) fn into_chain(self) -> Chain {
-        self.chain
+    /// The chain and the hashes of what was added, when it is not to be committed.
+    pub(crate) fn into_parts(self) -> (Chain, Vec<Hash>) {
+        (self.chain, self.hashes)
     }
 
     /// The line of the last entry added.

@@ -210,6 +210,7 @@ pub struct Verifier {
     blind: bool,
     stood_on: Option<Floor>,
     key: Option<PublicKey>,
+    hashes: Vec<Hash>,
 }
 
 impl Verifier {
@@ -232,6 +233,7 @@ impl Verifier {
             blind: false,
             stood_on: None,
             key: None,
+            hashes: Vec::new(),
         }
     }
 
@@ -253,7 +255,7 @@ impl Verifier {
             checked.map_err(|fault| found_at(seq, fault))?;
             self.checked.entries += 1;
         }
-        self.chain = builder.into_chain();
+        (self.chain, self.hashes) = builder.into_parts();
         let last = self.chain.seq();
         if commit.last != last {
             let fault = Fault::Extent { claimed: commit.last, found: last };
@@ -408,6 +410,11 @@ impl Verifier {
             }
             _ => Err(Fault::HeadSignature),
         }
+    }
+
+    /// The hashes of the entries of the commit that was checked last.
+    pub fn hashes(&self) -> &[Hash] {
+        &self.hashes
     }
 
     /// Whether something is gone, so that what is true is not known here.

@@ -3,6 +3,7 @@
 //! Absolute figures say more about the machine than about the program, so each one stands beside
 //! a limit measured in the same run on the same disk, and the ratio is what counts.
 
+mod archive;
 mod commands;
 mod leases;
 mod machine;
@@ -83,12 +84,13 @@ pub(crate) fn run(app: &App, args: &Bench) -> Result<(), Failure> {
         entries: args.entries,
         callers: args.callers.clone(),
     };
-    let parts: [Part; 5] = [
+    let parts: [Part; 6] = [
         (BenchPart::Machine, "the machine", machine::run),
         (BenchPart::Commands, "durable commands", commands::run),
         (BenchPart::Processes, "one command per process", processes::run),
         (BenchPart::Leases, "live leases", leases::run),
         (BenchPart::Trail, "a long trail", trail::run),
+        (BenchPart::Archive, "archiving a long trail", archive::run),
     ];
     let mut all = Vec::new();
     for (part, title, measure) in parts {

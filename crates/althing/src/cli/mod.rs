@@ -582,6 +582,8 @@ pub(crate) enum BenchPart {
     Leases,
     /// A long trail: opening, replaying, verifying, proving, memory.
     Trail,
+    /// Moving entries of a long trail to an archive, and a writer meanwhile.
+    Archive,
 }
 
 /// Arguments of `completions`.

@@ -46,8 +46,8 @@ pub(crate) fn compact(app: &App, args: &TrailCompact) -> Result<(), Failure> {
         return Ok(());
     }
     let (bytes, file_bytes) = (show_bytes(done.bytes), show_bytes(done.file_bytes));
-    let names = listed(&done.archives);
-    app.out.line(format!("archive {names}: {bytes}, {file_bytes} compressed"))
+    let numbers = listed(&done.archives);
+    app.out.line(format!("archive {numbers}: {bytes}, {file_bytes} compressed"))
 }
 
 fn older_than(text: &str) -> Result<u64, Failure> {

@@ -106,6 +106,12 @@ pub trait LogReader: Send {
     /// `size` is a power of two and `start` a multiple of it.
     fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError>;
 
+    /// Whether what is kept to make proofs quick says the same of the entries whose hashes these
+    /// are: [`TILE`] of them, the `number`th so many. What is not kept is not wrong.
+    fn tile_fits(&mut self, _number: u64, _hashes: &[Hash]) -> Result<bool, LogError> {
+        Ok(true)
+    }
+
     /// A number that grows when the whole log is replaced by another, where that can happen.
     fn generation(&mut self) -> Result<u64, LogError> {
         Ok(0)
@@ -151,6 +157,9 @@ impl LogError {
         LogError { kind, message: message.into() }
     }
 }
+
+/// How many entries a log may keep the hashes of together.
+pub const TILE: u64 = 256;
 
 /// The largest commit any log takes, in bytes. One command may fail thousands of workspaces, and
 /// all of that is one piece.

@@ -315,6 +315,10 @@ impl LogReader for SqliteReader {
             .map_err(|error| fault(Doing::Read, &self.path, &error))
     }
 
+    fn tile_fits(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
+        self.reading(tiles::fits(&self.conn, number, hashes))
+    }
+
     fn generation(&mut self) -> Result<u64, LogError> {
         queue::generation_of(&self.path)
     }
@@ -523,6 +527,10 @@ impl LogReader for SqliteLog {
 
     fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError> {
         self.reader.subtree(start, size)
+    }
+
+    fn tile_fits(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
+        self.reader.tile_fits(number, hashes)
     }
 
     fn generation(&mut self) -> Result<u64, LogError> {

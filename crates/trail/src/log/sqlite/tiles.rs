@@ -9,10 +9,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use crate::archive::Stub;
 use crate::commit::{Claimed, Commit};
 use crate::hash::Hash;
+use crate::log::TILE;
 use crate::tree::{Frontier, node};
 
-/// How many entries a tile covers.
-const TILE: u64 = 256;
 const HASH_BYTES: usize = 32;
 
 /// Writes tiles as they fill up, remembering the hashes of the one that is not full yet.
@@ -61,6 +60,17 @@ fn write(conn: &Connection, number: u64, hashes: &[Hash]) -> rusqlite::Result<()
     let root = root_of(hashes);
     conn.prepare_cached(insert)?.execute(params![number, root.as_bytes(), leaves])?;
     Ok(())
+}
+
+/// Whether a tile holds these hashes and their root. One that is not there is not wrong.
+pub(super) fn fits(conn: &Connection, number: u64, hashes: &[Hash]) -> rusqlite::Result<bool> {
+    let query = "SELECT root, leaves FROM tiles WHERE number = ?";
+    let mut statement = conn.prepare_cached(query)?;
+    let stored: Option<(Vec<u8>, Vec<u8>)> =
+        statement.query_row([number], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let Some((root, leaves)) = stored else { return Ok(true) };
+    let expected = hashes.iter().flat_map(|hash| hash.as_bytes());
+    Ok(root == root_of(hashes).as_bytes() && leaves.iter().eq(expected))
 }
 
 /// The root over the entries `[start, start + size)`, from tiles where there are any.
