@@ -29,9 +29,7 @@ use crate::task::{Graph, Task, follow, graph};
 use crate::taxonomy::{Document, Taxonomy};
 use crate::time::Timestamp;
 use crate::user::{self, User};
-use crate::workspace::{
-    Workspace, change, create, grant, memory, migrate, reparent, terminate,
-};
+use crate::workspace::{Workspace, change, create, grant, memory, migrate, reparent, terminate};
 use crate::{run, runtime};
 
 /// Something that falls due. Of two things due at the same moment the earlier variant is first:
@@ -82,6 +80,8 @@ pub struct State {
     pub(crate) rights_to: OrdSet<(WorkspaceId, RightId)>,
     pub(crate) registers: OrdSet<(WorkspaceId, Timestamp, CheckpointId)>,
     pub(crate) graph_tasks: OrdSet<(GraphId, Timestamp, TaskId)>,
+    /// Open salvages, by where they go and what they are of.
+    pub(crate) salvages: OrdSet<(WorkspaceId, WorkspaceId)>,
     pub(crate) standing: OrdMap<AgentName, WorkspaceId>,
     pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
     pub(crate) surfaces: SurfaceIndex,
@@ -479,9 +479,11 @@ impl State {
             pending_signals: image.pending_signals.into_iter().collect(),
             notices: image.notices.into_iter().collect(),
             graphs: image.graphs.into_iter().collect(),
-            integrations: image.integrations.into_iter().collect(),
             ..State::default()
         };
+        for (source, open) in image.integrations {
+            state.insert_integration(source, open);
+        }
         for (root, document) in image.runs {
             let taxonomy = document.map_or_else(|| Ok(Taxonomy::base()), Taxonomy::load);
             let taxonomy = taxonomy.map_err(|_| ApplyError::Mismatch("a run's taxonomy"))?;

@@ -9,8 +9,8 @@ mod work;
 pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Findings, Inbox,
-    Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement, RightArgs, RightCommand, RightGrant, Send,
-    SignalArgs,
+    Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement,
+    RightArgs, RightCommand, RightGrant, Send, SignalArgs,
 };
 pub(crate) use trail::{
     Trail, TrailAt, TrailCommand, TrailDiff, TrailFilter, TrailProve, TrailVerify,

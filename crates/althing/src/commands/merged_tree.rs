@@ -102,7 +102,8 @@ impl MergedTree {
         path: &FilePath,
         content: Option<&Content>,
     ) -> Result<(), Failure> {
-        let cannot = |error: &dyn std::fmt::Display| failed(&format!("{path} cannot be put"), error);
+        let cannot =
+            |error: &dyn std::fmt::Display| failed(&format!("{path} cannot be put"), error);
         let relative = Path::new(path.as_str());
         // A path of the kernel's is plain already; whatever is not stays out of the folder's way.
         if !relative.components().all(|part| matches!(part, Component::Normal(_))) {

@@ -104,9 +104,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         }
         Event::TaskCreated(_) => from(&[K::GraphCreated]),
         Event::TaskAssigned(_) => from(&[K::WorkspaceCreated]),
-        Event::EnvelopeCreated(_) => {
-            from(&[K::WorkspaceCreated, K::GracefulTerminationInitiated])
-        }
+        Event::EnvelopeCreated(_) => from(&[K::WorkspaceCreated, K::GracefulTerminationInitiated]),
         Event::PortRightCreated(_) => from(&[
             K::WorkspaceCreated,
             K::WorkspaceStateChanged,

@@ -19,8 +19,8 @@ use crate::signal::{self, SignalType};
 use crate::state::State;
 use crate::task::orders::ApprovalSource;
 use crate::time::Timestamp;
-use crate::workspace::change::StateChanged;
 use crate::token::TypeName;
+use crate::workspace::change::StateChanged;
 use crate::workspace::create::Created;
 use crate::workspace::grant::{self, GrantVisibility, VisibilityGranted};
 use crate::workspace::reparent::ReparentReason;
@@ -74,9 +74,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         }
         Event::CheckpointCreated(body) => checkpointed(state, entry, body),
         Event::IntegrationStarted(body) => by_commander(state, entry, &body.source),
-        Event::GracefulTerminationInitiated(body) => {
-            by_commander(state, entry, &body.workspace_id)
-        }
+        Event::GracefulTerminationInitiated(body) => by_commander(state, entry, &body.workspace_id),
         Event::GracefulTerminationExpired(body) => {
             by_runtime(entry)?;
             let known = state.workspaces.get(&body.workspace_id);

@@ -14,7 +14,7 @@ use super::{Aborted, Mode, Outcome, Started, Strategy, busy, finish, integrator,
 use crate::checkpoint::Confidence;
 use crate::event::Event;
 use crate::file::{self, FileArg};
-use crate::id::{CheckpointId, WorkspaceId};
+use crate::id::{CheckpointId, First as _, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -155,11 +155,9 @@ pub(crate) fn on_target_ended(
     target: &WorkspaceId,
     trigger: Trigger,
 ) -> Result<(), ApplyError> {
-    let into = |(_, open): &(&WorkspaceId, &super::Integration)| {
-        open.salvaged_into.as_ref() == Some(target)
-    };
-    let open: Vec<WorkspaceId> =
-        turn.state().integrations.iter().filter(into).map(|(id, _)| id.clone()).collect();
+    let from = turn.state().salvages.range((target.clone(), WorkspaceId::first())..);
+    let into = from.take_while(|(into, _)| into == target);
+    let open: Vec<WorkspaceId> = into.map(|(_, source)| source.clone()).collect();
     open.iter().try_for_each(|id| abandon(turn, id, trigger))
 }
 

@@ -454,7 +454,9 @@ fn conflicts_of_a_salvage_are_settled_without_a_step_of_its_workspace() {
         other => panic!("{other:?}"),
     };
     let resolve = |id: &WorkspaceId, conflict: &str, strategy: &str| {
-        json!({ "workspace": id, "conflict": conflict, "strategy": strategy, "resolution": "r" })
+        let mut args = json!({ "workspace": id, "conflict": conflict, "resolution": "r" });
+        args["strategy"] = strategy.into();
+        args
     };
     for (strategy, result) in [("coordinator_resolve", 1), ("agent_rework", 0)] {
         let id = failed(&mut run, &root, &[("final", 1)]);
@@ -473,8 +475,8 @@ fn conflicts_of_a_salvage_are_settled_without_a_step_of_its_workspace() {
         decide(&mut run, &next, json!({ "decision": "reject" })).unwrap();
         let of_salvage = run.world.entries[before.0..].iter().filter(|entry| {
             let (kind, body) = (entry.draft.event.kind(), format!("{:?}", entry.draft.event));
-            let about = kind.as_str().starts_with("integration_")
-                || kind.as_str().starts_with("conflict_");
+            let about =
+                kind.as_str().starts_with("integration_") || kind.as_str().starts_with("conflict_");
             if about {
                 assert!(body.contains("mode: Salvage"), "{body}");
             }
@@ -538,11 +540,13 @@ fn a_broken_rule_of_the_project_stops_a_merge_of_any_strategy() {
 fn the_order_of_merges_is_the_coordinators_and_stands_in_the_targets_trail() {
     let mut run = Run::new();
     let root = run.root.clone();
-    let [a, b, c] = ["w1", "w2", "w3"].map(|who| finished(&mut run, who, &[file("a", who.as_bytes()[1])]));
+    let [a, b, c] =
+        ["w1", "w2", "w3"].map(|who| finished(&mut run, who, &[file("a", who.as_bytes()[1])]));
     for id in [&b, &c, &a] {
         decide(&mut run, id, json!({})).unwrap();
     }
-    let local = run.world.entries.iter().filter(|entry| entry.draft.workspace == Some(root.clone()));
+    let local =
+        run.world.entries.iter().filter(|entry| entry.draft.workspace == Some(root.clone()));
     let order: Vec<_> = local
         .filter_map(|entry| match &entry.draft.event {
             Event::IntegrationStarted(body) => Some((body.source.clone(), true)),

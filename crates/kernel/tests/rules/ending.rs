@@ -215,7 +215,8 @@ fn nobody_shows_what_it_does_not_see_nor_what_the_parent_does_not() {
     let boss = run.in_state(Status::Active, json!({ "agent": "w1", "delegate": true }));
     let below = run.in_state(Status::Active, json!({ "agent": "w2", "parent": boss }));
     let other = run.in_state(Status::Active, json!({ "agent": "w3" }));
-    let show = |to: &WorkspaceId, target: &WorkspaceId| json!({ "workspace": to, "target": target });
+    let show =
+        |to: &WorkspaceId, target: &WorkspaceId| json!({ "workspace": to, "target": target });
     let name = "workspace.grant_visibility";
     run.refused(&agent("w1"), name, show(&below, &other), "W-VIS-03");
     run.refused(&Run::lead(), name, show(&below, &other), "W-VIS-03");

@@ -197,8 +197,7 @@ fn what_presses_comes_first_and_threads_may_branch() {
 }
 
 fn send_with(run: &mut Run, to: &WorkspaceId, priority: &str) -> EnvelopeId {
-    let args =
-        json!({ "to": to, "type": "feedback", "payload": payload(1), "priority": priority });
+    let args = json!({ "to": to, "type": "feedback", "payload": payload(1), "priority": priority });
     match run.ok(&Run::lead(), "envelope.send", args) {
         Reply::Envelope(envelope) => envelope.envelope,
         other => panic!("{other:?}"),

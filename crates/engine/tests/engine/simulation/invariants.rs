@@ -449,10 +449,8 @@ impl Ledger {
         if reassigned {
             at.must(child.orphan, "it had lost its parent");
             at.must(!conduct::is_above(&self.tree, id, new), "nobody is above itself");
-            let open = matches!(
-                self.tree[new].status,
-                Status::Idle | Status::Active | Status::Blocked
-            );
+            let open =
+                matches!(self.tree[new].status, Status::Idle | Status::Active | Status::Blocked);
             at.must(open, "its new parent takes children");
             self.count("reassigned");
         } else {

@@ -357,7 +357,8 @@ fn order(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         16..=18 => {
             let to = scene.one(harness, &at_work)?;
             let by_delegate = to.parent.as_ref().and_then(|above| scene.get(above));
-            let by_delegate = by_delegate.filter(|above| above.delegate && harness.random.one_in(2));
+            let by_delegate =
+                by_delegate.filter(|above| above.delegate && harness.random.one_in(2));
             let caller = by_delegate.map_or(caller, Seen::worker);
             let args = json!({ "workspace": to.id, "target": scene.some_id(harness) });
             (caller, "workspace.grant_visibility", args)
