@@ -92,7 +92,7 @@ fn one_worker_is_shown_another() {
     let (bob, carol) = (project.worker("bob"), project.worker("carol"));
     let look = || project.ok(&["trail", "--workspace", &carol, "--as", "bob", "--json"]).out;
     assert_eq!(look(), "");
-    let grant = ["workspace", "grant", "agent:bob", "agent:carol", "--reason", "review"];
+    let grant = ["workspace", "grant", &bob, &carol, "--reason", "review"];
     assert_eq!(project.refused(&[&grant[..], &["--as", "carol"]].concat()).1, "W-ROLE-04");
     let shown = project.json(&[&grant[..], &["--as", "alice"]].concat());
     assert_eq!(shown["visibility"], json!([carol]));
@@ -225,6 +225,21 @@ fn a_check_ends_in_time_with_everything_it_began_and_its_folder_goes_away() {
     assert!(started.elapsed() < Duration::from_secs(25), "nobody waits for the whole of it");
     std::thread::sleep(Duration::from_secs(5));
     assert!(!mark.exists(), "nothing of it runs on");
+    // While that is open nothing else is merged, and nothing is checked in vain.
+    let next = project.done("dora", &[("c", "x")]);
+    let busy = ["integrate", &next, "accept", "--check", "sleep 60", "--as", "alice"];
+    let started = Instant::now();
+    assert_eq!(project.refused(&busy).1, "W-INT-05");
+    assert!(started.elapsed() < Duration::from_secs(50));
+    let again = ["integrate", &id, "resolve", "--rework", "--resolution", "r", "--as", "alice"];
+    project.ok(&again);
+    // What is left behind by a check that is done does not hold it up, either.
+    let met = project.accept(&next, &["--check", "echo before; sleep 60 &"]);
+    assert_eq!(
+        (&met["status"], &met["checks"][0]["output"]),
+        (&json!("closed"), &json!("before\n"))
+    );
+    assert!(met["checks"][0]["took_ms"].as_u64().unwrap() < 50_000, "{met}");
     // Much output is cut to its end, and does not stop the check.
     let id = project.done("carol", &[("b", "x")]);
     let loud = "for n in 1 2 3 4 5 6 7 8; do head -c 100000 /dev/zero | tr '\\0' x; done; echo end";

@@ -219,12 +219,12 @@ rules! {
         => "Wait until its time is over, or abort it.";
     OrphansOnly "W-TREE-08":
         "Only a workspace that lost its parent is put below another one, and once."
-        => "Name a workspace at work that is not below it; `althing workspace list --orphans` shows who lost a parent.";
+        => "Name a workspace at work that is not below it; see `althing workspace list --orphans`.";
     ShownOnce "W-VIS-02":
         "What a workspace was shown stays shown."
         => "There is nothing to do; `althing workspace show` lists what it may read.";
     ShowsWhatItSees "W-VIS-03":
-        "Nobody shows a workspace what it does not see itself, nor what the workspace above it does not see."
+        "Nobody shows a workspace what it does not see itself, or what the one above does not see."
         => "Show it to the workspace above first, or ask the coordinator.";
     Authority "W-VIS-04":
         "A workspace changes only what it was given authority over."
@@ -290,8 +290,8 @@ rules! {
         "Without a final checkpoint there is nothing to merge."
         => "Revise or reject the work.";
     MergeSound "W-INT-03":
-        "An evaluated merge brings its result and what does not go together; the other strategies bring neither, but for a broken rule of the project."
-        => "Give `merged` with `evaluated`, and leave it out otherwise; report other conflicts than `constraint_breach` with `evaluated`.";
+        "An evaluated merge brings its result; the others bring none, and no conflicts but failed checks."
+        => "Give `merged`, and conflicts other than `constraint_breach`, with `evaluated` alone.";
     SalvageFailed "W-INT-20":
         "Saved is what a workspace that failed recorded in a checkpoint."
         => "Accept or reject work that is finished; what was never recorded is lost.";

@@ -118,6 +118,8 @@ pub struct State {
     pub(crate) rights_to: OrdSet<(WorkspaceId, RightId)>,
     pub(crate) registers: OrdSet<(WorkspaceId, Timestamp, CheckpointId)>,
     pub(crate) graph_tasks: OrdSet<(GraphId, Timestamp, TaskId)>,
+    /// Open salvages, by where they go and what they are of.
+    pub(crate) salvages: OrdSet<(WorkspaceId, WorkspaceId)>,
     pub(crate) standing: OrdMap<AgentName, WorkspaceId>,
     pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
     /// The open gates by what they stand before.
@@ -577,7 +579,6 @@ impl State {
             notices: image.notices.into_iter().collect(),
             news: image.news.into_iter().collect(),
             graphs: image.graphs.into_iter().collect(),
-            integrations: image.integrations.into_iter().collect(),
             highway: Arc::new(image.highway),
             closed_gates: image.closed_gates.into_iter().collect(),
             guarded: image.guarded.into_iter().collect(),
@@ -585,6 +586,9 @@ impl State {
             shelves: image.shelves,
             ..State::default()
         };
+        for (source, open) in image.integrations {
+            state.insert_integration(source, open);
+        }
         for (root, document) in image.runs {
             let taxonomy = document.map_or_else(|| Ok(Taxonomy::base()), Taxonomy::load);
             let taxonomy = taxonomy.map_err(|_| ApplyError::Mismatch("a run's taxonomy"))?;

@@ -264,7 +264,7 @@ pub(crate) struct Findings {
     #[arg(long, conflicts_with = "checks")]
     pub(crate) no_checks: bool,
     /// Something that does not go together, as TYPE=TEXT; repeat for more. The types are
-    /// content_overlap, semantic_contradiction, dependency_violation, constraint_breach.
+    /// `content_overlap`, `semantic_contradiction`, `dependency_violation`, `constraint_breach`.
     #[arg(long = "conflict", value_name = "TYPE=TEXT", value_parser = conflict)]
     pub(crate) conflicts: Vec<ConflictArg>,
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command as Process, ExitStatus, Stdio};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ use crate::span::show_secs;
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 /// How often it is looked whether a check is done.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long its output is waited for after it ended; something it left behind may hold on to it.
+/// How long the end of its output is waited for; something it left behind may hold on to it.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How many of the last lines are shown of a check that failed.
 const LINES_SHOWN: usize = 15;
@@ -108,10 +108,14 @@ fn check(folder: &Path, command: &str, limit: Duration) -> Result<Checked, Failu
     let mut child = shell.spawn().map_err(|error| cannot(&error))?;
     // Our own ends of the pipe go with this; otherwise it would never be at its end.
     drop(shell);
-    let printed = listen(reader);
+    let printed = Printed::listen(reader);
     let ended = wait(&mut child, started, limit).map_err(|error| cannot(&error))?;
-    end_group(&mut child);
-    let output = printed.recv_timeout(LAST_WORDS).unwrap_or_default();
+    // Whoever still holds its output was left behind by it, and does not go on without it.
+    if ended.is_none() || !printed.is_all(LAST_WORDS) {
+        end_group(&mut child);
+        printed.is_all(LAST_WORDS);
+    }
+    let output = printed.kept();
     let how = ended.map_or_else(
         || format!("not done after {}", show_secs(limit.as_secs())),
         |ended| ended.to_string(),
@@ -125,23 +129,45 @@ fn check(folder: &Path, command: &str, limit: Duration) -> Result<Checked, Failu
     })
 }
 
-/// Reads everything, so that nothing waits for somebody to read it, and keeps the last of it.
-fn listen(mut reader: std::io::PipeReader) -> mpsc::Receiver<Vec<u8>> {
-    let (say, hear) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut kept = Vec::new();
-        let mut piece = [0; 8 << 10];
-        while let Ok(read @ 1..) = reader.read(&mut piece) {
-            kept.extend_from_slice(&piece[..read]);
-            if kept.len() > 2 * OUTPUT_BYTES_MAX {
-                kept.drain(..kept.len() - OUTPUT_BYTES_MAX);
+/// What a check prints.
+struct Printed {
+    kept: Arc<Mutex<Vec<u8>>>,
+    over: mpsc::Receiver<()>,
+}
+
+impl Printed {
+    /// Reads everything, so that nothing waits for somebody to read it, and keeps the last of it.
+    fn listen(mut reader: std::io::PipeReader) -> Self {
+        let (say, over) = mpsc::channel();
+        let kept: Arc<Mutex<Vec<u8>>> = Arc::default();
+        let shared = Arc::clone(&kept);
+        std::thread::spawn(move || {
+            let mut piece = [0; 8 << 10];
+            while let Ok(read @ 1..) = reader.read(&mut piece) {
+                let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend_from_slice(&piece[..read]);
+                if kept.len() > 2 * OUTPUT_BYTES_MAX {
+                    let old = kept.len() - OUTPUT_BYTES_MAX;
+                    kept.drain(..old);
+                }
             }
-        }
-        kept.drain(..kept.len().saturating_sub(OUTPUT_BYTES_MAX));
-        // Whoever asked may have stopped waiting.
-        let _ = say.send(kept);
-    });
-    hear
+            // Whoever asked may have stopped waiting.
+            let _ = say.send(());
+        });
+        Printed { kept, over }
+    }
+
+    /// Whether it was read to its end, waiting for that a little.
+    fn is_all(&self, wait: Duration) -> bool {
+        // A reader that is gone has come to the end before.
+        !matches!(self.over.recv_timeout(wait), Err(mpsc::RecvTimeoutError::Timeout))
+    }
+
+    /// The last of it.
+    fn kept(&self) -> Vec<u8> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept[kept.len().saturating_sub(OUTPUT_BYTES_MAX)..].to_vec()
+    }
 }
 
 /// Waits for a check; none if its time is over before.
@@ -165,9 +191,10 @@ fn wait(
 fn end_group(child: &mut Child) {
     #[cfg(unix)]
     {
-        // The shell has `kill` built in wherever there is one. That nothing is left is fine.
-        let group = format!("kill -KILL -- -{}", child.id());
+        // Every shell has `kill` built in; this is the form that all of them understand.
+        let group = format!("kill -s KILL -- -{}", child.id());
         let kill = Process::new("sh").arg("-c").arg(group).stdin(Stdio::null()).output();
+        // If nothing is left to end, that is fine.
         drop(kill);
     }
     // It may have ended by itself, which is what is wanted.
@@ -196,6 +223,15 @@ fn plain(output: &[u8]) -> String {
 /// The conflicts that failed checks are.
 pub(super) fn breaches(checked: &[Checked]) -> Vec<ConflictArg> {
     checked.iter().filter(|checked| !checked.passed).map(breach).collect()
+}
+
+/// The conflict of a merge that should have been checked and was not.
+pub(super) fn not_run() -> ConflictArg {
+    ConflictArg {
+        description: Text::lossy("the project's checks did not run on this merge"),
+        resources: Vec::new(),
+        kind: ConflictType::ConstraintBreach,
+    }
 }
 
 fn breach(checked: &Checked) -> ConflictArg {

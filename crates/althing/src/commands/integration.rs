@@ -1,6 +1,5 @@
 //! `althing integrate`
 
-use althing_engine::Client;
 use althing_kernel::checkpoint::CheckpointView;
 use althing_kernel::file::{File, FileArg};
 use althing_kernel::id::ConflictId;
@@ -43,7 +42,7 @@ pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Failure> {
         IntegrateCommand::Reject(args) => judge(workspace, Decision::Reject, args),
         IntegrateCommand::Resolve(args) => resolve(&desk, workspace, &args)?,
     };
-    tell(&desk, &desk.order(command)?, &[])
+    tell(&desk, &desk.order(command)?, &[], None)
 }
 
 fn accept(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateAccept) -> Result<(), Failure> {
@@ -52,33 +51,35 @@ fn accept(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateAccept) -> Res
     let client = desk.client()?;
     let merged = args.merged.as_deref().map(merged).transpose()?;
     let checked = match commands.as_slice() {
-        [] => Vec::new(),
+        [] => Some(Vec::new()),
         commands => check_finished(desk, &workspace, merged.as_deref(), commands)?,
     };
     let decide = Decide {
-        conflicts: with_breaches(args.findings.conflicts, &checked),
+        conflicts: found(args.findings.conflicts, checked.as_deref()),
         decision: Decision::Accept,
         merged,
         reason: args.reason,
         strategy: Some(args.strategy),
         workspace,
     };
-    decided(desk, &client, Command::IntegrationDecide(decide), &checked)
+    let reply = client.execute(Command::IntegrationDecide(decide))?;
+    tell(desk, &reply, checked.as_deref().unwrap_or_default(), None)
 }
 
-/// Checks what accepting finished work would lead to. What would be refused is not checked first.
+/// Checks what accepting finished work would lead to. What would be refused is not checked first:
+/// then there is no result, and whoever decides must not take that for a good one.
 fn check_finished(
     desk: &Desk<'_>,
     workspace: &WorkspaceId,
     merged: Option<&[FileArg]>,
     commands: &[String],
-) -> Result<Vec<Checked>, Failure> {
+) -> Result<Option<Vec<Checked>>, Failure> {
     let view = desk.workspace_view(workspace.clone())?;
     let mut made = desk.checkpoints(workspace)?.into_iter();
     let made = made.find(|made| Some(&made.checkpoint) == view.latest_final.as_ref());
     let ready = view.status == Status::Integrating;
     let (true, Some(target), Some(made)) = (ready, &view.parent, made) else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     let mut work = Files::new();
     overlay(&mut work, &made.files_changed);
@@ -100,17 +101,20 @@ fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> R
         (None, None) => Vec::new(),
     };
     let target = desk.engine.world()?.state.salvage_target(&workspace);
-    let checked = match (view.status, target, &made) {
+    let checked = match (view.status, &target, &made) {
         (Status::Failed, Some(target), Some(_)) => {
             let mut work = Files::new();
             overlay_args(&mut work, &merged);
-            check(desk, &target, &work, &commands)?
+            check(desk, target, &work, &commands)?
         }
-        _ => Vec::new(),
+        _ => commands.is_empty().then(Vec::new),
     };
-    let conflicts = with_breaches(args.findings.conflicts, &checked);
+    let conflicts = found(args.findings.conflicts, checked.as_deref());
+    let into = target.as_ref().map_or_else(String::new, |target| format!(" into {target}"));
+    let words = format!("files saved{into}: {}; {workspace} stays failed", merged.len());
     let salvage = Salvage { checkpoint, conflicts, merged, reason: args.reason, workspace };
-    decided(desk, &client, Command::IntegrationSalvage(salvage), &checked)
+    let reply = client.execute(Command::IntegrationSalvage(salvage))?;
+    tell(desk, &reply, checked.as_deref().unwrap_or_default(), Some(words))
 }
 
 /// The files that are taken out of a checkpoint: all of them, or those that were named.
@@ -146,9 +150,12 @@ fn check(
     target: &WorkspaceId,
     work: &Files,
     commands: &[String],
-) -> Result<Vec<Checked>, Failure> {
+) -> Result<Option<Vec<Checked>>, Failure> {
     if commands.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
+    }
+    if desk.engine.world()?.state.merging_into(target).is_some() {
+        return Ok(None);
     }
     let limit = Duration::from_secs(desk.project.settings.check_timeout_secs.value);
     for _ in 0..ROUNDS_MAX {
@@ -159,7 +166,7 @@ fn check(
         let tree = MergedTree::lay(&desk.project.place, &desk.blobs(), &files)?;
         let checked = checks::run(desk.out(), &tree.path(), commands, limit)?;
         if merged_into(desk, target)? == before {
-            return Ok(checked);
+            return Ok(Some(checked));
         }
         desk.out().note("something else was merged meanwhile; checking again");
     }
@@ -174,18 +181,14 @@ fn merged_into(desk: &Desk<'_>, target: &WorkspaceId) -> Result<Vec<File>, Failu
     }
 }
 
-fn with_breaches(mut conflicts: Vec<ConflictArg>, checked: &[Checked]) -> Vec<ConflictArg> {
-    conflicts.extend(checks::breaches(checked));
+/// The conflicts of a merge: those that are known, and what checks found. A merge that was not
+/// checked because it would be refused is not accepted if that has changed meanwhile.
+fn found(mut conflicts: Vec<ConflictArg>, checked: Option<&[Checked]>) -> Vec<ConflictArg> {
+    match checked {
+        Some(checked) => conflicts.extend(checks::breaches(checked)),
+        None => conflicts.push(checks::not_run()),
+    }
     conflicts
-}
-
-fn decided(
-    desk: &Desk<'_>,
-    client: &Client,
-    command: Command,
-    checked: &[Checked],
-) -> Result<(), Failure> {
-    tell(desk, &client.execute(command)?, checked)
 }
 
 fn judge(workspace: WorkspaceId, decision: Decision, args: Judgement) -> Command {
@@ -258,7 +261,12 @@ struct Told<'t> {
     checks: &'t [Checked],
 }
 
-fn tell(desk: &Desk<'_>, reply: &Reply, checks: &[Checked]) -> Result<(), Failure> {
+fn tell(
+    desk: &Desk<'_>,
+    reply: &Reply,
+    checks: &[Checked],
+    done: Option<String>,
+) -> Result<(), Failure> {
     if said_to_wait(desk, reply)? {
         return Ok(());
     }
@@ -266,11 +274,13 @@ fn tell(desk: &Desk<'_>, reply: &Reply, checks: &[Checked]) -> Result<(), Failur
     if desk.out().json {
         return desk.out().value(&Told { stands, checks });
     }
-    desk.out().line(format!("{} is {}", stands.workspace, stands.status))?;
+    let open = !stands.conflicts.is_empty();
+    let stands_so = || format!("{} is {}", stands.workspace, stands.status);
+    desk.out().line(done.filter(|_| !open).unwrap_or_else(stands_so))?;
     for conflict in &stands.conflicts {
         desk.out().line(said_of_conflict(conflict))?;
     }
-    if !stands.conflicts.is_empty() {
+    if open {
         desk.out()
             .note("settle each with `althing integrate WS resolve CONFLICT --resolution TEXT`");
     }

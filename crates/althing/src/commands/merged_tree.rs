@@ -114,12 +114,12 @@ impl MergedTree {
             at.push(part);
             match std::fs::symlink_metadata(&at) {
                 Ok(there) if there.is_dir() => {}
-                Ok(_) if content.is_none() => return Ok(()),
+                // What is not there need not be taken away.
+                _ if content.is_none() => return Ok(()),
                 Ok(_) => {
                     std::fs::remove_file(&at).map_err(|error| cannot(&error))?;
                     std::fs::create_dir(&at).map_err(|error| cannot(&error))?;
                 }
-                Err(_) if content.is_none() => return Ok(()),
                 Err(_) => std::fs::create_dir(&at).map_err(|error| cannot(&error))?,
             }
         }

@@ -316,10 +316,17 @@ fn evaluated_result(decide: &Decide, strategy: Strategy) -> Result<Option<Vec<Fi
     }
 }
 
+impl State {
+    /// The workspace whose work is being merged into another, if one is.
+    pub fn merging_into(&self, target: &WorkspaceId) -> Option<&WorkspaceId> {
+        let mut open = self.integrations.keys();
+        open.find(|source| target_of(self, source).as_ref() == Some(target))
+    }
+}
+
 /// A refusal to merge into a workspace while other work is being merged into it.
 pub(crate) fn busy(state: &State, target: &WorkspaceId) -> Option<Refusal> {
-    let mut open = state.integrations.keys();
-    let other = open.find(|source| target_of(state, source).as_ref() == Some(target))?;
+    let other = state.merging_into(target)?;
     let message = format!("the work of {other} is still being merged into {target}");
     Some(Refusal::denied(Rule::OneMerge, message))
 }
@@ -392,9 +399,23 @@ pub(crate) fn apply_started(state: &mut State, started: &Started) -> Result<(), 
         conflicts: Vec::new(),
         salvaged_into: (started.mode == Mode::Salvage).then(|| started.target.clone()),
     };
-    match state.integrations.insert(started.source.clone(), open) {
+    match state.insert_integration(started.source.clone(), open) {
         None => Ok(()),
         Some(_) => Err(ApplyError::Twice("an integration's start")),
+    }
+}
+
+impl State {
+    /// Takes in an open merge with everything that is derived from it.
+    pub(crate) fn insert_integration(
+        &mut self,
+        source: WorkspaceId,
+        open: Integration,
+    ) -> Option<Integration> {
+        if let Some(target) = &open.salvaged_into {
+            self.salvages.insert((target.clone(), source.clone()));
+        }
+        self.integrations.insert(source, open)
     }
 }
 
@@ -417,6 +438,7 @@ fn close(
 ) -> Result<Integration, ApplyError> {
     let into = target_of(state, source).ok_or(ApplyError::Unknown("the integration"))?;
     let open = state.integrations.remove(source).ok_or(ApplyError::Unknown("the integration"))?;
+    state.salvages.remove(&(into.clone(), source.clone()));
     if into == *target && open.mode() == mode {
         Ok(open)
     } else {

@@ -17,7 +17,7 @@ use crate::file::{self, FileArg};
 use crate::highway::GateType;
 use crate::highway::gate::{self, Stop, Way};
 use crate::highway::request::Request;
-use crate::id::{CheckpointId, WorkspaceId};
+use crate::id::{CheckpointId, First as _, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -171,11 +171,9 @@ pub(crate) fn on_target_ended(
     target: &WorkspaceId,
     trigger: Trigger,
 ) -> Result<(), ApplyError> {
-    let into = |(_, open): &(&WorkspaceId, &super::Integration)| {
-        open.salvaged_into.as_ref() == Some(target)
-    };
-    let open: Vec<WorkspaceId> =
-        turn.state().integrations.iter().filter(into).map(|(id, _)| id.clone()).collect();
+    let from = turn.state().salvages.range((target.clone(), WorkspaceId::first())..);
+    let into = from.take_while(|(into, _)| into == target);
+    let open: Vec<WorkspaceId> = into.map(|(_, source)| source.clone()).collect();
     open.iter().try_for_each(|id| abandon(turn, id, trigger))
 }
 

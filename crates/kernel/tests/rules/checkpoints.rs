@@ -460,7 +460,11 @@ fn conflicts_of_a_salvage_are_settled_without_a_step_of_its_workspace() {
         }
         other => panic!("{other:?}"),
     };
-    let resolve = |id: &WorkspaceId, conflict: &str, strategy: &str| json!({ "workspace": id, "conflict": conflict, "strategy": strategy, "resolution": "r" });
+    let resolve = |id: &WorkspaceId, conflict: &str, strategy: &str| {
+        let mut args = json!({ "workspace": id, "conflict": conflict, "resolution": "r" });
+        args["strategy"] = strategy.into();
+        args
+    };
     for (strategy, result) in [("coordinator_resolve", 1), ("agent_rework", 0)] {
         let id = failed(&mut run, &root, &[("final", 1)]);
         let before = (run.count(), merged(&run, &root).len());
