@@ -1,6 +1,6 @@
 //! What every command needs: the project, the settings, the engine, and who is asking.
 
-use althing_engine::{Client, Engine, EngineError, Home, Keyring, Options, Signing};
+use althing_engine::{Client, Engine, EngineError, Home, Keyring, Options, Signing, deployment};
 use althing_kernel::{AgentName, Principal, Rule, UserId};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -93,6 +93,8 @@ impl Project {
 
     /// Whoever is asking, authenticated.
     pub(crate) fn client(&self, app: &App, engine: &Engine) -> Result<Client, Failure> {
+        // Nothing is done under a protection that is not there.
+        deployment::check(&self.home, self.settings.deployment.value)?;
         match self.settings.asker()? {
             Some(Asker::User(user)) => self.person(app, engine, &user),
             Some(Asker::Agent(name)) => {

@@ -1,5 +1,6 @@
 //! Settings: a flag wins over the environment, that over `althing.toml`, that over the default.
 
+use althing_kernel::deployment::Deployment;
 use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Rule, UserId, WorkspaceId};
 use serde::Deserialize;
@@ -35,6 +36,14 @@ struct File {
     lease_ttl: Option<String>,
     patience: Option<String>,
     store_bytes_max: Option<u64>,
+    security: Option<Security>,
+}
+
+/// `[security]` in that file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Security {
+    deployment: Option<String>,
 }
 
 /// The name of the file in the project root.
@@ -52,6 +61,7 @@ pub(crate) struct Settings {
     pub(crate) lease_ttl: Setting<Ttl>,
     pub(crate) patience_secs: Setting<u64>,
     pub(crate) store_bytes_max: Setting<Option<u64>>,
+    pub(crate) deployment: Setting<Deployment>,
 }
 
 const PATIENCE_SECS_DEFAULT: u64 = 30;
@@ -72,6 +82,8 @@ impl Settings {
         let patience = layers(None, "ALTHING_PATIENCE", file.patience)?;
         let bytes = file.store_bytes_max.map(|bytes| bytes.to_string());
         let store_bytes_max = layers(None, "ALTHING_STORE_BYTES_MAX", bytes)?;
+        let security = file.security.unwrap_or_default();
+        let deployment = layers(None, "ALTHING_DEPLOYMENT", security.deployment)?;
         Ok(Settings {
             agent: agent.read_or(None, |text| AgentName::new(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
@@ -84,6 +96,7 @@ impl Settings {
             store_bytes_max: store_bytes_max.read_or(None, |text| {
                 text.parse().map(Some).map_err(|_| "not a number of bytes")
             })?,
+            deployment: deployment.read_or(Deployment::default(), str::parse)?,
         })
     }
 }

@@ -5,6 +5,7 @@
 //! has it: the world only moves on after an append that went through.
 
 use althing_kernel::audit::follows;
+use althing_kernel::deployment::Mechanism;
 use althing_kernel::envelope::carrier::{Carrier, Local};
 use althing_kernel::{Actor, Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
 use althing_trail::chain::Builder;
@@ -12,6 +13,7 @@ use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature, Si
 use std::time::{Duration, Instant};
 
 use crate::error::EngineError;
+use crate::secrets::Secrets;
 use crate::world::World;
 
 /// About the most overdue things recorded in one commit; with [`JOBS_MAX`] and the kernel's own
@@ -80,6 +82,9 @@ pub struct Core {
     key: SecretKey,
     mint: Box<dyn Mint + Send>,
     carrier: Box<dyn Carrier + Send>,
+    /// Proves and checks messages; follows from the key.
+    seal: Secrets,
+    mechanisms: Vec<Mechanism>,
     world: World,
     /// Whether the world is known to have come from this log.
     based: bool,
@@ -95,14 +100,22 @@ impl Core {
         mint: Box<dyn Mint + Send>,
         world: World,
     ) -> Self {
-        let carrier = Box::new(Local);
-        Core { log, key, mint, carrier, world, based: false, budget: Duration::MAX }
+        let (carrier, seal) = (Box::new(Local), Secrets::of(&key));
+        let mechanisms = vec![Mechanism::AccessControl];
+        let (based, budget) = (false, Duration::MAX);
+        Core { log, key, mint, carrier, seal, mechanisms, world, based, budget }
     }
 
     /// The same, with something between it and the inboxes.
     #[must_use]
     pub fn with_carrier(self, carrier: Box<dyn Carrier + Send>) -> Self {
         Core { carrier, ..self }
+    }
+
+    /// The same, where these protections are in place and no others.
+    #[must_use]
+    pub fn with_mechanisms(self, mechanisms: Vec<Mechanism>) -> Self {
+        Core { mechanisms, ..self }
     }
 
     /// The same, deciding no longer than that at a time, though always at least one job.
@@ -178,6 +191,7 @@ impl Core {
         let begun = Instant::now();
         let mut builder = Builder::begin(self.world.chain.clone());
         let turn = Turn::begin(self.world.state.clone(), now, &mut *self.mint);
+        let turn = turn.sealed_by(&self.seal).protected_by(&self.mechanisms);
         let mut turn = turn.carried_by(&mut *self.carrier);
         let mut verdicts = Vec::with_capacity(jobs.len());
         let mut added = 0;

@@ -18,7 +18,7 @@ use crate::home::{Home, replace};
 use crate::world::World;
 
 /// Begins every snapshot; the number changes when the form of what it holds does.
-const MAGIC: &[u8; 16] = b"althing snap  4\n";
+const MAGIC: &[u8; 16] = b"althing snap  5\n";
 const DIGEST_BYTES: usize = 32;
 /// How many are kept: the newest, and one in case it is damaged.
 const KEPT: usize = 2;

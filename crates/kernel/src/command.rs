@@ -10,7 +10,8 @@ use crate::integration::{self, conflict};
 use crate::task::{graph, orders};
 use crate::workspace::{abort, create, memory, migrate, suspend};
 use crate::{
-    access, agent, checkpoint, lease, project, right, run, runtime, session, signal, user,
+    access, agent, authentication, checkpoint, lease, project, right, run, runtime, session,
+    signal, user, violation,
 };
 
 macro_rules! commands {
@@ -144,6 +145,9 @@ commands! {
         RuntimeRestored "runtime.restored" => runtime::NoteRestored;
         RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
         TrailDenied "trail.denied" => access::NoteDenied;
+        AccessRefused "access.refused" => access::NoteRefused;
+        RuntimeAuthentic "runtime.authentic" => authentication::NoteAuthentic;
+        RuntimeViolated "runtime.violated" => violation::NoteViolation;
     }
 }
 

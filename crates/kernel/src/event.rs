@@ -17,8 +17,8 @@ use crate::task::{follow, graph, orders};
 use crate::time::Timestamp;
 use crate::workspace::{change, create, memory, migrate, suspend};
 use crate::{
-    access, agent, checkpoint, lease, project, refusal, registry, right, run, runtime, session,
-    signal, user,
+    access, agent, authentication, checkpoint, lease, project, refusal, registry, right, run,
+    runtime, session, signal, user, violation,
 };
 
 macro_rules! events {
@@ -114,7 +114,7 @@ events! {
     WorkspaceReparented "workspace_reparented" => change::Reparented;
     // Users.
     UserCreated "user_created" => user::Created;
-    AuthenticationSucceeded "authentication_succeeded" => registry::AuthenticationSucceeded;
+    AuthenticationSucceeded "authentication_succeeded" => authentication::Succeeded;
     AuthenticationFailed "authentication_failed" => refusal::AuthenticationFailed;
     UserSuspended "user_suspended" => registry::UserSuspended;
     UserResumed "user_resumed" => registry::UserResumed;
@@ -166,7 +166,7 @@ events! {
     // Recovery, security, and the trail itself.
     SystemDegraded "system_degraded" => runtime::Degraded;
     RecoveryCompleted "recovery_completed" => registry::RecoveryCompleted;
-    IntegrityViolation "integrity_violation" => registry::IntegrityViolation;
+    IntegrityViolation "integrity_violation" => violation::IntegrityViolation;
     TrailCompacted "trail_compacted" => registry::TrailCompacted;
     TrailAccessDenied "trail_access_denied" => access::AccessDenied;
     TrailSnapshotCreated "trail_snapshot_created" => registry::TrailSnapshotCreated;

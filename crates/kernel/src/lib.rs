@@ -13,10 +13,12 @@
 pub mod access;
 pub mod agent;
 pub mod audit;
+pub mod authentication;
 pub mod checkpoint;
 pub mod command;
 pub mod content;
 mod de;
+pub mod deployment;
 pub mod envelope;
 pub mod event;
 pub mod file;
@@ -35,6 +37,7 @@ pub mod right;
 pub mod rule;
 pub mod run;
 pub mod runtime;
+pub mod seal;
 pub mod secs;
 pub mod session;
 pub mod signal;
@@ -47,6 +50,7 @@ pub mod time;
 pub mod token;
 pub mod turn;
 pub mod user;
+pub mod violation;
 pub mod workspace;
 
 pub use command::Command;

@@ -64,12 +64,6 @@ sets! {
     ResponseType { Envelope Abort Delegation }
     /// What happens to an escalation nobody answers.
     EscalationFallback { Approve Reject DelegateToCoordinator }
-    /// What was tampered with.
-    SubjectType { Envelope Signal Checkpoint TrailEntry }
-    /// How that shows.
-    Violation { HashMismatch SignatureInvalid ProofMissing ChainBroken }
-    /// What was done about it.
-    ActionTaken { Rejected Flagged Quarantined }
     /// What an agent's figures are about.
     UsageField { TokensConsumed WallTime Cost }
 }
@@ -128,7 +122,6 @@ bodies! {
         from_user: UserId, reason: Reason, to_user: UserId, transferred_by: Actor,
         workspace_id: WorkspaceId,
     }
-    "authentication_succeeded" AuthenticationSucceeded { method: Text<64>, user_id: UserId }
     "user_suspended" UserSuspended { reason: Reason, suspended_by: Actor, user_id: UserId }
     "user_resumed" UserResumed { reason: Reason, resumed_by: Actor, user_id: UserId }
     "user_blocked" UserBlocked {
@@ -187,10 +180,6 @@ bodies! {
         downtime: Span, envelopes_redelivered: Count, quarantined_entries: Count,
         signals_requeued: Count, timers_reconstructed: Count, trail_entries_examined: Count,
         workspaces_failed: Count, workspaces_recovered: Count,
-    }
-    "integrity_violation" IntegrityViolation {
-        action_taken: ActionTaken, actual: Text<200>, expected: Text<200>, subject_id: AnyId,
-        subject_type: SubjectType, violation: Violation,
     }
     "trail_compacted" TrailCompacted {
         archive_from: Count, archive_hash: Text<80>, archive_to: Count, entries_archived: Count,

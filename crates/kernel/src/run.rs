@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+use crate::deployment::Deployment;
 use crate::event::Event;
 use crate::id::{IdKind, WorkspaceId};
 use crate::name::AgentName;
@@ -31,8 +32,6 @@ use crate::workspace::{
 
 /// The hash that chains a run's trail.
 const ALGORITHM: &str = "sha256";
-/// How a run is deployed: one runtime with access control in the process.
-const DEPLOYMENT: &str = "single-runtime";
 
 /// How many of the workspaces that still go on are named.
 const NAMED_MAX: usize = 20;
@@ -44,7 +43,7 @@ pub struct RunHead {
     /// The hash that chains its trail.
     pub algorithm: Text<16>,
     /// How it is deployed.
-    pub deployment_model: Text<32>,
+    pub deployment_model: Deployment,
     /// Its roles and types; the base ones alone, if there is none.
     pub taxonomy: Option<Document>,
 }
@@ -57,6 +56,10 @@ pub struct Start {
     /// and people do, unless one is named here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
+    /// What stands between those who take part (default `single-runtime`). What it needs has to
+    /// be in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Deployment>,
     /// Roles and types beyond the base ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taxonomy: Option<Document>,
@@ -141,6 +144,8 @@ pub(crate) fn decide_start(
     if let Some(document) = &start.taxonomy {
         loadable(document)?;
     }
+    let deployment_model = start.deployment.unwrap_or_default();
+    deployment_model.check(&|mechanism| turn.has_in_place(mechanism))?;
     let id: WorkspaceId = turn.mint(IdKind::Workspace).into();
     let everything = Surface::new(".").map(|all| vec![all]).unwrap_or_default();
     let created = Created {
@@ -159,7 +164,7 @@ pub(crate) fn decide_start(
         role: RoleName::coordinator(),
         run: Some(RunHead {
             algorithm: Text::lossy(ALGORITHM),
-            deployment_model: Text::lossy(DEPLOYMENT),
+            deployment_model,
             taxonomy: start.taxonomy.clone(),
         }),
         task_ref: None,

@@ -1,5 +1,6 @@
 //! The arguments of `althing coordinator`, `workspace` and `task`.
 
+use althing_kernel::deployment::Deployment;
 use althing_kernel::text::Text;
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::{self, Timeout};
@@ -61,6 +62,10 @@ pub(crate) struct CoordinatorStart {
     /// The agent that coordinates; the caller itself, if it is an agent.
     #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
     pub(crate) leader: Option<AgentName>,
+    /// What stands between those who take part: single-runtime (the default),
+    /// shared-infrastructure or zero-trust. What it needs has to be in place.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) deployment: Option<Deployment>,
     /// Roles and types beyond the base ones, from a .json or .toml file.
     #[arg(long, value_name = "FILE")]
     pub(crate) taxonomy: Option<PathBuf>,

@@ -44,6 +44,11 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
             shown(settings.store_bytes_max.value.as_ref()),
             named(settings.store_bytes_max.origin),
         ),
+        line(
+            "security.deployment",
+            shown(Some(&settings.deployment.value)),
+            named(settings.deployment.origin),
+        ),
     ];
     if app.out.json {
         return app.out.value(&lines);

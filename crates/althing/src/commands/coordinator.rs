@@ -32,7 +32,9 @@ fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Failure> {
     if let Some(leader) = &args.leader {
         desk.introduce(&client, leader)?;
     }
-    let start = Command::RunStart(Start { agent: args.leader, taxonomy });
+    let deployment = args.deployment.unwrap_or(desk.project.settings.deployment.value);
+    let deployment = Some(deployment);
+    let start = Command::RunStart(Start { agent: args.leader, deployment, taxonomy });
     let root = root_of(client.execute(start)?)?;
     let leads = leader(root.agent.as_ref());
     tell(desk, &root, format!("a run begins; {leads}\nroot {}", root.workspace))

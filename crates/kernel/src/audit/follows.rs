@@ -55,8 +55,10 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
     match (command, event) {
         (Command::RunStart(asked), Event::WorkspaceCreated(got)) => {
             let run = got.run.as_ref();
-            run.is_some_and(|run| run.taxonomy == asked.taxonomy)
-                && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
+            run.is_some_and(|run| {
+                run.taxonomy == asked.taxonomy
+                    && run.deployment_model == asked.deployment.unwrap_or_default()
+            }) && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())
         }
         (Command::WorkspaceMigrate(asked), Event::MigrationStarted(got)) => {
             asked.agent == got.new_agent

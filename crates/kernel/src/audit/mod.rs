@@ -12,6 +12,7 @@ mod work;
 
 pub use follows::follows;
 
+use crate::authentication;
 use crate::event::{Event, Kind, Stamped};
 use crate::id::{LeaseId, WorkspaceId};
 use crate::lease::{self, Lease, ReleaseCause};
@@ -69,6 +70,15 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
         }
         Event::SystemDegraded(_) | Event::AgentRegistered(_) | Event::AuthenticationFailed(_) => {
             by(entry, &Actor::Protocol)
+        }
+        Event::AuthenticationSucceeded(body) => {
+            by(entry, &Actor::Protocol)?;
+            let bound = authentication::is_bound(state, &body.entity, &body.key);
+            let person =
+                matches!(&body.entity, Principal::User(id) if body.user_id.as_ref() == Some(id));
+            let named =
+                person || (body.user_id.is_none() && !matches!(body.entity, Principal::User(_)));
+            if bound && named { Ok(()) } else { Err(Breach::Tale("authentication")) }
         }
         Event::CommandRefused(_) => Ok(()),
         Event::UserCreated(body) => {

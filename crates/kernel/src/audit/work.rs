@@ -75,6 +75,10 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         Event::ConflictResolved(body) if !is_runtime(entry) => {
             by_commander(state, entry, &body.workspace_id)
         }
+        // What was on its way already is refused by the runtime alone.
+        Event::EnvelopeRejected(body) if state.envelopes.contains_key(&body.envelope_id) => {
+            by_runtime(entry)
+        }
         Event::EnvelopeRejected(_) | Event::CheckpointRejected(_) | Event::WorkspaceRejected(_) => {
             Ok(())
         }
@@ -95,6 +99,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         | Event::IntegrationAborted(_)
         | Event::ConflictDetected(_)
         | Event::ConflictResolved(_)
+        | Event::IntegrityViolation(_)
         | Event::TrailAccessDenied(_) => by_runtime(entry),
         other => Err(Breach::NotProduced(other.kind())),
     }

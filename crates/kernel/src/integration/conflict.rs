@@ -220,6 +220,10 @@ pub(crate) fn decide_resolve(
         ),
     };
     let rework = resolve.strategy == Resolution::AgentRework;
+    if !rework && let Some(merging) = turn.state().integrations.get(id) {
+        let checkpoint = merging.checkpoint.clone();
+        turn.check_checkpoint(&checkpoint)?;
+    }
     let event = Event::ConflictResolved(Resolved {
         conflict_id: open.id,
         conflict_type: open.kind,

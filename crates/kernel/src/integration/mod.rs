@@ -232,6 +232,7 @@ fn accept(
         let message = format!("the work of {busy} is still being merged into {target}");
         return Err(Refusal::denied(Rule::OneMerge, message).into());
     }
+    turn.check_checkpoint(&checkpoint)?;
     let strategy = decide.strategy.unwrap_or_default();
     let merged = evaluated_result(decide, strategy)?;
     let event = Event::IntegrationStarted(Started {

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Everything};
-use crate::access::{Viewer, reads_everything, reads_some as reads};
+use crate::access::{
+    Viewer, reads_all_content, reads_content, reads_everything, reads_mail, reads_some as reads,
+};
 use crate::checkpoint::CheckpointView;
 use crate::envelope::Envelope;
 use crate::envelope::inbox::NoticeView;
@@ -189,21 +191,18 @@ impl Asked<'_> {
     }
 
     pub(super) fn files(self, id: &WorkspaceId) -> Answer {
-        match self.state.workspaces.get(id).filter(|_| self.reads(id)) {
+        match self.state.workspaces.get(id).filter(|_| self.reads_content(id)) {
             Some(known) => Answer::Files(FilesView::of(id, known)),
             None => missing("workspace", id),
         }
     }
 
-    /// An inbox is read by its owner and the coordinator, not by whoever sees the workspace.
+    fn reads_content(self, id: &WorkspaceId) -> bool {
+        reads_content(self.state, self.viewer, id)
+    }
+
     fn reads_mail(self, envelope: &Envelope) -> bool {
-        let Some(agent) = self.viewer else { return true };
-        let own = |id: &WorkspaceId| {
-            self.state.workspaces.get(id).is_some_and(|known| known.agent.as_ref() == Some(agent))
-        };
-        workspace::is_coordinator(self.state, &Principal::Agent(agent.clone()))
-            || own(&envelope.from)
-            || own(&envelope.to)
+        reads_mail(self.state, self.viewer, envelope)
     }
 
     pub(super) fn inbox(self, list: &InboxList) -> Answer {
@@ -224,7 +223,9 @@ impl Asked<'_> {
             self.state.inbox_of(id).filter_map(view).collect()
         };
         let own = match (self.viewer, self.state.workspaces.get(id)) {
-            (Some(agent), Some(known)) if !self.everything => known.agent.as_ref() == Some(agent),
+            (Some(agent), Some(known)) => {
+                known.agent.as_ref() == Some(agent) || reads_all_content(self.state, self.viewer)
+            }
             _ => true,
         };
         let notices = self.state.notices_of(id, if own { usize::MAX } else { 0 });
@@ -252,7 +253,7 @@ impl Asked<'_> {
     }
 
     pub(super) fn checkpoints(self, id: &WorkspaceId) -> Answer {
-        if !self.state.workspaces.contains_key(id) || !self.reads(id) {
+        if !self.state.workspaces.contains_key(id) || !self.reads_content(id) {
             return missing("workspace", id);
         }
         let known = self.state.register_of(id);
@@ -262,7 +263,7 @@ impl Asked<'_> {
     }
 
     pub(super) fn checkpoint(self, id: &CheckpointId) -> Answer {
-        match self.state.checkpoints.get(id).filter(|made| self.reads(&made.workspace)) {
+        match self.state.checkpoints.get(id).filter(|made| self.reads_content(&made.workspace)) {
             Some(checkpoint) => Answer::Checkpoint(Box::new(CheckpointView::of(id, checkpoint))),
             None => missing("checkpoint", id),
         }

@@ -11,6 +11,7 @@ mod permissions;
 mod properties;
 mod replay;
 mod run;
+mod security;
 mod sessions;
 mod signals;
 mod simulated;
