@@ -19,6 +19,7 @@ mod races;
 mod run_refusals;
 mod runs;
 mod scan;
+mod security;
 mod support;
 mod tamper;
 mod tidy;

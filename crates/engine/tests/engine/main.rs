@@ -6,6 +6,7 @@ mod opening;
 mod outages;
 mod running;
 mod runs;
+mod security;
 mod simulation;
 mod support;
 mod transfers;

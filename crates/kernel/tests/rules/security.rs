@@ -340,7 +340,8 @@ fn no_agent_signals_for_the_workspace_of_another() {
     assert_eq!((run.status(&mine), run.status(&yours)), (Status::Active, Status::Active));
     // What a workspace was once bound to is nobody's voice any more.
     run.ok(&Run::lead(), "workspace.migrate", json!({ "workspace": yours, "agent": "w3" }));
-    run.refused(&agent("w2"), "signal.emit", args, "W-WS-02");
+    let refusal = run.do_(&agent("w2"), "signal.emit", args).unwrap_err();
+    assert_eq!(refusal.rule.id(), "W-WS-02");
 }
 
 /// Shows W-SEC-09.
