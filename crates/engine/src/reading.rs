@@ -15,8 +15,7 @@ use althing_kernel::violation::{
     ActionTaken, IntegrityViolation, NoteViolation, SubjectType, Violation,
 };
 use althing_kernel::{
-    AgentName, Blob, CheckpointId, Command, Event, Principal, Refusal, RefusalKind, Rule, Stamped,
-    State,
+    AgentName, Blob, CheckpointId, Command, Principal, Refusal, RefusalKind, Rule, Stamped, State,
 };
 use althing_trail::Entry;
 use std::collections::BTreeSet;
@@ -199,10 +198,7 @@ impl Engine {
         }
         let mut same = false;
         self.each_entry(id.as_str(), &mut |entry| {
-            if matches!(&entry.draft.event, Event::CheckpointCreated(own) if own.checkpoint_id == *id)
-            {
-                same = seal::is_as_recorded(state, id, entry);
-            }
+            same |= seal::is_as_recorded(state, id, entry);
         })?;
         Ok(same)
     }
@@ -210,20 +206,20 @@ impl Engine {
     /// Refuses a merge of content that is damaged or gone. That it is what was made, the kernel
     /// asks.
     pub(crate) fn check_merged(&self, command: &Command) -> Result<(), EngineError> {
-        let world = self.world()?;
-        let id = match command {
+        let source = match command {
             Command::IntegrationDecide(args) if args.decision == Decision::Accept => {
-                world.state.workspace(&args.workspace).and_then(|own| own.latest_final.clone())
+                &args.workspace
             }
             Command::ConflictResolve(args) if args.strategy == Resolution::CoordinatorResolve => {
-                let mut open = world.state.integrations();
-                let own = open.find(|(source, _)| **source == args.workspace);
-                own.map(|(_, merge)| merge.checkpoint.clone())
+                &args.workspace
             }
             _ => return Ok(()),
         };
-        let made = id.and_then(|id| world.state.checkpoint(&id).map(|made| (id, made)));
-        made.map_or(Ok(()), |(id, made)| self.check_content(&id, made, &|_, _| false))
+        let world = self.world()?;
+        // While a merge is open, this is what it is about: a workspace makes no more checkpoints.
+        let id = world.state.workspace(source).and_then(|own| own.latest_final.as_ref());
+        let made = id.and_then(|id| world.state.checkpoint(id).map(|made| (id, made)));
+        made.map_or(Ok(()), |(id, made)| self.check_content(id, made, &|_, _| false))
     }
 
     fn check_content(

@@ -52,7 +52,7 @@ impl Seal for Secrets {
 /// The first 32 bytes of HKDF-SHA256.
 fn derive(salt: &[u8], material: &[u8], info: &[&[u8]]) -> [u8; 32] {
     let run = keyed(salt).chain_update(material).finalize().into_bytes();
-    let piece = info.iter().fold(keyed(&run), |mac, part| mac.chain_update(part));
+    let piece = info.iter().fold(keyed(&run), hmac::Mac::chain_update);
     piece.chain_update(FIRST_PIECE).finalize().into_bytes().into()
 }
 

@@ -237,12 +237,12 @@ rules! {
         => "Name one of the open conflicts.";
     CheckpointProven "W-INT-11":
         "A checkpoint is merged and shown only if it is what its workspace made."
-        => "Have the work done again with `revise`; `althing trail --kind integrity_violation` tells what was found.";
+        => "Have it done again with `revise`; `althing trail --kind integrity_violation` tells what was found.";
     DeploymentComplete "W-SEC-09":
         "A deployment model is declared only where everything it needs is in place."
         => "Declare one of the allowed models with `--deployment` or in `althing.toml`.";
     ContentShown "W-SEC-10":
-        "Content is shown to those who may read what it belongs to: mail to its two ends, work to those who see the workspace."
+        "Content is shown to whoever may read what it belongs to: mail to its two ends, work where it is seen."
         => "Ask the coordinator, or have a person look at it.";
     ContentCited "W-SEC-11":
         "Content of others is not made one's own by naming its hash."

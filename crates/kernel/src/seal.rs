@@ -230,7 +230,9 @@ pub fn is_proven(seal: &dyn Seal, state: &State, id: &CheckpointId) -> bool {
 /// Whether a checkpoint is the one that an entry made.
 pub fn is_as_recorded(state: &State, id: &CheckpointId, entry: &Stamped) -> bool {
     match (&entry.draft.event, state.checkpoints.get(id)) {
-        (Event::CheckpointCreated(body), Some(made)) => **made == body.checkpoint(entry.at),
+        (Event::CheckpointCreated(body), Some(made)) if body.checkpoint_id == *id => {
+            **made == body.checkpoint(entry.at)
+        }
         _ => false,
     }
 }

@@ -73,12 +73,8 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
         }
         Event::AuthenticationSucceeded(body) => {
             by(entry, &Actor::Protocol)?;
-            let bound = authentication::is_bound(state, &body.entity, &body.key);
-            let person =
-                matches!(&body.entity, Principal::User(id) if body.user_id.as_ref() == Some(id));
-            let named =
-                person || (body.user_id.is_none() && !matches!(body.entity, Principal::User(_)));
-            if bound && named { Ok(()) } else { Err(Breach::Tale("authentication")) }
+            let told = authentication::is_told_truly(state, body);
+            if told { Ok(()) } else { Err(Breach::Tale("authentication")) }
         }
         Event::CommandRefused(_) => Ok(()),
         Event::UserCreated(body) => {

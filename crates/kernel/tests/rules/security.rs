@@ -127,7 +127,10 @@ fn rejection(run: &Run, since: usize, id: &EnvelopeId, violation: Violation) {
         (&since[at + 1].draft.workspace, &since[at + 1].draft.actor),
         (&None, &Actor::Protocol)
     );
-    let delivered = |entry: &althing_kernel::Stamped| matches!(&entry.draft.event, Event::EnvelopeDelivered(body) if body.envelope_id == *id);
+    let delivered = |entry: &althing_kernel::Stamped| match &entry.draft.event {
+        Event::EnvelopeDelivered(body) => body.envelope_id == *id,
+        _ => false,
+    };
     assert!(!since.iter().any(delivered));
 }
 
@@ -425,4 +428,50 @@ fn content_is_for_those_to_whom_it_was_given_on_record() {
     }
     let lead = AgentName::new("lead").unwrap();
     assert!(reads_all_content(state, None) && reads_all_content(state, Some(&lead)));
+}
+
+/// Shows W-SEC-12.
+#[test]
+fn the_audit_refuses_records_of_security_that_nobody_could_have_made() {
+    let mut run = Run::new();
+    let id = run.create(&Run::lead(), json!({ "agent": "w1" }));
+    let waiting = run.view(&id).directive.unwrap();
+    let sound = |entry: &althing_kernel::Stamped, event: Event| {
+        let mut entry = entry.clone();
+        entry.at = run.world.now.after(althing_kernel::Span::from_secs(1));
+        entry.draft.event = event;
+        althing_kernel::audit::audit(&run.world.state, &entry).is_ok()
+    };
+    let entries = &run.world.entries;
+    let found = entries.iter().rev().find_map(|entry| match &entry.draft.event {
+        Event::AuthenticationSucceeded(body) => Some((entry, body.clone())),
+        _ => None,
+    });
+    let (entry, body) = found.unwrap();
+    let tells = |body: Succeeded| sound(entry, Event::AuthenticationSucceeded(body));
+    assert!(tells(body.clone()));
+    assert!(!tells(Succeeded { key: key(99), ..body.clone() }));
+    assert!(!tells(Succeeded { entity: agent("w1").principal, ..body.clone() }));
+    assert!(!tells(Succeeded { user_id: None, ..body.clone() }));
+    assert!(!tells(Succeeded { method: Method::Key, ..body.clone() }));
+    assert!(!tells(Succeeded { session: Some(id.clone()), ..body }));
+    // What is on its way is refused by the runtime alone, and a violation belongs to no workspace.
+    let sent = run.world.state.envelope(&waiting).unwrap();
+    let rejected = Event::EnvelopeRejected(althing_kernel::envelope::Rejected {
+        envelope_id: waiting.clone(),
+        from: sent.from.clone(),
+        reason: RejectReason::IntegrityViolation,
+        to: sent.to.clone(),
+        kind: sent.kind.clone(),
+    });
+    let mut by = entry.clone();
+    by.draft.workspace = Some(run.root.clone());
+    assert!(sound(&by, rejected.clone()));
+    by.draft.actor = agent("lead").principal.into();
+    assert!(!sound(&by, rejected));
+    let violation = json!({ "action_taken": "rejected", "actual": "a", "expected": "e",
+        "subject_id": waiting, "subject_type": "envelope", "violation": "hash_mismatch" });
+    let violation = Event::read(Kind::IntegrityViolation, &violation.to_string()).unwrap();
+    assert!(sound(entry, violation.clone()));
+    assert!(!sound(&by, violation));
 }
