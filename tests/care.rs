@@ -9,12 +9,12 @@ fn status_tells_what_is_going_on() {
     project.claim("alice", "src");
     project.run(&["claim", "src", "--as", "bob"]);
     let status = project.json(&["status"]);
-    assert_eq!(status["entries"], 7);
+    assert_eq!(status["entries"], 9);
     assert_eq!(status["agents"], 2);
     assert_eq!(status["leases"].as_array().unwrap().len(), 1);
     assert_eq!(status["recent_refusals"][0]["body"]["rule"], "A-LEASE-01");
     let shown = project.ok(&["status"]).out;
-    for words in ["7 entries", "2 agents", "agent:alice", "recently refused"] {
+    for words in ["9 entries", "2 agents", "agent:alice", "recently refused"] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     let agents = project.json(&["agents"]);
@@ -79,12 +79,12 @@ fn a_trail_clock_ahead_of_the_machine_is_noticed() {
     // the chains do not hold any more, but opening does not hash and sees the clock.
     let conn = rusqlite::Connection::open(project.store()).unwrap();
     let lines: String =
-        conn.query_row("SELECT entries FROM commits WHERE last = 4", [], |row| row.get(0)).unwrap();
+        conn.query_row("SELECT entries FROM commits WHERE last = 5", [], |row| row.get(0)).unwrap();
     let mut last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     let at = last["at"].as_u64().unwrap();
     last["at"] = json!(at + 86_400_000_000);
     let changed = lines.replacen(&format!("\"at\":{at}"), &format!("\"at\":{}", last["at"]), 1);
-    conn.execute("UPDATE commits SET entries = ? WHERE last = 4", [changed]).unwrap();
+    conn.execute("UPDATE commits SET entries = ? WHERE last = 5", [changed]).unwrap();
     let ran = project.run(&["doctor"]);
     assert_eq!(ran.code, Some(4));
     assert!(ran.out.contains("ahead of this machine's"), "{}", ran.out);
@@ -166,11 +166,11 @@ fn a_backup_is_made_while_work_goes_on_and_restores() {
     let folder = outside.path().join("monday");
     let folder = folder.to_str().unwrap();
     let made = project.json(&["backup", folder, "--keys"]);
-    assert_eq!(made["entries"], 4);
+    assert_eq!(made["entries"], 5);
     assert_eq!(project.run(&["backup", folder]).code, Some(2), "never over an old one");
     project.claim("alice", "b");
     let restored = project.json(&["backup", "--restore", folder]);
-    assert_eq!(restored["restored"], 4);
+    assert_eq!(restored["restored"], 5);
     assert!(
         std::path::Path::new(restored["set_aside"].as_str().unwrap()).join("trail.db").exists()
     );

@@ -22,6 +22,7 @@ mod resources;
 mod run_refusals;
 mod runs;
 mod scan;
+mod security;
 mod storage;
 mod support;
 mod tamper;

@@ -33,27 +33,27 @@ fn changes_to_rows_are_noticed_and_named() {
     let cases = [
         ("UPDATE commits SET entries = replace(entries, 'src/3', 'src/4')", "local hash"),
         ("UPDATE commits SET entries = replace(entries, 'agent:bob', 'agent:eve')", "entry"),
-        ("UPDATE commits SET first = first + 1 WHERE last = 4", "begins at entry"),
+        ("UPDATE commits SET first = first + 1 WHERE last = 5", "begins at entry"),
         (
             "UPDATE commits SET last = last + 100 WHERE last = (SELECT max(last) FROM commits)",
             "ends",
         ),
-        ("DELETE FROM commits WHERE last = 4", "begins at entry"),
+        ("DELETE FROM commits WHERE last = 5", "begins at entry"),
         ("DELETE FROM commits WHERE last = (SELECT max(last) FROM commits)", "cut off"),
         ("DELETE FROM commits WHERE last > 1", "cut off"),
         ("DELETE FROM commits", "no entries"),
-        ("UPDATE commits SET head = replace(head, 'althing/', 'althinG/') WHERE last = 4", "head"),
+        ("UPDATE commits SET head = replace(head, 'althing/', 'althinG/') WHERE last = 5", "head"),
         (
-            "UPDATE commits SET head = (SELECT head FROM commits WHERE last = 1) WHERE last = 4",
-            "for 1 entries, not 4",
+            "UPDATE commits SET head = (SELECT head FROM commits WHERE last = 1) WHERE last = 5",
+            "for 1 entries, not 5",
         ),
         (
-            "UPDATE commits SET entries = (SELECT entries FROM commits WHERE last = 8) \
-             WHERE last = 7",
+            "UPDATE commits SET entries = (SELECT entries FROM commits WHERE last = 10) \
+             WHERE last = 9",
             "sequence number",
         ),
-        ("UPDATE commits SET entries = x'ff00' WHERE last = 4", "store"),
-        ("UPDATE commits SET entries = '' WHERE last = 4", "not an entry"),
+        ("UPDATE commits SET entries = x'ff00' WHERE last = 5", "store"),
+        ("UPDATE commits SET entries = '' WHERE last = 5", "not an entry"),
         ("CREATE TRIGGER t AFTER INSERT ON commits BEGIN DELETE FROM commits; END", "trigger t"),
         ("CREATE TABLE mine (x)", "table mine"),
         (

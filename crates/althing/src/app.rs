@@ -1,6 +1,6 @@
 //! What every command needs: the project, the settings, the engine, and who is asking.
 
-use althing_engine::{Client, Engine, EngineError, Home, Keyring, Options, Signing};
+use althing_engine::{Client, Engine, EngineError, Home, Keyring, Options, Signing, deployment};
 use althing_kernel::{Principal, Rule, UserId};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::place::Place;
-use crate::settings::{Asker, Settings};
+use crate::settings::{Asker, Origin, Settings};
 
 /// More than any passphrase has.
 const PASSPHRASE_BYTES_MAX: u64 = 4096;
@@ -94,6 +94,11 @@ impl Project {
 
     /// Whoever is asking, authenticated.
     pub(crate) fn client(&self, app: &App, engine: &Engine) -> Result<Client, Failure> {
+        // Nothing is done under a protection that somebody declared and that is not there.
+        let deployment = &self.settings.deployment;
+        if deployment.origin != Origin::Default {
+            deployment::check(&self.home, deployment.value)?;
+        }
         match self.settings.asker()? {
             Some(Asker::User(user)) => self.person(app, engine, &user),
             Some(Asker::Agent(name)) => {

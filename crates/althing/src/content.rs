@@ -18,7 +18,7 @@ use crate::output::{one_line, show_bytes};
 pub(crate) fn read(desk: &Desk<'_>, given: &str) -> Result<Content, Failure> {
     if given == "-" {
         let mut input = input::stdin(desk.app, "the content")?;
-        return Ok(desk.blobs().put_reader(&mut input)?.blob.into());
+        return Ok(desk.bring(desk.blobs().put_reader(&mut input)?.blob));
     }
     match given.strip_prefix('@') {
         // Text that begins so is written with two.
@@ -30,7 +30,7 @@ pub(crate) fn read(desk: &Desk<'_>, given: &str) -> Result<Content, Failure> {
 
 /// The content of a file.
 pub(crate) fn of_file(desk: &Desk<'_>, path: &Path) -> Result<Content, Failure> {
-    Ok(put_file(&desk.blobs(), path)?.blob.into())
+    Ok(desk.bring(put_file(&desk.blobs(), path)?.blob))
 }
 
 /// A message of one piece of content.

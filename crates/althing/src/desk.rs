@@ -12,9 +12,10 @@ use althing_kernel::task::view::{GraphView, TaskView};
 use althing_kernel::user::{Status, User};
 use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{
-    AgentName, CheckpointId, Command, GraphId, Principal, Reply, RightId, Rule, TaskId, Timestamp,
-    WorkspaceId, agent,
+    AgentName, Blob, CheckpointId, Command, Content, GraphId, Principal, Reply, RightId, Rule,
+    TaskId, Timestamp, WorkspaceId, agent,
 };
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use crate::app::{App, Project};
@@ -33,6 +34,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) project: Project,
     pub(crate) engine: Engine,
     viewer: Option<Principal>,
+    /// Content that was given as such: what one brings along is one's own.
+    brought: RefCell<BTreeSet<Blob>>,
 }
 
 /// What the kernel should have answered otherwise.
@@ -56,7 +59,7 @@ impl<'a> Desk<'a> {
         let project = app.project()?;
         let engine = project.engine()?;
         let viewer = project.viewer()?;
-        Ok(Desk { app, project, engine, viewer })
+        Ok(Desk { app, project, engine, viewer, brought: RefCell::default() })
     }
 
     pub(crate) fn out(&self) -> Out {
@@ -72,6 +75,12 @@ impl<'a> Desk<'a> {
         Blobs::of(self.engine.home())
     }
 
+    /// Remembers content that was brought along.
+    pub(crate) fn bring(&self, blob: Blob) -> Content {
+        self.brought.borrow_mut().insert(blob.clone());
+        blob.into()
+    }
+
     /// Asks as whoever is at the desk.
     pub(crate) fn ask(&self, query: &Query) -> Result<Answer, Failure> {
         Ok(self.engine.ask_as(query, self.viewer.as_ref())?)
@@ -79,7 +88,8 @@ impl<'a> Desk<'a> {
 
     /// Whoever is at the desk, authenticated.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
-        self.project.client(self.app, &self.engine)
+        let client = self.project.client(self.app, &self.engine)?;
+        Ok(client.bringing(self.brought.borrow().clone()))
     }
 
     /// Issues a command.

@@ -141,6 +141,7 @@ impl From<Refusal> for Failure {
             RefusalKind::NotFound => ("not_found", Exit::Refused),
             RefusalKind::NotAuthentic => ("not_authentic", Exit::Refused),
             RefusalKind::Collision => ("collision", Exit::Collision),
+            RefusalKind::Integrity => ("integrity", Exit::Integrity),
         };
         let details = match &refusal.details {
             Details::Collisions(collisions) => json!({ "collisions": collisions }),

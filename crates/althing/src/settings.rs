@@ -1,5 +1,6 @@
 //! Settings: a flag wins over the environment, that over `althing.toml`, that over the default.
 
+use althing_kernel::deployment::Deployment;
 use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Rule, Span, UserId, WorkspaceId};
 use serde::Deserialize;
@@ -36,6 +37,7 @@ struct File {
     patience: Option<String>,
     store_bytes_max: Option<u64>,
     integrate: Option<Integrate>,
+    security: Option<Security>,
     trail: Option<TrailTable>,
 }
 
@@ -45,6 +47,13 @@ struct File {
 struct Integrate {
     checks: Option<Vec<String>>,
     check_timeout: Option<String>,
+}
+
+/// `[security]` in that file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Security {
+    deployment: Option<String>,
 }
 
 /// How the trail is stored.
@@ -77,6 +86,7 @@ pub(crate) struct Settings {
     pub(crate) compact_after: Setting<Option<Span>>,
     /// For ever, if there is none.
     pub(crate) archive_retention: Setting<Option<Span>>,
+    pub(crate) deployment: Setting<Deployment>,
 }
 
 const PATIENCE_SECS_DEFAULT: u64 = 30;
@@ -112,6 +122,8 @@ impl Settings {
         let trail = file.trail.unwrap_or_default();
         let compact_after = layers(None, "ALTHING_COMPACT_AFTER", trail.compact_after)?;
         let retention = layers(None, "ALTHING_ARCHIVE_RETENTION", trail.archive_retention)?;
+        let security = file.security.unwrap_or_default();
+        let deployment = layers(None, "ALTHING_DEPLOYMENT", security.deployment)?;
         Ok(Settings {
             agent: agent.read_or(None, |text| AgentName::new(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
@@ -130,6 +142,7 @@ impl Settings {
             compact_after: compact_after
                 .read_or(Some(COMPACT_AFTER_DEFAULT), |text| read_age(text, "never"))?,
             archive_retention: retention.read_or(None, |text| read_age(text, "forever"))?,
+            deployment: deployment.read_or(Deployment::default(), str::parse)?,
         })
     }
 }

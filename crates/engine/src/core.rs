@@ -5,6 +5,7 @@
 //! has it: the world only moves on after an append that went through.
 
 use althing_kernel::audit::follows;
+use althing_kernel::deployment::Mechanism;
 use althing_kernel::envelope::carrier::{Carrier, Local};
 use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{Actor, Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::Unknown;
 use crate::error::EngineError;
+use crate::secrets::Secrets;
 use crate::world::World;
 
 /// About the most overdue things recorded in one commit; with [`JOBS_MAX`] and the kernel's own
@@ -83,6 +85,9 @@ pub struct Core {
     mint: Box<dyn Mint + Send>,
     carrier: Box<dyn Carrier + Send>,
     surroundings: Box<dyn Surroundings + Send>,
+    /// Proves and checks messages; follows from the key.
+    seal: Secrets,
+    mechanisms: Vec<Mechanism>,
     world: World,
     /// Whether the world is known to have come from this log.
     based: bool,
@@ -99,8 +104,9 @@ impl Core {
         world: World,
     ) -> Self {
         let (carrier, surroundings) = (Box::new(Local), Box::new(Unknown));
+        let (seal, mechanisms) = (Secrets::of(&key), vec![Mechanism::AccessControl]);
         let (based, budget) = (false, Duration::MAX);
-        Core { log, key, mint, carrier, surroundings, world, based, budget }
+        Core { log, key, mint, carrier, surroundings, seal, mechanisms, world, based, budget }
     }
 
     /// The same, with something between it and the inboxes.
@@ -113,6 +119,12 @@ impl Core {
     #[must_use]
     pub fn within(self, surroundings: Box<dyn Surroundings + Send>) -> Self {
         Core { surroundings, ..self }
+    }
+
+    /// The same, where these protections are in place and no others.
+    #[must_use]
+    pub fn with_mechanisms(self, mechanisms: Vec<Mechanism>) -> Self {
+        Core { mechanisms, ..self }
     }
 
     /// The same, deciding no longer than that at a time, though always at least one job.
@@ -188,6 +200,7 @@ impl Core {
         let begun = Instant::now();
         let mut builder = Builder::begin(self.world.chain.clone());
         let turn = Turn::begin(self.world.state.clone(), now, &mut *self.mint);
+        let turn = turn.sealed_by(&self.seal).protected_by(&self.mechanisms);
         let mut turn = turn.carried_by(&mut *self.carrier).within(&*self.surroundings);
         let mut verdicts = Vec::with_capacity(jobs.len());
         let mut added = 0;

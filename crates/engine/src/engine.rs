@@ -1,17 +1,19 @@
 //! The engine: a project opened by this process.
 
 use althing_kernel::access::{NoteDenied, Viewer, readable, reads, reads_everything};
+use althing_kernel::authentication::NoteAuthentic;
 use althing_kernel::project;
 use althing_kernel::query::{Answer as View, Query, answer_to};
 use althing_kernel::runtime::{NoteUnauthentic, Rekey};
 use althing_kernel::text::Text;
 use althing_kernel::{
-    AgentName, Caller, Command, Content, Mint, Principal, PublicKey, Refusal, Reply, Rule, Span,
+    AgentName, Blob, Caller, Command, Content, Mint, Principal, PublicKey, Refusal, Reply, Rule, Span,
     State, Timestamp, WorkspaceId,
 };
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
 use althing_trail::{LogError, LogReader, SecretKey, Signature, Store};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
@@ -19,6 +21,7 @@ use crate::blobs::Blobs;
 use crate::clock::{Clock, SystemClock};
 use crate::compact::{self, Upkeep};
 use crate::core::{Core, Job};
+use crate::deployment;
 use crate::disk::Disk;
 use crate::error::EngineError;
 use crate::home::Home;
@@ -213,9 +216,14 @@ impl Engine {
     /// The same, with what the viewer may see.
     pub fn ask_as(&self, query: &Query, viewer: Viewer<'_>) -> Result<View, EngineError> {
         let world = self.world()?;
+        self.check_viewer(&world.state, viewer)?;
         let now = self.moment(&world.state);
         match answer_to(&as_of(&world.state, now)?, now, query, viewer) {
             View::Missing(what) => Err(EngineError::NotFound(what)),
+            View::Checkpoint(made) => {
+                self.check_shown(&world.state, &made.checkpoint)?;
+                Ok(View::Checkpoint(made))
+            }
             found => Ok(found),
         }
     }
@@ -228,6 +236,7 @@ impl Engine {
         viewer: Viewer<'_>,
     ) -> Result<Option<TrailQuery>, EngineError> {
         let state = &self.world()?.state;
+        self.check_viewer(state, viewer)?;
         if let Some(who) = viewer.filter(|_| !reads_everything(state, viewer))
             && query.workspace.as_ref().is_some_and(|target| !reads(state, viewer, target))
         {
@@ -250,6 +259,7 @@ impl Engine {
     /// Refuses a viewer who may not read everything, and records that.
     pub fn check_reads_everything(&self, viewer: Viewer<'_>) -> Result<(), EngineError> {
         let state = &self.world()?.state;
+        self.check_viewer(state, viewer)?;
         let Some(who) = viewer.filter(|_| !reads_everything(state, viewer)) else {
             return Ok(());
         };
@@ -264,20 +274,9 @@ impl Engine {
         digest: &str,
         scope: Option<WorkspaceId>,
     ) -> Result<(), EngineError> {
-        let keys = Keyring::of(&self.0.home);
-        let here = match who {
-            Principal::Agent(agent) => keys.agent(agent)?.is_some(),
-            // A question opens no sealed key; that it is here is all that can be said.
-            Principal::User(user) => keys.has_user(user),
-            Principal::System => true,
-        };
-        if !here {
-            // Anybody can give a name; only the key says whose it is.
-            return self.note_unauthentic(who.clone(), "its key is not here", "trail");
-        }
         let filter_digest = Text::lossy(digest);
         let note = NoteDenied { filter_digest, requester: who.clone(), scope };
-        self.execute(self.own_job(Command::TrailDenied(note))?).map(|_| ())
+        self.execute_own(Command::TrailDenied(note)).map(|_| ())
     }
 
     /// Has the runtime itself issue a command.
@@ -290,6 +289,11 @@ impl Engine {
         let key = self.runtime_key()?.public();
         let caller = Caller { principal: Principal::System, key, session: None };
         Ok(Job { caller, command, proof: None })
+    }
+
+    /// Carries out a command of the runtime's own.
+    pub(crate) fn execute_own(&self, command: Command) -> Result<Reply, EngineError> {
+        self.execute(self.own_job(command)?)
     }
 
     /// Now, or the trail's clock if that is ahead.
@@ -328,7 +332,8 @@ impl Engine {
     /// Lets somebody with a credential issue commands.
     pub fn client(&self, credential: Credential, signing: Signing) -> Client {
         let key = credential.key().public();
-        Client { engine: self.clone(), credential, key, session: None, signing }
+        let brought = BTreeSet::new();
+        Client { engine: self.clone(), credential, key, session: None, signing, brought }
     }
 
     /// Has this runtime take over a trail that was signed with another key, on the record.
@@ -361,7 +366,13 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let (reason, door) = (Text::lossy(reason), Text::lossy(door));
         let command = Command::RuntimeUnauthentic(NoteUnauthentic { entity, reason, door });
-        self.execute(self.own_job(command)?).map(|_| ())
+        self.execute_own(command).map(|_| ())
+    }
+
+    /// Records that somebody showed who they are, where that was all they came for.
+    pub fn note_authentic(&self, credential: &Credential) -> Result<(), EngineError> {
+        let (entity, key) = (credential.principal().clone(), credential.key().public());
+        self.execute_own(Command::RuntimeAuthentic(NoteAuthentic { entity, key })).map(|_| ())
     }
 
     /// Has the writer carry a job out, and waits for the answer.
@@ -424,7 +435,9 @@ impl Engine {
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
-        let core = Core::new(log, key, mint, world).within(Box::new(Disk::of(&inner.home)));
+        let mechanisms = deployment::in_place(&inner.home);
+        let core = Core::new(log, key, mint, world).with_mechanisms(mechanisms);
+        let core = core.within(Box::new(Disk::of(&inner.home)));
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();
         let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq)
@@ -467,6 +480,8 @@ pub struct Client {
     key: PublicKey,
     session: Option<WorkspaceId>,
     signing: Signing,
+    /// Content the caller gave as such, and not by its name.
+    brought: BTreeSet<Blob>,
 }
 
 impl Client {
@@ -474,6 +489,12 @@ impl Client {
     #[must_use]
     pub fn in_session(self, session: Option<WorkspaceId>) -> Self {
         Client { session, ..self }
+    }
+
+    /// The same caller, who brought this content along: it was stored by its own door.
+    #[must_use]
+    pub fn bringing(self, brought: BTreeSet<Blob>) -> Self {
+        Client { brought, ..self }
     }
 
     /// Who it is.
@@ -516,6 +537,7 @@ impl Client {
     }
 
     fn job(&self, mut command: Command) -> Result<Job, EngineError> {
+        self.engine.check_merged(&command)?;
         self.store_content(&mut command)?;
         let caller = Caller {
             principal: self.credential.principal().clone(),
@@ -539,13 +561,23 @@ impl Client {
         command.each_content(&mut |content| {
             match content {
                 Content::Text(text) => *content = Content::Blob(blobs.put(text.as_bytes())?),
-                Content::Blob(blob) if blobs.has(blob)? => {}
+                Content::Blob(blob) if blobs.has(blob)? => self.check_cites(blob)?,
                 Content::Blob(blob) => {
                     return Err(EngineError::NotFound(format!("there is no content {blob} here")));
                 }
             }
             Ok(())
         })
+    }
+
+    /// Content one only knows the name of is one's own if one may read it.
+    fn check_cites(&self, blob: &Blob) -> Result<(), EngineError> {
+        match self.principal() {
+            Principal::Agent(name) if !self.brought.contains(blob) => {
+                self.engine.check_cites(name, blob)
+            }
+            _ => Ok(()),
+        }
     }
 
     fn sign(&self, caller: &Caller, command: &Command) -> Result<Signature, EngineError> {

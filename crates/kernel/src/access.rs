@@ -10,9 +10,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use crate::capability::{Deed, may};
-use crate::event::Event;
-use crate::id::WorkspaceId;
+use crate::envelope::Envelope;
+use crate::event::{Event, Stamped};
+use crate::id::{TaskId, WorkspaceId};
 use crate::principal::{Actor, Principal};
+use crate::refusal::{RefusalKind, Refused};
+use crate::rule::Rule;
 use crate::state::State;
 use crate::taxonomy::Base;
 use crate::text::Text;
@@ -36,6 +39,11 @@ pub fn reads_everything(state: &State, viewer: Viewer<'_>) -> bool {
     if !state.agents.get(agent).is_some_and(|known| known.had_a_part) {
         return true;
     }
+    watches(state, agent)
+}
+
+/// Whether an agent was made an observer of everything.
+fn watches(state: &State, agent: &AgentName) -> bool {
     let watches = |known: &Workspace| {
         let base = state.run_of(known).base_of(&known.charter.role);
         let observer = base == Some(Base::Observer);
@@ -64,6 +72,58 @@ pub(crate) fn reads_some(state: &State, viewer: Viewer<'_>, target: &WorkspaceId
     let was_own = state.workspaces.get(target).is_some_and(|w| w.agent.as_ref() == Some(agent));
     let session = || state.sessions.get(target).is_some_and(|own| own.agent == *agent);
     was_own || session() || state.bound_to(agent).any(|id| sight::sees(state, id, target))
+}
+
+/// Whether a viewer may read the content of a workspace: what it was given, what it works on, its
+/// checkpoints. Each such right is on record: who is bound, who is above, who was shown it. To have
+/// had no part in a run is none.
+pub fn reads_content(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) -> bool {
+    let watching = match viewer {
+        Some(Principal::Agent(agent)) => watches(state, agent),
+        _ => false,
+    };
+    watching || reads_some(state, viewer, target) || reads_all_content(state, viewer)
+}
+
+/// Whether a viewer may read all content there is, mail included: the coordinator and people.
+pub fn reads_all_content(state: &State, viewer: Viewer<'_>) -> bool {
+    match viewer {
+        None | Some(Principal::System) => true,
+        Some(Principal::User(_)) => reads_everything(state, viewer),
+        Some(own @ Principal::Agent(_)) => is_coordinator(state, own),
+    }
+}
+
+/// Whether a viewer may read an envelope: its two ends and the coordinator, not whoever sees the
+/// workspaces.
+pub fn reads_mail(state: &State, viewer: Viewer<'_>, envelope: &Envelope) -> bool {
+    reads_between(state, viewer, &envelope.from, &envelope.to)
+}
+
+fn reads_between(state: &State, viewer: Viewer<'_>, from: &WorkspaceId, to: &WorkspaceId) -> bool {
+    let own = |id: &WorkspaceId| match viewer {
+        None | Some(Principal::System) => true,
+        // A person reads the mail of what they answer for.
+        Some(Principal::User(_)) => reads_some(state, viewer, id),
+        Some(Principal::Agent(agent)) => {
+            state.workspaces.get(id).is_some_and(|known| known.agent.as_ref() == Some(agent))
+        }
+    };
+    reads_all_content(state, viewer) || own(from) || own(to)
+}
+
+/// Whether a viewer may read the content that an entry cites.
+pub fn reads_cited(state: &State, viewer: Viewer<'_>, entry: &Stamped) -> bool {
+    let in_task = |id: &TaskId| {
+        let history = state.tasks.get(id).map(|task| task.history.as_slice()).unwrap_or_default();
+        history.iter().any(|id| reads_content(state, viewer, id))
+    };
+    match &entry.draft.event {
+        _ if reads_all_content(state, viewer) => true,
+        Event::EnvelopeCreated(body) => reads_between(state, viewer, &body.from, &body.to),
+        Event::TaskCreated(body) => in_task(&body.task_id),
+        _ => entry.draft.workspace.as_ref().is_some_and(|id| reads_content(state, viewer, id)),
+    }
 }
 
 /// The workspaces a viewer may read, its sessions included.
@@ -97,6 +157,31 @@ pub struct AccessDenied {
     pub requester: Principal,
     /// The workspace it works in, if it has one.
     pub requester_workspace: Option<WorkspaceId>,
+}
+
+/// `access.refused`: notes that somebody asked for content it may not read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoteRefused {
+    /// Who asked.
+    pub agent: AgentName,
+    /// What was said to that.
+    pub message: Text<2000>,
+    /// The rule it rests on.
+    pub rule: Rule,
+    /// What was asked for.
+    pub what: Text<64>,
+}
+
+pub(crate) fn decide_refused(turn: &mut Turn<'_>, note: &NoteRefused) -> Result<Reply, Halt> {
+    let event = Event::CommandRefused(Refused {
+        command: note.what.clone(),
+        kind: RefusalKind::Denied,
+        message: note.message.clone(),
+        rule: note.rule,
+    });
+    turn.note(None, Principal::Agent(note.agent.clone()).into(), event)?;
+    Ok(Reply::Done)
 }
 
 pub(crate) fn decide_denied(turn: &mut Turn<'_>, note: &NoteDenied) -> Result<Reply, Halt> {

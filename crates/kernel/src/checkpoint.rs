@@ -15,6 +15,7 @@ use crate::id::{ArtifactId, CheckpointId, First as _, IdKind, WorkspaceId};
 use crate::principal::Caller;
 use crate::refusal::{Record, Refusal};
 use crate::rule::Rule;
+use crate::seal::{self, Integrity};
 use crate::signal::{self, Saying, SignalType};
 use crate::state::{ApplyError, State};
 use crate::text::Text;
@@ -110,6 +111,8 @@ pub struct Checkpoint {
     pub artifacts: Vec<Artifact>,
     /// What it cost.
     pub usage: Option<ResourceUsage>,
+    /// The proof that its workspace made it.
+    pub integrity: Option<Integrity>,
     /// When it was made.
     pub at: Timestamp,
 }
@@ -165,6 +168,9 @@ pub struct Created {
     pub content: Option<Blob>,
     /// The files it changes, by hash.
     pub files_changed: Vec<File>,
+    /// The proof that its workspace made it. It is made when this is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integrity: Option<Integrity>,
     /// Why it exists.
     pub intent: Text<2000>,
     /// The one before it.
@@ -178,6 +184,70 @@ pub struct Created {
     pub kind: TypeName,
     /// The workspace it was made in.
     pub workspace: WorkspaceId,
+}
+
+impl Created {
+    /// The checkpoint it makes.
+    pub(crate) fn checkpoint(&self, at: Timestamp) -> Checkpoint {
+        Checkpoint {
+            workspace: self.workspace.clone(),
+            kind: self.kind.clone(),
+            status: self.status,
+            confidence: self.confidence,
+            parent: self.parent.clone(),
+            intent: self.intent.clone(),
+            files: self.files_changed.clone(),
+            content: self.content.clone(),
+            artifacts: self.artifacts.clone(),
+            usage: self.resource_usage.clone(),
+            integrity: self.integrity,
+            at,
+        }
+    }
+}
+
+/// What is proved of a checkpoint: everything its workspace said.
+#[derive(Serialize)]
+struct Said<'a> {
+    artifacts: &'a [Artifact],
+    confidence: Confidence,
+    content: Option<&'a Blob>,
+    files: &'a [File],
+    id: &'a CheckpointId,
+    intent: &'a Text<2000>,
+    parent: Option<&'a CheckpointId>,
+    resource_usage: Option<&'a ResourceUsage>,
+    status: Status,
+    #[serde(rename = "type")]
+    kind: &'a TypeName,
+    workspace: &'a WorkspaceId,
+}
+
+/// What is proved of a checkpoint.
+pub(crate) fn message(id: &CheckpointId, made: &Checkpoint) -> Result<Vec<u8>, ApplyError> {
+    let said = Said {
+        artifacts: &made.artifacts,
+        confidence: made.confidence,
+        content: made.content.as_ref(),
+        files: &made.files,
+        id,
+        intent: &made.intent,
+        parent: made.parent.as_ref(),
+        resource_usage: made.usage.as_ref(),
+        status: made.status,
+        kind: &made.kind,
+        workspace: &made.workspace,
+    };
+    seal::message("checkpoint", &said)
+}
+
+impl Checkpoint {
+    /// The content it cites.
+    pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
+        let files = self.files.iter().filter_map(|file| file.content.as_ref());
+        let artifacts = self.artifacts.iter().map(|artifact| &artifact.content);
+        self.content.iter().chain(files).chain(artifacts)
+    }
 }
 
 /// Why a checkpoint was refused.
@@ -254,6 +324,7 @@ pub(crate) fn decide_create(
         confidence: create.confidence,
         content: stored.content,
         files_changed: stored.files,
+        integrity: None,
         intent: create.intent.clone(),
         parent: create.parent.clone(),
         resource_usage: create.resource_usage.clone(),
@@ -369,19 +440,7 @@ pub(crate) fn apply_created(
     if created.status == Status::Final {
         workspace.latest_final = Some(id.clone());
     }
-    let checkpoint = Checkpoint {
-        workspace: created.workspace.clone(),
-        kind: created.kind.clone(),
-        status: created.status,
-        confidence: created.confidence,
-        parent: created.parent.clone(),
-        intent: created.intent.clone(),
-        files: created.files_changed.clone(),
-        content: created.content.clone(),
-        artifacts: created.artifacts.clone(),
-        usage: created.resource_usage.clone(),
-        at: entry.at,
-    };
+    let checkpoint = created.checkpoint(entry.at);
     state.insert_checkpoint(id.clone(), checkpoint);
     Ok(())
 }
@@ -428,6 +487,9 @@ pub struct CheckpointView {
     /// What it cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_usage: Option<ResourceUsage>,
+    /// The proof that its workspace made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integrity: Option<Integrity>,
     /// When it was made.
     pub at: Timestamp,
 }
@@ -446,6 +508,7 @@ impl CheckpointView {
             content: checkpoint.content.clone(),
             artifacts: checkpoint.artifacts.clone(),
             resource_usage: checkpoint.usage.clone(),
+            integrity: checkpoint.integrity,
             at: checkpoint.at,
         }
     }

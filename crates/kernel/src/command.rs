@@ -15,7 +15,8 @@ use crate::workspace::{
     terminate, transfer,
 };
 use crate::{
-    access, agent, archive, checkpoint, lease, project, right, run, runtime, session, signal,
+    access, agent, archive, authentication, checkpoint, lease, project, right, run, runtime, session,
+    signal, violation,
 };
 
 macro_rules! commands {
@@ -196,6 +197,9 @@ commands! {
         TrailCompact "trail.compact" => archive::Compact;
         TrailPrune "trail.prune" => archive::Prune;
         TrailSnapshot "trail.snapshot" => archive::NoteSnapshot;
+        AccessRefused "access.refused" => access::NoteRefused;
+        RuntimeAuthentic "runtime.authentic" => authentication::NoteAuthentic;
+        RuntimeViolated "runtime.violated" => violation::NoteViolation;
     }
 }
 

@@ -22,8 +22,8 @@ use crate::workspace::{
     reparent, suspend, terminate, transfer,
 };
 use crate::{
-    access, agent, archive, capability, checkpoint, lease, project, refusal, registry, right, run,
-    runtime, session, signal,
+    access, agent, archive, authentication, capability, checkpoint, lease, project, refusal, registry,
+    right, run, runtime, session, signal, violation,
 };
 
 macro_rules! events {
@@ -120,7 +120,7 @@ events! {
     WorkspaceReparented "workspace_reparented" => reparent::Reparented;
     // Users.
     UserCreated "user_created" => user::Created;
-    AuthenticationSucceeded "authentication_succeeded" => registry::AuthenticationSucceeded;
+    AuthenticationSucceeded "authentication_succeeded" => authentication::Succeeded;
     AuthenticationFailed "authentication_failed" => refusal::AuthenticationFailed;
     UserSuspended "user_suspended" => standing::Suspended;
     UserResumed "user_resumed" => standing::Resumed;
@@ -172,7 +172,7 @@ events! {
     // Recovery, security, and the trail itself.
     SystemDegraded "system_degraded" => runtime::Degraded;
     RecoveryCompleted "recovery_completed" => registry::RecoveryCompleted;
-    IntegrityViolation "integrity_violation" => registry::IntegrityViolation;
+    IntegrityViolation "integrity_violation" => violation::IntegrityViolation;
     TrailCompacted "trail_compacted" => archive::Compacted;
     TrailAccessDenied "trail_access_denied" => access::AccessDenied;
     TrailSnapshotCreated "trail_snapshot_created" => archive::SnapshotCreated;

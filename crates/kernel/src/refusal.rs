@@ -10,7 +10,7 @@ use crate::query::Collision;
 use crate::rule::Rule;
 use crate::text::Text;
 use crate::workspace::create;
-use crate::{checkpoint, envelope};
+use crate::{checkpoint, envelope, violation};
 
 /// What sort of no it is; doors turn it into exit codes and status codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,8 @@ pub enum RefusalKind {
     Collision,
     /// The caller is not who it says it is.
     NotAuthentic,
+    /// What it is about is not what it should be.
+    Integrity,
 }
 
 /// A command that was not carried out.
@@ -52,6 +54,8 @@ pub(crate) enum Record {
     Workspace(create::RejectReason),
     Capability(Box<Denial>),
     Capacity(Vec<Standing>),
+    /// As any refusal, and what is wrong with what it is about in an entry of its own.
+    Violation(Box<violation::IntegrityViolation>),
 }
 
 /// What comes with a refusal.
@@ -76,6 +80,11 @@ impl Refusal {
     /// It does not exist.
     pub fn not_found(rule: Rule, message: impl Into<String>) -> Self {
         Refusal::plain(RefusalKind::NotFound, rule, message.into())
+    }
+
+    /// A no of a certain sort.
+    pub fn of(kind: RefusalKind, rule: Rule, message: impl Into<String>) -> Self {
+        Refusal::plain(kind, rule, message.into())
     }
 
     pub(crate) fn not_authentic(entity: &Principal, reason: &str) -> Self {

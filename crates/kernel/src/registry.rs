@@ -30,12 +30,6 @@ macro_rules! sets {
 }
 
 sets! {
-    /// What was tampered with.
-    SubjectType { Envelope Signal Checkpoint TrailEntry }
-    /// How that shows.
-    Violation { HashMismatch SignatureInvalid ProofMissing ChainBroken }
-    /// What was done about it.
-    ActionTaken { Rejected Flagged Quarantined }
 }
 
 macro_rules! bodies {
@@ -52,14 +46,9 @@ macro_rules! bodies {
 }
 
 bodies! {
-    "authentication_succeeded" AuthenticationSucceeded { method: Text<64>, user_id: UserId }
     "recovery_completed" RecoveryCompleted {
         downtime: Span, envelopes_redelivered: Count, quarantined_entries: Count,
         signals_requeued: Count, timers_reconstructed: Count, trail_entries_examined: Count,
         workspaces_failed: Count, workspaces_recovered: Count,
-    }
-    "integrity_violation" IntegrityViolation {
-        action_taken: ActionTaken, actual: Text<200>, expected: Text<200>, subject_id: AnyId,
-        subject_type: SubjectType, violation: Violation,
     }
 }

@@ -328,6 +328,18 @@ rules! {
     CausedBy "W-USER-31":
         "A workspace is on a person's account if it follows from what that person sent, or stands below such a one."
         => "Name an envelope that a person sent, and create the workspace below one of the system's own.";
+    CheckpointProven "W-INT-11":
+        "A checkpoint is merged and shown only if it is what its workspace made."
+        => "Have it done again with `revise`; `althing trail --kind integrity_violation` tells what was found.";
+    DeploymentComplete "W-SEC-09":
+        "A deployment model is declared only where everything it needs is in place."
+        => "Declare one of the allowed models with `--deployment` or in `althing.toml`.";
+    ContentShown "W-SEC-10":
+        "Content is shown to whoever may read what it belongs to: mail to its two ends, work where it is seen."
+        => "Ask the coordinator, or have a person look at it.";
+    ContentCited "W-SEC-11":
+        "Content of others is not made one's own by naming its hash."
+        => "Give the content itself, as text or as a file.";
     Conformance "A-CONF-01":
         "What the protocol asks for is shown by tests that pass."
         => "Run the tests that are named and mend what they find, then run `scripts/test` again.";

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::admission::Limits;
+use crate::deployment::Deployment;
 use crate::event::Event;
 use crate::highway::{Highway, Wish};
 use crate::id::{IdKind, WorkspaceId};
@@ -36,8 +37,6 @@ use crate::workspace::{
 
 /// The hash that chains a run's trail.
 const ALGORITHM: &str = "sha256";
-/// How a run is deployed: one runtime with access control in the process.
-const DEPLOYMENT: &str = "single-runtime";
 
 /// How many of the workspaces that still go on are named.
 const NAMED_MAX: usize = 20;
@@ -49,7 +48,7 @@ pub struct RunHead {
     /// The hash that chains its trail.
     pub algorithm: Text<16>,
     /// How it is deployed.
-    pub deployment_model: Text<32>,
+    pub deployment_model: Deployment,
     /// What people want to be asked about.
     pub highway: Highway,
     /// What it has room for.
@@ -67,6 +66,10 @@ pub struct Start {
     /// and people do, unless one is named here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
+    /// What stands between those who take part (default `single-runtime`). What it needs has to
+    /// be in place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployment: Option<Deployment>,
     /// What people want to be asked about; that plans wait a quarter of an hour for approval, if
     /// left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -163,6 +166,8 @@ pub(crate) fn decide_start(
     if let Some(document) = &start.taxonomy {
         loadable(document)?;
     }
+    let deployment_model = start.deployment.unwrap_or_default();
+    deployment_model.check(&|mechanism| turn.has_in_place(mechanism))?;
     let id: WorkspaceId = turn.mint(IdKind::Workspace).into();
     let everything = Surface::new(".").map(|all| vec![all]).unwrap_or_default();
     let created = Created {
@@ -186,7 +191,7 @@ pub(crate) fn decide_start(
         role: RoleName::coordinator(),
         run: Some(RunHead {
             algorithm: Text::lossy(ALGORITHM),
-            deployment_model: Text::lossy(DEPLOYMENT),
+            deployment_model,
             highway: highway_for(turn.state(), start.highway.as_ref()),
             limits: start.limits.clone(),
             taxonomy: start.taxonomy.clone(),

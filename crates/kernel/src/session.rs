@@ -365,6 +365,8 @@ pub(crate) fn apply_closed(
     }
     let deadline = (session.lapses_at(), Deadline::Session(closed.workspace.clone()));
     state.deadlines.remove(&deadline);
+    let own = (Principal::Agent(session.agent), Some(closed.workspace.clone()));
+    state.authenticated.remove(&own);
     Ok(())
 }
 

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::agent::{self, Agent};
 use crate::archive::{self, Shelves};
 use crate::audit::cause::{self, Story};
+use crate::authentication;
 use crate::checkpoint::{self, Checkpoint};
 use crate::envelope::{self, Envelope, deliver, inbox};
 use crate::event::{Event, Stamped};
@@ -22,10 +23,11 @@ use crate::id::{
     TaskId, WorkspaceId,
 };
 use crate::integration::{self, Integration, conflict};
+use crate::key::PublicKey;
 use crate::lease::{self, Lease};
 use crate::name::{AgentName, UserId};
 use crate::news::{self, News};
-use crate::principal::Actor;
+use crate::principal::{Actor, Principal};
 use crate::project::{self, Project};
 use crate::right::{self, Right, RightType};
 use crate::session::{self, Session};
@@ -64,6 +66,8 @@ pub struct State {
     pub(crate) epoch: u64,
     pub(crate) agents: OrdMap<AgentName, Agent>,
     pub(crate) users: OrdMap<UserId, User>,
+    /// Whose authentication is on record, for which session if for one alone, and with which key.
+    pub(crate) authenticated: OrdMap<(Principal, Option<WorkspaceId>), PublicKey>,
     pub(crate) sessions: OrdMap<WorkspaceId, Session>,
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
     /// The entry that the runtime's next entries may follow from.
@@ -191,6 +195,8 @@ impl State {
             Event::RuntimeRekeyed(body) => runtime::apply_rekeyed(self, entry, body)?,
             Event::RuntimeRestored(body) => runtime::apply_restored(self, body),
             Event::AgentRegistered(body) => agent::apply_registered(self, entry, body)?,
+            Event::AuthenticationSucceeded(body) => authentication::apply_succeeded(self, body)?,
+            Event::AuthenticationFailed(body) => authentication::apply_failed(self, body),
             Event::UserCreated(body) => user::apply_created(self, entry, body)?,
             Event::UserSuspended(_)
             | Event::UserResumed(_)
@@ -254,6 +260,7 @@ impl State {
             Event::EnvelopeRedelivered(body) => deliver::apply_redelivered(self, body),
             Event::EnvelopeUndeliverable(body) => deliver::apply_undeliverable(self, body),
             Event::EnvelopeAttempted(body) => deliver::apply_attempted(self, body),
+            Event::EnvelopeRejected(body) => deliver::apply_rejected(self, body),
             Event::InboxTaken(body) => inbox::apply_taken(self, body),
             Event::PortRightCreated(body) => right::apply_created(self, body),
             Event::PortRightTransferred(body) => right::apply_transferred(self, body),
@@ -295,9 +302,9 @@ impl State {
             Event::EnvelopeRejected(body) => envelope::apply_rejected(self, body),
             // These are remembered by the trail alone.
             Event::SystemDegraded(_)
-            | Event::AuthenticationFailed(_)
             | Event::CommandRefused(_)
             | Event::CapabilityDenied(_)
+            | Event::IntegrityViolation(_)
             | Event::RunStopped(_)
             | Event::WorkspaceRejected(_)
             | Event::SuspensionStarted(_)
@@ -370,6 +377,11 @@ impl State {
     /// A task by its id.
     pub fn task(&self, id: &TaskId) -> Option<&Task> {
         self.tasks.get(id).map(AsRef::as_ref)
+    }
+
+    /// A checkpoint by its id.
+    pub fn checkpoint(&self, id: &CheckpointId) -> Option<&Checkpoint> {
+        self.checkpoints.get(id).map(AsRef::as_ref)
     }
 
     /// The graphs of tasks that were ever planned.
@@ -499,6 +511,7 @@ pub struct Image {
     epoch: u64,
     agents: Vec<(AgentName, Agent)>,
     users: Vec<(UserId, User)>,
+    authenticated: Vec<((Principal, Option<WorkspaceId>), PublicKey)>,
     sessions: Vec<(WorkspaceId, Session)>,
     leases: Vec<(LeaseId, Lease)>,
     story: Option<Story>,
@@ -540,6 +553,7 @@ impl State {
             epoch: self.epoch,
             agents: list(&self.agents),
             users: list(&self.users),
+            authenticated: list(&self.authenticated),
             sessions: list(&self.sessions),
             leases: shared(&self.leases),
             story: self.story.clone(),
@@ -573,6 +587,7 @@ impl State {
             epoch: image.epoch,
             agents: image.agents.into_iter().collect(),
             users: image.users.into_iter().collect(),
+            authenticated: image.authenticated.into_iter().collect(),
             story: image.story,
             root: image.root,
             pending_signals: image.pending_signals.into_iter().collect(),

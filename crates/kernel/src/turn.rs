@@ -13,8 +13,9 @@ use std::sync::Arc;
 use crate::checkpoint::CheckpointView;
 use crate::command::Command;
 use crate::content::Blob;
+use crate::deployment::Mechanism;
 use crate::envelope::Payload;
-use crate::envelope::carrier::{Carried, Carrier};
+use crate::envelope::carrier::{Carried, Carrier, Parcel};
 use crate::envelope::inbox::Mail;
 use crate::envelope::view::EnvelopeView;
 use crate::event::{Draft, Event, Stamped, Stream};
@@ -31,6 +32,7 @@ use crate::query::{LeaseView, SessionView};
 use crate::refusal::{AuthenticationFailed, Record, Refusal, RefusalKind, Refused};
 use crate::right::RightView;
 use crate::rule::Rule;
+use crate::seal::Seal;
 use crate::signal::SignalReply;
 use crate::state::{ApplyError, Deadline, State};
 use crate::surroundings::Surroundings;
@@ -49,8 +51,8 @@ use crate::workspace::{
     priority, reparent, suspend, terminate, transfer,
 };
 use crate::{
-    access, agent, archive, capability, checkpoint, envelope, integration, lease, right, run,
-    runtime, session, signal, task,
+    access, agent, archive, authentication, capability, checkpoint, envelope, integration, lease,
+    right, run, runtime, session, signal, task, violation,
 };
 
 /// What a command that was carried out returns.
@@ -148,6 +150,11 @@ pub struct Turn<'m> {
     carrier: Option<&'m mut dyn Carrier>,
     /// What is told about the world outside; nothing where there is none.
     surroundings: Option<&'m dyn Surroundings>,
+    /// What proves and checks messages. Without one nothing is proved and nothing checked, which
+    /// is for looking ahead only.
+    pub(crate) seal: Option<&'m dyn Seal>,
+    /// What protects those who take part, besides the rules themselves.
+    mechanisms: &'m [Mechanism],
     made: Vec<Stamped>,
     /// The entry that what is made now follows from.
     cause: Option<EntryId>,
@@ -161,9 +168,34 @@ impl<'m> Turn<'m> {
     pub fn begin(state: State, now: Timestamp, mint: &'m mut dyn Mint) -> Self {
         let now = now.max(state.clock());
         let (base, made) = (state.clone(), Vec::new());
-        let (carrier, surroundings, cause) = (None, None, None);
+        let (carrier, surroundings, seal, cause) = (None, None, None, None);
+        let mechanisms = &[Mechanism::AccessControl];
         let released = false;
-        Turn { base, state, now, mint, carrier, surroundings, made, cause, released }
+        Turn {
+            base,
+            state,
+            now,
+            mint,
+            carrier,
+            surroundings,
+            seal,
+            mechanisms,
+            made,
+            cause,
+            released,
+        }
+    }
+
+    /// The same, with messages proved and checked.
+    #[must_use]
+    pub fn sealed_by(self, seal: &'m dyn Seal) -> Self {
+        Turn { seal: Some(seal), ..self }
+    }
+
+    /// The same, where these mechanisms are in place and no others.
+    #[must_use]
+    pub fn protected_by(self, mechanisms: &'m [Mechanism]) -> Self {
+        Turn { mechanisms, ..self }
     }
 
     /// The same, with envelopes put into inboxes by a carrier.
@@ -361,6 +393,9 @@ impl<'m> Turn<'m> {
             Command::TrailCompact(args) => archive::decide_compact(self, args),
             Command::TrailPrune(args) => archive::decide_prune(self, args),
             Command::TrailSnapshot(args) => archive::decide_snapshot(self, args),
+            Command::AccessRefused(args) => access::decide_refused(self, args),
+            Command::RuntimeAuthentic(args) => authentication::decide_authentic(self, args),
+            Command::RuntimeViolated(args) => violation::decide_violated(self, args),
             _ => self.carry_out_work(caller, command),
         }
     }
@@ -433,11 +468,13 @@ impl<'m> Turn<'m> {
             }
             (Principal::User(id), _) => {
                 user::admit(self, id, caller.key)?;
+                authentication::record(self, caller)?;
                 Ok(capability::check(&self.state, id, command)?)
             }
             (Principal::Agent(name), _) => {
                 self.project()?;
-                agent::admit(self, name, caller.key)
+                agent::admit(self, name, caller.key)?;
+                authentication::record(self, caller)
             }
         }
     }
@@ -481,6 +518,11 @@ impl<'m> Turn<'m> {
         };
         let draft = Draft { actor, workspace, stream, correlation: None, causation: None, event };
         self.emit(draft)?;
+        if let Record::Violation(violation) = &refusal.record {
+            self.cause = self.made.last().map(|entry| entry.id.clone());
+            let event = Event::IntegrityViolation(violation.as_ref().clone());
+            self.note(None, Actor::Protocol, event)?;
+        }
         Ok(refusal)
     }
 
@@ -603,6 +645,19 @@ impl<'m> Turn<'m> {
         }
     }
 
+    /// What comes out of the carrier for what was put in.
+    pub(crate) fn hand_over(&mut self, sent: Parcel) -> Parcel {
+        match &mut self.carrier {
+            Some(carrier) => carrier.hand_over(sent),
+            None => sent,
+        }
+    }
+
+    /// Whether a mechanism is in place.
+    pub(crate) fn has_in_place(&self, mechanism: Mechanism) -> bool {
+        self.mechanisms.contains(&mechanism)
+    }
+
     /// Records something in the local trail of a workspace, or of none. The first entry of a
     /// command is what the others follow from.
     pub(crate) fn note(
@@ -646,6 +701,7 @@ impl<'m> Turn<'m> {
 
     /// Stamps a draft, applies it and keeps it.
     pub(crate) fn emit(&mut self, draft: Draft) -> Result<(), ApplyError> {
+        let draft = self.proven(draft)?;
         let at = self.stamp();
         let id: EntryId = self.mint.mint(IdKind::Entry, at).into();
         let entry = Stamped { id: id.clone(), at, draft };
@@ -658,7 +714,7 @@ impl<'m> Turn<'m> {
 /// The event that records a refusal.
 fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
     match &refusal.record {
-        Record::Command => Event::CommandRefused(Refused {
+        Record::Command | Record::Violation(_) => Event::CommandRefused(Refused {
             command,
             kind: refusal.kind,
             message: Text::lossy(&refusal.message),

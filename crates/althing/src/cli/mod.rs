@@ -37,6 +37,7 @@ pub(crate) use work::{
     WorkspaceList, WorkspaceMigrate, WorkspaceSees, WorkspaceTree, WorkspaceWrite,
 };
 
+use althing_kernel::deployment::Deployment;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -185,6 +186,10 @@ pub(crate) struct Init {
     /// What people call the project; the folder's name if left out.
     #[arg(long)]
     pub(crate) name: Option<String>,
+    /// Refuse if what this deployment model needs is not in place: single-runtime (the default),
+    /// shared-infrastructure or zero-trust.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) deployment: Option<Deployment>,
 }
 
 /// Arguments of `status`.

@@ -1,5 +1,6 @@
 //! The arguments of `althing coordinator`, `workspace` and `task`.
 
+use althing_kernel::deployment::Deployment;
 use althing_kernel::highway::{Preset, Wish};
 use althing_kernel::text::Text;
 use althing_kernel::token::RoleName;
@@ -67,6 +68,10 @@ pub(crate) struct CoordinatorStart {
     /// The agent that coordinates; the caller itself, if it is an agent.
     #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
     pub(crate) leader: Option<AgentName>,
+    /// What stands between those who take part: single-runtime (the default),
+    /// shared-infrastructure or zero-trust. What it needs has to be in place.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) deployment: Option<Deployment>,
     /// Who answers for the run; the person who begins it, if left out.
     #[arg(long, value_name = "USER", value_parser = user)]
     pub(crate) owner: Option<UserId>,

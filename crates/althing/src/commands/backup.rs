@@ -15,6 +15,9 @@ pub(crate) fn run(app: &App, args: &Backup) -> Result<(), Failure> {
     if args.restore {
         return restore(app, args, &project);
     }
+    if let Some(agent) = project.viewer()? {
+        project.engine()?.check_reads_all_content(Some(&agent))?;
+    }
     let bar = Progress::new(app.out, "copying");
     let backup =
         backup::backup(&project.home, &args.folder, args.keys, &mut |done, of| bar.at(done, of))?;

@@ -47,7 +47,8 @@ fn get(app: &App, args: &BlobGet) -> Result<(), Failure> {
         .name
         .parse()
         .map_err(|error| Failure::usage(format!("{:?} names no content: {error}", args.name)))?;
-    let content = blobs(app)?.get(&blob)?;
+    let project = app.project()?;
+    let content = project.engine()?.content(&blob, project.viewer()?.as_ref())?;
     match args.output.as_deref().filter(|path| !is_dash(path)) {
         Some(path) => write_file(app, &blob, &content, path),
         None => print(&content),
@@ -83,7 +84,8 @@ fn is_harmless(content: &[u8]) -> bool {
 }
 
 fn list(app: &App) -> Result<(), Failure> {
-    let stored = blobs(app)?.list()?;
+    let project = app.project()?;
+    let stored = project.engine()?.contents(project.viewer()?.as_ref())?;
     if app.out.json {
         return app.out.value(&stored);
     }

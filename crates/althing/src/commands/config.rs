@@ -60,6 +60,11 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
             Some(age(settings.archive_retention.value, "forever")),
             named(settings.archive_retention.origin),
         ),
+        line(
+            "security.deployment",
+            shown(Some(&settings.deployment.value)),
+            named(settings.deployment.origin),
+        ),
     ];
     if app.out.json {
         return app.out.value(&lines);

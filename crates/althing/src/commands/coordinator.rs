@@ -33,8 +33,10 @@ fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Failure> {
     if let Some(leader) = &args.leader {
         desk.introduce(&client, leader)?;
     }
+    let deployment = args.deployment.unwrap_or(desk.project.settings.deployment.value);
     let start = Command::RunStart(Start {
         agent: args.leader,
+        deployment: Some(deployment),
         highway: args.highway,
         limits: args.room.limits(),
         owner: args.owner,

@@ -2,8 +2,8 @@
 
 use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::{Client, Engine, EngineError};
-use althing_kernel::Rule;
 use althing_kernel::query::Query;
+use althing_kernel::{Command, Rule};
 
 use crate::app::{App, Project};
 use crate::cli::Do;
@@ -53,13 +53,17 @@ fn list(app: &App) -> Result<(), Failure> {
     app.out.table(&["NAME", "SORT", "DOES"], &rows)
 }
 
-/// Reads a request. Who asks whether something is free means: free for them.
+/// Reads a request. Who asks whether something is free means: free for them. Who begins a run means
+/// the deployment model of the project.
 pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<Request, Failure> {
     let mut request = door::read(name, args).map_err(|error| too_large(error, args.len()))?;
     if let Request::Query(Query::LeaseCheck(check)) = &mut request
         && check.holder.is_none()
     {
         check.holder = project.asker()?;
+    }
+    if let Request::Command(Command::RunStart(start)) = &mut request {
+        start.deployment.get_or_insert(project.settings.deployment.value);
     }
     Ok(request)
 }

@@ -1,6 +1,6 @@
 //! `althing init`
 
-use althing_engine::Engine;
+use althing_engine::{Engine, deployment};
 use althing_kernel::text::Text;
 use serde_json::json;
 
@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::cli::Init;
 use crate::failure::Failure;
 use crate::output::Tone;
+use crate::settings::Origin;
 
 pub(crate) fn run(app: &App, args: &Init) -> Result<(), Failure> {
     let project = app.project()?;
@@ -15,6 +16,11 @@ pub(crate) fn run(app: &App, args: &Init) -> Result<(), Failure> {
         project.root().file_name().map_or("project".into(), |name| name.to_string_lossy());
     // A folder may be called what a project may not.
     let name = args.name.clone().unwrap_or_else(|| Text::<128>::lossy(&folder_name).to_string());
+    let set = &project.settings.deployment;
+    let declared = (set.origin != Origin::Default).then_some(set.value);
+    if let Some(model) = args.deployment.or(declared) {
+        deployment::check(&project.home, model)?;
+    }
     let created = Engine::create(&project.home, &name, &project.options())?;
     let world = project.engine()?.world()?;
     let known = world.state.project();

@@ -26,6 +26,9 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
         keys.new_user(&id, &new_passphrase(app, &id)?)?
     };
     let state = admit(&engine, &id, &credential)?;
+    if state == "in" {
+        engine.note_authentic(&credential)?;
+    }
     let key = credential.key().public();
     if app.out.json {
         return app.out.value(&json!({ "user": id, "key": key, "state": state }));

@@ -8,6 +8,7 @@ mod opening;
 mod outages;
 mod running;
 mod runs;
+mod security;
 mod simulation;
 mod support;
 mod transfers;

@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Breach;
+use crate::envelope::RejectReason;
 use crate::event::{Event, Kind, Stamped};
 use crate::highway::request::Request;
 use crate::highway::resolve::Resolver;
@@ -77,10 +78,12 @@ fn by_the_clock(event: &Event) -> bool {
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
         | Event::EnvelopeUndeliverable(_)
+        | Event::IntegrityViolation(_)
         | Event::TrailAccessDenied(_)
         | Event::TrailCompacted(_)
         | Event::TrailPruned(_)
         | Event::TrailSnapshotCreated(_) => true,
+        Event::EnvelopeRejected(body) => body.reason == RejectReason::IntegrityViolation,
         _ => false,
     }
 }
@@ -294,6 +297,7 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::PortRightRevoked(body) => of(&body.holder),
         Event::PortRightConsumed(body) => of(&body.holder),
         Event::PortRightTransferred(body) => of(&body.to_holder),
+        Event::IntegrityViolation(_) => Home::In(None),
         Event::CheckpointCreated(body) => of(&body.workspace),
         Event::CheckpointRejected(body) => of(&body.workspace),
         Event::IntegrationStarted(body) => of(&body.target),

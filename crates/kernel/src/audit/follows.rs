@@ -118,6 +118,7 @@ fn in_workspaces(command: &Command, event: &Event) -> bool {
                 let wish = asked.highway.as_ref();
                 run.taxonomy == asked.taxonomy
                     && run.limits == asked.limits
+                    && run.deployment_model == asked.deployment.unwrap_or_default()
                     && wish.is_none_or(|wish| Highway::default().with(wish) == run.highway)
             }) && asked.owner.as_ref().is_none_or(|owner| Party::User(owner.clone()) == got.owner)
                 && asked.agent.as_ref().is_none_or(|agent| Some(agent) == got.agent.as_ref())

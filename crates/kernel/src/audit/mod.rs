@@ -14,6 +14,7 @@ mod work;
 
 pub use follows::follows;
 
+use crate::authentication;
 use crate::event::{Event, Kind, Stamped};
 use crate::id::{LeaseId, WorkspaceId};
 use crate::lease::{self, Lease, ReleaseCause};
@@ -72,6 +73,11 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
         }
         Event::SystemDegraded(_) | Event::AgentRegistered(_) | Event::AuthenticationFailed(_) => {
             by(entry, &Actor::Protocol)
+        }
+        Event::AuthenticationSucceeded(body) => {
+            by(entry, &Actor::Protocol)?;
+            let told = authentication::is_told_truly(state, body);
+            if told { Ok(()) } else { Err(Breach::Tale("authentication")) }
         }
         Event::CommandRefused(_) => Ok(()),
         Event::UserCreated(_)

@@ -129,6 +129,10 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
             by_runtime(entry)?;
             told(body.up_to_timestamp < entry.at, "snapshot")
         }
+        // What was on its way already is refused by the runtime alone.
+        Event::EnvelopeRejected(body) if state.envelopes.contains_key(&body.envelope_id) => {
+            by_runtime(entry)
+        }
         Event::EnvelopeRejected(_) | Event::CheckpointRejected(_) | Event::WorkspaceRejected(_) => {
             Ok(())
         }
@@ -152,6 +156,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         | Event::IntegrationAborted(_)
         | Event::ConflictDetected(_)
         | Event::ConflictResolved(_)
+        | Event::IntegrityViolation(_)
         | Event::TrailAccessDenied(_) => by_runtime(entry),
         other => Err(Breach::NotProduced(other.kind())),
     }

@@ -5,8 +5,15 @@
 //! two. A carrier over a network can lose an envelope, or the answer to it; the kernel then sends
 //! it again, three times at most, waiting one, two and three times the carrier's base timeout.
 
-use crate::id::EnvelopeId;
+use serde::Serialize;
+
+use super::{Envelope, Origin, Payload, Priority};
+use crate::id::{EnvelopeId, RightId, TaskId, WorkspaceId};
+use crate::seal;
+use crate::state::ApplyError;
 use crate::time::Span;
+use crate::token::TypeName;
+use crate::workspace::Party;
 
 /// How often an envelope is sent again: a constant of the protocol.
 pub const REDELIVERIES: u8 = 3;
@@ -22,10 +29,63 @@ pub enum Carried {
     AnswerLost,
 }
 
+/// An envelope as it travels, with its proof.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parcel {
+    /// The envelope.
+    pub id: EnvelopeId,
+    /// What it says, and its proof.
+    pub envelope: Envelope,
+}
+
+/// What is proved of an envelope: everything its sender said.
+#[derive(Serialize)]
+struct Said<'a> {
+    from: &'a WorkspaceId,
+    id: &'a EnvelopeId,
+    in_reply_to: Option<&'a EnvelopeId>,
+    origin: Origin,
+    originator: &'a Party,
+    payload: &'a Payload,
+    priority: Priority,
+    rights: &'a [RightId],
+    task: Option<&'a TaskId>,
+    to: &'a WorkspaceId,
+    #[serde(rename = "type")]
+    kind: &'a TypeName,
+}
+
+impl Parcel {
+    /// What is proved of it.
+    pub(crate) fn message(&self) -> Result<Vec<u8>, ApplyError> {
+        let sent = &self.envelope;
+        let said = Said {
+            from: &sent.from,
+            id: &self.id,
+            in_reply_to: sent.in_reply_to.as_ref(),
+            origin: sent.origin,
+            originator: &sent.originator,
+            payload: &sent.payload,
+            priority: sent.priority,
+            rights: &sent.rights,
+            task: sent.task.as_ref(),
+            to: &sent.to,
+            kind: &sent.kind,
+        };
+        seal::message("envelope", &said)
+    }
+}
+
 /// Something that puts envelopes into inboxes.
 pub trait Carrier {
     /// Tries once. `attempt` counts from zero.
     fn carry(&mut self, envelope: &EnvelopeId, attempt: u8) -> Carried;
+
+    /// What came out at the other end for what was put in. A carrier others can reach may find it
+    /// changed; whether it was is not the carrier's to say, but its proof's.
+    fn hand_over(&mut self, sent: Parcel) -> Parcel {
+        sent
+    }
 
     /// How long to wait for an answer the first time.
     fn base_timeout(&self) -> Span {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use super::carrier::{Carried, REDELIVERIES};
-use super::{Envelope, Status, UndeliverableReason};
+use super::carrier::{Carried, Parcel, REDELIVERIES};
+use super::{Envelope, RejectReason, Rejected, Status, UndeliverableReason};
 use crate::event::{Event, Stamped};
 use crate::id::{EnvelopeId, First as _, WorkspaceId};
 use crate::principal::Actor;
@@ -13,6 +13,7 @@ use crate::state::{ApplyError, Deadline, State};
 use crate::text::Text;
 use crate::time::{Span, Timestamp};
 use crate::turn::Turn;
+use crate::violation::SubjectType;
 use crate::workspace::change::{self, Change};
 use crate::workspace::{self, Trigger};
 use crate::{envelope, right};
@@ -105,6 +106,10 @@ pub(crate) fn move_on(turn: &mut Turn<'_>, to: &WorkspaceId) -> Result<(), Apply
 /// the inbox or given up does not.
 fn attempt(turn: &mut Turn<'_>, id: &EnvelopeId, envelope: &Envelope) -> Result<bool, ApplyError> {
     let (carried, base) = turn.carry(id, envelope.attempts);
+    let comes = envelope.status == Status::Validated && carried != Carried::Lost;
+    if comes && !is_as_sent(turn, id, envelope)? {
+        return Ok(true);
+    }
     match carried {
         Carried::Acknowledged => {
             arrive(turn, id, envelope)?;
@@ -125,6 +130,34 @@ fn attempt(turn: &mut Turn<'_>, id: &EnvelopeId, envelope: &Envelope) -> Result<
             Ok(envelope.attempts >= REDELIVERIES)
         }
     }
+}
+
+/// Whether what comes out of the carrier is what its sender made. If not, it is never delivered.
+fn is_as_sent(
+    turn: &mut Turn<'_>,
+    id: &EnvelopeId,
+    envelope: &Envelope,
+) -> Result<bool, ApplyError> {
+    let sent = Parcel { id: id.clone(), envelope: envelope.clone() };
+    let came = turn.hand_over(sent.clone());
+    // Another envelope, however honestly made, is not this one.
+    let came = Parcel { id: id.clone(), envelope: came.envelope };
+    let Err(broken) = turn.check_parcel(&came)? else { return Ok(true) };
+    let rejected = Event::EnvelopeRejected(Rejected {
+        envelope_id: id.clone(),
+        from: envelope.from.clone(),
+        reason: RejectReason::IntegrityViolation,
+        to: envelope.to.clone(),
+        kind: envelope.kind.clone(),
+    });
+    turn.note(Some(&envelope.from), Actor::Protocol, rejected)?;
+    let violation = Event::IntegrityViolation(broken.entry(SubjectType::Envelope, id.into()));
+    turn.note(None, Actor::Protocol, violation)?;
+    // If it was changed while it waited here, it does not say any more whom to tell.
+    if turn.check_parcel(&sent)?.is_ok() {
+        tell(turn, id, envelope, "integrity_violation")?;
+    }
+    Ok(false)
 }
 
 /// The envelope is at the inbox: it is put in, unless it is there already.
@@ -178,7 +211,11 @@ fn unanswered(
         to: envelope.to.clone(),
     });
     turn.note(Some(&envelope.from), Actor::Protocol, event)?;
-    if last { tell(turn, id, envelope, UndeliverableReason::DeliveryExhausted) } else { Ok(()) }
+    if last {
+        tell(turn, id, envelope, UndeliverableReason::DeliveryExhausted.as_str())
+    } else {
+        Ok(())
+    }
 }
 
 fn give_up(
@@ -194,7 +231,7 @@ fn give_up(
         to: envelope.to.clone(),
     });
     turn.note(Some(&envelope.from), Actor::Protocol, event)?;
-    tell(turn, id, envelope, reason)
+    tell(turn, id, envelope, reason.as_str())
 }
 
 /// A notice to the sender of why delivery was given up; it fails nobody.
@@ -202,9 +239,9 @@ fn tell(
     turn: &mut Turn<'_>,
     id: &EnvelopeId,
     envelope: &Envelope,
-    reason: UndeliverableReason,
+    reason: &str,
 ) -> Result<(), ApplyError> {
-    let reason = Some(Text::lossy(reason.as_str()));
+    let reason = Some(Text::lossy(reason));
     let notice = Saying { signal: SignalType::Failed, reason, about: Some(id.into()) };
     signal::tell_sender(turn, &envelope.to, &envelope.from, notice)
 }
@@ -217,7 +254,7 @@ pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &EnvelopeId) -> Result<(), Ap
     if envelope.status == Status::Delivered && receiver.status.is_terminal() {
         // It was in the inbox when the receiver ended: nothing is left to find out.
         postpone(turn, id, &envelope, Missing::Answer)?;
-        return tell(turn, id, &envelope, UndeliverableReason::TargetTerminal);
+        return tell(turn, id, &envelope, UndeliverableReason::TargetTerminal.as_str());
     }
     if envelope.status == Status::Delivered {
         return attempt(turn, id, &envelope).map(|_| ());
@@ -315,6 +352,22 @@ pub(crate) fn apply_undeliverable(
     state.reschedule(before, None, &Deadline::Envelope(id.clone()));
     state.held.remove(&(to, created, id.clone()));
     state.unqueue(id);
+    Ok(())
+}
+
+/// What was refused when it was sent never came to be; what was refused later is on its way no more.
+pub(crate) fn apply_rejected(state: &mut State, rejected: &Rejected) -> Result<(), ApplyError> {
+    let id = &rejected.envelope_id;
+    let Some(known) = state.envelopes.get_mut(id) else { return Ok(()) };
+    if known.status != Status::Validated || rejected.reason != RejectReason::IntegrityViolation {
+        return Err(ApplyError::Mismatch("the envelope's way"));
+    }
+    let envelope = Arc::make_mut(known);
+    envelope.status = Status::Rejected;
+    let before = envelope.retry_at.take();
+    let place = (envelope.to.clone(), envelope.created_at, id.clone());
+    state.reschedule(before, None, &Deadline::Envelope(id.clone()));
+    state.held.remove(&place);
     Ok(())
 }
 

@@ -4,7 +4,9 @@
 //! refers to), the permission matrix, the sender's right. The first failure gives the reason,
 //! which is one of a closed set, and uses the envelope's id up. An accepted one is recorded before
 //! it is delivered, and delivered in the order of its channel; while the receiver cannot take
-//! mail, or has not read a `blocking` one yet, it waits. Payloads lie beside the trail; entries name them by their hash.
+//! mail, or has not read a `blocking` one yet, it waits. What waits has a proof of its sender's and
+//! is checked against it before it is put into the inbox. Payloads lie beside the trail; entries name
+//! them by their hash.
 
 pub mod carrier;
 pub mod deliver;
@@ -23,6 +25,7 @@ use crate::principal::{Actor, Caller};
 use crate::refusal::{Record, Refusal};
 use crate::right::{self, RightType};
 use crate::rule::Rule;
+use crate::seal::Integrity;
 use crate::state::{ApplyError, Deadline, State};
 use crate::taxonomy::Base;
 use crate::time::Timestamp;
@@ -191,6 +194,8 @@ pub struct Envelope {
     pub payload: Payload,
     /// What it answers.
     pub in_reply_to: Option<EnvelopeId>,
+    /// The proof that its sender made it.
+    pub integrity: Option<Integrity>,
     /// The rights it carries.
     pub rights: Vec<RightId>,
     /// How soon it wants to be read.
@@ -258,6 +263,9 @@ pub struct Created {
     pub from: WorkspaceId,
     /// What it answers.
     pub in_reply_to: Option<EnvelopeId>,
+    /// The proof that its sender made it. It is made when this is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integrity: Option<Integrity>,
     /// Where it comes from.
     pub origin: Origin,
     /// Who caused the work it belongs to.
@@ -294,6 +302,31 @@ pub struct Rejected {
     pub kind: TypeName,
 }
 
+impl Created {
+    /// The envelope it makes.
+    pub(crate) fn envelope(&self, at: Timestamp) -> Envelope {
+        Envelope {
+            from: self.from.clone(),
+            to: self.to.clone(),
+            kind: self.kind.clone(),
+            payload: self.payload.clone(),
+            in_reply_to: self.in_reply_to.clone(),
+            integrity: self.integrity,
+            rights: self.rights.clone(),
+            priority: self.priority,
+            origin: self.origin,
+            originator: self.originator.clone(),
+            task: self.task_ref.clone(),
+            status: Status::Validated,
+            created_at: at,
+            attempts: 0,
+            retry_at: None,
+            delivered_at: None,
+            taken: false,
+        }
+    }
+}
+
 pub(crate) fn decide_send(
     turn: &mut Turn<'_>,
     caller: &Caller,
@@ -322,6 +355,7 @@ pub(crate) fn decide_send(
         envelope_id: envelope_id.clone(),
         from: from.clone(),
         in_reply_to: send.in_reply_to.clone(),
+        integrity: None,
         origin: Origin::Agent,
         originator: sender.charter.originator.clone(),
         payload,
@@ -514,6 +548,7 @@ pub(crate) fn send_directive(turn: &mut Turn<'_>, directive: Directive) -> Resul
         envelope_id: directive.id,
         from: directive.from,
         in_reply_to: None,
+        integrity: None,
         origin: Origin::Agent,
         originator: directive.originator,
         payload: directive.payload,
@@ -541,25 +576,7 @@ pub(crate) fn apply_created(
             return Err(ApplyError::Mismatch("the receiver's state"));
         }
     }
-    let envelope = Envelope {
-        bytes: created.bytes.get(),
-        from: created.from.clone(),
-        to: created.to.clone(),
-        kind: created.kind.clone(),
-        payload: created.payload.clone(),
-        in_reply_to: created.in_reply_to.clone(),
-        rights: created.rights.clone(),
-        priority: created.priority,
-        origin: created.origin,
-        originator: created.originator.clone(),
-        task: created.task_ref.clone(),
-        status: Status::Validated,
-        created_at: entry.at,
-        attempts: 0,
-        retry_at: None,
-        delivered_at: None,
-        taken: false,
-    };
+    let envelope = created.envelope(entry.at);
     state.insert_envelope(created.envelope_id.clone(), envelope);
     Ok(())
 }

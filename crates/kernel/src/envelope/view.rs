@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Envelope, Origin, Payload, Priority, Status};
 use crate::id::{EnvelopeId, RightId, TaskId, WorkspaceId};
+use crate::seal::Integrity;
 use crate::time::Timestamp;
 use crate::token::TypeName;
 use crate::workspace::Party;
@@ -25,6 +26,9 @@ pub struct EnvelopeView {
     /// What it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<EnvelopeId>,
+    /// The proof that its sender made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integrity: Option<Integrity>,
     /// The rights it carries.
     pub rights: Vec<RightId>,
     /// How soon it wants to be read.
@@ -56,6 +60,7 @@ impl EnvelopeView {
             kind: envelope.kind.clone(),
             payload: envelope.payload.clone(),
             in_reply_to: envelope.in_reply_to.clone(),
+            integrity: envelope.integrity,
             rights: envelope.rights.clone(),
             priority: envelope.priority,
             origin: envelope.origin,

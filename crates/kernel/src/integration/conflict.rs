@@ -297,6 +297,10 @@ pub(crate) fn settle(turn: &mut Turn<'_>, caller: &Caller, resolve: &Resolve) ->
     };
     let rework = resolve.strategy == Resolution::AgentRework;
     let mode = mode_of(turn.state(), id)?;
+    if !rework && let Some(merging) = turn.state().integrations.get(id) {
+        let checkpoint = merging.checkpoint.clone();
+        turn.check_checkpoint(&checkpoint)?;
+    }
     let event = Event::ConflictResolved(Resolved {
         conflict_id: open.id,
         conflict_type: open.kind,

@@ -260,6 +260,7 @@ fn accept(
     if let Some(busy) = busy(turn.state(), &target) {
         return Err(busy.into());
     }
+    turn.check_checkpoint(&checkpoint)?;
     let strategy = decide.strategy.unwrap_or_default();
     conflict::sound(&decide.conflicts, strategy)?;
     let merged = evaluated_result(decide, strategy)?;

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Everything, WorkspaceList};
-use crate::access::{Viewer, reads_everything, reads_some as reads};
+use crate::access::{
+    Viewer, reads_all_content, reads_content, reads_everything, reads_mail, reads_some as reads,
+};
 use crate::admission::{self, Limits, Need, Standing};
 use crate::checkpoint::CheckpointView;
 use crate::envelope::Envelope;
@@ -194,7 +196,7 @@ impl Asked<'_> {
     }
 
     pub(super) fn files(self, id: &WorkspaceId) -> Answer {
-        match self.state.workspaces.get(id).filter(|_| self.reads(id)) {
+        match self.state.workspaces.get(id).filter(|_| self.reads_content(id)) {
             Some(known) => Answer::Files(FilesView::of(id, known)),
             None => missing("workspace", id),
         }
@@ -217,9 +219,12 @@ impl Asked<'_> {
         agent.is_some_and(|agent| workspace::is_coordinator(self.state, agent))
     }
 
-    /// An inbox is read by its owner and the coordinator, not by whoever sees the workspace.
+    fn reads_content(self, id: &WorkspaceId) -> bool {
+        reads_content(self.state, self.viewer, id)
+    }
+
     fn reads_mail(self, envelope: &Envelope) -> bool {
-        self.coordinates() || self.is_of(&envelope.from) || self.is_of(&envelope.to)
+        reads_mail(self.state, self.viewer, envelope)
     }
 
     pub(super) fn inbox(self, list: &InboxList) -> Answer {
@@ -239,7 +244,8 @@ impl Asked<'_> {
         } else {
             self.state.inbox_of(id).filter_map(view).collect()
         };
-        let max = if self.everything || self.is_of(id) { usize::MAX } else { 0 };
+        let own = self.is_of(id) || reads_all_content(self.state, self.viewer);
+        let max = if own { usize::MAX } else { 0 };
         let notices = self.state.notices_of(id, max);
         let signals = notices.iter().map(|(_, notice)| NoticeView::of(notice)).collect();
         let news = self.state.news_of(id, max);
@@ -255,7 +261,7 @@ impl Asked<'_> {
     }
 
     pub(super) fn checkpoints(self, id: &WorkspaceId) -> Answer {
-        if !self.state.workspaces.contains_key(id) || !self.reads(id) {
+        if !self.state.workspaces.contains_key(id) || !self.reads_content(id) {
             return missing("workspace", id);
         }
         let known = self.state.register_of(id);
@@ -265,7 +271,7 @@ impl Asked<'_> {
     }
 
     pub(super) fn checkpoint(self, id: &CheckpointId) -> Answer {
-        match self.state.checkpoints.get(id).filter(|made| self.reads(&made.workspace)) {
+        match self.state.checkpoints.get(id).filter(|made| self.reads_content(&made.workspace)) {
             Some(checkpoint) => Answer::Checkpoint(Box::new(CheckpointView::of(id, checkpoint))),
             None => missing("checkpoint", id),
         }

@@ -39,6 +39,10 @@ fn everything() -> World {
     let note = r#"{"turned_away":1,"reason":"x","since":1}"#;
     let degraded = Command::RuntimeDegraded(serde_json::from_str(note).unwrap());
     world.run_command(&system(), &degraded).unwrap();
+    let violated = r#"{"action_taken":"flagged","actual":"a","expected":"e","subject_id":"s",
+        "subject_type":"trail_entry","violation":"chain_broken"}"#;
+    let violated = Command::RuntimeViolated(serde_json::from_str(violated).unwrap());
+    world.run_command(&system(), &violated).unwrap();
     let restored = r#"{"entries_before":7,"epoch":9}"#;
     let restored = Command::RuntimeRestored(serde_json::from_str(restored).unwrap());
     world.run_command(&system(), &restored).unwrap();

@@ -19,6 +19,7 @@ mod properties;
 mod replay;
 mod resources;
 mod run;
+mod security;
 mod sessions;
 mod signals;
 mod simulated;

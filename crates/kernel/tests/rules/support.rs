@@ -3,6 +3,7 @@
 use althing_kernel::content::Blob;
 use althing_kernel::envelope::carrier::{Carried, Carrier};
 use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
+use althing_kernel::seal::{Maker, Proof, Seal};
 use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{
     AgentName, Caller, Command, EnvelopeId, Event, IdKind, Kind, Mint, Principal, PublicKey,
@@ -47,6 +48,28 @@ fn mint() -> Box<dyn Mint> {
         Box::new(Scattered::default())
     } else {
         Box::new(Counter::default())
+    }
+}
+
+/// Proofs from sums instead of hashes: whoever does not know them does not hit them by accident.
+pub(crate) struct Sums;
+
+impl Seal for Sums {
+    fn prove(&self, maker: Maker<'_>, message: &[u8]) -> Proof {
+        let parts = [maker.run.as_str().as_bytes(), maker.workspace.as_str().as_bytes(), message];
+        let mut sum: u64 = 0xcbf2_9ce4_8422_2325;
+        for byte in parts.iter().flat_map(|part| part.iter().chain(&[0])) {
+            sum = (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        let mut proof = [0; 32];
+        for (place, piece) in proof.chunks_mut(8).enumerate() {
+            piece.copy_from_slice(&sum.rotate_left(u32::try_from(place).unwrap()).to_be_bytes());
+        }
+        Proof::from_bytes(proof)
+    }
+
+    fn check(&self, maker: Maker<'_>, message: &[u8], proof: &Proof) -> bool {
+        self.prove(maker, message) == *proof
     }
 }
 
@@ -177,7 +200,7 @@ impl World {
         command: &Command,
     ) -> Result<Reply, Refusal> {
         let turn = Turn::begin(self.state.clone(), self.now, &mut *self.mint);
-        let mut turn = turn.within(&self.around);
+        let mut turn = turn.within(&self.around).sealed_by(&Sums);
         if let Some(carrier) = &mut self.carrier {
             turn = turn.carried_by(&mut **carrier);
         }
@@ -197,7 +220,7 @@ impl World {
     }
 
     pub(crate) fn tick(&mut self) {
-        let mut turn = Turn::begin(self.state.clone(), self.now, &mut *self.mint);
+        let mut turn = Turn::begin(self.state.clone(), self.now, &mut *self.mint).sealed_by(&Sums);
         if let Some(carrier) = &mut self.carrier {
             turn = turn.carried_by(&mut **carrier);
         }
