@@ -10,7 +10,7 @@ use crate::integration::{self, conflict};
 use crate::task::{graph, orders};
 use crate::workspace::{abort, create, memory, migrate, suspend};
 use crate::{
-    access, agent, checkpoint, lease, project, right, run, runtime, session, signal, user,
+    access, agent, checkpoint, lease, project, recovery, right, run, runtime, session, signal, user,
 };
 
 macro_rules! commands {
@@ -143,6 +143,7 @@ commands! {
         RuntimeUnauthentic "runtime.unauthentic" => runtime::NoteUnauthentic;
         RuntimeRestored "runtime.restored" => runtime::NoteRestored;
         RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
+        RuntimeRecover "runtime.recover" => recovery::Recover;
         TrailDenied "trail.denied" => access::NoteDenied;
     }
 }

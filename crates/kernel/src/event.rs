@@ -17,8 +17,8 @@ use crate::task::{follow, graph, orders};
 use crate::time::Timestamp;
 use crate::workspace::{change, create, memory, migrate, suspend};
 use crate::{
-    access, agent, checkpoint, lease, project, refusal, registry, right, run, runtime, session,
-    signal, user,
+    access, agent, checkpoint, integrity, lease, project, recovery, refusal, registry, right, run,
+    runtime, session, signal, user,
 };
 
 macro_rules! events {
@@ -165,8 +165,8 @@ events! {
     EscalationTimeout "escalation_timeout" => registry::EscalationTimeout;
     // Recovery, security, and the trail itself.
     SystemDegraded "system_degraded" => runtime::Degraded;
-    RecoveryCompleted "recovery_completed" => registry::RecoveryCompleted;
-    IntegrityViolation "integrity_violation" => registry::IntegrityViolation;
+    RecoveryCompleted "recovery_completed" => recovery::RecoveryCompleted;
+    IntegrityViolation "integrity_violation" => integrity::IntegrityViolation;
     TrailCompacted "trail_compacted" => registry::TrailCompacted;
     TrailAccessDenied "trail_access_denied" => access::AccessDenied;
     TrailSnapshotCreated "trail_snapshot_created" => registry::TrailSnapshotCreated;

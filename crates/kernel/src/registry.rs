@@ -2,7 +2,7 @@
 //!
 //! The registry is the protocol's and is closed: 72 kinds, known here by name and body so that
 //! nothing else can ever be written under these names. The kinds in this file belong to budgets,
-//! people, gates, recovery and the trail's own lifecycle. An entry of such a kind cannot have
+//! people, gates and the trail's own lifecycle. An entry of such a kind cannot have
 //! been decided by this version, so `apply` and the audit refuse it.
 
 use serde::{Deserialize, Serialize};
@@ -64,12 +64,6 @@ sets! {
     ResponseType { Envelope Abort Delegation }
     /// What happens to an escalation nobody answers.
     EscalationFallback { Approve Reject DelegateToCoordinator }
-    /// What was tampered with.
-    SubjectType { Envelope Signal Checkpoint TrailEntry }
-    /// How that shows.
-    Violation { HashMismatch SignatureInvalid ProofMissing ChainBroken }
-    /// What was done about it.
-    ActionTaken { Rejected Flagged Quarantined }
     /// What an agent's figures are about.
     UsageField { TokensConsumed WallTime Cost }
 }
@@ -182,15 +176,6 @@ bodies! {
     "escalation_timeout" EscalationTimeout {
         elapsed: Span, fallback_action: EscalationFallback, signal_id: SignalId,
         workspace: WorkspaceId,
-    }
-    "recovery_completed" RecoveryCompleted {
-        downtime: Span, envelopes_redelivered: Count, quarantined_entries: Count,
-        signals_requeued: Count, timers_reconstructed: Count, trail_entries_examined: Count,
-        workspaces_failed: Count, workspaces_recovered: Count,
-    }
-    "integrity_violation" IntegrityViolation {
-        action_taken: ActionTaken, actual: Text<200>, expected: Text<200>, subject_id: AnyId,
-        subject_type: SubjectType, violation: Violation,
     }
     "trail_compacted" TrailCompacted {
         archive_from: Count, archive_hash: Text<80>, archive_to: Count, entries_archived: Count,

@@ -21,6 +21,7 @@ use crate::lease::{self, Lease};
 use crate::name::{AgentName, UserId};
 use crate::principal::Actor;
 use crate::project::{self, Project};
+use crate::recovery::{self, WriterName};
 use crate::right::{self, Right, RightType};
 use crate::session::{self, Session};
 use crate::signal::{self, Notice};
@@ -54,6 +55,8 @@ pub struct State {
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
     /// The entry that the runtime's next entries may follow from.
     pub(crate) story: Option<Story>,
+    /// The writers that the last recovery was about.
+    pub(crate) recovered: Vec<WriterName>,
     /// The root of the run that goes on.
     pub(crate) root: Option<WorkspaceId>,
     /// The roles and types of each run, by its root.
@@ -146,6 +149,7 @@ impl State {
             Event::ProjectCreated(body) => project::apply_created(self, entry, body)?,
             Event::RuntimeRekeyed(body) => runtime::apply_rekeyed(self, entry, body)?,
             Event::RuntimeRestored(body) => runtime::apply_restored(self, body),
+            Event::RecoveryCompleted(body) => recovery::apply_completed(self, body),
             Event::AgentRegistered(body) => agent::apply_registered(self, entry, body)?,
             Event::UserCreated(body) => user::apply_created(self, entry, body)?,
             Event::SessionOpened(body) => session::apply_opened(self, entry, body)?,
@@ -214,6 +218,7 @@ impl State {
             Event::ConflictResolved(body) => conflict::apply_resolved(self, body),
             // These are remembered by the trail alone.
             Event::SystemDegraded(_)
+            | Event::IntegrityViolation(_)
             | Event::AuthenticationFailed(_)
             | Event::CommandRefused(_)
             | Event::RunStopped(_)
@@ -412,6 +417,7 @@ pub struct Image {
     sessions: Vec<(WorkspaceId, Session)>,
     leases: Vec<(LeaseId, Lease)>,
     story: Option<Story>,
+    recovered: Vec<WriterName>,
     root: Option<WorkspaceId>,
     runs: Vec<(WorkspaceId, Option<Document>)>,
     workspaces: Vec<(WorkspaceId, Workspace)>,
@@ -445,6 +451,7 @@ impl State {
             sessions: list(&self.sessions),
             leases: shared(&self.leases),
             story: self.story.clone(),
+            recovered: self.recovered.clone(),
             root: self.root.clone(),
             runs: self.runs.iter().map(run).collect(),
             workspaces: shared(&self.workspaces),
@@ -468,6 +475,7 @@ impl State {
             agents: image.agents.into_iter().collect(),
             users: image.users.into_iter().collect(),
             story: image.story,
+            recovered: image.recovered,
             root: image.root,
             pending_signals: image.pending_signals.into_iter().collect(),
             notices: image.notices.into_iter().collect(),

@@ -35,8 +35,8 @@ use crate::time::{Span, Timestamp};
 use crate::workspace::view::WorkspaceView;
 use crate::workspace::{abort, change, create, memory, migrate, suspend};
 use crate::{
-    access, agent, checkpoint, envelope, integration, lease, right, run, runtime, session, signal,
-    task, user,
+    access, agent, checkpoint, envelope, integration, lease, recovery, right, run, runtime, session,
+    signal, task, user,
 };
 
 /// What a command that was carried out returns.
@@ -67,6 +67,8 @@ pub enum Reply {
     Right(RightView),
     /// How a merge stands.
     Integration(IntegrationReply),
+    /// What recovery did.
+    Recovery(Box<recovery::RecoveryCompleted>),
     /// Nothing in particular.
     #[serde(serialize_with = "serialize_done")]
     Done,
@@ -223,6 +225,7 @@ impl<'m> Turn<'m> {
             Command::RuntimeUnauthentic(args) => runtime::decide_unauthentic(self, args),
             Command::RuntimeRestored(args) => runtime::decide_restored(self, args),
             Command::RuntimeDegraded(args) => runtime::decide_degraded(self, args),
+            Command::RuntimeRecover(args) => recovery::decide_recover(self, args),
             Command::UserCreate(args) => user::decide_create(self, caller, args),
             Command::SessionOpen(args) => session::decide_open(self, caller, args),
             Command::SessionClose(args) => session::decide_close(self, caller, args),
@@ -422,6 +425,11 @@ impl<'m> Turn<'m> {
             Some(carrier) => (carrier.carry(envelope, attempt), carrier.base_timeout()),
             None => (Carried::Acknowledged, Span::default()),
         }
+    }
+
+    /// What is made from here on follows from nothing that was made before.
+    pub(crate) fn begin_story(&mut self) {
+        self.cause = None;
     }
 
     /// Records something in the local trail of a workspace, or of none. The first entry of a

@@ -11,6 +11,7 @@ use crate::event::{Event, Kind, Stamped};
 use crate::id::{EntryId, WorkspaceId};
 use crate::integration::conflict::End;
 use crate::principal::{Actor, Principal};
+use crate::signal::SignalType;
 use crate::state::State;
 use crate::task::orders::ApprovalSource;
 use crate::workspace::{Initiator, Trigger, initiator, is_coordinator};
@@ -44,7 +45,7 @@ pub(super) fn check(state: &State, entry: &Stamped) -> Result<(), Breach> {
     if entry.draft.actor != Actor::Protocol {
         return tale(entry.draft.causation.is_none() || agents_second(event), "cause");
     }
-    let Some(cause) = &entry.draft.causation else { return tale(by_the_clock(event), "cause") };
+    let Some(cause) = &entry.draft.causation else { return tale(by_itself(state, event), "cause") };
     let story = state.story.as_ref().filter(|story| story.id == *cause);
     let Some(story) = story else { return Err(Breach::Tale("cause")) };
     leads_to(state, story, event)
@@ -56,19 +57,31 @@ fn agents_second(event: &Event) -> bool {
 }
 
 /// What the runtime does because it is time, or on its own account.
-fn by_the_clock(event: &Event) -> bool {
+fn by_itself(state: &State, event: &Event) -> bool {
     match event {
-        Event::WorkspaceStateChanged(body) => matches!(
-            body.trigger,
-            Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError
-        ),
+        Event::WorkspaceStateChanged(body) => match body.trigger {
+            Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError => true,
+            trigger => is_owed(state, &body.workspace_id, trigger),
+        },
         Event::EnvelopeDelivered(_)
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
         | Event::EnvelopeUndeliverable(_)
+        | Event::SignalDelivered(_)
         | Event::TrailAccessDenied(_) => true,
         _ => false,
     }
+}
+
+/// Whether a workspace's agent asked for a step which is not on record: recovery takes it then.
+fn is_owed(state: &State, id: &WorkspaceId, trigger: Trigger) -> bool {
+    let owed = state.workspaces.get(id).and_then(|known| known.owed.as_ref());
+    let asked = owed.map(|owed| match owed.signal {
+        SignalType::Blocked => Trigger::Blocked,
+        SignalType::Complete => Trigger::Complete,
+        _ => Trigger::Failed,
+    });
+    asked == Some(trigger)
 }
 
 fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
@@ -109,7 +122,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         Event::ConflictDetected(_) => from(&[K::IntegrationStarted]),
         Event::ConflictResolved(body) => tale(body.outcome == End::Failed, "conflict"),
         Event::IntegrationCompleted(_) => from(&[K::IntegrationStarted, K::ConflictResolved]),
-        Event::TaskCompleted(_) => from(&[K::SignalEmitted]),
+        Event::TaskCompleted(_) => from(&[K::SignalEmitted, K::WorkspaceStateChanged]),
         Event::TaskStatusChanged(_) => from(&[
             K::TaskApproved,
             K::WorkspaceCreated,

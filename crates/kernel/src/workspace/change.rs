@@ -267,6 +267,7 @@ pub(crate) fn apply_state_changed(
     workspace.spent = workspace.worked(entry.at);
     workspace.since = entry.at;
     workspace.status = to;
+    workspace.owed = None;
     workspace.reason.clone_from(&changed.reason);
     workspace.interrupted = matches!(to, Status::Migrating | Status::Suspended).then_some(from);
     if to.is_terminal() {

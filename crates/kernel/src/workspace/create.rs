@@ -417,6 +417,7 @@ pub(crate) fn apply_created(
         ready: false,
         interrupted: None,
         moved_from: None,
+        owed: None,
         spent: Span::default(),
         head: None,
         latest_final: None,

@@ -8,6 +8,7 @@
 
 mod checkpoint;
 mod fault;
+mod mend;
 mod queue;
 mod replace;
 mod tiles;
@@ -17,7 +18,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Store};
+use super::{AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Misfit, Store};
 use crate::commit::Commit;
 use crate::hash::Hash;
 use checkpoint::Checkpoints;
@@ -273,6 +274,10 @@ impl LogReader for SqliteReader {
             .map_err(|error| fault(Doing::Read, &self.path, &error))
     }
 
+    fn misfits(&mut self, after: u64) -> Result<Vec<Misfit>, LogError> {
+        self.reading(tiles::misfits(&self.conn, after))
+    }
+
     fn generation(&mut self) -> Result<u64, LogError> {
         queue::generation_of(&self.path)
     }
@@ -428,6 +433,10 @@ impl LogReader for SqliteLog {
         self.reader.subtree(start, size)
     }
 
+    fn misfits(&mut self, after: u64) -> Result<Vec<Misfit>, LogError> {
+        self.reader.misfits(after)
+    }
+
     fn generation(&mut self) -> Result<u64, LogError> {
         self.reader.generation()
     }
@@ -480,6 +489,10 @@ impl Log for SqliteLog {
             self.tiles = TileWriter::default();
         }
         appended
+    }
+
+    fn remake(&mut self, misfit: &Misfit) -> Result<(), LogError> {
+        self.remake_tile(misfit)
     }
 
     fn commit_bytes_max(&self) -> usize {
