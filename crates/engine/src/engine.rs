@@ -21,8 +21,11 @@ use crate::core::{Core, Job};
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::keyring::{Credential, Keyring};
+use crate::mend::Mended;
 use crate::mint::{RandomMint, project_id, random};
+use crate::presence::{self, Presence};
 use crate::queue::{Done, Ticket};
+use crate::recovery::{Ground, Report};
 use crate::shared::Shared;
 use crate::snapshot;
 use crate::subscription::Subscription;
@@ -318,6 +321,29 @@ impl Engine {
         core.run_own(&*self.0.options.clock, job).map(|_| needed)
     }
 
+    fn ground(&self) -> Ground<'_> {
+        let Inner { home, options, store, .. } = &*self.0;
+        Ground { home, options, store: &**store }
+    }
+
+    /// Looks at everything and says what recovery would do. This changes nothing.
+    pub fn recovery_plan(&self) -> Result<Report, EngineError> {
+        self.ground().look()
+    }
+
+    /// Examines everything, sets aside what is damaged and can be, and makes good what was left
+    /// half done. `mended` is what was put back from a copy before.
+    pub fn recover(&self, mended: &[Mended]) -> Result<Report, EngineError> {
+        let inner = &*self.0;
+        let world = World::clone(&*self.world()?);
+        let key = self.runtime_key()?;
+        let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
+        witness::check(&inner.home, &mut *log)?;
+        let _presence = Presence::enter(&inner.home)?;
+        let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
+        self.ground().on_request(&mut core, mended)
+    }
+
     /// Records that a door could not tell somebody to be who they said.
     pub fn note_unauthentic(
         &self,
@@ -379,12 +405,19 @@ impl Engine {
         // Opening may fail now and work later; then the next command tries again.
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
+        let presence = Presence::enter(&inner.home)?;
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
-        let core = Core::new(log, key, mint, world);
+        let mut core = Core::new(log, key, mint, world);
+        if !presence::fallen(&inner.home)?.is_empty() {
+            self.ground().after_deaths(&mut core)?;
+            inner.shared.publish(core.world().clone(), inner.shared.generation());
+        }
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();
-        let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq)
-            .map_err(|error| EngineError::Defect(format!("no thread for the writer: {error}")))?;
+        let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq, presence)
+            .map_err(|error| {
+            EngineError::Defect(format!("no thread for the writer: {error}"))
+        })?;
         Ok(current.insert(Arc::new(writer)).clone())
     }
 

@@ -27,6 +27,7 @@ use crate::clock::Clock;
 use crate::core::{Core, Job, Settled};
 use crate::error::EngineError;
 use crate::home::Home;
+use crate::presence::Presence;
 use crate::queue::{Batch, Done, Queue, Ticket, Woken};
 use crate::shared::{Health, Shared, lock};
 use crate::{snapshot, witness};
@@ -73,6 +74,8 @@ struct Writer {
 pub(crate) struct WriterHandle {
     desk: Arc<Desk>,
     thread: JoinHandle<()>,
+    /// Ends with this handle, not with the thread: that may still wait, on behalf of nobody.
+    _presence: Presence,
 }
 
 impl WriterHandle {
@@ -83,6 +86,7 @@ impl WriterHandle {
         home: Home,
         clock: Arc<dyn Clock>,
         last_snapshot: u64,
+        presence: Presence,
     ) -> std::io::Result<Self> {
         let writer = Writer {
             core: core.with_budget(TURN),
@@ -109,7 +113,7 @@ impl WriterHandle {
                 let _ended = Ended(own.clone());
                 own.run();
             })?;
-        Ok(WriterHandle { desk, thread })
+        Ok(WriterHandle { desk, thread, _presence: presence })
     }
 
     /// Puts a job into the queue and leaves it to the writer's thread.

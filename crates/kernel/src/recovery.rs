@@ -195,9 +195,8 @@ pub(crate) fn decide_recover(turn: &mut Turn<'_>, recover: &Recover) -> Result<R
     let envelopes_redelivered = deliver_what_waits(turn, &plan)?;
     take_owed_steps(turn, &plan)?;
     turn.tick(DUE_MAX)?;
-    let set_aside = |finding: &&IntegrityViolation| {
-        finding.action_taken == ActionTaken::Quarantined
-    };
+    let set_aside =
+        |finding: &&IntegrityViolation| finding.action_taken == ActionTaken::Quarantined;
     let completed = RecoveryCompleted {
         downtime: turn.now().since(last_stamp),
         envelopes_redelivered,
@@ -261,9 +260,7 @@ fn take_owed_steps(turn: &mut Turn<'_>, plan: &Plan) -> Result<(), Halt> {
 }
 
 fn failed_since(turn: &Turn<'_>, first: usize) -> u64 {
-    let failed = |event: &Event| {
-        matches!(event, Event::WorkspaceStateChanged(body) if body.to_state == Status::Failed)
-    };
+    let failed = |event: &Event| matches!(event, Event::WorkspaceStateChanged(body) if body.to_state == Status::Failed);
     turn.entries().iter().skip(first).filter(|entry| failed(&entry.draft.event)).count() as u64
 }
 

@@ -35,8 +35,8 @@ use crate::time::{Span, Timestamp};
 use crate::workspace::view::WorkspaceView;
 use crate::workspace::{abort, change, create, memory, migrate, suspend};
 use crate::{
-    access, agent, checkpoint, envelope, integration, lease, recovery, right, run, runtime, session,
-    signal, task, user,
+    access, agent, checkpoint, envelope, integration, lease, recovery, right, run, runtime,
+    session, signal, task, user,
 };
 
 /// What a command that was carried out returns.

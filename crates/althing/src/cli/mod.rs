@@ -2,6 +2,7 @@
 
 mod mail;
 mod read;
+mod recover;
 mod trail;
 mod work;
 
@@ -10,6 +11,7 @@ pub(crate) use mail::{
     IntegrateCommand, IntegrateResolve, Judgement, RightArgs, RightCommand, RightGrant, Send,
     SignalArgs,
 };
+pub(crate) use recover::Recover;
 pub(crate) use trail::{
     Trail, TrailAt, TrailCommand, TrailDiff, TrailFilter, TrailProve, TrailVerify,
 };
@@ -132,6 +134,8 @@ pub(crate) enum Command {
     Conformance(Conformance),
     /// Check the health of the project and its state folder.
     Doctor(Doctor),
+    /// Look for what killed processes left behind, and make it good.
+    Recover(Recover),
     /// Copy the trail and its content to a new folder while work goes on, or put such a copy back.
     Backup(Backup),
     /// Measure this machine and Althing on it.

@@ -18,7 +18,9 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Misfit, Store};
+use super::{
+    AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Misfit, Store,
+};
 use crate::commit::Commit;
 use crate::hash::Hash;
 use checkpoint::Checkpoints;
