@@ -4,6 +4,7 @@
 mod blobs;
 mod opening;
 mod outages;
+mod recovery;
 mod running;
 mod runs;
 mod simulation;

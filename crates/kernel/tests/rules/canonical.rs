@@ -39,6 +39,11 @@ fn everything() -> World {
     let note = r#"{"turned_away":1,"reason":"x","since":1}"#;
     let degraded = Command::RuntimeDegraded(serde_json::from_str(note).unwrap());
     world.run_command(&system(), &degraded).unwrap();
+    let found = r#"{"action_taken":"quarantined","actual":"a","expected":"e","subject_id":"s",
+        "subject_type":"trail_entry","violation":"chain_broken"}"#;
+    let recover = format!(r#"{{"examined":1,"findings":[{found}],"left_over":1,"writers":["w"]}}"#);
+    let recover = Command::RuntimeRecover(serde_json::from_str(&recover).unwrap());
+    world.run_command(&system(), &recover).unwrap();
     let restored = r#"{"entries_before":7,"epoch":9}"#;
     let restored = Command::RuntimeRestored(serde_json::from_str(restored).unwrap());
     world.run_command(&system(), &restored).unwrap();

@@ -9,6 +9,7 @@ mod ids;
 mod leases;
 mod permissions;
 mod properties;
+mod recovery;
 mod replay;
 mod run;
 mod sessions;
