@@ -139,6 +139,7 @@ const COMMANDS: &[&[&str]] = &[
     &["rules"],
     &["conformance"],
     &["doctor"],
+    &["recover"],
     &["backup"],
     &["bench"],
     &["completions"],

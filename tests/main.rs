@@ -16,6 +16,7 @@ mod identity;
 mod leases;
 mod parsers;
 mod races;
+mod recovery;
 mod run_refusals;
 mod runs;
 mod scan;

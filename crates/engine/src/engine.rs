@@ -408,9 +408,14 @@ impl Engine {
         let presence = Presence::enter(&inner.home)?;
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
         let mut core = Core::new(log, key, mint, world);
-        if !presence::fallen(&inner.home)?.is_empty() {
+        let roll = presence::roll(&inner.home)?;
+        if !roll.fallen.is_empty() {
             self.ground().after_deaths(&mut core)?;
             inner.shared.publish(core.world().clone(), inner.shared.generation());
+        }
+        // What others could not record is recorded with the first commit.
+        for outage in presence::take_words(&roll) {
+            inner.shared.note_bad(outage.since, outage.reason, outage.turned_away);
         }
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();

@@ -6,6 +6,7 @@
 //! power cut may take the file along, and then nobody learns of that death; what is true does not
 //! depend on it.
 
+use althing_kernel::Timestamp;
 use althing_kernel::recovery::WriterName;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
@@ -20,9 +21,12 @@ use althing_trail::log::LogErrorKind;
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::mint::random;
+use crate::shared::Outage;
 
 /// What the file of somebody is called who is not there yet.
 const ARRIVING: &str = "new";
+/// How the file of somebody ends who could not write and has ended meanwhile.
+const TURNED_AWAY: &str = "outage";
 /// How old such a file must be for its owner to be gone.
 const HALF_ARRIVED: Duration = Duration::from_hours(24);
 /// More than the digits of any process id.
@@ -54,6 +58,8 @@ pub(crate) struct Roll {
     pub(crate) fallen: Vec<Fallen>,
     /// The process ids of those who are there.
     pub(crate) living: Vec<u32>,
+    /// Where somebody left word of an outage.
+    words: Vec<PathBuf>,
 }
 
 impl Presence {
@@ -65,7 +71,8 @@ impl Presence {
         // Locked before it has its name: nobody is to be taken for dead while arriving.
         let enter = || -> std::io::Result<File> {
             let mut file = create(&folder, &arriving)?;
-            file.write_all(std::process::id().to_string().as_bytes())?;
+            // On a full disk there is a name and nothing in it; that will do.
+            let _ = file.write_all(std::process::id().to_string().as_bytes());
             file.lock()?;
             std::fs::rename(&arriving, &path)?;
             Ok(file)
@@ -74,6 +81,33 @@ impl Presence {
         let locked = entered.map_err(|error| unavailable(&folder, &error))?;
         Ok(Presence { path, _locked: locked })
     }
+}
+
+impl Presence {
+    /// Leaves word that the store refused and nobody could record it. It is all in the name: a
+    /// full disk still takes another name for a file that is there.
+    pub(crate) fn leave_word(&self, outage: &Outage) {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let (since, turned_away) = (outage.since.micros(), outage.turned_away);
+        let word = format!("{since:020}-{turned_away}-{name}.{TURNED_AWAY}");
+        // Where not even that is possible, nobody learns of this outage.
+        let _ = std::fs::rename(&self.path, self.path.with_file_name(word));
+    }
+}
+
+/// Takes what others left word of, oldest first. Each word is taken once.
+pub(crate) fn take_words(roll: &Roll) -> Vec<Outage> {
+    let mut words = roll.words.clone();
+    words.sort();
+    let outage = |path: &PathBuf| {
+        let name = path.file_stem()?.to_str()?;
+        let mut numbers = name.split('-').map(|number| number.parse().ok());
+        let (since, turned_away) = (numbers.next()??, numbers.next()??);
+        let reason = "the store refused a process that has ended meanwhile".to_owned();
+        std::fs::remove_file(path).ok()?;
+        Some(Outage { since: Timestamp::from_micros(since), reason, turned_away })
+    };
+    words.iter().filter_map(outage).collect()
 }
 
 impl Drop for Presence {
@@ -110,6 +144,10 @@ pub(crate) fn roll(home: &Home) -> Result<Roll, EngineError> {
     };
     for entry in entries {
         let path = entry.map_err(|error| unavailable(&folder, &error))?.path();
+        if path.extension().is_some_and(|ending| ending == TURNED_AWAY) {
+            roll.words.push(path);
+            continue;
+        }
         let name = path.file_name().and_then(|name| name.to_str());
         let Some(name) = name.filter(|name| HEXLOWER.decode(name.as_bytes()).is_ok()) else {
             continue;

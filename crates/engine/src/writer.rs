@@ -75,7 +75,8 @@ pub(crate) struct WriterHandle {
     desk: Arc<Desk>,
     thread: JoinHandle<()>,
     /// Ends with this handle, not with the thread: that may still wait, on behalf of nobody.
-    _presence: Presence,
+    presence: Presence,
+    shared: Arc<Shared>,
 }
 
 impl WriterHandle {
@@ -88,6 +89,7 @@ impl WriterHandle {
         last_snapshot: u64,
         presence: Presence,
     ) -> std::io::Result<Self> {
+        let known = shared.clone();
         let writer = Writer {
             core: core.with_budget(TURN),
             generation: shared.generation(),
@@ -113,7 +115,7 @@ impl WriterHandle {
                 let _ended = Ended(own.clone());
                 own.run();
             })?;
-        Ok(WriterHandle { desk, thread, _presence: presence })
+        Ok(WriterHandle { desk, thread, presence, shared: known })
     }
 
     /// Puts a job into the queue and leaves it to the writer's thread.
@@ -158,6 +160,9 @@ impl Drop for WriterHandle {
         // If the last handle goes in an answer, this is the writer's thread: it ends by itself.
         if self.thread.thread().id() != std::thread::current().id() {
             self.desk.await_end();
+        }
+        if let Health::Degraded(outage) = self.shared.health() {
+            self.presence.leave_word(&outage);
         }
     }
 }

@@ -195,11 +195,11 @@ fn what_can_be_set_aside_is_set_aside_and_what_is_missing_is_told() {
     let project = Project::new();
     project.grow(600);
     let engine = project.open();
-    let (lead, worker) = (agent(&engine, "lead"), agent(&engine, "worker"));
+    let (lead, worker) = (agent(&engine, "lead"), agent(&engine, "carol"));
     worker.execute(Command::read("agent.register", "{}").unwrap().unwrap()).unwrap();
     let start = Command::read("run.start", "{}").unwrap().unwrap();
     let root = workspace(lead.execute(start).unwrap());
-    let create = json!({ "agent": "worker", "role": "worker",
+    let create = json!({ "agent": "carol", "role": "worker",
         "directive": { "content": { "text": "do it" } } });
     let create = Command::read("workspace.create", &create.to_string()).unwrap().unwrap();
     let id = workspace(lead.execute(create).unwrap());
@@ -285,7 +285,8 @@ fn a_damaged_entry_is_put_back_from_a_copy_that_has_the_very_same() {
         }
     }
     let entries = project.entries();
-    assert_eq!(entries[..before.len()], before[..], "the very same entries");
+    let same = |(a, b): (&Entry, &Entry)| a.hash == b.hash && a.stamped == b.stamped;
+    assert!(entries.iter().zip(&before).all(same), "the very same entries");
     assert_eq!(project.count(Kind::IntegrityViolation), 4);
     let leases = |image: &althing_kernel::state::Image| {
         serde_json::to_value(image).unwrap()["leases"].clone()
