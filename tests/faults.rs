@@ -130,7 +130,7 @@ mod on_command {
                 .args(["claim", &format!("b{n}"), "--as", "alice", "--json"])
                 .env("LD_PRELOAD", library())
                 .env("FAULT_SWITCH", &switch)
-                .env("FAULT_PATH", "trail.db")
+                .env("FAULT_PATH", "trail.db-wal")
                 .output()
                 .unwrap();
             assert_eq!(output.status.code(), Some(4), "{output:?}");

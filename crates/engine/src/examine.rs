@@ -99,7 +99,7 @@ pub(crate) fn examine(
     let after = start.seq();
     let (world, gathered) = walk(log, start)?;
     let mut found = Vec::new();
-    content(home, &gathered, &mut found)?;
+    content(home, &gathered, &mut found);
     for (seq, entry, missing) in &gathered.orphans {
         let what = format!("entry {seq} refers to {missing}, which is not there");
         found.push(orphan(what, entry_subject(entry), SubjectType::TrailEntry, missing.as_str()));
@@ -184,7 +184,7 @@ fn orphan(what: String, subject_id: AnyId, subject_type: SubjectType, expected: 
 }
 
 /// Content that the examined entries name.
-fn content(home: &Home, gathered: &Gathered, found: &mut Vec<Found>) -> Result<(), EngineError> {
+fn content(home: &Home, gathered: &Gathered, found: &mut Vec<Found>) {
     let blobs = Blobs::of(home);
     for (blob, citation) in &gathered.cited {
         let Citation { subject_id, subject_type, seq } = citation;
@@ -205,7 +205,6 @@ fn content(home: &Home, gathered: &Gathered, found: &mut Vec<Found>) -> Result<(
             }
         }
     }
-    Ok(())
 }
 
 fn mismatch(
@@ -264,13 +263,12 @@ fn subject_at(log: &mut dyn LogReader, seq: u64) -> Result<(AnyId, SubjectType),
     let seq = seq.min(log.position()?);
     let commit = log.commit_of(seq)?;
     let mut entries = commit.iter().flat_map(Commit::entries).filter_map(|l| Entry::read(l).ok());
-    match entries.find(|entry| entry.seq == seq) {
-        Some(entry) => Ok((entry_subject(&entry.stamped.id), SubjectType::TrailEntry)),
-        None => {
-            let what = "it was there a moment ago and cannot be read now".to_owned();
-            Err(EngineError::Damaged { seq, what })
-        }
-    }
+    let gone = || {
+        let what = "it was there a moment ago and cannot be read now".to_owned();
+        EngineError::Damaged { seq, what }
+    };
+    let entry = entries.find(|entry| entry.seq == seq).ok_or_else(gone)?;
+    Ok((entry_subject(&entry.stamped.id), SubjectType::TrailEntry))
 }
 
 /// Files that somebody who ended was writing, and that never got their name.

@@ -208,20 +208,23 @@ impl Recovering {
             }
         }
     }
+}
 
-    /// Strikes those off the list who were recovered from.
-    pub(crate) fn strike(&self, home: &Home, fallen: &[Fallen]) -> Result<(), EngineError> {
-        clear_half_arrived(&home.writers());
-        for own in fallen {
-            match std::fs::remove_file(&own.path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(EngineError::file("remove", &own.path)(error));
-                }
-                _ => {}
+/// Strikes those off the list who were recovered from.
+pub(crate) fn strike<'f>(
+    home: &Home,
+    fallen: impl Iterator<Item = &'f Fallen>,
+) -> Result<(), EngineError> {
+    clear_half_arrived(&home.writers());
+    for own in fallen {
+        match std::fs::remove_file(&own.path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(EngineError::file("remove", &own.path)(error));
             }
+            _ => {}
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// Clears away the files of those who were killed before they could write anything.

@@ -6,7 +6,7 @@
 //! the trail once: the trail names those it was about.
 
 use althing_kernel::integrity::IntegrityViolation;
-use althing_kernel::recovery::{Plan, Recover, RecoveryCompleted, WRITERS_MAX, plan};
+use althing_kernel::recovery::{Plan, Recover, RecoveryCompleted, plan};
 use althing_kernel::{Caller, Command, Principal, Reply, Timestamp};
 use althing_trail::Store;
 use serde::Serialize;
@@ -83,15 +83,14 @@ impl Ground<'_> {
 
     /// Recovers from everybody who ended without saying so. Whoever else would waits.
     pub(crate) fn after_deaths(&self, core: &mut Core) -> Result<(), EngineError> {
-        let turn = Recovering::begin(self.home, self.options.patience)?;
+        let _turn = Recovering::begin(self.home, self.options.patience)?;
         loop {
-            let mut roll = presence::roll(self.home)?;
+            let roll = presence::roll(self.home)?;
             // Somebody else may have done it meanwhile.
             if roll.fallen.is_empty() {
                 return Ok(());
             }
-            roll.fallen.truncate(WRITERS_MAX);
-            self.recover(core, &turn, &roll, Depth::Unexamined, &[])?;
+            self.recover(core, &roll, Depth::Unexamined, &[])?;
         }
     }
 
@@ -101,16 +100,14 @@ impl Ground<'_> {
         core: &mut Core,
         mended: &[Mended],
     ) -> Result<Report, EngineError> {
-        let turn = Recovering::begin(self.home, self.options.patience)?;
-        let mut roll = presence::roll(self.home)?;
-        roll.fallen.truncate(WRITERS_MAX);
-        self.recover(core, &turn, &roll, Depth::Everything, mended)
+        let _turn = Recovering::begin(self.home, self.options.patience)?;
+        let roll = presence::roll(self.home)?;
+        self.recover(core, &roll, Depth::Everything, mended)
     }
 
     fn recover(
         &self,
         core: &mut Core,
-        turn: &Recovering,
         roll: &Roll,
         depth: Depth,
         mended: &[Mended],
@@ -125,7 +122,13 @@ impl Ground<'_> {
             report.aside = self.set_aside(core, &report.found)?;
         }
         snapshot::save_examined(self.home, &examined.world)?;
-        turn.strike(self.home, &roll.fallen)?;
+        // One recovery is about so many and no more; the next takes the others.
+        let is_over = |own: &&Fallen| {
+            report.completed.as_ref().is_none_or(|completed| {
+                completed.writers.contains(&own.name) || completed.known_writers.contains(&own.name)
+            })
+        };
+        presence::strike(self.home, roll.fallen.iter().filter(is_over))?;
         Ok(report)
     }
 

@@ -39,7 +39,7 @@ pub struct Recover {
     pub findings: Vec<IntegrityViolation>,
     /// How many files of interrupted work are set aside.
     pub left_over: u64,
-    /// Who ended.
+    /// Who is on the list of writers and not there any more.
     pub writers: Vec<WriterName>,
 }
 
@@ -52,6 +52,9 @@ pub struct RecoveryCompleted {
     /// Envelopes that were on their way and are in an inbox now.
     #[serde(deserialize_with = "exact_integer")]
     pub envelopes_redelivered: u64,
+    /// Those whom an earlier recovery was about and who were still on the list, because that
+    /// recovery was cut short.
+    pub known_writers: Vec<WriterName>,
     /// Things that were set aside.
     #[serde(deserialize_with = "exact_integer")]
     pub quarantined_entries: u64,
@@ -181,8 +184,9 @@ pub fn orphans(state: &State, event: &Event) -> Vec<AnyId> {
 pub(crate) fn decide_recover(turn: &mut Turn<'_>, recover: &Recover) -> Result<Reply, Halt> {
     let (first, last_stamp) = (turn.entries().len(), turn.state().clock());
     let known: BTreeSet<&WriterName> = turn.state().recovered.iter().collect();
-    let new = recover.writers.iter().filter(|name| !known.contains(name));
-    let writers: Vec<WriterName> = new.take(WRITERS_MAX).cloned().collect();
+    let (known_writers, mut writers): (Vec<WriterName>, Vec<WriterName>) =
+        recover.writers.iter().cloned().partition(|name| known.contains(name));
+    writers.truncate(WRITERS_MAX);
     let plan = plan(turn.state(), turn.now());
     let found_nothing = recover.findings.is_empty() && recover.left_over == 0;
     if writers.is_empty() && found_nothing && plan.is_empty() {
@@ -200,6 +204,7 @@ pub(crate) fn decide_recover(turn: &mut Turn<'_>, recover: &Recover) -> Result<R
     let completed = RecoveryCompleted {
         downtime: turn.now().since(last_stamp),
         envelopes_redelivered,
+        known_writers,
         quarantined_entries: recover.findings.iter().filter(set_aside).count() as u64
             + recover.left_over,
         signals_requeued: plan.signals.len() as u64,
@@ -283,14 +288,16 @@ fn tell_coordinator(
 }
 
 pub(crate) fn apply_completed(state: &mut State, completed: &RecoveryCompleted) {
-    state.recovered.clone_from(&completed.writers);
+    // Whoever is not on the list any more is never asked about again.
+    state.recovered = [&completed.known_writers[..], &completed.writers].concat();
 }
 
 /// Whether a recovery says what is known: each death counts once, and what goes on is counted.
 pub(crate) fn is_told_right(state: &State, completed: &RecoveryCompleted) -> bool {
     let known: BTreeSet<&WriterName> = state.recovered.iter().collect();
     let fresh: BTreeSet<&WriterName> = completed.writers.iter().collect();
-    fresh.len() == completed.writers.len()
+    completed.known_writers.iter().all(|name| known.contains(name))
+        && fresh.len() == completed.writers.len()
         && fresh.len() <= WRITERS_MAX
         && known.is_disjoint(&fresh)
         && completed.workspaces_recovered == state.live as u64

@@ -55,7 +55,7 @@ pub struct State {
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
     /// The entry that the runtime's next entries may follow from.
     pub(crate) story: Option<Story>,
-    /// The writers that the last recovery was about.
+    /// The writers that were recovered from and may still be on the list.
     pub(crate) recovered: Vec<WriterName>,
     /// The root of the run that goes on.
     pub(crate) root: Option<WorkspaceId>,

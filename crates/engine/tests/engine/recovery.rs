@@ -90,7 +90,7 @@ fn a_death_is_on_record_once_however_often_recovery_is_cut_short() {
         _ => None,
     });
     let named = last.unwrap().writers;
-    assert_eq!(named.iter().map(|name| name.as_str()).collect::<Vec<_>>(), [SECOND]);
+    assert_eq!(named, [althing_kernel::text::Text::lossy(SECOND)]);
 }
 
 /// Shows W-REC-07.
