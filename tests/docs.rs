@@ -168,6 +168,7 @@ const COMMANDS: &[&[&str]] = &[
     &["rules"],
     &["conformance"],
     &["doctor"],
+    &["recover"],
     &["backup"],
     &["bench"],
     &["completions"],

@@ -86,7 +86,7 @@ mod on_command {
         }
     }
 
-    /// Shows W-REC-09, W-TRAIL-03.
+    /// Shows W-REC-09, W-REC-14, W-TRAIL-03.
     #[test]
     fn while_the_disk_refuses_commands_are_unavailable_and_reads_go_on() {
         for (how, kinds) in [
@@ -115,6 +115,38 @@ mod on_command {
             assert_eq!(noted, 1, "{how}: the outage is on record, once");
             assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 2, "{how}");
         }
+    }
+
+    /// Shows W-REC-09.
+    #[test]
+    fn an_outage_that_only_ended_processes_met_is_on_record_too() {
+        let project = Sandbox::new();
+        project.claim("alice", "a");
+        let switch = project.path().join("switch");
+        std::fs::write(&switch, "full").unwrap();
+        for n in 0..3 {
+            let output = project
+                .command()
+                .args(["claim", &format!("b{n}"), "--as", "alice", "--json"])
+                .env("LD_PRELOAD", library())
+                .env("FAULT_SWITCH", &switch)
+                .env("FAULT_PATH", "trail.db-wal")
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(4), "{output:?}");
+        }
+        project.claim("bob", "b");
+        project.claim("bob", "c");
+        let noted: Vec<Value> = project
+            .entries()
+            .into_iter()
+            .filter(|entry| entry["kind"] == "system_degraded")
+            .collect();
+        assert_eq!(noted.len(), 1, "{noted:?}");
+        assert_eq!(noted[0]["body"]["turned_away"], 3);
+        assert_eq!(noted[0]["body"]["scope"], "trail_storage");
+        assert!(!project.kinds().contains(&"recovery_completed".to_owned()), "nobody died");
+        project.ok(&["trail", "verify"]);
     }
 
     #[test]

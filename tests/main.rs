@@ -18,6 +18,7 @@ mod identity;
 mod leases;
 mod parsers;
 mod races;
+mod recovery;
 mod resources;
 mod run_refusals;
 mod runs;

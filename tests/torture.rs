@@ -60,7 +60,7 @@ fn next(random: &mut u64) -> u64 {
     *random
 }
 
-/// Shows W-REC-01, W-TRAIL-41.
+/// Shows W-REC-01, W-REC-07, W-TRAIL-41.
 #[test]
 fn nothing_acknowledged_is_lost_however_often_processes_are_killed() {
     let kills: usize =
@@ -96,6 +96,22 @@ fn nothing_acknowledged_is_lost_however_often_processes_are_killed() {
     println!("{killed} kills, {} acknowledged, none lost", acknowledged.len());
     // And the project goes on as if nothing had happened.
     project.claim("survivor", "after it all");
+    every_death_is_on_record_once(&project);
+}
+
+/// Recoveries were killed like everything else.
+fn every_death_is_on_record_once(project: &Sandbox) {
+    let entries = project.entries();
+    let recovered = entries.iter().filter(|entry| entry["kind"] == "recovery_completed");
+    let named: Vec<&Value> =
+        recovered.flat_map(|entry| entry["body"]["writers"].as_array().unwrap()).collect();
+    let distinct: BTreeSet<String> = named.iter().map(ToString::to_string).collect();
+    assert_eq!(distinct.len(), named.len(), "no death is on record twice");
+    assert!(!named.is_empty());
+    let folder = project.state().join("trail.db-writers");
+    let left = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| !name.to_string_lossy().ends_with(".new")).collect();
+    assert!(left.is_empty(), "nobody is left to recover from: {left:?}");
 }
 
 fn check(project: &Sandbox, acknowledged: &BTreeSet<String>) {

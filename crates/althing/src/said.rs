@@ -25,6 +25,20 @@ fn said(event: &Event) -> String {
         Event::SystemDegraded(body) => {
             format!("storage was out, {} commands turned away: {}", body.turned_away, body.reason)
         }
+        Event::RecoveryCompleted(body) => format!(
+            "{} writers had ended; {} workspaces go on, {} failed, {} things set aside",
+            body.writers.len(),
+            body.workspaces_recovered,
+            body.workspaces_failed,
+            body.quarantined_entries
+        ),
+        Event::IntegrityViolation(body) => format!(
+            "{} {}: {}, {}",
+            word(&body.subject_type),
+            body.subject_id,
+            word(&body.violation),
+            word(&body.action_taken)
+        ),
         Event::AgentRegistered(body) => format!("{} with key {}", body.agent, body.key.short()),
         Event::AuthenticationFailed(body) => format!("not {}: {}", body.entity, body.reason),
         Event::UserCreated(body) => format!("{} by {}", body.user_id, body.created_by),

@@ -52,8 +52,13 @@ pub(crate) struct Aside(PathBuf);
 
 impl Aside {
     pub(crate) fn new(home: &Home) -> Result<Self, EngineError> {
+        Aside::of(home, "replaced")
+    }
+
+    /// A folder for what is set aside for a reason.
+    pub(crate) fn of(home: &Home, why: &str) -> Result<Self, EngineError> {
         let stamp = crate::Clock::now(&crate::SystemClock).micros();
-        let folder = home.quarantine().join(format!("replaced-{stamp}"));
+        let folder = home.quarantine().join(format!("{why}-{stamp}"));
         std::fs::create_dir_all(&folder).map_err(EngineError::file("create", &folder))?;
         Ok(Aside(folder))
     }
@@ -75,6 +80,12 @@ impl Aside {
             other => other,
         };
         moved.map_err(EngineError::file("set aside", path))
+    }
+
+    /// Keeps a copy of something here, and makes sure of it.
+    pub(crate) fn put(&self, name: &str, content: &[u8]) -> Result<PathBuf, EngineError> {
+        let path = self.0.join(name);
+        crate::home::replace_synced(&path, content).map(|()| path)
     }
 
     /// Copies the files of a store that cannot be read to its end, as they are.

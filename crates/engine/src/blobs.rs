@@ -169,6 +169,13 @@ impl Blobs {
         }
     }
 
+    /// What the file of some content really holds, if it can be read.
+    pub(crate) fn held_in(&self, blob: &Blob) -> Option<Blob> {
+        let mut file = self.open(blob).ok()?;
+        let held = pass(&mut file, &mut std::io::sink(), BLOB_BYTES_MAX).ok()?;
+        Some(held.blob)
+    }
+
     fn open(&self, blob: &Blob) -> Result<File, EngineError> {
         let path = self.path(blob);
         // A pipe under this name would never end, or never begin.

@@ -10,6 +10,7 @@ use althing_kernel::envelope::carrier::{Carrier, Local};
 use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{Actor, Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
 use althing_trail::chain::Builder;
+use althing_trail::log::Misfit;
 use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature, SignedHead};
 use std::time::{Duration, Instant};
 
@@ -190,6 +191,11 @@ impl Core {
         Ok(found.is_some_and(|(_, text)| text == head.text()))
     }
 
+    /// Makes something anew that does not fit the entries it was made from.
+    pub(crate) fn remake(&mut self, misfit: &Misfit) -> Result<(), EngineError> {
+        self.log.remake(misfit).map_err(EngineError::Unavailable)
+    }
+
     /// Decides jobs on a copy of the world. Nothing happens yet.
     pub fn prepare(&mut self, now: Timestamp, jobs: &[Job]) -> Result<Prepared, EngineError> {
         self.check_key(jobs)?;
@@ -315,12 +321,14 @@ fn takes_over(job: &Job) -> bool {
 }
 
 /// Whether a command goes before what else is waiting: an end that the coordinator or a person
-/// orders takes precedence over timers and over what agents say.
+/// orders takes precedence over timers and over what agents say, and recovery comes to what is due
+/// in its own course.
 pub(crate) fn comes_first(command: &Command) -> bool {
     match command {
-        Command::WorkspaceAbort(_) | Command::WorkspaceBatchAbort(_) | Command::TaskCancel(_) => {
-            true
-        }
+        Command::WorkspaceAbort(_)
+        | Command::WorkspaceBatchAbort(_)
+        | Command::TaskCancel(_)
+        | Command::RuntimeRecover(_) => true,
         Command::RunEnd(end) => end.force,
         _ => false,
     }

@@ -26,8 +26,11 @@ use crate::disk::Disk;
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::keyring::{Credential, Keyring};
+use crate::mend::Mended;
 use crate::mint::{RandomMint, project_id, random};
+use crate::presence::{self, Presence};
 use crate::queue::{Done, Ticket};
+use crate::recovery::{Ground, Report};
 use crate::row::{Scope, Source};
 use crate::shared::Shared;
 use crate::snapshot;
@@ -357,6 +360,29 @@ impl Engine {
         core.run_own(&*self.0.options.clock, job).map(|_| needed)
     }
 
+    fn ground(&self) -> Ground<'_> {
+        let Inner { home, options, store, .. } = &*self.0;
+        Ground { home, options, store: &**store }
+    }
+
+    /// Looks at everything and says what recovery would do. This changes nothing.
+    pub fn recovery_plan(&self) -> Result<Report, EngineError> {
+        self.ground().look()
+    }
+
+    /// Examines everything, sets aside what is damaged and can be, and makes good what was left
+    /// half done. `mended` is what was put back from a copy before.
+    pub fn recover(&self, mended: &[Mended]) -> Result<Report, EngineError> {
+        let inner = &*self.0;
+        let world = World::clone(&*self.world()?);
+        let key = self.runtime_key()?;
+        let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
+        witness::check(&inner.home, &mut *log)?;
+        let _presence = Presence::enter(&inner.home)?;
+        let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
+        self.ground().on_request(&mut core, mended)
+    }
+
     /// Records that a door could not tell somebody to be who they said.
     pub fn note_unauthentic(
         &self,
@@ -434,14 +460,26 @@ impl Engine {
         // Opening may fail now and work later; then the next command tries again.
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
+        let presence = Presence::enter(&inner.home)?;
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
         let mechanisms = deployment::in_place(&inner.home);
         let core = Core::new(log, key, mint, world).with_mechanisms(mechanisms);
-        let core = core.within(Box::new(Disk::of(&inner.home)));
+        let mut core = core.within(Box::new(Disk::of(&inner.home)));
+        let roll = presence::roll(&inner.home)?;
+        if !roll.fallen.is_empty() {
+            self.ground().after_deaths(&mut core)?;
+            inner.shared.publish(core.world().clone(), inner.shared.generation());
+        }
+        // What others could not record is recorded with the first commit.
+        for outage in presence::take_words(&roll) {
+            inner.shared.note_bad(outage.since, outage.reason, outage.turned_away);
+        }
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();
-        let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq)
-            .map_err(|error| EngineError::Defect(format!("no thread for the writer: {error}")))?;
+        let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq, presence)
+            .map_err(|error| {
+            EngineError::Defect(format!("no thread for the writer: {error}"))
+        })?;
         Ok(current.insert(Arc::new(writer)).clone())
     }
 

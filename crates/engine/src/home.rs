@@ -62,6 +62,16 @@ impl Home {
         beside(&self.store, "-head")
     }
 
+    /// Where everybody who may write is listed, for as long as they may.
+    pub fn writers(&self) -> PathBuf {
+        beside(&self.store, "-writers")
+    }
+
+    /// What whoever recovers keeps locked meanwhile.
+    pub(crate) fn recovery_lock(&self) -> PathBuf {
+        beside(&self.store, "-recovery")
+    }
+
     /// Where things are put that nobody may delete unseen.
     pub fn quarantine(&self) -> PathBuf {
         self.root.join("quarantine")

@@ -9,6 +9,7 @@ use althing_kernel::State;
 use althing_kernel::state::Image;
 use althing_trail::chain::ChainImage;
 use althing_trail::{Chain, LogReader, SignedHead};
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,10 @@ use crate::world::World;
 
 /// Begins every snapshot; the number changes when the form of what it holds does.
 const MAGIC: &[u8; 16] = b"althing snap  5\n";
+/// What snapshots of every form begin with.
+const FAMILY: &[u8] = b"althing snap";
+/// The snapshot that recovery goes on from: everything up to it was examined.
+const EXAMINED: &str = "examined";
 const DIGEST_BYTES: usize = 32;
 /// How many are kept: the newest, and one in case it is damaged.
 const KEPT: usize = 2;
@@ -47,14 +52,8 @@ pub(crate) fn is_due(world: &World, last: u64) -> bool {
 
 /// Writes a snapshot and clears away old ones.
 pub fn save(home: &Home, world: &World) -> Result<(), EngineError> {
-    let content = Content { chain: world.chain.image(), state: world.state.image() };
-    let payload = postcard::to_allocvec(&content)
-        .map_err(|error| EngineError::Defect(format!("a snapshot cannot be written: {error}")))?;
     let Some(project) = world.state.project() else { return Ok(()) };
-    let folder = home.snapshots().join(project.id.as_str());
-    std::fs::create_dir_all(&folder).map_err(EngineError::file("create", &folder))?;
-    let path = folder.join(format!("{:020}.snap", world.seq()));
-    replace(&path, &with_checksum(&payload))?;
+    let path = write(home, world, &project.id, &format!("{:020}.snap", world.seq()))?;
     // Whatever claims to be further is of a trail that was replaced, or can be made again.
     let all = list(home, &project.id);
     let further = all.iter().position(|own| *own == path).unwrap_or_default();
@@ -63,6 +62,67 @@ pub fn save(home: &Home, world: &World) -> Result<(), EngineError> {
         let _ = std::fs::remove_file(old);
     }
     Ok(())
+}
+
+fn write(
+    home: &Home,
+    world: &World,
+    project: &ProjectId,
+    name: &str,
+) -> Result<PathBuf, EngineError> {
+    let content = Content { chain: world.chain.image(), state: world.state.image() };
+    let payload = postcard::to_allocvec(&content)
+        .map_err(|error| EngineError::Defect(format!("a snapshot cannot be written: {error}")))?;
+    let folder = home.snapshots().join(project.as_str());
+    std::fs::create_dir_all(&folder).map_err(EngineError::file("create", &folder))?;
+    let path = folder.join(name);
+    replace(&path, &with_checksum(&payload)).map(|()| path)
+}
+
+/// Remembers how far the trail was examined, with what it leads to.
+pub(crate) fn save_examined(home: &Home, world: &World) -> Result<(), EngineError> {
+    let Some(project) = world.state.project() else { return Ok(()) };
+    write(home, world, &project.id, EXAMINED).map(|_| ())
+}
+
+/// The world up to which the trail was examined, or the empty one.
+pub(crate) fn load_examined(home: &Home, log: &mut dyn LogReader) -> Result<World, EngineError> {
+    let Some(project) = project_of(log)? else { return Ok(World::default()) };
+    match read(&home.snapshots().join(project.as_str()).join(EXAMINED)) {
+        Some(world) if world.is_of(log)? => Ok(world),
+        _ => Ok(World::default()),
+    }
+}
+
+/// All snapshots of a project, that of recovery among them.
+pub(crate) fn all(home: &Home, project: &ProjectId) -> Vec<PathBuf> {
+    let examined = home.snapshots().join(project.as_str()).join(EXAMINED);
+    list(home, project).into_iter().chain(Some(examined).filter(|path| path.exists())).collect()
+}
+
+/// The entry a snapshot was taken after, as its name says.
+pub(crate) fn position(path: &Path) -> Option<u64> {
+    path.file_stem()?.to_str()?.parse().ok()
+}
+
+/// How a snapshot is damaged, if it is: what its checksum says, and what its content has. One that
+/// another version wrote is merely of no use.
+pub(crate) fn damage(path: &Path) -> Option<(String, String)> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => return Some(("a file that can be read".to_owned(), error.to_string())),
+    };
+    if !bytes.starts_with(FAMILY) {
+        return Some(("a snapshot".to_owned(), "something else".to_owned()));
+    }
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let Some((digest, payload)) = rest.split_at_checked(DIGEST_BYTES) else {
+        return Some(("a snapshot".to_owned(), "its beginning".to_owned()));
+    };
+    let (expected, actual) =
+        (HEXLOWER.encode(digest), HEXLOWER.encode(&sha2::Sha256::digest(payload)));
+    (expected != actual).then_some((expected, actual))
 }
 
 /// The snapshots there are of a project, newest first.

@@ -27,6 +27,7 @@ use crate::clock::Clock;
 use crate::core::{Core, Job, Settled};
 use crate::error::EngineError;
 use crate::home::Home;
+use crate::presence::Presence;
 use crate::queue::{Batch, Done, Queue, Ticket, Woken};
 use crate::shared::{Health, Shared, lock};
 use crate::{snapshot, witness};
@@ -73,6 +74,9 @@ struct Writer {
 pub(crate) struct WriterHandle {
     desk: Arc<Desk>,
     thread: JoinHandle<()>,
+    /// Ends with this handle, not with the thread: that may still wait, on behalf of nobody.
+    presence: Presence,
+    shared: Arc<Shared>,
 }
 
 impl WriterHandle {
@@ -83,7 +87,9 @@ impl WriterHandle {
         home: Home,
         clock: Arc<dyn Clock>,
         last_snapshot: u64,
+        presence: Presence,
     ) -> std::io::Result<Self> {
+        let known = shared.clone();
         let writer = Writer {
             core: core.with_budget(TURN),
             generation: shared.generation(),
@@ -109,7 +115,7 @@ impl WriterHandle {
                 let _ended = Ended(own.clone());
                 own.run();
             })?;
-        Ok(WriterHandle { desk, thread })
+        Ok(WriterHandle { desk, thread, presence, shared: known })
     }
 
     /// Puts a job into the queue and leaves it to the writer's thread.
@@ -154,6 +160,9 @@ impl Drop for WriterHandle {
         // If the last handle goes in an answer, this is the writer's thread: it ends by itself.
         if self.thread.thread().id() != std::thread::current().id() {
             self.desk.await_end();
+        }
+        if let Health::Degraded(outage) = self.shared.health() {
+            self.presence.leave_word(&outage);
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::workspace::{
     terminate, transfer,
 };
 use crate::{
-    access, agent, archive, authentication, checkpoint, lease, project, right, run, runtime, session,
-    signal, violation,
+    access, agent, archive, authentication, checkpoint, lease, project, recovery, right, run, runtime,
+    session, signal, violation,
 };
 
 macro_rules! commands {
@@ -193,6 +193,7 @@ commands! {
         RuntimeUnauthentic "runtime.unauthentic" => runtime::NoteUnauthentic;
         RuntimeRestored "runtime.restored" => runtime::NoteRestored;
         RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
+        RuntimeRecover "runtime.recover" => recovery::Recover;
         TrailDenied "trail.denied" => access::NoteDenied;
         TrailCompact "trail.compact" => archive::Compact;
         TrailPrune "trail.prune" => archive::Prune;

@@ -22,7 +22,7 @@ use crate::workspace::{
     reparent, suspend, terminate, transfer,
 };
 use crate::{
-    access, agent, archive, authentication, capability, checkpoint, lease, project, refusal, registry,
+    access, agent, archive, authentication, capability, checkpoint, lease, project, recovery, refusal,
     right, run, runtime, session, signal, violation,
 };
 
@@ -171,7 +171,7 @@ events! {
     EscalationTimeout "escalation_timeout" => escalation::TimedOut;
     // Recovery, security, and the trail itself.
     SystemDegraded "system_degraded" => runtime::Degraded;
-    RecoveryCompleted "recovery_completed" => registry::RecoveryCompleted;
+    RecoveryCompleted "recovery_completed" => recovery::RecoveryCompleted;
     IntegrityViolation "integrity_violation" => violation::IntegrityViolation;
     TrailCompacted "trail_compacted" => archive::Compacted;
     TrailAccessDenied "trail_access_denied" => access::AccessDenied;

@@ -138,7 +138,7 @@ rules! {
         => "Check `--store` and `althing config`.";
     Integrity "A-TRAIL-01":
         "Every entry follows from the one before it, and every commit is covered by a signed head."
-        => "Keep the store as it is, compare with a backup, and see `althing trail verify`.";
+        => "Keep the store as it is; put entries back with `althing recover --from BACKUP`, or restore the backup.";
     KeptHead "A-TRAIL-02":
         "A trail contains every head anyone ever kept of it."
         => "Entries have been cut off or replaced since that head was signed; compare with a backup.";

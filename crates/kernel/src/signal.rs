@@ -21,7 +21,7 @@ use crate::time::Timestamp;
 use crate::turn::{Halt, Reply, Turn};
 use crate::workspace::change::{self, Change};
 use crate::workspace::{self, Initiator, Status, Trigger, budget};
-use crate::{envelope, task};
+use crate::{envelope, recovery, task};
 
 /// The most signals that wait for one workspace before agents have to wait, too. They are delivered
 /// in one piece.
@@ -296,7 +296,11 @@ pub(crate) fn make_ready(
 }
 
 /// The step of the state table a signal leads to, if there is one. Returns whether there was.
-fn take_effect(turn: &mut Turn<'_>, id: &WorkspaceId, emit: &Emit) -> Result<bool, Halt> {
+pub(crate) fn take_effect(
+    turn: &mut Turn<'_>,
+    id: &WorkspaceId,
+    emit: &Emit,
+) -> Result<bool, Halt> {
     let workspace = workspace::get(turn.state(), id)?;
     let root = workspace.parent.is_none();
     let step = |to: Status, trigger: Trigger| {
@@ -409,6 +413,11 @@ pub(crate) fn apply_emitted(
     let shows_up = emitted.signal == SignalType::Ready && !workspace.status.is_terminal();
     if shows_up && !workspace.ready {
         std::sync::Arc::make_mut(workspace).ready = true;
+    }
+    let asked = matches!(entry.draft.actor, Actor::Principal(_));
+    if asked && recovery::leads_to_step(workspace, emitted.signal) {
+        let (signal, reason) = (emitted.signal, emitted.reason.clone());
+        std::sync::Arc::make_mut(workspace).owed = Some(recovery::Owed { signal, reason });
     }
     if emitted.signal == SignalType::Acknowledged
         && let Some(about) = &emitted.about

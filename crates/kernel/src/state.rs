@@ -29,6 +29,7 @@ use crate::name::{AgentName, UserId};
 use crate::news::{self, News};
 use crate::principal::{Actor, Principal};
 use crate::project::{self, Project};
+use crate::recovery::{self, WriterName};
 use crate::right::{self, Right, RightType};
 use crate::session::{self, Session};
 use crate::signal::{self, Notice};
@@ -72,6 +73,8 @@ pub struct State {
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
     /// The entry that the runtime's next entries may follow from.
     pub(crate) story: Option<Story>,
+    /// The writers that were recovered from and may still be on the list.
+    pub(crate) recovered: Vec<WriterName>,
     /// The root of the run that goes on.
     pub(crate) root: Option<WorkspaceId>,
     /// The roles and types of each run, by its root.
@@ -194,6 +197,7 @@ impl State {
             Event::ProjectCreated(body) => project::apply_created(self, entry, body)?,
             Event::RuntimeRekeyed(body) => runtime::apply_rekeyed(self, entry, body)?,
             Event::RuntimeRestored(body) => runtime::apply_restored(self, body),
+            Event::RecoveryCompleted(body) => recovery::apply_completed(self, body),
             Event::AgentRegistered(body) => agent::apply_registered(self, entry, body)?,
             Event::AuthenticationSucceeded(body) => authentication::apply_succeeded(self, body)?,
             Event::AuthenticationFailed(body) => authentication::apply_failed(self, body),
@@ -515,6 +519,7 @@ pub struct Image {
     sessions: Vec<(WorkspaceId, Session)>,
     leases: Vec<(LeaseId, Lease)>,
     story: Option<Story>,
+    recovered: Vec<WriterName>,
     root: Option<WorkspaceId>,
     runs: Vec<(WorkspaceId, Option<Document>)>,
     workspaces: Vec<(WorkspaceId, Workspace)>,
@@ -557,6 +562,7 @@ impl State {
             sessions: list(&self.sessions),
             leases: shared(&self.leases),
             story: self.story.clone(),
+            recovered: self.recovered.clone(),
             root: self.root.clone(),
             runs: self.runs.iter().map(run).collect(),
             workspaces: shared(&self.workspaces),
@@ -589,6 +595,7 @@ impl State {
             users: image.users.into_iter().collect(),
             authenticated: image.authenticated.into_iter().collect(),
             story: image.story,
+            recovered: image.recovered,
             root: image.root,
             pending_signals: image.pending_signals.into_iter().collect(),
             notices: image.notices.into_iter().collect(),

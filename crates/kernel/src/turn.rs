@@ -52,7 +52,7 @@ use crate::workspace::{
 };
 use crate::{
     access, agent, archive, authentication, capability, checkpoint, envelope, integration, lease,
-    right, run, runtime, session, signal, task, violation,
+    recovery, right, run, runtime, session, signal, task, violation,
 };
 
 /// What a command that was carried out returns.
@@ -95,6 +95,8 @@ pub enum Reply {
     Meter(Box<MeterView>),
     /// What became of the workspaces of a group.
     Batch(BatchReply),
+    /// What recovery did.
+    Recovery(Box<recovery::RecoveryCompleted>),
     /// Nothing in particular.
     #[serde(serialize_with = "serialize_done")]
     Done,
@@ -373,6 +375,7 @@ impl<'m> Turn<'m> {
             Command::RuntimeUnauthentic(args) => runtime::decide_unauthentic(self, args),
             Command::RuntimeRestored(args) => runtime::decide_restored(self, args),
             Command::RuntimeDegraded(args) => runtime::decide_degraded(self, args),
+            Command::RuntimeRecover(args) => recovery::decide_recover(self, args),
             Command::UserCreate(args) => user::decide_create(self, caller, args),
             Command::UserSuspend(args) => standing::decide_suspend(self, caller, args),
             Command::UserResume(args) => standing::decide_resume(self, caller, args),
@@ -656,6 +659,11 @@ impl<'m> Turn<'m> {
     /// Whether a mechanism is in place.
     pub(crate) fn has_in_place(&self, mechanism: Mechanism) -> bool {
         self.mechanisms.contains(&mechanism)
+    }
+
+    /// What is made from here on follows from nothing that was made before.
+    pub(crate) fn begin_story(&mut self) {
+        self.cause = None;
     }
 
     /// Records something in the local trail of a workspace, or of none. The first entry of a

@@ -237,6 +237,11 @@ impl Verifier {
         }
     }
 
+    /// Goes on from entries that were verified before, with what they led to.
+    pub fn resume(options: Options, chain: Chain, state: State) -> Self {
+        Verifier { chain, state, ..Verifier::new(options) }
+    }
+
     /// Checks the next commit.
     pub fn check(&mut self, commit: &Commit) -> Result<(), Finding> {
         let next = self.chain.seq() + 1;

@@ -5,6 +5,7 @@ mod highway;
 mod mail;
 mod people;
 mod read;
+mod recover;
 mod resources;
 mod storage;
 mod trail;
@@ -22,6 +23,7 @@ pub(crate) use mail::{
     RightArgs, RightCommand, RightGrant, Send, SignalArgs,
 };
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
+pub(crate) use recover::Recover;
 pub(crate) use resources::{
     By, Group, GroupCommand, Meter, MeterCommand, MeterReport, WorkspaceBudget,
 };
@@ -166,6 +168,8 @@ pub(crate) enum Command {
     Conformance(Conformance),
     /// Check the health of the project and its state folder.
     Doctor(Doctor),
+    /// Look for what killed processes left behind, and make it good.
+    Recover(Recover),
     /// Copy the trail and its content to a new folder while work goes on, or put such a copy back.
     Backup(Backup),
     /// Measure this machine and Althing on it.

@@ -2,7 +2,7 @@
 
 use althing_engine::witness::{self, Witness};
 use althing_engine::{
-    Blobs, Engine, Keyring, archives, compact, home, inventory, keyring, snapshot,
+    Blobs, Engine, Keyring, archives, compact, home, inventory, keyring, presence, snapshot,
 };
 use althing_kernel::{Blob, Span};
 use althing_trail::SignedHead;
@@ -100,6 +100,8 @@ fn examine(app: &App, project: &Project) -> Vec<Finding> {
             findings.push(Finding::bad("project", failure.message, failure.rule.way_out()));
         }
     }
+    findings.push(writers(project));
+    findings.push(quarantine(project));
     findings.push(content(app, project));
     findings.push(keys(project));
     findings
@@ -269,6 +271,33 @@ fn archived(project: &Project, engine: &Engine) -> Finding {
         return Finding::note("archives", says, "The next compaction clears them away.");
     }
     Finding::good("archives", format!("{archives}, all there"))
+}
+
+fn writers(project: &Project) -> Finding {
+    match presence::fallen(&project.home) {
+        Ok(fallen) if fallen.is_empty() => {
+            Finding::good("writers", "everybody who wrote ended well")
+        }
+        Ok(fallen) => {
+            let count = counted(fallen.len() as u64, "writer", "writers");
+            let says = format!("{count} ended without saying so");
+            Finding::note("writers", says, "The next command recovers; see `althing recover`.")
+        }
+        Err(error) => Finding::bad("writers", error.to_string(), error.rule().way_out()),
+    }
+}
+
+fn quarantine(project: &Project) -> Finding {
+    let folder = project.home.quarantine();
+    let entries = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    if names.is_empty() {
+        return Finding::good("quarantine", "nothing was set aside");
+    }
+    let says = format!("set aside in {}: {}", folder.display(), names.join(", "));
+    Finding::note("quarantine", says, "Look at it; what nobody needs any more can be deleted.")
 }
 
 fn content(app: &App, project: &Project) -> Finding {

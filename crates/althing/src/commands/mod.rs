@@ -27,6 +27,7 @@ mod mail;
 mod merged_tree;
 mod meter;
 mod people;
+mod recover;
 mod rights;
 mod rules;
 mod run_summary;
@@ -85,6 +86,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Rules(args) => rules::run(app, &args),
         Command::Conformance(args) => conformance::run(app, &args),
         Command::Doctor(args) => doctor::run(app, &args),
+        Command::Recover(args) => recover::run(app, &args),
         Command::Backup(args) => backup::run(app, &args),
         Command::Bench(args) => crate::bench::run(app, &args),
         Command::BenchProbe(args) => crate::bench::probe(app, &args),

@@ -6,6 +6,7 @@ mod asking;
 mod blobs;
 mod opening;
 mod outages;
+mod recovery;
 mod running;
 mod runs;
 mod security;

@@ -200,3 +200,40 @@ fn a_store_at_its_size_limit_refuses_and_recovers() {
     assert_eq!(engine.world().unwrap().state.leases().count(), granted, "nothing was lost");
     agent(&engine, "alice").execute(claim("more")).unwrap();
 }
+
+/// Shows W-REC-09.
+#[test]
+fn while_nothing_can_be_stored_nothing_is_delivered_no_step_is_taken_and_no_signal_counts() {
+    let project = Project::new();
+    let (engine, mode) = with_switch(&project);
+    let (lead, bob) = (agent(&engine, "lead"), agent(&engine, "bob"));
+    let ask = |name: &str, args: serde_json::Value| {
+        althing_kernel::Command::read(name, &args.to_string()).unwrap().unwrap()
+    };
+    let at = |reply| serde_json::to_value(reply).unwrap()["workspace"].clone();
+    bob.execute(ask("agent.register", serde_json::json!({}))).unwrap();
+    let root = at(lead.execute(ask("run.start", serde_json::json!({}))).unwrap());
+    let text = serde_json::json!({ "content": { "text": "do it" } });
+    let create = serde_json::json!({ "agent": "bob", "role": "worker", "directive": text });
+    let id = at(lead.execute(ask("workspace.create", create)).unwrap());
+    let before = engine.world().unwrap().state.image();
+    mode.store(REFUSES, Ordering::SeqCst);
+    let send = serde_json::json!({ "workspace": root, "to": id, "type": "feedback",
+        "payload": text });
+    let signal = serde_json::json!({ "workspace": id, "type": "ready" });
+    let pause = serde_json::json!({ "workspace": id });
+    let tried = [
+        lead.execute(ask("envelope.send", send)),
+        bob.execute(ask("signal.emit", signal.clone())),
+        lead.execute(ask("workspace.abort", pause)),
+    ];
+    for answer in tried {
+        assert!(matches!(answer, Err(EngineError::Unavailable(_))), "{answer:?}");
+    }
+    assert_eq!(engine.world().unwrap().state.image(), before);
+    mode.store(WORKS, Ordering::SeqCst);
+    bob.execute(ask("signal.emit", signal)).unwrap();
+    let kinds = kinds(&engine);
+    let noted = kinds.iter().position(|kind| *kind == Kind::SystemDegraded).unwrap();
+    assert_eq!(kinds[noted + 1], Kind::SignalEmitted, "first that there was an outage");
+}

@@ -14,6 +14,7 @@ use crate::highway::resolve::Resolver;
 use crate::id::{EntryId, GateId, WorkspaceId};
 use crate::integration::conflict::End;
 use crate::principal::{Actor, Principal};
+use crate::signal::SignalType;
 use crate::state::State;
 use crate::task::Status as TaskStatus;
 use crate::task::orders::ApprovalSource;
@@ -51,7 +52,7 @@ pub(super) fn check(state: &State, entry: &Stamped) -> Result<(), Breach> {
     if entry.draft.actor != Actor::Protocol {
         return tale(entry.draft.causation.is_none() || agents_second(event), "cause");
     }
-    let Some(cause) = &entry.draft.causation else { return tale(by_the_clock(event), "cause") };
+    let Some(cause) = &entry.draft.causation else { return tale(by_itself(state, event), "cause") };
     let story = state.story.as_ref().filter(|story| story.id == *cause);
     let Some(story) = story else { return Err(Breach::Tale("cause")) };
     leads_to(state, story, event)
@@ -63,12 +64,12 @@ fn agents_second(event: &Event) -> bool {
 }
 
 /// What the runtime does because it is time, or on its own account.
-fn by_the_clock(event: &Event) -> bool {
+fn by_itself(state: &State, event: &Event) -> bool {
     match event {
-        Event::WorkspaceStateChanged(body) => matches!(
-            body.trigger,
-            Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError
-        ),
+        Event::WorkspaceStateChanged(body) => match body.trigger {
+            Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError => true,
+            trigger => is_owed(state, &body.workspace_id, trigger),
+        },
         Event::GateTimeout(_) | Event::EscalationTimeout(_) => true,
         Event::GracefulTerminationExpired(_)
         | Event::BudgetWarning(_)
@@ -78,6 +79,7 @@ fn by_the_clock(event: &Event) -> bool {
         | Event::EnvelopeRedelivered(_)
         | Event::EnvelopeAttempted(_)
         | Event::EnvelopeUndeliverable(_)
+        | Event::SignalDelivered(_)
         | Event::IntegrityViolation(_)
         | Event::TrailAccessDenied(_)
         | Event::TrailCompacted(_)
@@ -99,6 +101,17 @@ fn order(state: &State, story: &Story) -> Option<Story> {
         Request::Resolve(_) => Kind::ConflictResolved,
     };
     Some(Story { id: story.id.clone(), actor: closed.gate.asked_by.clone(), kind })
+}
+
+/// Whether a workspace's agent asked for a step which is not on record: recovery takes it then.
+fn is_owed(state: &State, id: &WorkspaceId, trigger: Trigger) -> bool {
+    let owed = state.workspaces.get(id).and_then(|known| known.owed.as_ref());
+    let asked = owed.map(|owed| match owed.signal {
+        SignalType::Blocked => Trigger::Blocked,
+        SignalType::Complete => Trigger::Complete,
+        _ => Trigger::Failed,
+    });
+    asked == Some(trigger)
 }
 
 fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
@@ -201,7 +214,7 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
         Event::ConflictResolved(_) if released => Ok(()),
         Event::ConflictResolved(body) => tale(body.outcome == End::Failed, "conflict"),
         Event::IntegrationCompleted(_) => from(&[K::IntegrationStarted, K::ConflictResolved]),
-        Event::TaskCompleted(_) => from(&[K::SignalEmitted]),
+        Event::TaskCompleted(_) => from(&[K::SignalEmitted, K::WorkspaceStateChanged]),
         // An attempt ends with its workspace, whatever ended that.
         Event::TaskStatusChanged(body) if body.to_status == TaskStatus::Failed => {
             let at = body.workspace_id.as_ref().and_then(|id| state.workspaces.get(id));

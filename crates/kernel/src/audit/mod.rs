@@ -19,6 +19,7 @@ use crate::event::{Event, Kind, Stamped};
 use crate::id::{LeaseId, WorkspaceId};
 use crate::lease::{self, Lease, ReleaseCause};
 use crate::principal::{Actor, Principal};
+use crate::recovery;
 use crate::session::{self, EndCause};
 use crate::state::State;
 use crate::time::{Span, Timestamp};
@@ -71,8 +72,14 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
         Event::ProjectCreated(_) | Event::RuntimeRekeyed(_) | Event::RuntimeRestored(_) => {
             by(entry, &SYSTEM)
         }
-        Event::SystemDegraded(_) | Event::AgentRegistered(_) | Event::AuthenticationFailed(_) => {
-            by(entry, &Actor::Protocol)
+        Event::SystemDegraded(_)
+        | Event::AgentRegistered(_)
+        | Event::AuthenticationFailed(_)
+        | Event::IntegrityViolation(_) => by(entry, &Actor::Protocol),
+        Event::RecoveryCompleted(body) => {
+            by(entry, &Actor::Protocol)?;
+            let own = entry.draft.workspace == state.root && recovery::is_told_right(state, body);
+            if own { Ok(()) } else { Err(Breach::Tale("recovery")) }
         }
         Event::AuthenticationSucceeded(body) => {
             by(entry, &Actor::Protocol)?;

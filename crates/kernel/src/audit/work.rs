@@ -358,8 +358,12 @@ fn emitted(state: &State, entry: &Stamped, body: &signal::Emitted) -> Audited {
                 .is_some_and(|sent| sent.to == body.from && Some(&sent.from) == body.to.as_ref())
         });
     let order = body.to.is_none() && known.parent.is_none();
+    // After a recovery the coordinator is told, by nobody but the runtime.
+    let woken = body.signal == SignalType::Started
+        && known.parent.is_none()
+        && body.to.as_ref() == Some(&body.from);
     if is_runtime(entry) {
-        return told(upward || receipt || order, "signal");
+        return told(upward || receipt || order || woken, "signal");
     }
     by_agent_of(state, entry, &body.from)?;
     told(upward && state.run_of(known).emits(&known.charter.role, body.signal), "signal")

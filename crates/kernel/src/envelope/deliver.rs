@@ -283,6 +283,14 @@ fn postpone(
     turn.note(Some(&envelope.from), Actor::Protocol, event)
 }
 
+/// What is on its way to a workspace is looked at again, as the workspace is now.
+pub(crate) fn re_evaluate(turn: &mut Turn<'_>, to: &WorkspaceId) -> Result<(), ApplyError> {
+    match turn.state().workspaces.get(to).map(|known| known.status.is_terminal()) {
+        Some(true) => give_back(turn, to),
+        _ => move_on(turn, to),
+    }
+}
+
 /// What was on its way to a workspace that ended goes back, and its senders are told.
 pub(crate) fn give_back(turn: &mut Turn<'_>, to: &WorkspaceId) -> Result<(), ApplyError> {
     while let Some((_, id)) = turn.state().next_held(to, Timestamp::default()) {

@@ -241,6 +241,7 @@ pub(crate) fn apply_state_changed(
     workspace.meter_state(entry.at);
     workspace.since = entry.at;
     workspace.status = to;
+    workspace.owed = None;
     workspace.reason.clone_from(&changed.reason);
     workspace.interrupted = matches!(to, Status::Migrating | Status::Suspended).then_some(from);
     if to.is_sealed() {

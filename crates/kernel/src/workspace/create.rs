@@ -551,6 +551,7 @@ pub(crate) fn apply_created(
         termination: None,
         orphan_of: None,
         moved_from: None,
+        owed: None,
         spent: Span::default(),
         priority: created.priority,
         meter: Meter { context: created.context_bytes.get(), ..Meter::default() },

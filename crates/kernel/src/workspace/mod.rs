@@ -55,6 +55,7 @@ use crate::file::FilePath;
 use crate::id::{CheckpointId, EnvelopeId, First as _, TaskId, WorkspaceId};
 use crate::name::{AgentName, UserId};
 use crate::principal::{Caller, Principal};
+use crate::recovery::Owed;
 use crate::refusal::Refusal;
 use crate::rule::Rule;
 use crate::secs::Secs;
@@ -373,6 +374,9 @@ pub struct Workspace {
     pub orphan_of: Option<WorkspaceId>,
     /// The agent that was bound before a move that is still under way.
     pub moved_from: Option<AgentName>,
+    /// What its agent said that leads to a step which is not on record. Both are in one commit, so
+    /// only a trail that was cut in between leaves this behind.
+    pub owed: Option<Owed>,
     /// How much of its timeout is used up, not counting the state it is in.
     pub spent: Span,
     /// How urgent it is.

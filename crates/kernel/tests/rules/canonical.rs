@@ -43,6 +43,11 @@ fn everything() -> World {
         "subject_type":"trail_entry","violation":"chain_broken"}"#;
     let violated = Command::RuntimeViolated(serde_json::from_str(violated).unwrap());
     world.run_command(&system(), &violated).unwrap();
+    let found = r#"{"action_taken":"quarantined","actual":"a","expected":"e","subject_id":"s",
+        "subject_type":"trail_entry","violation":"chain_broken"}"#;
+    let recover = format!(r#"{{"examined":1,"findings":[{found}],"left_over":1,"writers":["w"]}}"#);
+    let recover = Command::RuntimeRecover(serde_json::from_str(&recover).unwrap());
+    world.run_command(&system(), &recover).unwrap();
     let restored = r#"{"entries_before":7,"epoch":9}"#;
     let restored = Command::RuntimeRestored(serde_json::from_str(restored).unwrap());
     world.run_command(&system(), &restored).unwrap();
@@ -267,11 +272,6 @@ impl Carrier for Flaky {
     }
 }
 
-/// Bodies of the kinds that nothing leads to yet, as the registry has them.
-fn registered() -> impl Iterator<Item = (&'static str, &'static str)> {
-    include_str!("registered.txt").lines().map(|line| line.split_once(' ').unwrap())
-}
-
 fn holds(kind: Kind, event: &Event) {
     let written = serde_json::to_string(&Body(event)).unwrap();
     let value: Value = serde_json::from_str(&written).unwrap();
@@ -291,17 +291,11 @@ fn every_kind_of_event_is_written_in_canonical_form_and_read_back() {
         .collect();
     let mut produced = 0;
     for kind in Kind::ALL {
-        let registered = registered().find(|(name, _)| *name == kind.as_str());
         let mut found = entries.iter().filter(|entry| entry.draft.event.kind() == *kind).peekable();
-        assert_ne!(found.peek().is_some(), registered.is_some(), "{kind}: happens, or is listed");
+        assert!(found.peek().is_some(), "{kind} does not happen");
         for entry in found {
             produced += 1;
             holds(*kind, &entry.draft.event);
-        }
-        if let Some((_, body)) = registered {
-            let event = Event::read(*kind, body).unwrap();
-            holds(*kind, &event);
-            assert_eq!(serde_json::to_string(&Body(&event)).unwrap(), body);
         }
     }
     assert!(produced > 200);
@@ -313,16 +307,6 @@ fn the_registry_is_the_protocols_and_ours_beside_it() {
     let of_protocol = Kind::ALL.iter().filter(|kind| kind.is_of_protocol()).count();
     assert_eq!(of_protocol, 72);
     assert!("workspace_exploded".parse::<Kind>().is_err());
-    // What nothing leads to is known by name, and refused wherever it comes from.
-    let world = everything();
-    for (name, body) in registered() {
-        let kind: Kind = name.parse().unwrap();
-        let mut entry = world.last().clone();
-        entry.at = entry.at.after(althing_kernel::Span::from_secs(1));
-        entry.draft.event = Event::read(kind, body).unwrap();
-        assert!(world.state.clone().apply(&entry).is_err(), "{name}");
-        assert!(althing_kernel::audit::audit(&world.state, &entry).is_err(), "{name}");
-    }
 }
 
 /// Every command that has a door, with every field given. BLOB and KEY stand for one of each.

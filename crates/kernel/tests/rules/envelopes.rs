@@ -309,7 +309,7 @@ fn a_lost_envelope_is_sent_three_times_more_each_time_after_a_longer_wait() {
     assert_eq!(REDELIVERIES, 3, "a constant of the protocol");
 }
 
-/// Shows W-ENV-16, W-REC-08.
+/// Shows W-ENV-16, W-REC-08, W-REC-10.
 #[test]
 fn an_envelope_that_is_lost_every_time_is_given_up_and_its_sender_told() {
     let (mut run, id, asked) = over(&[Carried::Lost; 4]);

@@ -16,6 +16,7 @@ mod leases;
 mod people;
 mod permissions;
 mod properties;
+mod recovery;
 mod replay;
 mod resources;
 mod run;

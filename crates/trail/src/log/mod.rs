@@ -67,6 +67,19 @@ pub enum AppendError {
     Unknown(LogError),
 }
 
+/// Something a log makes from its entries, and that does not fit them any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// Which one it is.
+    pub number: u64,
+    /// The last entry it covers.
+    pub last: u64,
+    /// The root over those entries.
+    pub expected: Hash,
+    /// What is stored instead.
+    pub stored: Vec<u8>,
+}
+
 /// Reading a log. Readers never block writers, nor wait for them.
 pub trait LogReader: Send {
     /// The position of the end.
@@ -112,6 +125,12 @@ pub trait LogReader: Send {
         Ok(true)
     }
 
+    /// What the log keeps besides its entries, is made from entries after a position, and does not
+    /// fit them.
+    fn misfits(&mut self, _after: u64) -> Result<Vec<Misfit>, LogError> {
+        Ok(Vec::new())
+    }
+
     /// A number that grows when the whole log is replaced by another, where that can happen.
     fn generation(&mut self) -> Result<u64, LogError> {
         Ok(0)
@@ -136,6 +155,11 @@ pub trait Log: LogReader {
 
     /// Appends a commit after the expected position, durably, or not at all.
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError>;
+
+    /// Makes what does not fit its entries anew from them.
+    fn remake(&mut self, _misfit: &Misfit) -> Result<(), LogError> {
+        Ok(())
+    }
 
     /// How large a commit of many commands should be at most, in bytes. One command may need more,
     /// up to [`COMMIT_BYTES_LIMIT`].

@@ -9,6 +9,7 @@
 mod checkpoint;
 mod cold;
 mod fault;
+mod mend;
 mod queue;
 mod replace;
 mod tiles;
@@ -19,7 +20,9 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::{AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Store};
+use super::{
+    AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Misfit, Store,
+};
 use crate::archive::{Archives, Cold, Shelf, Wanted};
 use crate::commit::Commit;
 use crate::hash::Hash;
@@ -319,6 +322,10 @@ impl LogReader for SqliteReader {
         self.reading(tiles::fits(&self.conn, number, hashes))
     }
 
+    fn misfits(&mut self, after: u64) -> Result<Vec<Misfit>, LogError> {
+        self.reading(tiles::misfits(&self.conn, after))
+    }
+
     fn generation(&mut self) -> Result<u64, LogError> {
         queue::generation_of(&self.path)
     }
@@ -533,6 +540,10 @@ impl LogReader for SqliteLog {
         self.reader.tile_fits(number, hashes)
     }
 
+    fn misfits(&mut self, after: u64) -> Result<Vec<Misfit>, LogError> {
+        self.reader.misfits(after)
+    }
+
     fn generation(&mut self) -> Result<u64, LogError> {
         self.reader.generation()
     }
@@ -585,6 +596,10 @@ impl Log for SqliteLog {
             self.tiles = TileWriter::default();
         }
         appended
+    }
+
+    fn remake(&mut self, misfit: &Misfit) -> Result<(), LogError> {
+        self.remake_tile(misfit)
     }
 
     fn commit_bytes_max(&self) -> usize {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use crate::archive::Stub;
 use crate::commit::{Claimed, Commit};
 use crate::hash::Hash;
-use crate::log::TILE;
+use crate::log::{Misfit, TILE};
 use crate::tree::{Frontier, node};
 
 const HASH_BYTES: usize = 32;
@@ -147,4 +147,38 @@ fn fold(mut roots: Vec<Hash>) -> Hash {
             roots.chunks(2).map(|pair| node(&pair[0], pair.last().unwrap_or(&pair[0]))).collect();
     }
     roots.first().copied().unwrap_or_else(crate::tree::empty)
+}
+
+/// The tiles over entries after a position that are not what the entries make.
+pub(super) fn misfits(conn: &Connection, after: u64) -> rusqlite::Result<Vec<Misfit>> {
+    let query = "SELECT number, root, leaves FROM tiles WHERE number >= ? ORDER BY number";
+    let mut statement = conn.prepare_cached(query)?;
+    let mut rows = statement.query([after / TILE])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let number: u64 = row.get(0)?;
+        let stored = [bytes_of(row.get_ref(1)?), bytes_of(row.get_ref(2)?)].concat();
+        let hashes = hashes_of_entries(conn, number.saturating_mul(TILE), TILE)?;
+        let expected = root_of(&hashes);
+        let leaves: Vec<u8> = hashes.iter().flat_map(|hash| *hash.as_bytes()).collect();
+        if stored != [expected.as_bytes().as_slice(), &leaves].concat() {
+            let last = number.saturating_add(1).saturating_mul(TILE);
+            found.push(Misfit { number, last, expected, stored });
+        }
+    }
+    Ok(found)
+}
+
+/// Whatever a cell holds, as it is.
+fn bytes_of(cell: rusqlite::types::ValueRef<'_>) -> Vec<u8> {
+    cell.as_bytes().map(<[u8]>::to_vec).unwrap_or_default()
+}
+
+/// Makes a tile anew. One over entries that are not there goes.
+pub(super) fn remake(conn: &Connection, number: u64) -> rusqlite::Result<()> {
+    let hashes = hashes_of_entries(conn, number.saturating_mul(TILE), TILE)?;
+    if hashes.len() as u64 == TILE {
+        return write(conn, number, &hashes);
+    }
+    conn.prepare_cached("DELETE FROM tiles WHERE number = ?")?.execute([number]).map(|_| ())
 }

@@ -1,0 +1,300 @@
+//! Examining a project before it is recovered: the trail, and what lies beside it. Only looking.
+//!
+//! A damaged entry, a broken chain or an entry that cannot follow ends the examination: nothing is
+//! recovered on such a trail. What is found besides can be set aside without changing what is
+//! true: it can be made again (snapshots, tiles), was never finished, or is content, which is
+//! checked by its name each time somebody reads it.
+
+use althing_kernel::id::AnyId;
+use althing_kernel::violation::{ActionTaken, IntegrityViolation, SubjectType, Violation};
+use althing_kernel::recovery::orphans;
+use althing_kernel::text::Text;
+use althing_kernel::{Blob, EntryId, Event};
+use althing_trail::log::Misfit;
+use althing_trail::verify::{Options, Verifier};
+use althing_trail::{Commit, Entry, Hash, LogReader};
+use data_encoding::HEXLOWER;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::blobs::Blobs;
+use crate::error::EngineError;
+use crate::home::Home;
+use crate::presence::Roll;
+use crate::snapshot;
+use crate::transfer::damaged;
+use crate::world::{READ_BYTES, World};
+
+/// How much of a trail is examined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// What no recovery has examined before.
+    Unexamined,
+    /// All of it.
+    Everything,
+}
+
+/// Something that is not as it should be, and can be set aside or told.
+#[derive(Clone, Debug, Serialize)]
+pub struct Found {
+    /// What it is, for people.
+    pub what: String,
+    /// What the trail will say of it; nothing, if it was only never finished.
+    pub violation: Option<IntegrityViolation>,
+    #[serde(skip)]
+    pub(crate) remedy: Remedy,
+}
+
+/// What is done about something that was found.
+#[derive(Clone, Debug)]
+pub(crate) enum Remedy {
+    /// It is told; there is nothing to set aside.
+    None,
+    /// The file is set aside.
+    SetAside(PathBuf),
+    /// It is kept aside as it is, and made anew.
+    Remake(Misfit),
+}
+
+/// What an examination came to.
+pub(crate) struct Examination {
+    /// The last entry that was examined before.
+    pub(crate) after: u64,
+    /// How many were examined now.
+    pub(crate) entries: u64,
+    /// What is true after them.
+    pub(crate) world: World,
+    /// What was found.
+    pub(crate) found: Vec<Found>,
+}
+
+/// Who names some content, for the record.
+struct Citation {
+    subject_id: AnyId,
+    subject_type: SubjectType,
+    seq: u64,
+}
+
+/// What is gathered while the entries go by.
+#[derive(Default)]
+struct Gathered {
+    cited: BTreeMap<Blob, Citation>,
+    /// What the trail already says, by subject and what was expected.
+    told: BTreeSet<(String, String)>,
+    orphans: Vec<(u64, EntryId, AnyId)>,
+}
+
+/// Examines a project. `roll` says whose unfinished files are nobody's any more.
+pub(crate) fn examine(
+    home: &Home,
+    log: &mut dyn LogReader,
+    depth: Depth,
+    roll: &Roll,
+) -> Result<Examination, EngineError> {
+    let start = match depth {
+        Depth::Everything => World::default(),
+        Depth::Unexamined => snapshot::load_examined(home, log)?,
+    };
+    let after = start.seq();
+    let (world, gathered) = walk(log, start)?;
+    let mut found = Vec::new();
+    content(home, &gathered, &mut found);
+    for (seq, entry, missing) in &gathered.orphans {
+        let what = format!("entry {seq} refers to {missing}, which is not there");
+        found.push(orphan(what, entry_subject(entry), SubjectType::TrailEntry, missing.as_str()));
+    }
+    tiles(log, after, &mut found)?;
+    snapshots(home, log, &world, &mut found)?;
+    found.retain(|found| found.violation.as_ref().is_none_or(|own| !gathered.has_told(own)));
+    found.extend(left_over(home, &world, roll));
+    Ok(Examination { after, entries: world.seq() - after, world, found })
+}
+
+fn walk(log: &mut dyn LogReader, start: World) -> Result<(World, Gathered), EngineError> {
+    let mut gathered = Gathered::default();
+    let mut verifier = Verifier::resume(Options::default(), start.chain, start.state);
+    loop {
+        let commits = log.tail(verifier.chain().seq(), READ_BYTES)?;
+        if commits.is_empty() {
+            break;
+        }
+        for commit in &commits {
+            verifier.check(commit).map_err(|finding| damaged(&finding))?;
+            gathered.note(commit, &verifier);
+        }
+    }
+    let world = World { state: verifier.state().clone(), chain: verifier.chain().clone() };
+    verifier.finish().map_err(|finding| damaged(&finding))?;
+    Ok((world, gathered))
+}
+
+impl Gathered {
+    fn note(&mut self, commit: &Commit, verifier: &Verifier) {
+        let marks = ["\"sha256:", "\"ref\":", "\"task_ref\":", "\"integrity_violation\""];
+        for line in commit.entries().filter(|line| marks.iter().any(|mark| line.contains(mark))) {
+            // It was read and verified a moment ago.
+            let Ok(entry) = Entry::read(line) else { continue };
+            let event = &entry.stamped.draft.event;
+            for blob in event.blobs() {
+                self.cited.entry(blob.clone()).or_insert_with(|| citation(&entry));
+            }
+            for missing in orphans(verifier.state(), event) {
+                self.orphans.push((entry.seq, entry.stamped.id.clone(), missing));
+            }
+            if let Event::IntegrityViolation(body) = event {
+                self.told.insert(key_of(body));
+            }
+        }
+    }
+
+    fn has_told(&self, violation: &IntegrityViolation) -> bool {
+        self.told.contains(&key_of(violation))
+    }
+}
+
+fn key_of(body: &IntegrityViolation) -> (String, String) {
+    (body.subject_id.to_string(), body.expected.as_str().to_owned())
+}
+
+fn citation(entry: &Entry) -> Citation {
+    let (subject_id, subject_type) = match &entry.stamped.draft.event {
+        Event::EnvelopeCreated(body) => ((&body.envelope_id).into(), SubjectType::Envelope),
+        Event::CheckpointCreated(body) => ((&body.checkpoint_id).into(), SubjectType::Checkpoint),
+        _ => (entry_subject(&entry.stamped.id), SubjectType::TrailEntry),
+    };
+    Citation { subject_id, subject_type, seq: entry.seq }
+}
+
+fn entry_subject(id: &EntryId) -> AnyId {
+    AnyId::from(std::sync::Arc::<str>::from(id.as_str()))
+}
+
+/// Something an entry names that is not there.
+fn orphan(what: String, subject_id: AnyId, subject_type: SubjectType, expected: &str) -> Found {
+    let violation = IntegrityViolation {
+        action_taken: ActionTaken::Flagged,
+        actual: Text::lossy("not there"),
+        expected: Text::lossy(expected),
+        subject_id,
+        subject_type,
+        violation: Violation::ProofMissing,
+    };
+    Found { what, violation: Some(violation), remedy: Remedy::None }
+}
+
+/// Content that the examined entries name.
+fn content(home: &Home, gathered: &Gathered, found: &mut Vec<Found>) {
+    let blobs = Blobs::of(home);
+    for (blob, citation) in &gathered.cited {
+        let Citation { subject_id, subject_type, seq } = citation;
+        let expected = blob.to_string();
+        match blobs.read(blob, &mut std::io::sink()) {
+            Ok(_) => {}
+            Err(EngineError::NotFound(_)) => {
+                let what = format!("entry {seq} names {blob}, which is not there");
+                found.push(orphan(what, subject_id.clone(), *subject_type, &expected));
+            }
+            Err(error) => {
+                let actual =
+                    blobs.held_in(blob).map_or_else(|| error.to_string(), |held| held.to_string());
+                let what = format!("the content {blob}, which entry {seq} names, is damaged");
+                let subject = (subject_id.clone(), *subject_type);
+                let remedy = Remedy::SetAside(blobs.path(blob));
+                found.push(mismatch(what, subject, &expected, &actual, remedy));
+            }
+        }
+    }
+}
+
+fn mismatch(
+    what: String,
+    (subject_id, subject_type): (AnyId, SubjectType),
+    expected: &str,
+    actual: &str,
+    remedy: Remedy,
+) -> Found {
+    let violation = IntegrityViolation {
+        action_taken: ActionTaken::Quarantined,
+        actual: Text::lossy(actual),
+        expected: Text::lossy(expected),
+        subject_id,
+        subject_type,
+        violation: Violation::HashMismatch,
+    };
+    Found { what, violation: Some(violation), remedy }
+}
+
+/// Tree hashes that are kept to make proofs quick.
+fn tiles(log: &mut dyn LogReader, after: u64, found: &mut Vec<Found>) -> Result<(), EngineError> {
+    for misfit in log.misfits(after)? {
+        let subject = subject_at(log, misfit.last)?;
+        let what = format!("the tree hashes up to entry {} do not fit it", misfit.last);
+        let stored = misfit.stored.get(..32).unwrap_or(&misfit.stored);
+        let (expected, actual) = (hex(&misfit.expected), HEXLOWER.encode(stored));
+        found.push(mismatch(what, subject, &expected, &actual, Remedy::Remake(misfit)));
+    }
+    Ok(())
+}
+
+fn hex(hash: &Hash) -> String {
+    HEXLOWER.encode(hash.as_bytes())
+}
+
+/// Snapshots whose content is not what it was when they were written.
+fn snapshots(
+    home: &Home,
+    log: &mut dyn LogReader,
+    world: &World,
+    found: &mut Vec<Found>,
+) -> Result<(), EngineError> {
+    let Some(project) = world.state.project() else { return Ok(()) };
+    for path in snapshot::all(home, &project.id) {
+        let Some((expected, actual)) = snapshot::damage(&path) else { continue };
+        let subject = subject_at(log, snapshot::position(&path).unwrap_or(world.seq()))?;
+        let what = format!("the snapshot {} is damaged", path.display());
+        found.push(mismatch(what, subject, &expected, &actual, Remedy::SetAside(path)));
+    }
+    Ok(())
+}
+
+/// The entry at a place, or the last one if there is none that far.
+fn subject_at(log: &mut dyn LogReader, seq: u64) -> Result<(AnyId, SubjectType), EngineError> {
+    let seq = seq.min(log.position()?);
+    let commit = log.commit_of(seq)?;
+    let mut entries = commit.iter().flat_map(Commit::entries).filter_map(|l| Entry::read(l).ok());
+    let gone = || {
+        let what = "it was there a moment ago and cannot be read now".to_owned();
+        EngineError::Damaged { seq, what }
+    };
+    let entry = entries.find(|entry| entry.seq == seq).ok_or_else(gone)?;
+    Ok((entry_subject(&entry.stamped.id), SubjectType::TrailEntry))
+}
+
+/// Files that somebody who ended was writing, and that never got their name.
+fn left_over(home: &Home, world: &World, roll: &Roll) -> Vec<Found> {
+    let mut folders: Vec<PathBuf> = vec![home.root().to_owned()];
+    folders.extend(home.store().parent().map(Path::to_owned));
+    folders.extend(world.state.project().map(|own| home.snapshots().join(own.id.as_str())));
+    folders.dedup();
+    let gone = |pid: u32| {
+        let ended = roll.fallen.iter().any(|own| own.pid == Some(pid));
+        ended && !roll.living.contains(&pid) && pid != std::process::id()
+    };
+    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
+    let files = files.flatten().filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let unfinished = files.filter(|path| writer_of(path).is_some_and(&gone));
+    unfinished
+        .map(|path| {
+            let what = format!("{} was never finished", path.display());
+            Found { what, violation: None, remedy: Remedy::SetAside(path) }
+        })
+        .collect()
+}
+
+/// The process that was writing a file which would have replaced another.
+fn writer_of(path: &Path) -> Option<u32> {
+    let name = path.file_name()?.to_str()?;
+    let (_, numbers) = name.rsplit_once("-new-")?;
+    numbers.split_once('-')?.0.parse().ok()
+}
