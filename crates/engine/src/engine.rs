@@ -7,8 +7,8 @@ use althing_kernel::query::{Answer as View, Query, answer_to};
 use althing_kernel::runtime::{NoteUnauthentic, Rekey};
 use althing_kernel::text::Text;
 use althing_kernel::{
-    AgentName, Blob, Caller, Command, Content, Mint, Principal, PublicKey, Refusal, Reply, Rule, Span,
-    State, Timestamp, WorkspaceId,
+    AgentName, Blob, Caller, Command, Content, Mint, Principal, PublicKey, Refusal, Reply, Rule,
+    Span, State, Timestamp, WorkspaceId,
 };
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};

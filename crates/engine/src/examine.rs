@@ -6,9 +6,9 @@
 //! checked by its name each time somebody reads it.
 
 use althing_kernel::id::AnyId;
-use althing_kernel::violation::{ActionTaken, IntegrityViolation, SubjectType, Violation};
 use althing_kernel::recovery::orphans;
 use althing_kernel::text::Text;
+use althing_kernel::violation::{ActionTaken, IntegrityViolation, SubjectType, Violation};
 use althing_kernel::{Blob, EntryId, Event};
 use althing_trail::log::Misfit;
 use althing_trail::verify::{Options, Verifier};

@@ -5,8 +5,8 @@
 //! struck off the list. Whoever is killed in between leaves the rest to the next one. A death is in
 //! the trail once: the trail names those it was about.
 
-use althing_kernel::violation::IntegrityViolation;
 use althing_kernel::recovery::{Plan, Recover, RecoveryCompleted, plan};
+use althing_kernel::violation::IntegrityViolation;
 use althing_kernel::{Caller, Command, Principal, Reply, Timestamp};
 use althing_trail::Store;
 use serde::Serialize;

@@ -13,6 +13,7 @@ use crate::capability::{Deed, may};
 use crate::envelope::Envelope;
 use crate::event::{Event, Stamped};
 use crate::id::{TaskId, WorkspaceId};
+use crate::name::AgentName;
 use crate::principal::{Actor, Principal};
 use crate::refusal::{RefusalKind, Refused};
 use crate::rule::Rule;

@@ -15,8 +15,8 @@ use crate::workspace::{
     terminate, transfer,
 };
 use crate::{
-    access, agent, archive, authentication, checkpoint, lease, project, recovery, right, run, runtime,
-    session, signal, violation,
+    access, agent, archive, authentication, checkpoint, lease, project, recovery, right, run,
+    runtime, session, signal, violation,
 };
 
 macro_rules! commands {

@@ -22,8 +22,8 @@ use crate::workspace::{
     reparent, suspend, terminate, transfer,
 };
 use crate::{
-    access, agent, archive, authentication, capability, checkpoint, lease, project, recovery, refusal,
-    right, run, runtime, session, signal, violation,
+    access, agent, archive, authentication, capability, checkpoint, lease, project, recovery,
+    refusal, right, run, runtime, session, signal, violation,
 };
 
 macro_rules! events {

@@ -12,13 +12,13 @@ use std::collections::BTreeSet;
 use crate::envelope::{self, deliver};
 use crate::event::Event;
 use crate::id::{AnyId, EnvelopeId, SignalId, WorkspaceId};
-use crate::violation::{ActionTaken, IntegrityViolation};
 use crate::principal::Actor;
 use crate::signal::{self, Emit, Saying, SignalType};
 use crate::state::{ApplyError, State};
 use crate::text::Text;
 use crate::time::{Span, Timestamp, exact_integer};
 use crate::turn::{Halt, Reply, Turn};
+use crate::violation::{ActionTaken, IntegrityViolation};
 use crate::workspace::{Status, Workspace};
 
 /// The name of a writer: whoever may write takes a fresh one.
@@ -258,7 +258,9 @@ fn take_owed_steps(turn: &mut Turn<'_>, plan: &Plan) -> Result<(), Halt> {
         let Some(owed) = known.and_then(|known| known.owed.clone()) else { continue };
         turn.begin_story();
         let workspace = Some(step.workspace.clone());
-        let emit = Emit { reason: owed.reason, about: None, signal: owed.signal, workspace };
+        let (about, budget_warning) = (None, None);
+        let (reason, signal) = (owed.reason, owed.signal);
+        let emit = Emit { budget_warning, reason, about, signal, workspace };
         signal::take_effect(turn, &step.workspace, &emit)?;
     }
     Ok(())

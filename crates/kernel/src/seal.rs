@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::checkpoint::{self, Checkpoint};
 use crate::envelope::carrier::Parcel;
 use crate::event::{Draft, Event, Stamped};
+use crate::highway::resolve;
 use crate::id::{AnyId, CheckpointId, WorkspaceId};
 use crate::refusal::{Record, Refusal, RefusalKind};
 use crate::rule::Rule;
@@ -173,6 +174,13 @@ impl Turn<'_> {
                 };
                 (body.from.clone(), parcel.message()?, &mut body.integrity)
             }
+            // What a person changed is not what its sender made, but what was let through.
+            Event::GateResolved(body) => match resolve::changed_envelope(self.state(), body) {
+                Some(parcel) => {
+                    (parcel.envelope.from.clone(), parcel.message()?, &mut body.integrity)
+                }
+                None => return Ok(draft),
+            },
             Event::CheckpointCreated(body) => {
                 let made = body.checkpoint(self.state().clock());
                 let message = checkpoint::message(&body.checkpoint_id, &made)?;

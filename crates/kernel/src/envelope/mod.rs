@@ -306,6 +306,7 @@ impl Created {
     /// The envelope it makes.
     pub(crate) fn envelope(&self, at: Timestamp) -> Envelope {
         Envelope {
+            bytes: self.bytes.get(),
             from: self.from.clone(),
             to: self.to.clone(),
             kind: self.kind.clone(),
@@ -515,6 +516,7 @@ pub(crate) fn send_notice(
         envelope_id: envelope_id.clone(),
         from: from.clone(),
         in_reply_to: None,
+        integrity: None,
         origin: Origin::Agent,
         originator,
         payload,

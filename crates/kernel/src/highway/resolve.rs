@@ -12,6 +12,7 @@ use super::{GateFallback, GateType};
 use crate::capability;
 use crate::command::{Visit, in_files, in_payload};
 use crate::content::{Blob, Content};
+use crate::envelope::carrier::Parcel;
 use crate::envelope::{self, Payload, PayloadArg, RejectReason, deliver};
 use crate::event::{Event, Stamped};
 use crate::file::FileArg;
@@ -21,6 +22,7 @@ use crate::name::UserId;
 use crate::principal::{Actor, Caller, Principal};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
+use crate::seal::Integrity;
 use crate::signal::{self, Saying, SignalType};
 use crate::state::{ApplyError, Deadline, State};
 use crate::task::orders::{self, ApprovalSource};
@@ -180,6 +182,9 @@ pub struct Resolved {
     pub gate_id: GateId,
     /// What it stood before.
     pub gate_type: GateType,
+    /// The proof of an envelope that a person changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub integrity: Option<Integrity>,
     /// What a person changed.
     pub modifications: Option<Box<Modifications>>,
     /// Why.
@@ -205,6 +210,7 @@ pub(crate) fn decide_resolve(
         actor: Resolver::User(user),
         gate_id: resolve.gate.clone(),
         gate_type: gate.kind,
+        integrity: None,
         modifications: resolve.modifications.clone(),
         reason: resolve.reason.clone(),
     };
@@ -300,6 +306,7 @@ pub(super) fn invalidate(
         actor: Resolver::Protocol,
         gate_id: id.clone(),
         gate_type: gate.kind,
+        integrity: None,
         modifications: None,
         reason: words(&reason),
     };
@@ -318,6 +325,7 @@ pub(super) fn fall_back(turn: &mut Turn<'_>, id: &GateId, gate: &Gate) -> Result
         actor: Resolver::Fallback,
         gate_id: id.clone(),
         gate_type: gate.kind,
+        integrity: None,
         modifications: None,
         reason: None,
     };
@@ -438,6 +446,7 @@ pub(crate) fn approve_task(
         actor: Resolver::User(user.clone()),
         gate_id: id,
         gate_type: GateType::TaskApproval,
+        integrity: None,
         modifications: None,
         reason: None,
     };
@@ -461,7 +470,7 @@ pub(crate) fn apply_resolved(
         state.guarded.insert(guard, resolved.gate_id.clone());
     }
     if let Some(changed) = &resolved.modifications {
-        apply_changes(state, &gate, changed)?;
+        apply_changes(state, &gate, changed, resolved.integrity)?;
     }
     let goes_on = matches!(resolved.action, GateEnd::Approve | GateEnd::Modify);
     state.released = goes_on.then(|| resolved.gate_id.clone());
@@ -471,11 +480,22 @@ pub(crate) fn apply_resolved(
     Ok(())
 }
 
+/// The envelope as a person changed it, if that is what happened at a gate.
+pub(crate) fn changed_envelope(state: &State, resolved: &Resolved) -> Option<Parcel> {
+    let gate = state.gates.get(&resolved.gate_id)?;
+    let changed = resolved.modifications.as_ref()?.payload.as_ref()?;
+    let id = EnvelopeId::new(gate.subject.as_str()).ok()?;
+    let sent = state.envelopes.get(&id)?;
+    let envelope = envelope::Envelope { payload: changed.stored().ok()?, ..sent.as_ref().clone() };
+    Some(Parcel { id, envelope })
+}
+
 /// What a person changed about a task or an envelope that waits.
 fn apply_changes(
     state: &mut State,
     gate: &Gate,
     changed: &Modifications,
+    integrity: Option<Integrity>,
 ) -> Result<(), ApplyError> {
     if let (GateType::TaskApproval, Some(id)) = (gate.kind, &gate.task) {
         let known = state.tasks.get_mut(id).ok_or(ApplyError::Unknown("the task"))?;
@@ -494,7 +514,9 @@ fn apply_changes(
         let id = id.map_err(|_| ApplyError::Unknown("the envelope"))?;
         let known = state.envelopes.get_mut(&id).ok_or(ApplyError::Unknown("the envelope"))?;
         let payload: Payload = payload.stored().map_err(|_| ApplyError::Mismatch("the payload"))?;
-        Arc::make_mut(known).payload = payload;
+        let envelope = Arc::make_mut(known);
+        envelope.payload = payload;
+        envelope.integrity = integrity;
     }
     Ok(())
 }

@@ -4,8 +4,8 @@
 use crate::run::{Run, blob, workspace_of};
 use crate::support::{agent, system, user};
 use althing_kernel::audit::audit;
-use althing_kernel::violation::IntegrityViolation;
 use althing_kernel::recovery::{Recover, RecoveryCompleted, plan};
+use althing_kernel::violation::IntegrityViolation;
 use althing_kernel::workspace::{Status, Trigger};
 use althing_kernel::{Caller, Command, EnvelopeId, Event, Kind, Reply, State, WorkspaceId};
 use serde_json::{Value, json};
