@@ -294,11 +294,6 @@ impl Engine {
         Ok(Job { caller, command, proof: None })
     }
 
-    /// Carries out a command of the runtime's own.
-    pub(crate) fn execute_own(&self, command: Command) -> Result<Reply, EngineError> {
-        self.execute(self.own_job(command)?)
-    }
-
     /// Now, or the trail's clock if that is ahead.
     pub fn moment(&self, state: &State) -> Timestamp {
         self.now().max(state.clock())

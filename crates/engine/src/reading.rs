@@ -38,15 +38,19 @@ impl Engine {
         state: &State,
         viewer: Viewer<'_>,
     ) -> Result<(), EngineError> {
-        let bound = viewer.and_then(|name| state.agent(name).map(|known| (name, known.key)));
-        let Some((name, key)) = bound else { return Ok(()) };
-        let own = Keyring::of(self.home()).agent(name)?;
-        if own.is_some_and(|own| own.key().public() == key) {
-            return Ok(());
-        }
-        let reason = "its key is not here";
-        self.note_unauthentic(Principal::Agent(name.clone()), reason, "question")?;
-        let message = format!("agent {name} is registered, but its key is not on this machine");
+        let keys = Keyring::of(self.home());
+        let here = match viewer {
+            None | Some(Principal::System) => true,
+            Some(Principal::Agent(name)) => match state.agent(name) {
+                None => true,
+                Some(known) => keys.agent(name)?.is_some_and(|own| own.key().public() == known.key),
+            },
+            // A question opens no sealed key; that it is here is all that can be said.
+            Some(Principal::User(user)) => state.user(user).is_none() || keys.has_user(user),
+        };
+        let Some(who) = viewer.filter(|_| !here) else { return Ok(()) };
+        self.note_unauthentic(who.clone(), "its key is not here", "question")?;
+        let message = format!("{who} is registered, but the key is not on this machine");
         Err(EngineError::KeyMissing(message))
     }
 
@@ -55,9 +59,9 @@ impl Engine {
         let state = &self.world()?.state;
         self.check_viewer(state, viewer)?;
         match viewer {
-            Some(agent) if !access::reads_all_content(state, viewer) => {
-                let message = format!("agent {agent} may not read all that is stored here");
-                Err(self.refuse(agent, "content", Rule::ContentShown, message))
+            Some(who) if !access::reads_all_content(state, viewer) => {
+                let message = format!("{who} may not read all that is stored here");
+                Err(self.refuse(who, "content", Rule::ContentShown, message))
             }
             _ => Ok(()),
         }
@@ -68,12 +72,12 @@ impl Engine {
     pub fn content(&self, blob: &Blob, viewer: Viewer<'_>) -> Result<Vec<u8>, EngineError> {
         let state = &self.world()?.state;
         self.check_viewer(state, viewer)?;
-        if let Some(agent) = viewer
+        if let Some(who) = viewer
             && !access::reads_all_content(state, viewer)
             && !self.cited(state, viewer, blob)?.readable
         {
-            let message = format!("there is no content {blob} that agent {agent} may read");
-            return Err(self.refuse(agent, "blob.get", Rule::ContentShown, message));
+            let message = format!("there is no content {blob} that {who} may read");
+            return Err(self.refuse(who, "blob.get", Rule::ContentShown, message));
         }
         Blobs::of(self.home()).get(blob)
     }
@@ -99,21 +103,22 @@ impl Engine {
     /// own by being named.
     pub(crate) fn check_cites(&self, agent: &AgentName, blob: &Blob) -> Result<(), EngineError> {
         let state = &self.world()?.state;
-        if access::reads_all_content(state, Some(agent)) {
+        let own = Principal::Agent(agent.clone());
+        if access::reads_all_content(state, Some(&own)) {
             return Ok(());
         }
-        let cited = self.cited(state, Some(agent), blob)?;
+        let cited = self.cited(state, Some(&own), blob)?;
         if cited.readable || !cited.at_all {
             return Ok(());
         }
         let message = format!("agent {agent} may not read the content {blob}, nor pass it on");
-        Err(self.refuse(agent, "blob.cite", Rule::ContentCited, message))
+        Err(self.refuse(&own, "blob.cite", Rule::ContentCited, message))
     }
 
     /// Records a refusal that no command led to, and is it.
-    fn refuse(&self, agent: &AgentName, what: &str, rule: Rule, message: String) -> EngineError {
+    fn refuse(&self, who: &Principal, what: &str, rule: Rule, message: String) -> EngineError {
         let (what, said) = (Text::lossy(what), Text::lossy(&message));
-        let note = NoteRefused { agent: agent.clone(), message: said, rule, what };
+        let note = NoteRefused { message: said, requester: who.clone(), rule, what };
         match self.execute_own(Command::AccessRefused(note)) {
             Ok(_) => Refusal::denied(rule, message).into(),
             Err(error) => error,

@@ -164,10 +164,10 @@ pub struct AccessDenied {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteRefused {
-    /// Who asked.
-    pub agent: AgentName,
     /// What was said to that.
     pub message: Text<2000>,
+    /// Who asked.
+    pub requester: Principal,
     /// The rule it rests on.
     pub rule: Rule,
     /// What was asked for.
@@ -181,7 +181,7 @@ pub(crate) fn decide_refused(turn: &mut Turn<'_>, note: &NoteRefused) -> Result<
         message: note.message.clone(),
         rule: note.rule,
     });
-    turn.note(None, Principal::Agent(note.agent.clone()).into(), event)?;
+    turn.note(None, note.requester.clone().into(), event)?;
     Ok(Reply::Done)
 }
 

@@ -414,7 +414,7 @@ fn content_is_for_those_to_whom_it_was_given_on_record() {
         ("w3", false, false),
         ("outsider", false, false),
     ] {
-        let name = AgentName::new(name).unwrap();
+        let name = Principal::Agent(AgentName::new(name).unwrap());
         assert_eq!(reads_content(state, Some(&name), &id), content, "{name}");
         let asks = |query: &str, args: &Value| {
             let query = Query::read(query, &args.to_string()).unwrap().unwrap();
@@ -426,7 +426,7 @@ fn content_is_for_those_to_whom_it_was_given_on_record() {
         let directive = run.view(&id).directive;
         assert_eq!(asks("envelope.get", &json!({ "envelope": directive })), mail, "{name}");
     }
-    let lead = AgentName::new("lead").unwrap();
+    let lead = Principal::Agent(AgentName::new("lead").unwrap());
     assert!(reads_all_content(state, None) && reads_all_content(state, Some(&lead)));
 }
 
