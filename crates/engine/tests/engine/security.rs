@@ -198,6 +198,10 @@ fn refused_for(outcome: Result<impl std::fmt::Debug, EngineError>, rule: Rule) {
     }
 }
 
+fn named(name: &str) -> Principal {
+    Principal::Agent(AgentName::new(name).unwrap())
+}
+
 /// Shows W-SEC-10, W-SEC-11.
 #[test]
 fn content_is_read_and_passed_on_by_those_it_was_given_to() {
@@ -208,8 +212,8 @@ fn content_is_read_and_passed_on_by_those_it_was_given_to() {
     let mail = blobs.put(b"What w1 is to do.").unwrap();
     let work = blobs.put(b"made by w2").unwrap();
     let loose = blobs.put(b"nobody's yet").unwrap();
-    let [lead, w1, w2, w3] = ["lead", "w1", "w2", "w3"].map(|name| AgentName::new(name).unwrap());
-    let reads = |who: Option<&AgentName>, blob: &Blob| engine.content(blob, who);
+    let [lead, w1, w2, w3] = ["lead", "w1", "w2", "w3"].map(named);
+    let reads = |who: Option<&Principal>, blob: &Blob| engine.content(blob, who);
     for blob in [&mail, &work, &loose] {
         assert!(reads(None, blob).is_ok() && reads(Some(&lead), blob).is_ok());
     }
@@ -247,7 +251,7 @@ fn a_question_under_a_name_is_answered_to_whoever_has_its_key() {
     let engine = project.open();
     begun(&engine);
     let query = Query::read("workspace.list", "{}").unwrap().unwrap();
-    let (w1, nobody) = (AgentName::new("w1").unwrap(), AgentName::new("nobody").unwrap());
+    let (w1, nobody) = (named("w1"), named("nobody"));
     engine.ask_as(&query, Some(&w1)).unwrap();
     engine.ask_as(&query, Some(&nobody)).unwrap();
     let keys = project.home.keys();
