@@ -6,7 +6,9 @@ use althing_engine::trail_query::{ENTRIES_MAX, TrailQuery};
 use althing_engine::{Client, Engine, EngineError, snapshot};
 use althing_kernel::query::{Answer, Query};
 use althing_kernel::workspace::Status;
-use althing_kernel::{AgentName, Blob, Command, Event, Kind, RefusalKind, Reply, Rule, Stamped};
+use althing_kernel::{
+    AgentName, Blob, Command, Event, Kind, Principal, RefusalKind, Reply, Rule, Stamped,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

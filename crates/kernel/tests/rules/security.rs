@@ -14,8 +14,8 @@ use althing_kernel::state::Image;
 use althing_kernel::violation::{SubjectType, Violation};
 use althing_kernel::workspace::Status;
 use althing_kernel::{
-    Actor, AgentName, Blob, Caller, Command, EnvelopeId, Event, Kind, RefusalKind, Reply, State,
-    Turn, WorkspaceId,
+    Actor, AgentName, Blob, Caller, Command, EnvelopeId, Event, Kind, Principal, RefusalKind,
+    Reply, State, Turn, WorkspaceId,
 };
 use serde_json::{Value, json};
 
