@@ -64,7 +64,7 @@ pub struct Burst {
     pub first_at: Timestamp,
     /// When the last happened.
     pub last_at: Timestamp,
-    /// In how many workspaces, or by how many callers where there is none.
+    /// How many have the trouble: workspaces, or callers where commands were refused.
     pub places: usize,
     /// Whether it is more than one of them that has the trouble.
     pub widespread: bool,
@@ -102,6 +102,8 @@ struct Failure {
     sort: Sort,
     said: String,
     workspace: Option<String>,
+    /// Who or what has the trouble.
+    whose: String,
 }
 
 /// What an entry says about a failure, if it is about one.
@@ -114,9 +116,10 @@ fn failure(row: &Row<'_>) -> Option<Failure> {
             if text(&body, "to_state") != Some("failed") {
                 return None;
             }
-            // What fails because something else did is no failure of its own.
+            // What ends because something else did, or because somebody decided so, did not fail.
             let trigger = word(&body, "trigger");
-            if matches!(trigger.as_str(), "parent_failed" | "system_shutdown") {
+            let ended = ["parent_failed", "system_shutdown", "aborted_by"];
+            if ended.iter().any(|begins| trigger.starts_with(begins)) {
                 return None;
             }
             let reason = text(&body, "reason").map_or(String::new(), |why| format!(": {why}"));
@@ -147,11 +150,16 @@ fn failure(row: &Row<'_>) -> Option<Failure> {
         "authentication_failed" => {
             let body = row.body();
             let (context, reason) = (word(&body, "context"), word(&body, "reason"));
-            (Sort::Authentication, format!("{context}: {reason}"), None)
+            let whose = word(&body, "entity");
+            let said = format!("{context}: {reason}");
+            return Some(Failure { sort: Sort::Authentication, said, workspace: None, whose });
         }
         _ => return None,
     };
-    Some(Failure { sort, said, workspace })
+    // A command is its caller's, wherever the caller was.
+    let own = workspace.clone().filter(|_| sort != Sort::Refused);
+    let whose = own.unwrap_or_else(|| row.actor.to_string());
+    Some(Failure { sort, said, workspace, whose })
 }
 
 impl Failures {
@@ -250,7 +258,7 @@ impl Reading<'_> {
             burst.roles.insert(place.role.clone());
         }
         let spread = self.spread.entry(key).or_default();
-        spread.insert(failure.workspace.clone().unwrap_or_else(|| row.actor.to_string()));
+        spread.insert(failure.whose);
         if let Some(id) = failure.workspace.filter(|_| burst.workspaces.len() < NAMES_MAX) {
             burst.workspaces.insert(id);
         }

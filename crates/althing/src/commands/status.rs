@@ -173,9 +173,10 @@ impl Overview {
                 Sort::Authentication => "times somebody was not who they said",
             };
             let span = show_span(burst.last_at.since(burst.first_at));
-            let across = match (burst.workspaces.is_empty(), burst.places) {
-                (true, places) => counted(places as u64, "caller", "callers"),
-                (false, places) => counted(places as u64, "workspace", "workspaces"),
+            let places = burst.places as u64;
+            let across = match burst.sort {
+                Sort::Workspace | Sort::Mail => counted(places, "workspace", "workspaces"),
+                Sort::Refused | Sort::Authentication => counted(places, "caller", "callers"),
             };
             let words = format!("{} {sort} within {span}, {across}: {}", burst.count, burst.reason);
             let tone = if burst.widespread { Tone::Bad } else { Tone::Warn };
