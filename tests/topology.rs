@@ -27,11 +27,11 @@ fn every_structure_has_its_question() {
     assert_eq!(column(&path, "workspace"), [&root, &dora, &erin]);
     let list = |args: &[&str]| {
         let found = ask(&[&["workspace", "list"], args].concat());
-        column(&found, "workspace").into_iter().map(str::to_owned).collect::<Vec<_>>()
+        column(&found, "workspace").join(" ")
     };
-    assert_eq!(list(&["--beside", "agent:erin"]), [fred.clone()]);
-    assert_eq!(list(&["--below", "agent:dora", "--leaves"]), [erin.clone(), fred]);
-    assert_eq!(list(&["--owner", "system", "--role", "observer"]), [eve.clone()]);
+    assert_eq!(list(&["--beside", "agent:erin"]), fred);
+    assert_eq!(list(&["--below", "agent:dora", "--leaves"]), format!("{erin} {fred}"));
+    assert_eq!(list(&["--owner", "system", "--role", "observer"]), eve);
     assert!(list(&["--originator", "ada"]).is_empty());
     let seen_by = ask(&["workspace", "sees", "agent:erin", "--by"]);
     assert_eq!(column(&seen_by, "workspace"), [&root, &dora, &erin, &eve]);

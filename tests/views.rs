@@ -367,6 +367,7 @@ fn who_answers_for_something_is_who_did_at_the_time() {
     let mut child = root_made("w").3;
     child["parent"] = json!("r");
     child["owner"] = json!("ada");
+    child["group"] = json!("frontend");
     let handed = json!({ "workspace_id": "w", "from_user": "ada", "to_user": "bob" });
     let step = ("protocol", "workspace_state_changed", Some("w"), json!({ "to_state": "x" }));
     let entries = [
@@ -392,6 +393,7 @@ fn who_answers_for_something_is_who_did_at_the_time() {
     for (group, said) in groups.iter().zip(said.as_array().unwrap()) {
         assert_eq!((group.0, group.1), (&said[0], &said[1]));
     }
+    assert_eq!(stats(&["--group-by", "group"])["groups"][0]["key"], json!(["frontend"]));
     assert_eq!(stats(&["--owner", "ada"])["count"], 2);
     assert_eq!(stats(&["--owner", "bob", "--where", "to_state=x"])["count"], 2);
 }

@@ -118,13 +118,12 @@ pub fn schema(name: &str) -> Option<Schema> {
     Command::schema(name).or_else(|| Query::schema(name)).or_else(|| {
         Some(trail(match name {
             "trail.query" => schemars::schema_for!(TrailQuery),
-            "trail.head" => schemars::schema_for!(Nothing),
+            "trail.head" | "trail.runs" => schemars::schema_for!(Nothing),
             "trail.prove" => schemars::schema_for!(Prove),
             "trail.verify" => schemars::schema_for!(Verify),
             "trail.at" => schemars::schema_for!(Moment),
             "trail.diff" => schemars::schema_for!(Diff),
             "trail.stats" => schemars::schema_for!(TrailStats),
-            "trail.runs" => schemars::schema_for!(Nothing),
             "trail.compare" => schemars::schema_for!(Compare),
             "trail.failures" => schemars::schema_for!(OfFailures),
             "view.run" | "view.highway" => schemars::schema_for!(OfRun),
@@ -148,7 +147,7 @@ pub enum Request {
 /// A question about the trail.
 pub enum TrailRequest {
     /// `trail.query`
-    Query(TrailQuery),
+    Query(Box<TrailQuery>),
     /// `trail.head`
     Head,
     /// `trail.prove`
@@ -250,7 +249,9 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
         return view.map(|view| Request::Trail(TrailRequest::View(view))).map_err(misread);
     }
     let trail = match name {
-        "trail.query" => serde_json::from_str(args).map(TrailRequest::Query),
+        "trail.query" => {
+            serde_json::from_str(args).map(|asked| TrailRequest::Query(Box::new(asked)))
+        }
         "trail.head" => serde_json::from_str::<Nothing>(args).map(|_| TrailRequest::Head),
         "trail.prove" => serde_json::from_str::<Prove>(args).map(|p| TrailRequest::Prove(p.seq)),
         "trail.verify" => {
@@ -297,7 +298,7 @@ fn about_trail(
 ) -> Result<Result<Box<RawValue>, serde_json::Error>, EngineError> {
     Ok(match request {
         TrailRequest::Query(query) => {
-            let found = match engine.narrowed(query, viewer)? {
+            let found = match engine.narrowed(*query, viewer)? {
                 Some(query) => query.find(&mut *engine.reader()?)?,
                 None => Vec::new(),
             };

@@ -42,18 +42,18 @@ impl std::str::FromStr for Field {
         let sound = !text.is_empty()
             && text.len() <= FIELD_BYTES_MAX
             && !text.chars().any(|c| c.is_control() || c.is_whitespace());
-        let parts = if text.starts_with('/') { text[1..].split('/') } else { text.split('/') };
-        if !sound || (text.starts_with('/') && parts.clone().any(str::is_empty)) {
-            return Err(FieldError(text.chars().take(80).collect()));
+        let (pointer, whole) = match text.strip_prefix('/') {
+            Some(parts) => (text.to_owned(), parts.split('/').all(|part| !part.is_empty())),
+            None => {
+                let plain = |part: &str| !part.is_empty() && !part.contains(['/', '~']);
+                (format!("/body/{}", text.replace('.', "/")), text.split('.').all(plain))
+            }
+        };
+        if sound && whole {
+            Ok(Field { pointer })
+        } else {
+            Err(FieldError(text.chars().take(80).collect()))
         }
-        if text.starts_with('/') {
-            return Ok(Field { pointer: text.to_owned() });
-        }
-        let plain = text.split('.').all(|part| !part.is_empty() && !part.contains(['/', '~']));
-        if !plain {
-            return Err(FieldError(text.chars().take(80).collect()));
-        }
-        Ok(Field { pointer: format!("/body/{}", text.replace('.', "/")) })
     }
 }
 

@@ -14,6 +14,8 @@ pub struct Place {
     pub originator: String,
     /// The root of its run.
     pub run: String,
+    /// The group it belongs to, if its creation was read and names one.
+    pub group: Option<String>,
     /// Who answered for it, each since which entry; the first from the beginning.
     owners: Vec<(u64, String)>,
 }
@@ -31,12 +33,14 @@ impl Place {
 pub struct Places(BTreeMap<String, Place>);
 
 impl Places {
-    /// The workspaces of a state, as if nobody had ever handed one over.
+    /// The workspaces of a state, as if nobody had ever handed one over; groups come with their
+    /// creation.
     pub fn of_state(state: &State) -> Self {
         let place = |known: &althing_kernel::workspace::Workspace| Place {
             role: known.charter.role.to_string(),
             originator: known.charter.originator.to_string(),
             run: known.charter.root.to_string(),
+            group: None,
             owners: vec![(0, known.charter.owner.to_string())],
         };
         Places(state.workspaces().map(|(id, known)| (id.to_string(), place(known))).collect())
@@ -73,7 +77,9 @@ impl Places {
     fn created(&mut self, row: &Row<'_>) {
         let body = row.body();
         let Some(id) = text(&body, "workspace_id") else { return };
-        if self.0.contains_key(id) {
+        let group = text(&body, "group").map(str::to_owned);
+        if let Some(known) = self.0.get_mut(id) {
+            known.group = group;
             return;
         }
         let above = text(&body, "parent").and_then(|parent| self.0.get(parent));
@@ -83,6 +89,7 @@ impl Places {
             role: said("role"),
             originator: said("originator"),
             run,
+            group,
             owners: vec![(0, said("owner"))],
         };
         self.0.insert(id.to_owned(), place);

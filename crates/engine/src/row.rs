@@ -128,13 +128,13 @@ impl Source {
     }
 
     /// Which workspace is whose. Who answers for one may have changed in the course of time, which
-    /// takes a walk through the trail to find out.
-    pub fn places(&self, with_owners: bool) -> Result<Places, EngineError> {
+    /// takes a walk through the trail to find out, as do groups.
+    pub fn places(&self, with_history: bool) -> Result<Places, EngineError> {
         let mut places = match self {
             Source::Project(engine) => Places::of_state(&engine.world()?.state),
             Source::File(_) => Places::default(),
         };
-        if with_owners || matches!(self, Source::File(_)) {
+        if with_history || matches!(self, Source::File(_)) {
             self.each(0, &mut |row| {
                 places.learn(row);
                 Ok(())

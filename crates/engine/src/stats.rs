@@ -35,6 +35,8 @@ pub enum Dimension {
     Workspace,
     /// The run it belongs to, by its root.
     Run,
+    /// The group of its workspace.
+    Group,
     /// Who answered for its workspace at the time.
     Owner,
     /// Who caused its workspace.
@@ -51,6 +53,7 @@ const WORDS: &[(&str, Dimension)] = &[
     ("role", Dimension::Role),
     ("workspace", Dimension::Workspace),
     ("run", Dimension::Run),
+    ("group", Dimension::Group),
     ("owner", Dimension::Owner),
     ("originator", Dimension::Originator),
     ("minute", Dimension::Time(60_000_000)),
@@ -60,11 +63,13 @@ const WORDS: &[(&str, Dimension)] = &[
 
 impl Dimension {
     fn asks_whose(&self) -> bool {
-        let (Dimension::Role | Dimension::Run | Dimension::Owner | Dimension::Originator) = self
-        else {
-            return false;
-        };
-        true
+        self.asks_history()
+            || matches!(self, Dimension::Role | Dimension::Run | Dimension::Originator)
+    }
+
+    /// Whether only the trail itself tells, and not the state it led to.
+    fn asks_history(&self) -> bool {
+        matches!(self, Dimension::Owner | Dimension::Group)
     }
 
     /// Where an entry stands in this dimension; nothing if it has no place there.
@@ -76,6 +81,7 @@ impl Dimension {
             Dimension::Workspace => row.workspace.as_deref().into(),
             Dimension::Role => place().map(|place| place.role.as_str()).into(),
             Dimension::Run => place().map(|place| place.run.as_str()).into(),
+            Dimension::Group => place().and_then(|place| place.group.as_deref()).into(),
             Dimension::Owner => place().map(|place| place.owner(row.seq)).into(),
             Dimension::Originator => places.originator(row).into(),
             Dimension::Time(piece) => (row.at.micros() - row.at.micros() % piece).into(),
@@ -123,8 +129,8 @@ impl<'de> Deserialize<'de> for Dimension {
 pub struct TrailStats {
     /// Which entries count; without `limit` and `last`.
     pub filter: TrailQuery,
-    /// What they are grouped by: `kind`, `actor`, `role`, `workspace`, `run`, `owner`,
-    /// `originator`, `minute`, `hour`, `day` (of UTC), or a field such as `to_state`.
+    /// What they are grouped by: `kind`, `actor`, `role`, `workspace`, `run`, `group`,
+    /// `owner`, `originator`, `minute`, `hour`, `day` (of UTC), or a field such as `to_state`.
     #[schemars(with = "Vec<String>")]
     pub group_by: Vec<Dimension>,
     /// A number in them, such as `resource_usage.cost`, to be added up.
@@ -241,25 +247,24 @@ impl TrailStats {
     /// The figures of a project's trail, from what a viewer may read of it.
     pub fn of(&self, engine: &crate::Engine, viewer: Viewer<'_>) -> Result<Stats, EngineError> {
         let source = Source::Project(engine.clone());
-        match engine.narrowed(self.filter.clone(), viewer)? {
-            Some(filter) => self.gather(&source, filter),
-            None => {
-                self.check()?;
-                Ok(self.answer(&Tally::new(Timestamp::default()), BTreeMap::new()))
-            }
-        }
+        self.check()?;
+        let Some(filter) = engine.narrowed(self.filter.clone(), viewer)? else {
+            return Ok(self.answer(&Tally::new(Timestamp::default()), BTreeMap::new()));
+        };
+        self.gather(&source, filter)
     }
 
     /// The figures of an exported trail.
     pub fn of_file(&self, path: &std::path::Path) -> Result<Stats, EngineError> {
+        self.check()?;
         self.gather(&Source::File(path.to_owned()), self.filter.clone())
     }
 
     fn gather(&self, source: &Source, mut filter: TrailQuery) -> Result<Stats, EngineError> {
-        self.check()?;
-        let owners = filter.owner.is_some() || self.group_by.contains(&Dimension::Owner);
         if self.asks_whose() {
-            filter.places = Some(Arc::new(source.places(owners)?));
+            let history =
+                filter.owner.is_some() || self.group_by.iter().any(Dimension::asks_history);
+            filter.places = Some(Arc::new(source.places(history)?));
         }
         let places = filter.places.clone().unwrap_or_default();
         let after = filter.since.map_or(Ok(0), |since| source.before(since))?;

@@ -218,8 +218,8 @@ Examples:
 pub(crate) struct TrailStats {
     #[command(flatten)]
     pub(crate) which: TrailWhich,
-    /// Group by kind, actor, role, workspace, run, owner, originator, minute, hour, day, or by a
-    /// field such as `to_state`. Repeat for more.
+    /// Group by kind, actor, role, workspace, run, group, owner, originator, minute, hour, day, or
+    /// by a field such as `to_state`. Repeat for more.
     #[arg(long, value_name = "WHAT")]
     pub(crate) group_by: Vec<Dimension>,
     /// Add up this number in them, and tell the smallest, the largest and the mean.

@@ -1,7 +1,7 @@
 //! `althing trail runs` and `althing trail compare`
 
 use althing_engine::row::{Scope, Source};
-use althing_engine::views::runs::{self, Comparison, FIGURES, RunDigest, TaskDigest};
+use althing_engine::views::runs::{self, Comparison, FIGURES, Figure, RunDigest, TaskDigest};
 use althing_kernel::{Span, WorkspaceId};
 use serde_json::json;
 use std::path::Path;
@@ -151,7 +151,7 @@ fn print(app: &App, comparison: &Comparison) -> Result<(), Failure> {
         app.out.line(format!("{name}  {}  began {began}, {ended}", one_line(&run.run)))?;
     }
     app.out.line("")?;
-    let row = |(name, of): &(&'static str, fn(&RunDigest) -> u64)| {
+    let row = |(name, of): &Figure| {
         let (of_a, of_b) = (of(a), of(b));
         let cells = [shown(name, of_a), shown(name, of_b), change(name, of_a, of_b)];
         [vec![called(name).to_owned()], cells.to_vec()].concat()

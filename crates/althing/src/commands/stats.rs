@@ -18,7 +18,7 @@ const WIDTH: u64 = 30;
 /// The most pieces of time that are filled up with empty ones.
 const PIECES_MAX: u64 = 200;
 
-pub(super) fn run(app: &App, args: TrailStats) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &TrailStats) -> Result<(), Failure> {
     let asked = |filter| Asked {
         filter,
         group_by: args.group_by.clone(),

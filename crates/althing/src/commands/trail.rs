@@ -34,7 +34,7 @@ pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
         Some(TrailCommand::Show(args)) => show(app, args.seq),
         Some(TrailCommand::At(args)) => history::at(app, &args),
         Some(TrailCommand::Diff(args)) => history::diff(app, &args),
-        Some(TrailCommand::Stats(args)) => stats::run(app, *args),
+        Some(TrailCommand::Stats(args)) => stats::run(app, &args),
         Some(TrailCommand::Runs(args)) => compare::list(app, &args),
         Some(TrailCommand::Compare(args)) => compare::compare(app, &args),
         Some(TrailCommand::Export) => export(app),

@@ -7,7 +7,7 @@ use althing_engine::views::highway::{Highway, highway};
 use althing_engine::views::lanes::Lane;
 use althing_engine::views::runs::{self, RunDigest};
 use althing_engine::views::timeline::{OfTimeline, Timeline, timeline};
-use althing_kernel::{AgentName, Timestamp};
+use althing_kernel::Timestamp;
 use althing_trail::Entry;
 use std::path::Path;
 
@@ -34,20 +34,19 @@ struct Looked<'a> {
     desk: Option<Desk<'a>>,
     source: Source,
     scope: Scope,
-    viewer: Option<AgentName>,
 }
 
 impl<'a> Looked<'a> {
     fn at(app: &'a App, file: Option<&Path>) -> Result<Self, Failure> {
         if let Some(path) = file {
             let (source, scope) = (Source::File(path.to_owned()), Scope::default());
-            return Ok(Looked { app, desk: None, source, scope, viewer: None });
+            return Ok(Looked { app, desk: None, source, scope });
         }
         let desk = Desk::open(app)?;
         let viewer = desk.project.viewer()?;
         let (source, scope) =
             (Source::Project(desk.engine.clone()), desk.engine.scope(viewer.as_ref())?);
-        Ok(Looked { app, desk: Some(desk), source, scope, viewer })
+        Ok(Looked { app, desk: Some(desk), source, scope })
     }
 }
 
@@ -90,11 +89,11 @@ fn of_run(app: &App, args: &ViewRun) -> Result<(), Failure> {
 }
 
 fn drawn(lane: &Lane, from: Timestamp, to: Timestamp) -> String {
-    let line = spans::Line {
+    let spans = spans::Line {
         steps: lane.steps.iter().map(|step| (step.at.micros(), step.state.as_str())).collect(),
         marks: lane.checkpoints.iter().map(|at| at.micros()).collect(),
     };
-    spans::draw(&line, from.micros(), to.micros(), WIDTH)
+    spans::draw(&spans, from.micros(), to.micros(), WIDTH)
 }
 
 fn legend(app: &App) -> Result<(), Failure> {
@@ -159,7 +158,11 @@ fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
         return Err(Failure::usage("which workspace?"));
     };
     let asked = OfTimeline { workspace, last: Some(args.last) };
-    let seen = timeline(&looked.source, looked.viewer.as_ref(), &asked)?;
+    let viewer = match &looked.desk {
+        Some(desk) => desk.project.viewer()?,
+        None => None,
+    };
+    let seen = timeline(&looked.source, viewer.as_ref(), &asked)?;
     if app.out.json {
         return app.out.value(&seen);
     }
@@ -287,13 +290,12 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
         // A message that could not have known of the one above it.
         let side = if message.concurrent == Some(true) { '‖' } else { ' ' };
         let at = clock_time(message.at);
-        let said = match arrow(flow, message).filter(|_| draws) {
-            Some(arrow) => messages::row(names.len(), &arrow),
-            None => {
-                let to = message.to.as_ref().map_or_else(|| "nobody".to_owned(), short);
-                let lost = message.lost.as_ref().map_or(String::new(), |why| format!(", {why}"));
-                one_line(&format!("{} -> {to}  {}{lost}", short(&message.from), message.kind))
-            }
+        let said = if let Some(arrow) = arrow(flow, message).filter(|_| draws) {
+            messages::row(names.len(), &arrow)
+        } else {
+            let to = message.to.as_ref().map_or_else(|| "nobody".to_owned(), short);
+            let lost = message.lost.as_ref().map_or(String::new(), |why| format!(", {why}"));
+            one_line(&format!("{} -> {to}  {}{lost}", short(&message.from), message.kind))
         };
         app.out.line(format!("{} {side} {said}", app.out.paint(Tone::Faint, &at)).trim_end())?;
     }

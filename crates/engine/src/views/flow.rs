@@ -292,7 +292,7 @@ impl Reading {
             lost,
         };
         let mut edges: Vec<Edge> = self.edges.into_iter().map(edge).collect();
-        edges.sort_by(|a, b| b.count.cmp(&a.count));
+        edges.sort_by_key(|edge| std::cmp::Reverse(edge.count));
         Flow {
             run: self.run,
             parties: self.parties,

@@ -418,8 +418,11 @@ pub struct Comparison {
     pub tasks: Vec<TaskPair>,
 }
 
+/// A figure: what it is called, and what it is of a run.
+pub type Figure = (&'static str, fn(&RunDigest) -> u64);
+
 /// The figures two runs are compared by.
-pub const FIGURES: &[(&str, fn(&RunDigest) -> u64)] = &[
+pub const FIGURES: &[Figure] = &[
     ("wall", |run| run.wall.micros()),
     ("cost", |run| run.cost),
     ("tokens", |run| run.tokens),
