@@ -42,12 +42,11 @@ impl std::str::FromStr for Field {
         let sound = !text.is_empty()
             && text.len() <= FIELD_BYTES_MAX
             && !text.chars().any(|c| c.is_control() || c.is_whitespace());
-        let (pointer, whole) = match text.strip_prefix('/') {
-            Some(parts) => (text.to_owned(), parts.split('/').all(|part| !part.is_empty())),
-            None => {
-                let plain = |part: &str| !part.is_empty() && !part.contains(['/', '~']);
-                (format!("/body/{}", text.replace('.', "/")), text.split('.').all(plain))
-            }
+        let (pointer, whole) = if let Some(parts) = text.strip_prefix('/') {
+            (text.to_owned(), parts.split('/').all(|part| !part.is_empty()))
+        } else {
+            let plain = |part: &str| !part.is_empty() && !part.contains(['/', '~']);
+            (format!("/body/{}", text.replace('.', "/")), text.split('.').all(plain))
         };
         if sound && whole {
             Ok(Field { pointer })

@@ -248,7 +248,11 @@ impl TrailStats {
     pub fn of(&self, engine: &crate::Engine, viewer: Viewer<'_>) -> Result<Stats, EngineError> {
         let source = Source::Project(engine.clone());
         self.check()?;
-        let Some(filter) = engine.narrowed(self.filter.clone(), viewer)? else {
+        // What comes while this is being counted is left for the next time.
+        let end = engine.world()?.seq();
+        let upto = Some(self.filter.upto.unwrap_or(end).min(end));
+        let asked = TrailQuery { upto, ..self.filter.clone() };
+        let Some(filter) = engine.narrowed(asked, viewer)? else {
             return Ok(self.answer(&Tally::new(Timestamp::default()), BTreeMap::new()));
         };
         self.gather(&source, filter)

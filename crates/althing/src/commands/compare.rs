@@ -91,28 +91,28 @@ fn last_two(app: &App) -> Result<(RunDigest, RunDigest), Failure> {
 
 /// A run by its id, or `FILE` or `FILE:ID` for one of an exported trail.
 fn named(app: &App, text: &str) -> Result<RunDigest, Failure> {
-    let in_file = |path: &str| Path::new(path).is_file();
-    let (file, id) = match text.rsplit_once(':') {
-        _ if in_file(text) => (Some(text), None),
-        Some((path, id)) if in_file(path) => (Some(path), Some(id)),
-        _ => (None, Some(text)),
-    };
-    let (Some(path), source) = (file, file.map(|path| Source::File(path.into()))) else {
-        let desk = Desk::open(app)?;
-        let scope = desk.engine.scope(desk.project.viewer()?.as_ref())?;
-        let run = desk.workspace(text)?;
-        return Ok(runs::run(&Source::Project(desk.engine.clone()), &scope, Some(&run))?);
-    };
-    let Some(source) = source else { return Err(Failure::usage(text)) };
-    let all = runs::runs(&source, &Scope::default())?;
-    let naming = Naming::of(all.iter().map(|run| &run.run));
-    let meant = id.map(|id| naming.find(id)).transpose()?.flatten().map(str::to_owned);
-    let found = match (id, meant) {
-        (None, _) => all.into_iter().next_back(),
-        (Some(_), meant) => all.into_iter().find(|run| Some(&run.run) == meant.as_ref()),
-    };
-    let message = || Failure::not_found(format!("{path} has no such run"));
-    found.ok_or_else(message)
+    let is_file = |path: &str| Path::new(path).is_file();
+    if is_file(text) {
+        return in_file(text, None);
+    }
+    if let Some((path, id)) = text.rsplit_once(':').filter(|(path, _)| is_file(path)) {
+        return in_file(path, Some(id));
+    }
+    let desk = Desk::open(app)?;
+    let scope = desk.engine.scope(desk.project.viewer()?.as_ref())?;
+    let run = desk.workspace(text)?;
+    Ok(runs::run(&Source::Project(desk.engine.clone()), &scope, Some(&run))?)
+}
+
+/// A run of an exported trail: the one that is meant, or the last.
+fn in_file(path: &str, id: Option<&str>) -> Result<RunDigest, Failure> {
+    let mut all = runs::runs(&Source::File(path.into()), &Scope::default())?;
+    if let Some(id) = id {
+        let naming = Naming::of(all.iter().map(|run| &run.run));
+        let meant = naming.find(id)?.map(str::to_owned);
+        all.retain(|run| Some(&run.run) == meant.as_ref());
+    }
+    all.pop().ok_or_else(|| Failure::not_found(format!("{path} has no such run")))
 }
 
 /// Figures that are lengths of time.
