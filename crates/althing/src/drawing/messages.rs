@@ -70,9 +70,9 @@ mod tests {
     #[test]
     fn arrows_lead_from_one_line_to_another() {
         let arrow = |from, to, lost| Arrow { from, to, label: "query".to_owned(), lost };
-        assert_eq!(row(2, &arrow(0, Some(1), false)), "        ├─── query ────▶│");
-        assert_eq!(row(2, &arrow(1, Some(0), false)), "        │◀── query ─────┤");
-        assert_eq!(row(2, &arrow(0, Some(1), true)), "        ├─── query ────✗│");
+        assert_eq!(row(2, &arrow(0, Some(1), false)), "        ├──── query ───▶│");
+        assert_eq!(row(2, &arrow(1, Some(0), false)), "        │◀─── query ────┤");
+        assert_eq!(row(2, &arrow(0, Some(1), true)), "        ├──── query ───✗│");
         assert_eq!(row(2, &arrow(0, None, false)), "        ● query         │");
         let far = row(3, &arrow(0, Some(2), false));
         assert!(far.starts_with("        ├─") && far.ends_with("─▶│"), "{far}");
