@@ -170,12 +170,12 @@ pub(crate) fn decide_start(
         parent: None,
         priority: Priority::Normal,
         role: RoleName::coordinator(),
-        run: Some(RunHead {
+        run: Some(Box::new(RunHead {
             algorithm: Text::lossy(ALGORITHM),
             deployment_model: Text::lossy(DEPLOYMENT),
             limits: start.limits.clone(),
             taxonomy: start.taxonomy.clone(),
-        }),
+        })),
         task_ref: None,
         timeout_s: None,
         visibility_set: Vec::new(),
