@@ -214,7 +214,11 @@ fn what_is_critical_finds_a_little_room_past_the_limit() {
         (json!({ "live_workspaces": 10, "critical_headroom_percent": 0 }), 0),
     ] {
         let mut run = narrow(&limits);
-        let create = |priority: &str| json!({ "agent": "w1", "role": "worker", "directive": payload(1), "priority": priority });
+        let create = |priority: &str| {
+            let directive = payload(1);
+            json!({ "agent": "w1", "role": "worker", "directive": directive,
+                "priority": priority })
+        };
         for _ in 0..10 {
             run.create(&Run::lead(), create("normal"));
         }

@@ -329,7 +329,8 @@ fn what_was_used_up_before_work_began_ends_it_when_it_begins() {
 }
 
 /// A command that is refused and a limit that its record reaches are one commit, with nothing of
-/// the command in it. Shows W-RES-05.
+/// the command in it.
+/// Shows W-RES-05.
 #[test]
 fn a_refusal_that_uses_a_limit_up_leaves_nothing_of_what_was_refused() {
     let mut run = Run::new();
