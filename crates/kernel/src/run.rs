@@ -189,13 +189,13 @@ pub(crate) fn decide_start(
         parent: None,
         priority: Priority::Normal,
         role: RoleName::coordinator(),
-        run: Some(RunHead {
+        run: Some(Box::new(RunHead {
             algorithm: Text::lossy(ALGORITHM),
             deployment_model,
             highway: highway_for(turn.state(), start.highway.as_ref()),
             limits: start.limits.clone(),
             taxonomy: start.taxonomy.clone(),
-        }),
+        })),
         task_ref: None,
         timeout_s: None,
         visibility_set: Vec::new(),

@@ -16,7 +16,7 @@ pub(crate) fn run(app: &App, command: GroupCommand) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
     match command {
         GroupCommand::List => list(&desk),
-        GroupCommand::Show(args) => show(&desk, args.name),
+        GroupCommand::Show(args) => show(&desk, &args.name),
         GroupCommand::Abort(args) => {
             let abort = AbortGroup { group: args.name, reason: args.reason };
             tell(&desk, desk.order(Command::WorkspaceBatchAbort(abort))?, "ended")
@@ -40,20 +40,16 @@ fn list(desk: &Desk<'_>) -> Result<(), Failure> {
     meter::by_group(desk, &found, None)
 }
 
-fn show(desk: &Desk<'_>, name: GroupName) -> Result<(), Failure> {
-    let root = desk.engine.world()?.state.newest_root().cloned();
+fn show(desk: &Desk<'_>, name: &GroupName) -> Result<(), Failure> {
     let asked = WorkspaceList { group: Some(name.clone()), ..WorkspaceList::default() };
     let mut found = desk.workspaces(asked)?;
     // The same name in an older run is another group.
-    let began = match &root {
-        Some(root) => desk.engine.world()?.state.workspace(root).map(|w| w.charter.created_at),
-        None => None,
-    };
-    found.retain(|view| Some(view.created_at) >= began);
+    let world = desk.engine.world()?;
+    let root = world.state.newest_root().and_then(|root| world.state.workspace(root));
+    found.retain(|view| root.is_none_or(|root| view.created_at >= root.charter.created_at));
     if found.is_empty() {
-        let failure =
-            Failure::not_found(format!("there is no group {:?} in this run", name.as_str()));
-        return Err(Failure { rule: Rule::ReferenceKnown, ..failure });
+        let message = format!("there is no group {:?} in this run", name.as_str());
+        return Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) });
     }
     if desk.out().json {
         return desk.out().value(&found);

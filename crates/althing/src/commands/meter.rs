@@ -76,17 +76,16 @@ fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
 /// How a limit of one's own stands, for a signal that tells of it.
 pub(super) fn notice(desk: &Desk<'_>, dimension: Dimension) -> Result<budget::Notice, Failure> {
     let own = one(desk, desk.own()?)?.own;
-    match own.limits.iter().find(|limit| limit.dimension == dimension) {
-        Some(limit) => Ok(budget::Notice {
-            consumed: Amount::new(limit.used.saturating_add(limit.given)),
-            dimension,
-            limit: Amount::new(limit.limit),
-        }),
-        None => {
-            let message = format!("{} of {} is not limited", name(dimension), own.workspace);
-            Err(Failure::usage(message))
-        }
-    }
+    let limit = own.limits.iter().find(|limit| limit.dimension == dimension);
+    let Some(limit) = limit else {
+        let message = format!("{} of {} is not limited", name(dimension), own.workspace);
+        return Err(Failure::usage(message));
+    };
+    Ok(budget::Notice {
+        consumed: Amount::new(limit.used.saturating_add(limit.given)),
+        dimension,
+        limit: Amount::new(limit.limit),
+    })
 }
 
 fn one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<MeterRow, Failure> {

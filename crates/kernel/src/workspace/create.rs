@@ -145,7 +145,7 @@ pub struct Created {
     /// Its role.
     pub role: RoleName,
     /// What a run begins with; in its root alone.
-    pub run: Option<RunHead>,
+    pub run: Option<Box<RunHead>>,
     /// The task it works on.
     pub task_ref: Option<TaskId>,
     /// How long it may work, in seconds.

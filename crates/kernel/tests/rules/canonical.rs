@@ -80,12 +80,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     let id = run.in_state(Status::Active, full);
     let write = json!({ "workspace": id, "path": "src/\"é", "content": blob(1) });
     run.ok(&w1, "workspace.write", write);
-    let more = json!({ "token_limit": 200, "compute_timeout": 7_200_000_000_u64 });
-    run.ok(&lead, "workspace.modify_budget", json!({ "workspace": id, "limits": more }));
-    run.ok(&lead, "workspace.batch_priority", json!({ "group": "g", "priority": "critical" }));
-    run.ok(&w1, "meter.report", json!({ "workspace": id, "tokens": 1, "cost": 1 }));
-    run.world.pass(61);
-    run.world.tick();
+    raised(&mut run, &id);
     run.ok(&lead, "workspace.suspend", said(&id));
     run.ok(&lead, "workspace.resume", json!({ "workspace": id }));
     let move_to = json!({ "workspace": id, "agent": "w3", "reason": "r" });
@@ -171,14 +166,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
         run.ok(&lead, "conflict.resolve", args);
     }
     run.in_state(Status::Conflicted, json!({ "agent": "w1" }));
-    // A budget that is used up in one step, and a group that is given up.
-    let limited = json!({ "agent": "w1", "budget": { "token_limit": 10 }, "group": "h" });
-    let id = run.in_state(Status::Active, limited);
-    let warned = json!({ "workspace": id, "type": "blocked", "reason": "r", "budget_warning":
-        { "consumed": 8, "dimension": "token_limit", "limit": 10 } });
-    run.ok(&w1, "signal.emit", warned);
-    run.ok(&w1, "meter.report", json!({ "workspace": id, "tokens": 10 }));
-    run.ok(&lead, "workspace.batch_abort", json!({ "group": "h", "reason": "r" }));
+    used_up(&mut run);
     let denied = r#"{"filter_digest":"x","requester":"agent:w1","scope":"s"}"#;
     let denied = Command::TrailDenied(serde_json::from_str(denied).unwrap());
     run.world.run_command(&system(), &denied).unwrap();
@@ -257,6 +245,29 @@ fn everything_on_the_highway() -> Vec<althing_kernel::Stamped> {
     run.ok(&lead, "workspace.abort", abort);
     run.sound();
     run.world.entries
+}
+
+/// A workspace is given more, hurried, and falls silent.
+fn raised(run: &mut Run, id: &WorkspaceId) {
+    let (lead, w1) = (Run::lead(), agent("w1"));
+    let more = json!({ "token_limit": 200, "compute_timeout": 7_200_000_000_u64 });
+    run.ok(&lead, "workspace.modify_budget", json!({ "workspace": id, "limits": more }));
+    run.ok(&lead, "workspace.batch_priority", json!({ "group": "g", "priority": "critical" }));
+    run.ok(&w1, "meter.report", json!({ "workspace": id, "tokens": 1, "cost": 1 }));
+    run.world.pass(61);
+    run.world.tick();
+}
+
+/// A budget that is used up in one step, and a group that is given up.
+fn used_up(run: &mut Run) {
+    let (lead, w1) = (Run::lead(), agent("w1"));
+    let limited = json!({ "agent": "w1", "budget": { "token_limit": 10 }, "group": "h" });
+    let id = run.in_state(Status::Active, limited);
+    let warned = json!({ "workspace": id, "type": "blocked", "reason": "r", "budget_warning":
+        { "consumed": 8, "dimension": "token_limit", "limit": 10 } });
+    run.ok(&w1, "signal.emit", warned);
+    run.ok(&w1, "meter.report", json!({ "workspace": id, "tokens": 10 }));
+    run.ok(&lead, "workspace.batch_abort", json!({ "group": "h", "reason": "r" }));
 }
 
 /// Loses the first answer and everything after.

@@ -64,7 +64,7 @@ fn a_group_is_given_up_at_once() {
     let args = json!({ "group": "parsers", "reason": "wrong grammar" });
     let Reply::Batch(reply) = run.ok(&user("ada"), "workspace.batch_abort", args) else { panic!() };
     assert_eq!(reply.affected, [top.clone(), below.clone(), idle.clone()]);
-    assert_eq!(reply.skipped, [ended.clone()]);
+    assert_eq!(reply.skipped, std::slice::from_ref(&ended));
     let entry = &run.world.entries[before];
     let Event::BatchAbort(body) = &entry.draft.event else { panic!("{entry:?}") };
     assert_eq!(
@@ -142,7 +142,7 @@ fn a_group_is_hurried_and_its_use_is_added_up() {
 }
 
 /// A run with limits, in which content has a size.
-fn narrow(limits: Value) -> Run {
+fn narrow(limits: &Value) -> Run {
     let mut run = Run::new();
     run.ok(&user("ada"), "run.end", json!({ "force": true }));
     run.world.around = Around { bytes: 1, disk_free: Some(1_000) };
@@ -171,7 +171,7 @@ fn there_is_room_in_four_ways_or_no_workspace() {
         });
         named.collect::<Vec<_>>()
     };
-    let mut run = narrow(limits);
+    let mut run = narrow(&limits);
     assert_eq!(short(&mut run, create(1, 101)), [("memory", 101, 100)]);
     assert_eq!(short(&mut run, create(51, 1)), [("network", 51, 50)]);
     let first = run.create(&Run::lead(), create(40, 90));
@@ -213,8 +213,12 @@ fn what_is_critical_finds_a_little_room_past_the_limit() {
         (json!({ "live_workspaces": 10, "critical_headroom_percent": 30 }), 3),
         (json!({ "live_workspaces": 10, "critical_headroom_percent": 0 }), 0),
     ] {
-        let mut run = narrow(limits);
-        let create = |priority: &str| json!({ "agent": "w1", "role": "worker", "directive": payload(1), "priority": priority });
+        let mut run = narrow(&limits);
+        let create = |priority: &str| {
+            let directive = payload(1);
+            json!({ "agent": "w1", "role": "worker", "directive": directive,
+                "priority": priority })
+        };
         for _ in 0..10 {
             run.create(&Run::lead(), create("normal"));
         }
@@ -225,7 +229,7 @@ fn what_is_critical_finds_a_little_room_past_the_limit() {
         run.refused(&Run::lead(), "workspace.create", create("critical"), "W-ADM-01");
         holds(&run);
     }
-    let mut run = narrow(json!({ "disk_free_bytes": 1_000 }));
+    let mut run = narrow(&json!({ "disk_free_bytes": 1_000 }));
     run.world.around.disk_free = Some(900);
     let args = json!({ "agent": "w1", "role": "worker", "directive": payload(1) });
     run.refused(&Run::lead(), "workspace.create", args, "W-ADM-01");

@@ -29,7 +29,7 @@ pub(crate) fn holds(run: &Run) {
     assert_eq!(format!("{restored:?}"), format!("{:?}", run.world.state));
 }
 
-fn limited(run: &mut Run, budget: Value) -> WorkspaceId {
+fn limited(run: &mut Run, budget: &Value) -> WorkspaceId {
     run.in_state(Status::Active, json!({ "agent": "w1", "budget": budget }))
 }
 
@@ -108,7 +108,7 @@ fn use_a_lot(run: &mut Run, id: &WorkspaceId, dimension: Dimension) -> Kind {
 fn each_limit_ends_a_workspace_by_itself_once_the_step_that_reached_it_is_taken() {
     for dimension in Dimension::ALL {
         let mut run = weighed();
-        let unlimited = limited(&mut run, json!({}));
+        let unlimited = limited(&mut run, &json!({}));
         use_a_lot(&mut run, &unlimited, *dimension);
         assert_eq!(run.status(&unlimited), Status::Active, "{dimension} is not limited here");
         run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": unlimited }));
@@ -119,7 +119,7 @@ fn each_limit_ends_a_workspace_by_itself_once_the_step_that_reached_it_is_taken(
             Dimension::TrailLimit => 11_000,
             _ => 150,
         };
-        let id = limited(&mut run, json!({ dimension.as_str(): limit }));
+        let id = limited(&mut run, &json!({ dimension.as_str(): limit }));
         let before = run.count();
         let deed = use_a_lot(&mut run, &id, *dimension);
         let mut steps = 1;
@@ -181,7 +181,7 @@ fn a_warning_comes_at_its_share_of_the_limit_and_once() {
 #[test]
 fn compute_is_time_at_work_and_wall_time_is_that_and_time_blocked() {
     let mut run = Run::new();
-    let id = limited(&mut run, json!({ "compute_timeout": 100_000_000 }));
+    let id = limited(&mut run, &json!({ "compute_timeout": 100_000_000 }));
     let lead = Run::lead();
     let near = |run: &Run, field: &str, secs: u64| {
         let micros = meter(run, &id)["used"][field].as_u64().unwrap();
@@ -223,7 +223,7 @@ fn compute_is_time_at_work_and_wall_time_is_that_and_time_blocked() {
 #[test]
 fn what_an_agent_says_is_compared_with_the_meter_and_changes_nothing() {
     let mut run = Run::new();
-    let id = limited(&mut run, json!({ "token_limit": 1000 }));
+    let id = limited(&mut run, &json!({ "token_limit": 1000 }));
     let checkpoint = |run: &mut Run, tokens: u64, wall_time: u64, cost: u64| {
         let usage = json!({ "tokens_consumed": tokens, "wall_time": wall_time, "cost": cost });
         let args = json!({ "workspace": id, "type": "artifact", "status": "provisional",
@@ -329,11 +329,12 @@ fn what_was_used_up_before_work_began_ends_it_when_it_begins() {
 }
 
 /// A command that is refused and a limit that its record reaches are one commit, with nothing of
-/// the command in it. Shows W-RES-05.
+/// the command in it.
+/// Shows W-RES-05.
 #[test]
 fn a_refusal_that_uses_a_limit_up_leaves_nothing_of_what_was_refused() {
     let mut run = Run::new();
-    let id = limited(&mut run, json!({ "trail_limit": 12_000 }));
+    let id = limited(&mut run, &json!({ "trail_limit": 12_000 }));
     let wrong = json!({ "workspace": id, "type": "observation", "status": "final", "intent": "i" });
     let mut refused = 0;
     while run.status(&id) == Status::Active {
@@ -504,7 +505,7 @@ fn the_root_has_no_limits() {
 #[test]
 fn an_agent_that_stops_for_its_budget_says_how_it_stands() {
     let mut run = Run::new();
-    let id = limited(&mut run, json!({ "token_limit": 100 }));
+    let id = limited(&mut run, &json!({ "token_limit": 100 }));
     let notice = json!({ "consumed": 85, "dimension": "token_limit", "limit": 100 });
     let emit = |kind: &str| json!({ "workspace": id, "type": kind, "reason": "r", "budget_warning": notice });
     run.refused(&agent("w1"), "signal.emit", emit("failed"), "W-SIG-13");

@@ -2,6 +2,7 @@
 
 use crate::run::{Run, blob, payload, second_person, workspace_of};
 use crate::support::{World, agent, user};
+use althing_kernel::secs::Secs;
 use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::edges::{STEPS, is_step};
 use althing_kernel::workspace::{Initiator, Party, Status, Trigger};
@@ -132,7 +133,7 @@ fn a_new_workspace_has_its_nine_components_and_waits_for_its_agent() {
     assert_eq!((view.owner.to_string().as_str(), view.originator.clone()), ("ada", Party::System));
     assert_eq!(view.mounts, ["shell"]);
     assert_eq!(view.group.as_deref(), Some("parsers"));
-    assert_eq!(view.liveness_interval_s.map(|interval| interval.secs()), Some(30));
+    assert_eq!(view.liveness_interval_s.map(Secs::secs), Some(30));
     let budget: Vec<_> = view.budget.iter().map(|(what, limit)| (*what, limit.get())).collect();
     assert_eq!(budget, [(Dimension::TokenLimit, 9000)]);
     let meter = run.world.ask("meter.get", &json!({ "workspace": id }).to_string());
