@@ -4,7 +4,8 @@
 //! refers to), the permission matrix, the sender's right. The first failure gives the reason,
 //! which is one of a closed set, and uses the envelope's id up. An accepted one is recorded before
 //! it is delivered, and delivered in the order of its channel; while the receiver cannot take
-//! mail, or has not read a `blocking` one yet, it waits. Payloads lie beside the trail; entries name them by their hash.
+//! mail, or has not read a `blocking` one yet, it waits. Payloads lie beside the trail; entries name
+//! them by their hash.
 
 pub mod carrier;
 pub mod deliver;
