@@ -57,6 +57,22 @@ fn everything() -> World {
     world
 }
 
+/// One is shown another, asked to finish, does not, and leaves something to be saved.
+fn ending(run: &mut Run, other: &WorkspaceId) {
+    let lead = Run::lead();
+    let slow = run.in_state(Status::Active, json!({ "agent": "w1" }));
+    let shows = json!({ "workspace": slow, "target": other, "reason": "r" });
+    run.ok(&lead, "workspace.grant_visibility", shows);
+    run.checkpoint("w1", &slow, "artifact", &["a"]);
+    let ends = json!({ "workspace": slow, "grace_s": 5, "reason": "r" });
+    run.ok(&lead, "workspace.terminate", ends);
+    run.world.pass(6);
+    run.world.tick();
+    let saves = json!({ "workspace": slow, "merged": [{ "path": "a", "content": blob(1) }],
+        "reason": "r" });
+    run.ok(&lead, "integration.salvage", saves);
+}
+
 /// The same for runs: everything that happens in workspaces.
 fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     let taxonomy = json!({ "id": "t", "version": "1", "protocol_version": "0.1",
@@ -91,18 +107,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     let child = run.in_state(Status::Active, json!({ "agent": "w2", "owner": "bob" }));
     let _ = child;
     run.ok(&lead, "workspace.abort", said(&id));
-    // One is shown another, asked to finish, does not, and leaves something to be saved.
-    let slow = run.in_state(Status::Active, json!({ "agent": "w1" }));
-    let shows = json!({ "workspace": slow, "target": id, "reason": "r" });
-    run.ok(&lead, "workspace.grant_visibility", shows);
-    run.checkpoint("w1", &slow, "artifact", &["a"]);
-    let ends = json!({ "workspace": slow, "grace_s": 5, "reason": "r" });
-    run.ok(&lead, "workspace.terminate", ends);
-    run.world.pass(6);
-    run.world.tick();
-    let saves = json!({ "workspace": slow, "merged": [{ "path": "a", "content": blob(1) }],
-        "reason": "r" });
-    run.ok(&lead, "integration.salvage", saves);
+    ending(&mut run, &id);
     // Rights of all sorts, mail that is lost, comes twice, and is refused.
     let other = run.in_state(Status::Active, json!({ "agent": "w2", "owner": "ada" }));
     let below = json!({ "agent": "w3", "owner": "bob", "parent": other });
