@@ -182,6 +182,7 @@ fn a_missing_archive_stops_only_what_needs_it() {
 /// Copies a state folder, so that each round begins from the same.
 fn copy_folder(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
+    std::fs::set_permissions(to, std::fs::metadata(from).unwrap().permissions()).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());
@@ -318,5 +319,26 @@ fn a_snapshot_is_a_copy_on_record_that_a_stranger_can_verify() {
     let part = std::fs::read_to_string(&early).unwrap();
     assert!(export.starts_with(&part) && !part.is_empty());
     stranger.ok(&["trail", "verify", "--file", early.to_str().unwrap()]);
+    project.ok(&["trail", "verify"]);
+}
+
+#[test]
+fn a_store_from_before_there_were_archives_is_read_as_it_is_and_renewed_when_written() {
+    let (project, ..) = one_ended();
+    let export = project.ok(&["trail", "export"]).out;
+    let conn = rusqlite::Connection::open(project.store()).unwrap();
+    let old = "DROP TABLE archives; DROP TABLE floors; PRAGMA user_version = 1";
+    conn.execute_batch(old).unwrap();
+    let format = || conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).unwrap();
+    project.ok(&["trail", "verify"]);
+    assert_eq!(project.ok(&["trail", "export"]).out, export);
+    project.ok(&["trail", "tiers"]);
+    project.ok(&["backup", "old"]);
+    assert_eq!(format(), 1, "reading changes nothing");
+    project.claim("dave", "a");
+    assert_eq!(format(), 2);
+    assert_eq!(project.ok(ALL).json()["workspaces"], 1);
+    project.ok(&["backup", "old", "--restore"]);
+    assert!(project.ok(&["trail", "export"]).out.starts_with(&export));
     project.ok(&["trail", "verify"]);
 }

@@ -2,7 +2,7 @@
 
 use althing_kernel::State;
 use althing_kernel::archive::Floor;
-use althing_trail::archive::{Archives, DATA, FLOOR, MANIFEST, Shelf, UNFINISHED};
+use althing_trail::archive::{Archives, DATA, MANIFEST, Shelf, UNFINISHED};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::beside;
 use althing_trail::{LogError, LogReader};
@@ -56,23 +56,27 @@ impl Drop for Turn {
     }
 }
 
-/// The names of files that belong to archives on record.
-fn expected(state: &State, shelves: &[Shelf]) -> BTreeSet<String> {
+/// The names of files that belong to archives on record, and to where replay begins.
+fn expected(home: &Home, state: &State, shelves: &[Shelf]) -> BTreeSet<String> {
     let on_record = state.archives().map(|(number, archive)| Archives::name(number, &archive.hash));
     let known = shelves.iter().map(|shelf| Archives::name(shelf.number, &shelf.hash));
     let names: BTreeSet<String> = on_record.chain(known).collect();
-    names.into_iter().flat_map(|name| [DATA, MANIFEST].map(|end| format!("{name}.{end}"))).collect()
+    let files =
+        names.into_iter().flat_map(|name| [DATA, MANIFEST].map(|end| format!("{name}.{end}")));
+    let floor = state.floor().map(|floor| name_of(&home.archives().floor(floor)));
+    files.chain(floor).collect()
 }
 
-/// Files beside the archives that nothing on record asks for: what a killed process left, or what
-/// belongs to a trail that was replaced. Floors before the newest are never left over.
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Files beside the archives that nothing on record asks for: what a killed process left, what
+/// belongs to a trail that was replaced, or where replay began before archives after it went.
 pub fn leftovers(home: &Home, state: &State, shelves: &[Shelf]) -> Vec<PathBuf> {
-    let expected = expected(state, shelves);
+    let expected = expected(home, state, shelves);
     let Ok(files) = std::fs::read_dir(home.archives().folder()) else { return Vec::new() };
-    let unexpected = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        path.is_file() && !name.starts_with(FLOOR) && !expected.contains(&name)
-    };
+    let unexpected = |path: &PathBuf| path.is_file() && !expected.contains(&name_of(path));
     let mut found: Vec<PathBuf> =
         files.filter_map(|file| file.ok().map(|file| file.path())).filter(unexpected).collect();
     found.sort();
@@ -88,8 +92,7 @@ pub(crate) fn tidy(home: &Home, state: &State, shelves: &[Shelf]) -> Result<(), 
     }
     let aside = Aside::new(home)?;
     for path in left {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if name.starts_with(UNFINISHED) {
+        if name_of(&path).starts_with(UNFINISHED) {
             std::fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
         } else {
             aside.take(&path)?;

@@ -23,6 +23,7 @@ use crate::engine::{Engine, Options};
 use crate::error::EngineError;
 use crate::home::Home;
 use crate::shared::lock;
+use crate::snapshot;
 use crate::world::READ_BYTES;
 
 /// The most workspaces whose entries go into one archive.
@@ -312,6 +313,8 @@ fn compact(
         let shelf = Shelf { number, hash: written.hash, stage: Stage::Moving };
         check_files(&archives, &shelf)?;
         tell(engine, Some((number, &shelf.hash)), &moved)?;
+        // Opening the project shall not need the archive from now on.
+        snapshot::save(engine.home(), &*engine.world()?)?;
         let_go(engine, &archives, &shelf)?;
         outcome.archives.push(number);
         outcome.bytes += written.manifest.bytes();

@@ -66,13 +66,20 @@ pub fn run(
         return Ok(outcome);
     }
     let floor = floor::save(home, &world)?;
-    engine.execute_own(Command::TrailPrune(Prune {
+    let recorded = engine.execute_own(Command::TrailPrune(Prune {
         archives: outcome.archives.clone(),
         asked_by: asked_by.clone(),
         floor_hash: floor.hash.clone(),
         floor_seq: floor.seq,
         retention_s: retention.secs(),
-    }))?;
+    }));
+    if let Err(EngineError::Refused(refusal)) = recorded {
+        // Nothing begins there. Where it is not known what became of it, it stays.
+        let path = archives.floor(&floor);
+        std::fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
+        return Err(EngineError::Refused(refusal));
+    }
+    recorded?;
     for shelf in shelves.into_iter().filter(|shelf| outcome.archives.contains(&shelf.number)) {
         delete(engine, &Shelf { stage: Stage::Pruned, ..shelf })?;
     }

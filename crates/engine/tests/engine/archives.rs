@@ -370,10 +370,11 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     let day = Span::from_secs(24 * 60 * 60);
     let nothing = prune::run(&engine, &lead, day, false).unwrap();
     assert!(nothing.archives.is_empty(), "nothing inside its retention is deleted");
-    project.clock.pass(day);
+    // A little more, since the trail's clock may be ahead of the machine's.
+    project.clock.pass(Span::from_secs(day.secs() + 1));
     let error = prune::run(&engine, &agent(&engine, "w3"), day, false).unwrap_err();
     assert_eq!(error.rule(), Rule::CoordinatorOnly);
-    assert_eq!(files(&project, ".zst").iter().filter(|path| !is_floor(path)).count(), 1);
+    assert_eq!(files(&project, ".zst").len(), 1, "no floor is left of what was refused");
     let outcome = prune::run(&engine, &lead, day, false).unwrap();
     assert_eq!((outcome.archives, outcome.entries), (vec![Number(1)], archived));
     assert_eq!(files(&project, ".zst").iter().filter(|path| !is_floor(path)).count(), 0);

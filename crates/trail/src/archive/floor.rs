@@ -12,7 +12,7 @@ use super::{Archives, blob_of, sync_folder, unwritable};
 use crate::log::{LogError, LogErrorKind};
 
 /// How the name of a floor begins.
-pub const FLOOR: &str = "floor-";
+const FLOOR: &str = "floor-";
 /// The most a floor may unfold to, in bytes.
 const FLOOR_BYTES_MAX: u64 = 4 << 30;
 const LEVEL: i32 = 3;

@@ -16,7 +16,6 @@ mod read;
 mod stub;
 mod write;
 
-pub use floor::FLOOR;
 pub use inspect::inspect;
 pub use manifest::{Manifest, Segment};
 pub(crate) use read::Cold;

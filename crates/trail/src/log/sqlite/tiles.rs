@@ -69,7 +69,7 @@ pub(super) fn fits(conn: &Connection, number: u64, hashes: &[Hash]) -> rusqlite:
     let stored: Option<(Vec<u8>, Vec<u8>)> =
         statement.query_row([number], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     let Some((root, leaves)) = stored else { return Ok(true) };
-    let expected = hashes.iter().flat_map(|hash| hash.as_bytes());
+    let expected = hashes.iter().flat_map(Hash::as_bytes);
     Ok(root == root_of(hashes).as_bytes() && leaves.iter().eq(expected))
 }
 
