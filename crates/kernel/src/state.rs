@@ -303,7 +303,6 @@ impl State {
             Event::GateReentryBlocked(body) => gate::apply_reentry(self, entry, body),
             Event::EscalationReceived(body) => escalation::apply_received(self, entry, body),
             Event::EscalationResolved(body) => escalation::apply_resolved(self, body),
-            Event::EnvelopeRejected(body) => envelope::apply_rejected(self, body),
             // These are remembered by the trail alone.
             Event::SystemDegraded(_)
             | Event::CommandRefused(_)

@@ -184,7 +184,9 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             }
         },
         Event::HumanInjection(_) => from(&[K::EnvelopeCreated]),
-        Event::EnvelopeRejected(_) => from(&[K::GateResolved, K::GateTimeout]),
+        Event::EnvelopeRejected(body) if body.reason == RejectReason::GateRejectedByHuman => {
+            from(&[K::GateResolved, K::GateTimeout])
+        }
         Event::WorkspaceCreated(_) | Event::IntegrationStarted(_) => tale(released, "cause"),
         Event::TaskCreated(_) => from(&[K::GraphCreated]),
         Event::EnvelopeCreated(_) if story.kind == K::EscalationTimeout => Ok(()),

@@ -367,7 +367,11 @@ pub(crate) fn apply_undeliverable(
 pub(crate) fn apply_rejected(state: &mut State, rejected: &Rejected) -> Result<(), ApplyError> {
     let id = &rejected.envelope_id;
     let Some(known) = state.envelopes.get_mut(id) else { return Ok(()) };
-    if known.status != Status::Validated || rejected.reason != RejectReason::IntegrityViolation {
+    let later = matches!(
+        rejected.reason,
+        RejectReason::IntegrityViolation | RejectReason::GateRejectedByHuman
+    );
+    if known.status != Status::Validated || !later {
         return Err(ApplyError::Mismatch("the envelope's way"));
     }
     let envelope = Arc::make_mut(known);
@@ -376,6 +380,7 @@ pub(crate) fn apply_rejected(state: &mut State, rejected: &Rejected) -> Result<(
     let place = (envelope.to.clone(), envelope.created_at, id.clone());
     state.reschedule(before, None, &Deadline::Envelope(id.clone()));
     state.held.remove(&place);
+    state.unqueue(id);
     Ok(())
 }
 

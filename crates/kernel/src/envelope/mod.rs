@@ -26,7 +26,7 @@ use crate::refusal::{Record, Refusal};
 use crate::right::{self, RightType};
 use crate::rule::Rule;
 use crate::seal::Integrity;
-use crate::state::{ApplyError, Deadline, State};
+use crate::state::{ApplyError, State};
 use crate::taxonomy::Base;
 use crate::time::Timestamp;
 use crate::token::{Format, TypeName};
@@ -580,21 +580,5 @@ pub(crate) fn apply_created(
     }
     let envelope = created.envelope(entry.at);
     state.insert_envelope(created.envelope_id.clone(), envelope);
-    Ok(())
-}
-
-/// An envelope that was refused leaves nothing behind, unless it had been accepted and a person
-/// stopped it.
-pub(crate) fn apply_rejected(state: &mut State, rejected: &Rejected) -> Result<(), ApplyError> {
-    let Some(known) = state.envelopes.get_mut(&rejected.envelope_id) else { return Ok(()) };
-    if known.status != Status::Validated || known.to != rejected.to {
-        return Err(ApplyError::Mismatch("the envelope's way"));
-    }
-    let envelope = Arc::make_mut(known);
-    envelope.status = Status::Rejected;
-    let (before, created) = (envelope.retry_at.take(), envelope.created_at);
-    let id = &rejected.envelope_id;
-    state.reschedule(before, None, &Deadline::Envelope(id.clone()));
-    state.held.remove(&(rejected.to.clone(), created, id.clone()));
     Ok(())
 }
