@@ -15,6 +15,7 @@ mod guide;
 mod identity;
 mod leases;
 mod parsers;
+mod people;
 mod races;
 mod run_refusals;
 mod runs;
