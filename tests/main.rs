@@ -17,6 +17,7 @@ mod highway;
 mod identity;
 mod leases;
 mod parsers;
+mod people;
 mod races;
 mod recovery;
 mod resources;

@@ -94,8 +94,8 @@ fn created(state: &State, entry: &Stamped, body: &user::Created) -> Audited {
 fn granted(state: &State, entry: &Stamped, body: &grant::Granted) -> Audited {
     if entry.draft.actor == Actor::Protocol {
         let promised = get(state, &body.user_id)?.promised.contains(&body.capability);
-        let promiser = grant::promiser(state, &body.user_id);
-        return told(promised && promiser.as_ref() == Some(&body.granted_by));
+        let by = grant::promiser(state, &body.user_id);
+        return told(promised && by.as_ref() == Some(&body.granted_by));
     }
     by_person(entry, &body.granted_by)?;
     by(entry, &body.granted_by)?;

@@ -91,7 +91,7 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         Command::ConflictResolve(args) => on(Deed::ApproveIntegration, &args.workspace),
         Command::RightGrant(args) => between(&args.holder, &args.target),
         Command::RightRevoke(args) => revocation(state, &args.right),
-        Command::EnvelopeSend(args) => on(Deed::Inject, &args.to),
+        Command::EnvelopeSend(args) => sending(&args.to, &args.rights),
         Command::SignalEmit(args) => said(args.signal),
         Command::InboxTake(_) | Command::WorkspaceWrite(_) | Command::CheckpointCreate(_) => {
             overall(Deed::Inject)
@@ -173,7 +173,7 @@ fn of_work(state: &State, user: &UserId, event: &Event) -> Option<Deeds> {
         Event::ConflictResolved(body) => on(Deed::ApproveIntegration, &body.workspace_id),
         Event::PortRightCreated(body) => between(&body.holder, &body.target),
         Event::PortRightRevoked(body) => between(&body.holder, &body.target),
-        Event::EnvelopeCreated(body) => on(Deed::Inject, &body.to),
+        Event::EnvelopeCreated(body) => sending(&body.to, &body.rights),
         Event::SignalEmitted(body) => said(body.signal),
         Event::InboxTaken(_) | Event::WorkspaceWritten(_) | Event::CheckpointCreated(_) => {
             overall(Deed::Inject)
@@ -325,6 +325,13 @@ fn between(holder: &WorkspaceId, target: &WorkspaceId) -> Deeds {
 fn revocation(state: &State, id: &RightId) -> Deeds {
     let right = state.rights.get(id);
     right.map_or_else(Vec::new, |right| between(&right.holder, &right.target))
+}
+
+/// A person writes from the root; rights that go along are the root's to give.
+fn sending(to: &WorkspaceId, rights: &[RightId]) -> Deeds {
+    let mut deeds = on(Deed::Inject, to);
+    deeds.extend((!rights.is_empty()).then_some((Deed::GrantDelegation, None)));
+    deeds
 }
 
 /// A person's signals are the root's; the one that fails it ends the run.

@@ -235,16 +235,13 @@ pub(crate) fn may(
         return Ok(());
     }
     let needed: Vec<String> = [own, any].iter().flatten().map(ToString::to_string).collect();
-    let (message, reason) = match held {
-        Some(held) => {
-            let what = target.map_or_else(|| "the run".to_owned(), |id| format!("workspace {id}"));
-            let message = format!("user {user} holds {held}, but does not own {what}");
-            (message, DenialReason::WrongScope)
-        }
-        None => {
-            let message = format!("user {user} holds none of: {}", needed.join(", "));
-            (message, DenialReason::MissingCapability)
-        }
+    let (message, reason) = if let Some(held) = held {
+        let what = target.map_or_else(|| "the run".to_owned(), |id| format!("workspace {id}"));
+        let message = format!("user {user} holds {held}, but does not own {what}");
+        (message, DenialReason::WrongScope)
+    } else {
+        let message = format!("user {user} holds none of: {}", needed.join(", "));
+        (message, DenialReason::MissingCapability)
     };
     let refusal = Refusal::denied(Rule::Capability, message).allowing(needed);
     Err(refusal.recorded_as(denial(reason, held.or(own).or(any))))

@@ -84,18 +84,14 @@ pub(super) fn to_begin_with(
         }
         return Ok(everything());
     };
-    match create.asked() {
-        Some(asked) => {
-            for capability in &asked {
-                holds(state, &Principal::User(creator.clone()), *capability)?;
-            }
-            Ok(asked)
-        }
-        None => {
-            let own = Capability::OWN_SCOPE.iter().copied();
-            Ok(own.filter(|capability| granter.holds(*capability)).collect())
-        }
+    let Some(asked) = create.asked() else {
+        let own = Capability::OWN_SCOPE.iter().copied();
+        return Ok(own.filter(|capability| granter.holds(*capability)).collect());
+    };
+    for capability in &asked {
+        holds(state, &Principal::User(creator.clone()), *capability)?;
     }
+    Ok(asked)
 }
 
 /// Records what a person was let in with, one by one. The first has it from the system.

@@ -191,7 +191,14 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     let note = Command::TrailSnapshot(serde_json::from_value(note).unwrap());
     run.world.run_command(&system(), &note).unwrap();
     run.do_(&w1, "workspace.create", json!({ "agent": "w1", "role": "worker" })).unwrap_err();
-    // People come and go, and work changes hands.
+    people_come_and_go(&mut run);
+    run.ok(&lead, "run.hand_over", json!({ "agent": "w2" }));
+    run.ok(&user("ada"), "run.end", json!({ "force": true, "reason": "r" }));
+    run.world.entries
+}
+
+/// Somebody is away and comes back, may do less and more again, and is given work.
+fn people_come_and_go(run: &mut Run) {
     let (ada, of_bob) = (user("ada"), json!({ "user": "bob", "reason": "r" }));
     let why = json!({ "user": "bob", "condition": "c" });
     run.ok(&ada, "user.suspend", of_bob.clone());
@@ -208,10 +215,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     run.ok(&ada, "capability.grant", json!({ "user": "bob", "capability": "abort_any" }));
     let moved = json!({ "workspace": at, "to": "bob", "reason": "r" });
     run.ok(&ada, "workspace.transfer", moved);
-    run.ok(&lead, "inbox.take", json!({}));
-    run.ok(&lead, "run.hand_over", json!({ "agent": "w2" }));
-    run.ok(&user("ada"), "run.end", json!({ "force": true, "reason": "r" }));
-    run.world.entries
+    run.ok(&Run::lead(), "inbox.take", json!({}));
 }
 
 /// The same for what people are asked and say.

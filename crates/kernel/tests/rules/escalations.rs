@@ -238,5 +238,71 @@ fn too_many_escalations_push_out_the_oldest_and_say_so() {
     let open = waiting(&run);
     assert_eq!(open.len(), ESCALATIONS_MAX);
     assert!(open.iter().all(|open| open["escalation"] != oldest));
+    let kinds = run.world.kinds();
+    assert!(kinds.contains(&Kind::CapabilityDenied), "it is on record who was not asked");
+    run.sound();
+}
+
+/// Shows W-HH-22, W-USER-04.
+#[test]
+fn whoever_is_not_active_says_nothing_and_answers_nothing() {
+    let mut run = Run::new();
+    let bob = second_person(&mut run.world, "bob");
+    let id = run.in_state(Status::Active, json!({ "agent": "w1", "owner": "bob" }));
+    let asked = escalate(&mut run, &id);
+    run.ok(&user("ada"), "user.suspend", json!({ "user": "bob", "reason": "r" }));
+    for (name, args) in [
+        ("highway.inject", say(&id, "feedback")),
+        ("escalation.answer", json!({ "escalation": asked, "response": "delegation" })),
+    ] {
+        run.refused(&bob, name, args, "W-USER-04");
+        let said = format!("{:?}", run.world.last_event());
+        assert!(said.contains("UserNotActive"), "{said}");
+        assert_eq!(run.world.last_event().kind(), Kind::CapabilityDenied);
+    }
+    assert_eq!(waiting(&run).len(), 1);
+    run.sound();
+}
+
+/// Shows W-HH-32, W-HH-31, W-HH-38.
+#[test]
+fn how_the_owner_stands_decides_where_an_escalation_goes() {
+    let policy = json!({ "enabled": true, "fallback": "delegate_to_coordinator", "timeout_s": 60 });
+    let mut run = Run::with_highway(json!({ "gates": [], "escalation": policy }));
+    let (ada, bob) = (user("ada"), second_person(&mut run.world, "bob"));
+    let id = run.in_state(Status::Active, json!({ "agent": "w1", "owner": "bob" }));
+    // Somebody who is away finds it later, in order, and its time runs on.
+    run.ok(&ada, "user.suspend", json!({ "user": "bob" }));
+    let args = json!({ "workspace": id, "type": "escalation", "reason": "first" });
+    run.ok(&agent("w1"), "signal.emit", args);
+    run.world.pass(30);
+    let args = json!({ "workspace": id, "type": "escalation", "reason": "second" });
+    run.ok(&agent("w1"), "signal.emit", args);
+    let open = waiting(&run);
+    assert!(open.iter().all(|open| open["presented"] == false), "{open:?}");
+    run.ok(&ada, "user.resume", json!({ "user": "bob" }));
+    let open = waiting(&run);
+    let reasons: Vec<&str> = open.iter().map(|open| open["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["first", "second"]);
+    assert!(open.iter().all(|open| open["presented"] == true));
+    run.world.pass(31);
+    run.world.tick();
+    assert_eq!(waiting(&run)[0]["reason"], "second", "the first one's time was over");
+    // Whoever the workspace is handed to is asked from then on.
+    run.ok(&ada, "workspace.transfer", json!({ "workspace": id, "to": "ada" }));
+    assert_eq!(waiting(&run)[0]["owner"], "ada");
+    run.ok(&ada, "workspace.transfer", json!({ "workspace": id, "to": "bob" }));
+    let delegation = json!({ "escalation": waiting(&run)[0]["escalation"], "response": "delegation" });
+    run.ok(&bob, "escalation.answer", delegation);
+    // Nobody is asked who is gone; the coordinator is told and finds somebody.
+    run.ok(&ada, "user.deactivate", json!({ "user": "bob", "reason": "left" }));
+    let before = run.count();
+    let args = json!({ "workspace": id, "type": "escalation", "reason": "third" });
+    run.ok(&agent("w1"), "signal.emit", args);
+    let kinds = run.kinds_since(before);
+    assert!(kinds.contains(&Kind::CapabilityDenied) && kinds.contains(&Kind::EscalationResolved));
+    assert!(waiting(&run).is_empty());
+    let told = run.world.ask("inbox.list", &json!({ "workspace": run.root }).to_string());
+    assert!(told["news"].to_string().contains("escalation:"), "{told}");
     run.sound();
 }

@@ -263,7 +263,7 @@ fn whoever_is_not_active_does_nothing_new_and_it_is_on_record() {
     run.ok(&bob, "lease.release", json!({ "lease": held.lease }));
 }
 
-/// Shows W-USER-03, W-USER-42.
+/// Shows W-USER-42.
 #[test]
 fn the_first_may_do_everything_and_others_what_they_are_given() {
     let mut run = Run::new();
@@ -523,6 +523,14 @@ fn what_a_new_workspace_is_given_its_creator_must_have_to_give() {
     let peek = asked(json!({ "visibility": [other] }));
     run.refused(&bob, "workspace.create", peek, "W-USER-41");
     run.ok(&bob, "workspace.create", asked(json!({ "visibility": [home], "owner": "bob" })));
+    // Rights that travel with a message are the root's, and not bob's to give.
+    let inject = json!({ "user": "bob", "capability": "inject_directive" });
+    run.ok(&user("ada"), "capability.grant", inject);
+    let right = run.right(&run.root, &other).unwrap();
+    let mut letter = json!({ "to": home, "type": "feedback", "payload": payload(1) });
+    run.ok(&bob, "envelope.send", letter.clone());
+    letter["rights"] = json!([right]);
+    run.refused(&bob, "envelope.send", letter, "W-USER-41");
     // The post of coordinator is the greatest delegation of all.
     run.refused(&bob, "run.hand_over", json!({ "agent": "w3" }), "W-USER-41");
 }

@@ -3,7 +3,8 @@
 
 use althing_kernel::signal::SignalType;
 use althing_kernel::workspace::Status;
-use althing_kernel::{Actor, AgentName, Event, Principal, WorkspaceId};
+use althing_kernel::{Actor, AgentName, Event, Principal, UserId, WorkspaceId};
+use std::collections::BTreeSet;
 
 use super::invariants::{Place, Tree};
 
@@ -62,6 +63,13 @@ pub(super) fn check(at: &Place<'_>, tree: &Tree, root: Option<&WorkspaceId>) {
             at.must(coordinates || leads(tree, agent, id), "it leads those for whom it plans");
         }
     }
+}
+
+/// Whoever is away does nothing but be refused.
+pub(super) fn check_person(at: &Place<'_>, away: &BTreeSet<UserId>) {
+    let Actor::Principal(Principal::User(user)) = &at.entry.draft.actor else { return };
+    let denied = matches!(&at.entry.draft.event, Event::CapabilityDenied(_));
+    at.must(denied || !away.contains(user), "only an active person acts");
 }
 
 /// Whether an agent is a delegate at work in a workspace or above it.

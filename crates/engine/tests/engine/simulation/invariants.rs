@@ -14,7 +14,7 @@ use althing_kernel::workspace::terminate::Initiated;
 use althing_kernel::workspace::{MIGRATION_TIMEOUT, Party, Status, Trigger, Workspace};
 use althing_kernel::{
     Actor, AgentName, CheckpointId, EnvelopeId, Event, GraphId, Principal, Span, Stamped, State,
-    TaskId, Timestamp, WorkspaceId, access, checkpoint, signal,
+    TaskId, Timestamp, UserId, WorkspaceId, access, checkpoint, signal,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,6 +31,9 @@ pub(super) const EXPECTED: &[&str] = &[
     "budget_exceeded",
     "budget_modified",
     "budget_warning",
+    "capability_denied",
+    "capability_granted",
+    "capability_revoked",
     "cascade",
     "conflict_detected",
     "conflict_resolved",
@@ -85,7 +88,10 @@ pub(super) const EXPECTED: &[&str] = &[
     "timeout",
     "undeliverable DeliveryExhausted",
     "undeliverable TargetTerminal",
+    "user_resumed",
+    "user_suspended",
     "visibility_granted",
+    "workspace_ownership_transferred",
 ];
 
 /// Where in the trail something is found to be wrong.
@@ -191,6 +197,8 @@ pub(super) struct Ledger {
     merges: BTreeMap<WorkspaceId, WorkspaceId>,
     /// Agents that ever had a part in a run.
     parts: BTreeSet<AgentName>,
+    /// People who may not act now.
+    away: BTreeSet<UserId>,
     /// How many entries were read since the last comparison.
     news: u64,
     pub(super) counts: Counts,
@@ -207,6 +215,7 @@ impl Ledger {
             bound: BTreeSet::new(),
             merges: BTreeMap::new(),
             parts: BTreeSet::new(),
+            away: BTreeSet::new(),
             news: 0,
             counts: Counts::new(),
         }
@@ -237,6 +246,7 @@ impl Ledger {
         let at = Place { seed: self.seed, entry };
         self.count(entry.draft.event.kind().as_str());
         conduct::check(&at, &self.tree, self.root.as_ref());
+        conduct::check_person(&at, &self.away);
         self.channels.note(&at, &self.tree, &mut self.counts);
         match &entry.draft.event {
             Event::WorkspaceCreated(body) => self.created(&at, body),
@@ -246,6 +256,17 @@ impl Ledger {
             Event::GracefulTerminationInitiated(body) => self.asked(&at, body),
             Event::SignalEmitted(body) if body.signal == signal::SignalType::Ready => {
                 self.node(&at, &body.from).ready = true;
+            }
+            Event::OwnershipTransferred(body) => {
+                let node = self.node(&at, &body.workspace_id);
+                at.must(node.body.owner == body.from_user, "it was theirs to give");
+                node.body.owner = Party::User(body.to_user.clone());
+            }
+            Event::UserSuspended(body) => {
+                at.must(self.away.insert(body.user_id.clone()), "they were there");
+            }
+            Event::UserResumed(body) => {
+                at.must(self.away.remove(&body.user_id), "they were away");
             }
             Event::RunHandedOver(body) => {
                 self.node(&at, &body.workspace_id).agent.clone_from(&body.agent);

@@ -254,8 +254,12 @@ fn command(name: &str, args: &serde_json::Value) -> Command {
     read.unwrap_or_else(|error| panic!("{name} {args}: {error}"))
 }
 
+/// The first person signs up; the others may do as much as that one does.
 fn sign_up(creator: &str, name: &str) -> (Caller, Command) {
-    let args = serde_json::json!({ "user": name, "key": person(name).key });
+    let mut args = serde_json::json!({ "user": name, "key": person(name).key });
+    if creator != name {
+        args["capabilities"] = serde_json::json!(althing_kernel::capability::Capability::ALL);
+    }
     (person(creator), command("user.create", &args))
 }
 

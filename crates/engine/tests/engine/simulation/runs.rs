@@ -77,6 +77,7 @@ impl Runs {
             51..=55 => take(harness, scene, root),
             56..=61 => order(harness, scene),
             62..=65 => rights(harness, scene),
+            66 if harness.random.one_in(2) => people(harness, scene),
             66 => forged(harness, scene),
             67 if harness.random.one_in(3) => Some(post(harness, scene)),
             68..=74 => resources::ask(harness, scene),
@@ -413,6 +414,23 @@ fn rights(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     };
     let args = json!({ "holder": holder.id, "target": target, "once": harness.random.one_in(2) });
     Some((caller, "right.grant", args))
+}
+
+/// Work changes hands, and people come and go.
+fn people(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
+    let whom = *harness.random.pick(&["bob", "eve"]);
+    let ada = super::person("ada");
+    Some(match harness.random.below(8) {
+        0..=2 => {
+            let to = *harness.random.pick(&PEOPLE);
+            let args = json!({ "workspace": scene.any(harness)?.id, "to": to });
+            (scene.coordinator(harness), "workspace.transfer", args)
+        }
+        3 => (ada, "user.suspend", json!({ "user": whom })),
+        4 | 5 => (ada, "user.resume", json!({ "user": whom })),
+        6 => (ada, "capability.revoke", json!({ "user": whom, "capability": "abort_any" })),
+        _ => (ada, "capability.grant", json!({ "user": whom, "capability": "abort_any" })),
+    })
 }
 
 /// Somebody who claims to be another, or speaks from a workspace that is not its own.
