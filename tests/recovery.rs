@@ -218,8 +218,27 @@ fn time_without_anybody_counts_toward_a_timeout() {
     assert!(worked(&after) >= worked(&before) + waited, "downtime counts");
 }
 
-/// What was spent before a crash stays spent. Budgets survive in the same way: what is metered is
-/// part of the entries that `apply` reads.
+/// Shows W-REC-13, W-REC-14, W-REC-05.
+#[test]
+fn half_a_budget_is_spent_after_a_crash_and_the_other_half_is_left() {
+    let (project, _) = Sandbox::with_run();
+    let args = ["workspace", "create", "--agent", "bob", "--directive", "Work.", "--as", "alice"];
+    let budget = ["--budget", "tokens=1000,time=1h"];
+    let made = project.json(&[&args[..], &budget].concat());
+    let id = made["workspace"].as_str().unwrap();
+    project.ok(&["inbox", "--take", "--as", "bob"]);
+    project.ok(&["meter", "report", "--tokens", "500", "--as", "bob"]);
+    let before = project.json(&["meter", id])["used"]["token_limit"].clone();
+    project.crash();
+    project.go_on();
+    assert_eq!(project.json(&["meter", id])["used"]["token_limit"], before);
+    project.ok(&["meter", "report", "--tokens", "499", "--as", "bob"]);
+    assert_eq!(project.json(&["workspace", "show", id])["status"], "active");
+    project.ok(&["meter", "report", "--tokens", "1", "--as", "bob"]);
+    assert_eq!(project.json(&["workspace", "show", id])["ended"], "budget_exceeded");
+}
+
+/// What was spent of a timeout before a crash stays spent.
 /// Shows W-REC-14.
 #[test]
 fn what_was_spent_before_a_crash_stays_spent() {
