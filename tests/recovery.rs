@@ -5,6 +5,7 @@
 
 use crate::support::Sandbox;
 use althing_engine::mint::RandomMint;
+use althing_engine::secrets::Secrets;
 use althing_engine::{Blobs, Clock as _, Engine, Home, Keyring, Options, SystemClock};
 use althing_kernel::{AgentName, Caller, Command, Kind, Turn};
 use althing_trail::Log as _;
@@ -78,7 +79,9 @@ impl Sandbox {
         let caller = Caller { principal: credential.principal().clone(), key, session: None };
         let command = Command::read(name, &args.to_string()).unwrap().unwrap();
         let mut mint = RandomMint::new().unwrap();
-        let mut turn = Turn::begin(world.state.clone(), SystemClock.now(), &mut mint);
+        let seal = Secrets::of(&keys.runtime().unwrap().unwrap());
+        let turn = Turn::begin(world.state.clone(), SystemClock.now(), &mut mint);
+        let mut turn = turn.sealed_by(&seal);
         turn.decide(&caller, &command).unwrap().result.unwrap();
         let mut builder = Builder::begin(world.chain.clone());
         for entry in turn.entries() {

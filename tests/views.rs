@@ -73,7 +73,8 @@ fn root_made(id: &str) -> (&'static str, &'static str, Option<&str>, Value) {
 fn entries_are_found_by_field_role_owner_originator_and_person() {
     let project = Sandbox::new();
     project.login("ada");
-    let ran = project.as_user("ada", &["coordinator", "start", "--agent", "alice"]);
+    let ran =
+        project.as_user("ada", &["coordinator", "start", "--agent", "alice", "--highway", "off"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let caused = ["workspace", "create", "--agent", "bob", "--directive", "x"];
     let caused = project.as_user("ada", &caused).json()["workspace"].as_str().unwrap().to_owned();
@@ -190,7 +191,8 @@ fn a_run_is_pictured_and_put_beside_another() {
     let project = Sandbox::new();
     project.login("ada");
     for (n, tokens) in [10, 40].into_iter().enumerate() {
-        let start = project.as_user("ada", &["coordinator", "start", "--agent", "alice"]);
+        let start = project
+            .as_user("ada", &["coordinator", "start", "--agent", "alice", "--highway", "off"]);
         assert_eq!(start.code, Some(0), "{start:?}");
         project.planned(&["grammar", "parser"]);
         project.carry_out("grammar", "bob", tokens);

@@ -306,7 +306,7 @@ pub fn failures(
         least,
         seen: 0,
     };
-    source.each(source.before(since)?, &mut |row| match failure(row)
+    source.each_kept(source.before(since)?, &mut |row| match failure(row)
         .filter(|_| row.at >= since && scope.has(row))
     {
         Some(failure) => reading.take(row, failure),

@@ -39,7 +39,7 @@ mod reading;
 pub mod recovery;
 pub mod row;
 mod sealed;
-mod secrets;
+pub mod secrets;
 pub mod shared;
 pub mod snapshot;
 pub mod stats;

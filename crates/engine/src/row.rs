@@ -6,6 +6,7 @@
 //! entries to go through. So they read a line into a [`Row`], one at a time.
 
 use althing_kernel::{Timestamp, WorkspaceId};
+use althing_trail::archive::Wanted;
 use althing_trail::export::Commits;
 use althing_trail::{Commit, LogReader};
 use serde::Deserialize;
@@ -115,16 +116,19 @@ impl Source {
         after: u64,
         see: &mut dyn FnMut(&Row<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        for commit in self.commits(after)? {
-            let commit = commit?;
-            for line in commit.entries() {
-                let row = Row::read(line)?;
-                if row.seq > after {
-                    see(&row)?;
-                }
-            }
-        }
-        Ok(())
+        each_of(self.commits(after)?, after, see)
+    }
+
+    /// The same, without what was archived: nothing that failed ever is.
+    pub fn each_kept(
+        &self,
+        after: u64,
+        see: &mut dyn FnMut(&Row<'_>) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        let Source::Project(engine) = self else { return self.each(after, see) };
+        let mut log = engine.reader()?;
+        log.narrow(Wanted { upto: Some(0), ..Wanted::default() });
+        each_of(Box::new(LogCommits { log, after, ready: Vec::new().into_iter() }), after, see)
     }
 
     /// Which workspace is whose. Who answers for one may have changed in the course of time, which
@@ -213,4 +217,21 @@ impl Scope {
         let own = row.workspace.as_deref().and_then(|id| WorkspaceId::new(id).ok());
         own.is_some_and(|own| within.contains(&own))
     }
+}
+
+fn each_of(
+    commits: EachCommit,
+    after: u64,
+    see: &mut dyn FnMut(&Row<'_>) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    for commit in commits {
+        let commit = commit?;
+        for line in commit.entries() {
+            let row = Row::read(line)?;
+            if row.seq > after {
+                see(&row)?;
+            }
+        }
+    }
+    Ok(())
 }

@@ -20,13 +20,13 @@ const FIRST_PIECE: [u8; 1] = [1];
 
 /// What proves and checks messages, with the runtime's key.
 #[derive(Clone, Debug)]
-pub(crate) struct Secrets {
+pub struct Secrets {
     key: SecretKey,
 }
 
 impl Secrets {
     /// The secrets that follow from a runtime's key.
-    pub(crate) fn of(key: &SecretKey) -> Self {
+    pub fn of(key: &SecretKey) -> Self {
         Secrets { key: key.clone() }
     }
 

@@ -239,7 +239,8 @@ impl Verifier {
 
     /// Goes on from entries that were verified before, with what they led to.
     pub fn resume(options: Options, chain: Chain, state: State) -> Self {
-        Verifier { chain, state, ..Verifier::new(options) }
+        let key = state.project().map(|project| project.runtime_key);
+        Verifier { chain, state, key, ..Verifier::new(options) }
     }
 
     /// Checks the next commit.

@@ -472,7 +472,8 @@ pub(crate) enum AgentsCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The first person to sign up in a project is let in at once and may do everything; later ones are
-let in by somebody who manages people (`althing users add`). Nothing stays unlocked: a command that acts as you asks again.
+let in by somebody who manages people (`althing users add`). Nothing stays unlocked: a command that
+acts as you asks again.
 
 Example:
   althing login ada")]

@@ -289,10 +289,11 @@ fn how_the_owner_stands_decides_where_an_escalation_goes() {
     run.world.tick();
     assert_eq!(waiting(&run)[0]["reason"], "second", "the first one's time was over");
     // Whoever the workspace is handed to is asked from then on.
-    run.ok(&ada, "workspace.transfer", json!({ "workspace": id, "to": "ada" }));
+    run.ok(&Run::lead(), "workspace.transfer", json!({ "workspace": id, "to": "ada" }));
     assert_eq!(waiting(&run)[0]["owner"], "ada");
-    run.ok(&ada, "workspace.transfer", json!({ "workspace": id, "to": "bob" }));
-    let delegation = json!({ "escalation": waiting(&run)[0]["escalation"], "response": "delegation" });
+    run.ok(&Run::lead(), "workspace.transfer", json!({ "workspace": id, "to": "bob" }));
+    let delegation =
+        json!({ "escalation": waiting(&run)[0]["escalation"], "response": "delegation" });
     run.ok(&bob, "escalation.answer", delegation);
     // Nobody is asked who is gone; the coordinator is told and finds somebody.
     run.ok(&ada, "user.deactivate", json!({ "user": "bob", "reason": "left" }));

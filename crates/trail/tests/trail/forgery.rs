@@ -1,6 +1,7 @@
 //! Trails that somebody with the runtime's key sealed properly, but that tell what never was.
 
 use crate::support::{Grower, agent, claim, runtime_key, sample, verify};
+use althing_kernel::capability::Capability;
 use althing_kernel::{Command, Stamped};
 use althing_trail::chain::Builder;
 use althing_trail::verify::{Fault, Options};
@@ -125,7 +126,7 @@ fn people_and_sessions_out_of_nowhere_are_noticed() {
         e["actor"] = "user:eve".into();
         let key = SecretKey::from_seed(&[5; 32]).public();
         e["body"] = serde_json::json!({
-            "created_by": "user:eve", "key": key, "user_id": "mallory"
+            "capabilities": [], "created_by": "user:eve", "key": key, "user_id": "mallory"
         });
     });
     assert_forbidden(&honest, &person, "user:eve may not cause it");
@@ -140,7 +141,11 @@ fn a_persons_deed_without_their_signature_is_noticed() {
     let person = edited(&opened, |e| {
         e["kind"] = "user_created".into();
         e["actor"] = "user:ada".into();
-        e["body"] = serde_json::json!({ "created_by": "user:ada", "key": key, "user_id": "ada" });
+        let all = Capability::ALL.iter().filter(|one| !one.is_implicit());
+        let all: Vec<&Capability> = all.collect();
+        e["body"] = serde_json::json!({
+            "capabilities": all, "created_by": "user:ada", "key": key, "user_id": "ada"
+        });
     });
     let forged = with(&honest, &person, None);
     verify(&forged, Options::default()).expect("sound, apart from who asked for it");
