@@ -166,7 +166,7 @@ pub fn schema(name: &str) -> Option<Schema> {
 /// A request that was read and is ready to be carried out.
 pub enum Request {
     /// Changes something.
-    Command(Command),
+    Command(Box<Command>),
     /// Asks about the state.
     Query(Query),
     /// Asks about the trail.
@@ -273,7 +273,7 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
     }
     let misread = |error: serde_json::Error| EngineError::Invalid(format!("{name}: {error}"));
     if let Some(command) = Command::read(name, args) {
-        return command.map(Request::Command).map_err(misread);
+        return command.map(|command| Request::Command(Box::new(command))).map_err(misread);
     }
     if let Some(query) = Query::read(name, args) {
         return query.map(Request::Query).map_err(misread);
@@ -318,7 +318,7 @@ pub fn perform(
     match request {
         Request::Command(command) => {
             let client = client.ok_or(EngineError::NoCaller)?;
-            json(to_raw_value(&client.execute(command)?))
+            json(to_raw_value(&client.execute(*command)?))
         }
         Request::Query(query) => json(to_raw_value(&engine.ask_as(&query, viewer)?)),
         Request::Trail(request) => json(about_trail(engine, request, viewer)?),

@@ -252,10 +252,7 @@ impl<'m> Turn<'m> {
         // Whoever arrived has arrived, whatever becomes of the command.
         let before = self.made.len();
         let result = match arrived.and_then(|()| self.carry_out(caller, command)) {
-            Ok(reply) => {
-                highway::sweep(self)?;
-                Ok(reply)
-            }
+            Ok(reply) => Ok(reply),
             Err(halt) => {
                 self.released = false;
                 self.go_back_to(before)?;
@@ -264,6 +261,8 @@ impl<'m> Turn<'m> {
             }
         };
         let settled = self.settle(state.as_ref(), first)?;
+        // Last, since what ran out of its budget may have left something to ask nobody about.
+        highway::sweep(self)?;
         let result = if settled { result.map(|reply| self.renewed(reply)) } else { result };
         Ok(Outcome { result, entries: first..self.made.len() })
     }

@@ -73,7 +73,7 @@ fn write_beside_compaction(
             over.store(true, Ordering::Release);
             done.map(|done| (done, begun.elapsed().as_secs_f64()))
         });
-        let times = write(writer, &over, Duration::from_secs(60));
+        let times = write(writer, &over, Duration::from_mins(1));
         let (done, seconds) =
             compacting.join().map_err(|_| failed("the compaction came to a bad end"))??;
         Ok((times?, done, seconds))

@@ -296,7 +296,7 @@ pub(crate) struct HighwaySet {
     /// How long a gate waits; repeat for more.
     #[arg(long = "wait", value_name = "GATE=TIME", value_parser = pair)]
     pub(crate) waits: Vec<(GateType, String)>,
-    /// What happens then: approve, reject, escalate_to_coordinator; repeat for more.
+    /// What happens then: approve, reject, `escalate_to_coordinator`; repeat for more.
     #[arg(long = "fallback", value_name = "GATE=F", value_parser = fallback)]
     pub(crate) fallbacks: Vec<(GateType, GateFallback)>,
     /// Whether escalations reach people: on, off.
@@ -305,7 +305,7 @@ pub(crate) struct HighwaySet {
     /// How long an escalation waits.
     #[arg(long, value_name = "TIME")]
     pub(crate) escalation_wait: Option<String>,
-    /// What happens then: approve, reject, delegate_to_coordinator.
+    /// What happens then: approve, reject, `delegate_to_coordinator`.
     #[arg(long, value_name = "F", value_parser = word::<EscalationFallback>)]
     pub(crate) escalation_fallback: Option<EscalationFallback>,
     /// Whether people may write to workspaces: on, off.

@@ -40,7 +40,7 @@ pub(crate) struct Coordinator {
 #[derive(Debug, Subcommand)]
 pub(crate) enum CoordinatorCommand {
     /// Begin a run.
-    Start(CoordinatorStart),
+    Start(Box<CoordinatorStart>),
     /// Show the run that goes on.
     #[command(after_help = "\
 Example:

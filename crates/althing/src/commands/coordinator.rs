@@ -16,7 +16,7 @@ use crate::output::{counted, show_bytes};
 pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
     match command {
-        CoordinatorCommand::Start(args) => start(&desk, args),
+        CoordinatorCommand::Start(args) => start(&desk, *args),
         CoordinatorCommand::Show => show(&desk),
         CoordinatorCommand::HandOver(args) => hand_over(&desk, args.leader),
         CoordinatorCommand::Stop(args) => {

@@ -62,7 +62,9 @@ pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<
     {
         check.holder = project.asker()?;
     }
-    if let Request::Command(Command::RunStart(start)) = &mut request {
+    if let Request::Command(command) = &mut request
+        && let Command::RunStart(start) = command.as_mut()
+    {
         start.deployment.get_or_insert(project.settings.deployment.value);
     }
     Ok(request)

@@ -40,7 +40,7 @@ pub(crate) fn run(app: &App, command: GateCommand) -> Result<(), Failure> {
             let gate = find(&desk, &args.id)?;
             if desk.out().json { desk.out().value(&gate) } else { show(&desk, &gate) }
         }
-        GateCommand::Approve(args) => approve(&desk, args),
+        GateCommand::Approve(args) => approve(&desk, &args),
         GateCommand::Reject(args) => {
             let ids = args.ids.iter().map(|id| find(&desk, id).map(|gate| gate.gate));
             let ids = ids.collect::<Result<Vec<_>, _>>()?;
@@ -178,7 +178,7 @@ fn show(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
     Ok(())
 }
 
-fn approve(desk: &Desk<'_>, args: GateApprove) -> Result<(), Failure> {
+fn approve(desk: &Desk<'_>, args: &GateApprove) -> Result<(), Failure> {
     if !args.ids.is_empty() {
         let ids = args.ids.iter().map(|id| find(desk, id).map(|gate| gate.gate));
         let ids = ids.collect::<Result<Vec<_>, _>>()?;
@@ -247,7 +247,7 @@ fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Failure> {
         budget: args.budget,
         description: read(&args.description)?,
         estimate: args.estimate.as_deref().map(estimate).transpose()?,
-        merged: args.merged.as_deref().map(|path| content::merged(path)).transpose()?,
+        merged: args.merged.as_deref().map(content::merged).transpose()?,
         name: args.name,
         payload: match &args.content {
             None => None,

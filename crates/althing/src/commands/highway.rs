@@ -74,13 +74,11 @@ fn waiting(desk: &Desk<'_>, list: EscalationList) -> Result<Vec<EscalationView>,
 fn find(desk: &Desk<'_>, text: &str) -> Result<SignalId, Failure> {
     let open = waiting(desk, EscalationList::default())?;
     let naming = Naming::of(open.iter().map(|open| &open.escalation));
-    match naming.find(text)? {
-        Some(id) => SignalId::new(id).map_err(|error| Failure::usage(error.to_string())),
-        None => {
-            let failure = Failure::not_found(format!("no escalation {text} waits"));
-            Err(Failure { rule: Rule::EscalationOpen, ..failure })
-        }
-    }
+    let Some(id) = naming.find(text)? else {
+        let failure = Failure::not_found(format!("no escalation {text} waits"));
+        return Err(Failure { rule: Rule::EscalationOpen, ..failure });
+    };
+    SignalId::new(id).map_err(|error| Failure::usage(error.to_string()))
 }
 
 fn list(desk: &Desk<'_>, asked: EscalationList) -> Result<(), Failure> {

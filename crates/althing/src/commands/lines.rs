@@ -141,7 +141,7 @@ fn begin(
         // The printer hangs up only when standard output is gone.
         let _ = send.send(answer);
     });
-    let ticket = caller.submit(command, done)?;
+    let ticket = caller.submit(*command, done)?;
     Ok((Next::Outcome { line, ticket, begun: Instant::now(), outcome }, None))
 }
 

@@ -416,7 +416,7 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     let engine = project.open();
     let shelves = engine.reader().unwrap().shelves().unwrap();
     assert_eq!(shelves[0].stage, Stage::Pruned);
-    snapshot::save(&project.home, &*engine.world().unwrap()).unwrap();
+    snapshot::save(&project.home, &engine.world().unwrap()).unwrap();
 }
 
 fn is_floor(path: &Path) -> bool {

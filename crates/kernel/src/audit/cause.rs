@@ -13,11 +13,13 @@ use crate::highway::request::Request;
 use crate::highway::resolve::Resolver;
 use crate::id::{EntryId, GateId, WorkspaceId};
 use crate::integration::conflict::End;
+use crate::name::UserId;
 use crate::principal::{Actor, Principal};
 use crate::signal::SignalType;
 use crate::state::State;
 use crate::task::Status as TaskStatus;
 use crate::task::orders::ApprovalSource;
+use crate::workspace::change::StateChanged;
 use crate::workspace::{Initiator, Status, Trigger, initiator, is_coordinator};
 
 /// The entry that the ones after it follow from.
@@ -70,8 +72,9 @@ fn by_itself(state: &State, event: &Event) -> bool {
             Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError => true,
             trigger => is_owed(state, &body.workspace_id, trigger),
         },
-        Event::GateTimeout(_) | Event::EscalationTimeout(_) => true,
-        Event::GracefulTerminationExpired(_)
+        Event::GateTimeout(_)
+        | Event::EscalationTimeout(_)
+        | Event::GracefulTerminationExpired(_)
         | Event::BudgetWarning(_)
         | Event::BudgetExceeded(_)
         | Event::LivenessWarning(_)
@@ -114,115 +117,126 @@ fn is_owed(state: &State, id: &WorkspaceId, trigger: Trigger) -> bool {
     asked == Some(trigger)
 }
 
+/// What an entry of the runtime's follows from, and whether it is the order itself that a gate let
+/// through.
+struct Cause<'a> {
+    state: &'a State,
+    story: &'a Story,
+    released: bool,
+}
+
+impl Cause<'_> {
+    fn from(&self, kinds: &[Kind]) -> Result<(), Breach> {
+        tale(kinds.contains(&self.story.kind), "cause")
+    }
+
+    fn is_by_person(&self) -> bool {
+        matches!(&self.story.actor, Actor::Principal(Principal::User(_)))
+    }
+
+    fn is_by(&self, user: &UserId) -> Result<(), Breach> {
+        let own = Actor::Principal(Principal::User(user.clone()));
+        tale(self.story.actor == own, "answer")
+    }
+}
+
+/// Whether an entry is about what a gate let through.
+fn is_about(state: &State, event: &Event) -> bool {
+    let closed = state.released.as_ref().and_then(|id| state.closed_gates.get(id));
+    let Some(closed) = closed else { return false };
+    let about = match event {
+        Event::WorkspaceStateChanged(body) => &body.workspace_id,
+        Event::IntegrationStarted(body) => &body.source,
+        Event::ConflictResolved(body) => &body.workspace_id,
+        Event::WorkspaceCreated(body) => {
+            return closed.gate.subject.as_str() == body.workspace_id.as_str();
+        }
+        _ => return false,
+    };
+    closed.gate.workspace.as_ref() == Some(about)
+}
+
 fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
-    use Kind as K;
     let order = order(state, story);
-    let released = order.as_ref().is_some_and(|order| order.kind == event.kind());
-    let story = order.as_ref().unwrap_or(story);
-    let by_person = matches!(&story.actor, Actor::Principal(Principal::User(_)));
-    let from = |kinds: &[Kind]| tale(kinds.contains(&story.kind), "cause");
+    let same = order.as_ref().is_some_and(|order| order.kind == event.kind());
+    let released = same && is_about(state, event);
+    let cause = Cause { state, story: order.as_ref().unwrap_or(story), released };
     match event {
-        Event::WorkspaceStateChanged(body) => match body.initiator {
-            Initiator::Human if body.trigger == Trigger::GateRejectedByHuman => {
-                from(&[K::GateResolved])?;
-                tale(by_person, "cause")
-            }
-            Initiator::Human | Initiator::Coordinator if released => {
-                let led = matches!(&story.actor, Actor::Principal(who)
-                    if initiator(who) == body.initiator);
-                tale(led, "cause")
-            }
-            Initiator::Agent => from(&[K::SignalEmitted]),
-            Initiator::Human | Initiator::Coordinator => {
-                from(&[
-                    K::MigrationStarted,
-                    K::IntegrationStarted,
-                    K::ConflictResolved,
-                    K::TaskStatusChanged,
-                    K::RunStopped,
-                    K::BatchAbort,
-                ])?;
-                let led = matches!(&story.actor, Actor::Principal(who)
-                    if initiator(who) == body.initiator);
-                tale(led, "cause")
-            }
-            Initiator::Runtime if body.trigger == Trigger::GracefulTerminationExpired => {
-                from(&[K::GracefulTerminationExpired])
-            }
-            Initiator::Runtime => Ok(()),
-        },
-        // It comes by the clock and follows from nothing.
-        Event::GracefulTerminationExpired(_) => from(&[]),
+        Event::WorkspaceStateChanged(body) => to_step(&cause, body),
+        Event::TaskApproved(_)
+        | Event::TaskCreated(_)
+        | Event::TaskAssigned(_)
+        | Event::TaskCompleted(_)
+        | Event::TaskStatusChanged(_) => to_plans(&cause, event),
+        Event::GateTriggered(_)
+        | Event::GateResolved(_)
+        | Event::EscalationReceived(_)
+        | Event::CapabilityDenied(_)
+        | Event::EscalationResolved(_)
+        | Event::HumanInjection(_) => to_people(&cause, event),
+        _ => to_the_rest(&cause, event),
+    }
+}
+
+/// A step of a workspace.
+fn to_step(cause: &Cause<'_>, body: &StateChanged) -> Result<(), Breach> {
+    use Kind as K;
+    let led = || {
+        let led = matches!(&cause.story.actor, Actor::Principal(who)
+            if initiator(who) == body.initiator);
+        tale(led, "cause")
+    };
+    match body.initiator {
+        Initiator::Human if body.trigger == Trigger::GateRejectedByHuman => {
+            cause.from(&[K::GateResolved])?;
+            tale(cause.is_by_person(), "cause")
+        }
+        Initiator::Human | Initiator::Coordinator if cause.released => led(),
+        Initiator::Agent => cause.from(&[K::SignalEmitted]),
+        Initiator::Human | Initiator::Coordinator => {
+            cause.from(&[
+                K::MigrationStarted,
+                K::IntegrationStarted,
+                K::ConflictResolved,
+                K::TaskStatusChanged,
+                K::RunStopped,
+                K::BatchAbort,
+            ])?;
+            led()
+        }
+        Initiator::Runtime if body.trigger == Trigger::GracefulTerminationExpired => {
+            cause.from(&[K::GracefulTerminationExpired])
+        }
+        Initiator::Runtime => Ok(()),
+    }
+}
+
+/// What becomes of tasks.
+fn to_plans(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
+    use Kind as K;
+    match event {
         Event::TaskApproved(body) => {
-            from(&[K::TaskApproved, K::GateResolved, K::GateTimeout, K::GateReentryBlocked])?;
+            cause.from(&[
+                K::TaskApproved,
+                K::GateResolved,
+                K::GateTimeout,
+                K::GateReentryBlocked,
+            ])?;
+            let source = body.approval_source;
             let timely =
-                (body.approval_source == ApprovalSource::Timeout) == (story.kind == K::GateTimeout);
-            let person = (body.approval_source == ApprovalSource::Human) == by_person;
+                (source == ApprovalSource::Timeout) == (cause.story.kind == K::GateTimeout);
+            let person = (source == ApprovalSource::Human) == cause.is_by_person();
             tale(timely && person, "approval")
         }
-        Event::GateTriggered(_) => {
-            from(&[K::GraphCreated, K::TaskCreated, K::EnvelopeCreated, K::HighwayConfigured])
-        }
-        Event::GateResolved(body) => match &body.actor {
-            Resolver::Fallback => from(&[K::GateTimeout]),
-            Resolver::Protocol => Ok(()),
-            // Who approves several plans in one go answers at several gates.
-            Resolver::User(user) => {
-                from(&[K::GateResolved, K::TaskApproved])?;
-                let own = Actor::Principal(Principal::User(user.clone()));
-                tale(story.actor == own, "answer")
-            }
-        },
-        Event::EscalationReceived(_) | Event::CapabilityDenied(_) => from(&[K::SignalEmitted]),
-        Event::EscalationResolved(body) => match &body.actor {
-            Resolver::Fallback => from(&[K::EscalationTimeout]),
-            Resolver::Protocol => Ok(()),
-            Resolver::User(user) => {
-                from(&[K::EnvelopeCreated, K::WorkspaceStateChanged])?;
-                let own = Actor::Principal(Principal::User(user.clone()));
-                tale(story.actor == own, "answer")
-            }
-        },
-        Event::HumanInjection(_) => from(&[K::EnvelopeCreated]),
-        Event::EnvelopeRejected(body) if body.reason == RejectReason::GateRejectedByHuman => {
-            from(&[K::GateResolved, K::GateTimeout])
-        }
-        Event::WorkspaceCreated(_) | Event::IntegrationStarted(_) => tale(released, "cause"),
-        Event::TaskCreated(_) => from(&[K::GraphCreated]),
-        Event::EnvelopeCreated(_) if story.kind == K::EscalationTimeout => Ok(()),
-        Event::TaskAssigned(_) => from(&[K::WorkspaceCreated]),
-        // Whoever loses the workspace above is given rights to the root, whatever led to that.
-        Event::PortRightCreated(body)
-            if [Some(&body.holder), Some(&body.target)].contains(&state.root.as_ref()) =>
-        {
-            Ok(())
-        }
-        Event::EnvelopeCreated(_) => from(&[K::WorkspaceCreated, K::GracefulTerminationInitiated]),
-        Event::PortRightCreated(_) => from(&[
-            K::WorkspaceCreated,
-            K::WorkspaceStateChanged,
-            K::WorkspaceReparented,
-            K::GracefulTerminationExpired,
-            K::SignalEmitted,
-            K::IntegrationStarted,
-            K::ConflictResolved,
-            K::TaskStatusChanged,
-            K::GateResolved,
-            K::GateTimeout,
-            K::EscalationTimeout,
-            K::RunStopped,
-        ]),
-        Event::ConflictDetected(_) => from(&[K::IntegrationStarted]),
-        Event::ConflictResolved(_) if released => Ok(()),
-        Event::ConflictResolved(body) => tale(body.outcome == End::Failed, "conflict"),
-        Event::IntegrationCompleted(_) => from(&[K::IntegrationStarted, K::ConflictResolved]),
-        Event::TaskCompleted(_) => from(&[K::SignalEmitted, K::WorkspaceStateChanged]),
+        Event::TaskCreated(_) => cause.from(&[K::GraphCreated]),
+        Event::TaskAssigned(_) => cause.from(&[K::WorkspaceCreated]),
+        Event::TaskCompleted(_) => cause.from(&[K::SignalEmitted, K::WorkspaceStateChanged]),
         // An attempt ends with its workspace, whatever ended that.
         Event::TaskStatusChanged(body) if body.to_status == TaskStatus::Failed => {
-            let at = body.workspace_id.as_ref().and_then(|id| state.workspaces.get(id));
+            let at = body.workspace_id.as_ref().and_then(|id| cause.state.workspaces.get(id));
             tale(at.is_some_and(|at| at.status == Status::Failed), "task")
         }
-        Event::TaskStatusChanged(_) => from(&[
+        _ => cause.from(&[
             K::TaskApproved,
             K::WorkspaceCreated,
             K::SignalEmitted,
@@ -237,17 +251,88 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
             K::GateReentryBlocked,
             K::EscalationTimeout,
         ]),
-        Event::SuspensionStarted(_) => from(&[K::WorkspaceStateChanged]),
-        Event::TrailCompacted(_) => from(&[K::TrailCompacted]),
+    }
+}
+
+/// What people are asked and say.
+fn to_people(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
+    use Kind as K;
+    match event {
+        Event::GateTriggered(_) => {
+            cause.from(&[K::GraphCreated, K::TaskCreated, K::EnvelopeCreated, K::HighwayConfigured])
+        }
+        Event::GateResolved(body) => match &body.actor {
+            Resolver::Fallback => cause.from(&[K::GateTimeout]),
+            Resolver::Protocol => Ok(()),
+            // Who approves several plans in one go answers at several gates.
+            Resolver::User(user) => {
+                cause.from(&[K::GateResolved, K::TaskApproved])?;
+                cause.is_by(user)
+            }
+        },
+        Event::EscalationResolved(body) => match &body.actor {
+            Resolver::Fallback => cause.from(&[K::EscalationTimeout]),
+            Resolver::Protocol => Ok(()),
+            Resolver::User(user) => {
+                cause.from(&[K::EnvelopeCreated, K::WorkspaceStateChanged])?;
+                cause.is_by(user)
+            }
+        },
+        Event::HumanInjection(_) => cause.from(&[K::EnvelopeCreated]),
+        _ => cause.from(&[K::SignalEmitted]),
+    }
+}
+
+fn to_the_rest(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
+    use Kind as K;
+    match event {
+        // It comes by the clock and follows from nothing.
+        Event::GracefulTerminationExpired(_) => cause.from(&[]),
+        Event::EnvelopeRejected(body) if body.reason == RejectReason::GateRejectedByHuman => {
+            cause.from(&[K::GateResolved, K::GateTimeout])
+        }
+        Event::WorkspaceCreated(_) | Event::IntegrationStarted(_) => tale(cause.released, "cause"),
+        // Whoever loses the workspace above is given rights to the root, whatever led to that.
+        Event::PortRightCreated(body)
+            if [Some(&body.holder), Some(&body.target)].contains(&cause.state.root.as_ref()) =>
+        {
+            Ok(())
+        }
+        Event::EnvelopeCreated(_) => cause.from(&[
+            K::WorkspaceCreated,
+            K::GracefulTerminationInitiated,
+            K::EscalationTimeout,
+        ]),
+        Event::PortRightCreated(_) => cause.from(&[
+            K::WorkspaceCreated,
+            K::WorkspaceStateChanged,
+            K::WorkspaceReparented,
+            K::GracefulTerminationExpired,
+            K::SignalEmitted,
+            K::IntegrationStarted,
+            K::ConflictResolved,
+            K::TaskStatusChanged,
+            K::GateResolved,
+            K::GateTimeout,
+            K::EscalationTimeout,
+            K::RunStopped,
+        ]),
+        Event::ConflictDetected(_) => cause.from(&[K::IntegrationStarted]),
+        Event::ConflictResolved(body) => {
+            tale(cause.released || body.outcome == End::Failed, "conflict")
+        }
+        Event::IntegrationCompleted(_) => cause.from(&[K::IntegrationStarted, K::ConflictResolved]),
+        Event::SuspensionStarted(_) => cause.from(&[K::WorkspaceStateChanged]),
+        Event::TrailCompacted(_) => cause.from(&[K::TrailCompacted]),
         Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => tale(false, "cause"),
-        Event::CapabilityGranted(_) => from(&[K::UserCreated]),
-        Event::BudgetModified(_) => from(&[K::BudgetModified]),
-        Event::PriorityChanged(_) => from(&[K::BatchPriorityChanged]),
-        Event::ResourceDiscrepancy(_) => from(&[K::CheckpointCreated]),
+        Event::CapabilityGranted(_) => cause.from(&[K::UserCreated]),
+        Event::BudgetModified(_) => cause.from(&[K::BudgetModified]),
+        Event::PriorityChanged(_) => cause.from(&[K::BatchPriorityChanged]),
+        Event::ResourceDiscrepancy(_) => cause.from(&[K::CheckpointCreated]),
         _ => {
-            let known = match &story.actor {
+            let known = match &cause.story.actor {
                 Actor::Principal(who) => {
-                    matches!(who, Principal::Agent(_)) || is_coordinator(state, who)
+                    matches!(who, Principal::Agent(_)) || is_coordinator(cause.state, who)
                 }
                 Actor::Protocol => true,
             };
@@ -289,7 +374,9 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::LivenessWarning(body) => of(&body.workspace_id),
         Event::PriorityChanged(body) => of(&body.workspace_id),
         Event::ResourceDiscrepancy(body) => of(&body.workspace),
-        Event::BatchAbort(_) | Event::BatchPriorityChanged(_) => Home::In(state.root.clone()),
+        Event::BatchAbort(_) | Event::BatchPriorityChanged(_) | Event::GateTriggered(_) => {
+            Home::In(state.root.clone())
+        }
         Event::MigrationStarted(body) => of(&body.workspace_id),
         Event::MigrationCompleted(body) => of(&body.workspace_id),
         Event::MigrationFailed(body) => of(&body.workspace_id),
@@ -329,7 +416,6 @@ pub(super) fn home(state: &State, event: &Event) -> Home {
         Event::EscalationReceived(body) => of(&body.workspace),
         Event::EscalationResolved(body) => of(&body.workspace),
         Event::EscalationTimeout(body) => of(&body.workspace),
-        Event::GateTriggered(_) => Home::In(state.root.clone()),
         Event::GateResolved(body) => of_gate(state, &body.gate_id),
         Event::GateTimeout(body) => of_gate(state, &body.gate_id),
         Event::TrailCompacted(_) | Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => {

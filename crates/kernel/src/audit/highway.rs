@@ -14,7 +14,7 @@ use crate::highway::{GateFallback, GateType, may_configure};
 use crate::name::UserId;
 use crate::principal::{Actor, Principal};
 use crate::state::State;
-use crate::workspace::{self, Party};
+use crate::workspace::{self, Party, Timeout};
 
 pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
     match &entry.draft.event {
@@ -70,8 +70,7 @@ fn triggered(state: &State, entry: &Stamped, body: &gate::Triggered) -> Audited 
         if asked.strategy == crate::integration::conflict::Resolution::Escalate);
     let policy = policy.or(handed_on.then_some(state.highway.gate_defaults));
     let set = policy.is_some_and(|policy| {
-        policy.fallback == body.fallback
-            && policy.timeout_s.map(|timeout| timeout.span()) == body.timeout
+        policy.fallback == body.fallback && policy.timeout_s.map(Timeout::span) == body.timeout
     });
     told(set, "highway")?;
     let kind = match &body.request {

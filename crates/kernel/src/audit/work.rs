@@ -91,6 +91,24 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         Event::IntegrationStarted(_) if is_runtime(entry) => Ok(()),
         Event::IntegrationStarted(body) => by_commander(state, entry, &body.source),
         Event::GracefulTerminationInitiated(body) => by_commander(state, entry, &body.workspace_id),
+        Event::MigrationStarted(body) => by_commander(state, entry, &body.workspace_id),
+        Event::ConflictResolved(body) if !is_runtime(entry) => {
+            by_commander(state, entry, &body.workspace_id)
+        }
+        // What was on its way already is refused by the runtime alone.
+        Event::EnvelopeRejected(body) if state.envelopes.contains_key(&body.envelope_id) => {
+            by_runtime(entry)
+        }
+        Event::EnvelopeRejected(_) | Event::CheckpointRejected(_) | Event::WorkspaceRejected(_) => {
+            Ok(())
+        }
+        _ => of_the_rest(state, entry),
+    }
+}
+
+/// What people are asked and say, the trail itself, and what the runtime does of its own accord.
+fn of_the_rest(state: &State, entry: &Stamped) -> Audited {
+    match &entry.draft.event {
         Event::GracefulTerminationExpired(body) => {
             by_runtime(entry)?;
             let known = state.workspaces.get(&body.workspace_id);
@@ -103,10 +121,6 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
                 ReparentReason::ReassignedByCoordinator => by_coordinator(state, entry),
                 _ => by_runtime(entry),
             }
-        }
-        Event::MigrationStarted(body) => by_commander(state, entry, &body.workspace_id),
-        Event::ConflictResolved(body) if !is_runtime(entry) => {
-            by_commander(state, entry, &body.workspace_id)
         }
         Event::HighwayConfigured(_)
         | Event::GateTriggered(_)
@@ -128,13 +142,6 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         Event::TrailSnapshotCreated(body) => {
             by_runtime(entry)?;
             told(body.up_to_timestamp < entry.at, "snapshot")
-        }
-        // What was on its way already is refused by the runtime alone.
-        Event::EnvelopeRejected(body) if state.envelopes.contains_key(&body.envelope_id) => {
-            by_runtime(entry)
-        }
-        Event::EnvelopeRejected(_) | Event::CheckpointRejected(_) | Event::WorkspaceRejected(_) => {
-            Ok(())
         }
         Event::BudgetWarning(_)
         | Event::BudgetExceeded(_)

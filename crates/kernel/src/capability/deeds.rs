@@ -74,14 +74,14 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
             Some(id) => on(Deed::ModifyBudget, id),
             None => overall(Deed::ModifyBudget),
         },
-        Command::HighwayConfigure(_) => overall(Deed::CreateWorkspace),
         Command::HighwayInject(args) => on(Deed::Inject, &args.to),
         Command::GateResolve(args) => at_gate(state, &args.gate),
         Command::EscalationAnswer(args) => {
             let open = state.escalations.get(&args.escalation);
             open.map_or_else(Vec::new, |open| answer(args.response, &open.workspace))
         }
-        Command::TaskGraph(_)
+        Command::HighwayConfigure(_)
+        | Command::TaskGraph(_)
         | Command::TaskAdd(_)
         | Command::TaskApprove(_)
         | Command::TaskRetry(_) => overall(Deed::CreateWorkspace),

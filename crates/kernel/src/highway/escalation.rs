@@ -28,7 +28,7 @@ use crate::token::{Format, TypeName};
 use crate::turn::{Halt, Reply, Turn};
 use crate::user;
 use crate::workspace::change::{self, Change};
-use crate::workspace::{self, Initiator, Party, Status, Trigger, abort};
+use crate::workspace::{self, Initiator, Party, Status, Timeout, Trigger, abort};
 
 use super::resolve::Resolver;
 
@@ -160,7 +160,7 @@ pub(crate) fn on_emitted(
         fallback: policy.fallback,
         reason: reason.cloned().unwrap_or_else(|| Text::lossy("")),
         signal_id: signal.clone(),
-        timeout: policy.timeout_s.map(|timeout| timeout.span()),
+        timeout: policy.timeout_s.map(Timeout::span),
         workspace: workspace.clone(),
     });
     turn.note(Some(workspace), Actor::Protocol, event)?;

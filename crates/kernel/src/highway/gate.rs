@@ -20,7 +20,7 @@ use crate::state::{ApplyError, Deadline, State};
 use crate::text::Text;
 use crate::time::{Span, Timestamp};
 use crate::turn::{Halt, Turn};
-use crate::workspace::{Party, Status};
+use crate::workspace::{Party, Status, Timeout};
 use crate::{envelope, integration, task};
 
 /// The most gates that are open at the same time.
@@ -247,7 +247,7 @@ pub(crate) fn trigger(turn: &mut Turn<'_>, stop: Stop, actor: Actor) -> Result<G
         request: stop.request,
         subject: stop.subject,
         task_ref: stop.task,
-        timeout: policy.timeout_s.map(|timeout| timeout.span()),
+        timeout: policy.timeout_s.map(Timeout::span),
         workspace: stop.workspace,
     });
     turn.note(home.as_ref(), actor, event)?;
@@ -450,6 +450,6 @@ impl State {
 /// A reason in words that is part of what an entry says.
 pub(super) const SUBJECT_INVALIDATED: &str = "subject_invalidated";
 
-pub(super) fn words(text: &str) -> Option<Text<1000>> {
-    Some(Text::lossy(text))
+pub(super) fn words(text: &str) -> Text<1000> {
+    Text::lossy(text)
 }

@@ -96,7 +96,7 @@ pub(super) fn carry_out(
             if let Some(merged) = changed.and_then(|changed| changed.merged.clone()) {
                 resolve.merged = Some(merged);
             }
-            integration::conflict::settle(turn, &caller, &resolve).map(|_| ())
+            integration::conflict::settle(turn, &caller, &resolve)
         }
     })
 }

@@ -308,7 +308,7 @@ pub(super) fn invalidate(
         gate_type: gate.kind,
         integrity: None,
         modifications: None,
-        reason: words(&reason),
+        reason: Some(words(&reason)),
     };
     close(turn, resolved, Actor::Protocol)
 }
@@ -423,7 +423,7 @@ fn send_back(turn: &mut Turn<'_>, gate: &Gate) -> Result<(), ApplyError> {
         kind: sent.kind.clone(),
     };
     turn.note(Some(&sent.from), Actor::Protocol, Event::EnvelopeRejected(rejected))?;
-    let reason = words("gate_rejected_by_human");
+    let reason = Some(words("gate_rejected_by_human"));
     let notice = Saying { signal: SignalType::Failed, reason, about: Some((&id).into()) };
     signal::tell_sender(turn, &sent.to, &sent.from, notice)?;
     // What was held up behind it goes on.

@@ -15,7 +15,7 @@ use crate::state::State;
 use crate::task::view::TaskView;
 use crate::time::{Span, Timestamp};
 use crate::user;
-use crate::workspace::Party;
+use crate::workspace::{Party, Timeout};
 
 /// A gate, as doors show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -227,7 +227,7 @@ impl HighwayView {
         let highway = Highway::clone(&state.highway);
         let effective = GateType::ALL.into_iter().filter_map(|kind| {
             let policy = highway.gate(kind)?;
-            let timeout = policy.timeout_s.map(|timeout| timeout.span());
+            let timeout = policy.timeout_s.map(Timeout::span);
             Some(EffectiveGate { kind, timeout, fallback: policy.fallback })
         });
         let effective = effective.collect();

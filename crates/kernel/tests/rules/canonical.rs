@@ -137,39 +137,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     run.ok(&agent("w2"), "inbox.take", json!({ "workspace": other }));
     run.ok(&lead, "workspace.abort", said(&other));
     run.world.carrier = None;
-    // A task that fails, is tried again and merged; checkpoints and conflicts.
-    let plan = json!({ "tasks": [{ "key": "k", "name": "n", "description": blob(1),
-        "priority": "urgent", "estimate": { "cost": 1, "tokens": 1, "wall_time_s": 1 } }] });
-    let Reply::Graph(graph) = run.ok(&lead, "task.graph", plan) else { panic!() };
-    let task = graph.tasks["k"].clone();
-    run.ok(&lead, "task.approve", json!({ "graph": graph.graph }));
-    for end in ["reject", "accept"] {
-        let args = json!({ "task": task, "agent": "w1" });
-        let at = workspace_of(run.ok(&lead, "task.assign", args)).workspace;
-        run.signal("w1", &at, "started");
-        let wrong = json!({ "workspace": at, "type": "report", "status": "final", "intent": "i" });
-        run.do_(&w1, "checkpoint.create", wrong).unwrap_err();
-        let files = json!([{ "path": "a", "content": blob(1) }, { "path": "b" }]);
-        let right = json!({ "workspace": at, "type": "artifact", "status": "final", "intent": "i",
-            "content": blob(1), "files_changed": files,
-            "artifacts": [{ "name": "n", "content": blob(1) }],
-            "resource_usage": { "cost": 1, "tokens_consumed": 1, "wall_time": 1 } });
-        run.ok(&w1, "checkpoint.create", right);
-        run.signal("w1", &at, "complete");
-        if end == "reject" {
-            let args = json!({ "workspace": at, "decision": end, "reason": "r" });
-            run.ok(&lead, "integration.decide", args);
-            run.ok(&lead, "task.retry", json!({ "task": task }));
-            continue;
-        }
-        let args = json!({ "workspace": at, "decision": end, "strategy": "evaluated",
-            "merged": files, "conflicts": [{ "type": "content_overlap", "description": "d",
-                "resources": ["a"] }] });
-        let Reply::Integration(found) = run.ok(&lead, "integration.decide", args) else { panic!() };
-        let args = json!({ "workspace": at, "conflict": found.conflicts[0].id, "merged": files,
-            "strategy": "coordinator_resolve", "resolution": "r" });
-        run.ok(&lead, "conflict.resolve", args);
-    }
+    tried_again(&mut run);
     run.in_state(Status::Conflicted, json!({ "agent": "w1" }));
     used_up(&mut run);
     let denied = r#"{"filter_digest":"x","requester":"agent:w1","scope":"s"}"#;
@@ -216,6 +184,43 @@ fn people_come_and_go(run: &mut Run) {
     let moved = json!({ "workspace": at, "to": "bob", "reason": "r" });
     run.ok(&ada, "workspace.transfer", moved);
     run.ok(&Run::lead(), "inbox.take", json!({}));
+}
+
+/// A task that fails, is tried again and merged; checkpoints and conflicts.
+fn tried_again(run: &mut Run) {
+    let (lead, w1) = (Run::lead(), agent("w1"));
+    let plan = json!({ "tasks": [{ "key": "k", "name": "n", "description": blob(1),
+        "priority": "urgent", "estimate": { "cost": 1, "tokens": 1, "wall_time_s": 1 } }] });
+    let Reply::Graph(graph) = run.ok(&lead, "task.graph", plan) else { panic!() };
+    let task = graph.tasks["k"].clone();
+    run.ok(&lead, "task.approve", json!({ "graph": graph.graph }));
+    for end in ["reject", "accept"] {
+        let args = json!({ "task": task, "agent": "w1" });
+        let at = workspace_of(run.ok(&lead, "task.assign", args)).workspace;
+        run.signal("w1", &at, "started");
+        let wrong = json!({ "workspace": at, "type": "report", "status": "final", "intent": "i" });
+        run.do_(&w1, "checkpoint.create", wrong).unwrap_err();
+        let files = json!([{ "path": "a", "content": blob(1) }, { "path": "b" }]);
+        let right = json!({ "workspace": at, "type": "artifact", "status": "final", "intent": "i",
+            "content": blob(1), "files_changed": files,
+            "artifacts": [{ "name": "n", "content": blob(1) }],
+            "resource_usage": { "cost": 1, "tokens_consumed": 1, "wall_time": 1 } });
+        run.ok(&w1, "checkpoint.create", right);
+        run.signal("w1", &at, "complete");
+        if end == "reject" {
+            let args = json!({ "workspace": at, "decision": end, "reason": "r" });
+            run.ok(&lead, "integration.decide", args);
+            run.ok(&lead, "task.retry", json!({ "task": task }));
+            continue;
+        }
+        let args = json!({ "workspace": at, "decision": end, "strategy": "evaluated",
+            "merged": files, "conflicts": [{ "type": "content_overlap", "description": "d",
+                "resources": ["a"] }] });
+        let Reply::Integration(found) = run.ok(&lead, "integration.decide", args) else { panic!() };
+        let args = json!({ "workspace": at, "conflict": found.conflicts[0].id, "merged": files,
+            "strategy": "coordinator_resolve", "resolution": "r" });
+        run.ok(&lead, "conflict.resolve", args);
+    }
 }
 
 /// The same for what people are asked and say.

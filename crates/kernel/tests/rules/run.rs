@@ -29,15 +29,15 @@ impl Run {
     }
 
     pub(crate) fn with_taxonomy(taxonomy: Option<Value>) -> Self {
-        Run::begun(taxonomy, json!({ "gates": [] }))
+        Run::begun(taxonomy, &json!({ "gates": [] }))
     }
 
     /// A run with a highway of its own; the others wait for nobody.
-    pub(crate) fn with_highway(highway: Value) -> Self {
-        Run::begun(None, highway)
+    pub(crate) fn with_highway(highway: impl Into<Value>) -> Self {
+        Run::begun(None, &highway.into())
     }
 
-    fn begun(taxonomy: Option<Value>, highway: Value) -> Self {
+    fn begun(taxonomy: Option<Value>, highway: &Value) -> Self {
         let mut world = World::new();
         for name in ["lead", "w1", "w2", "w3", "watcher"] {
             world.run(&agent(name), "agent.register", "{}").unwrap();

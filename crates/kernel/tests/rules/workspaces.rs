@@ -300,12 +300,17 @@ fn every_step_has_its_reasons_and_its_initiators_and_no_others() {
         (_, S::Failed, T::AbortedByCoordinator, I::Coordinator)
         | (_, S::Failed, T::AbortedByHuman, I::Human)
         | (_, S::Failed, T::BatchAbort, I::Coordinator | I::Human)
-        | (_, S::Failed, T::ParentFailed | T::SystemShutdown, I::Runtime)
-        | (_, S::Failed, T::EscalationTimeout, I::Runtime) => !from.is_terminal(),
+        | (_, S::Failed, T::ParentFailed | T::SystemShutdown | T::EscalationTimeout, I::Runtime) => {
+            !from.is_terminal()
+        }
         (S::Idle, S::Active, T::FirstEnvelope | T::WorkflowLoaded, I::Runtime)
         | (S::Idle | S::Active | S::Blocked, S::Failed, T::Timeout, I::Runtime)
-        | (S::Active | S::Blocked, S::Failed, T::GracefulTerminationExpired, I::Runtime)
-        | (S::Active | S::Blocked, S::Failed, T::BudgetExceeded, I::Runtime)
+        | (
+            S::Active | S::Blocked,
+            S::Failed,
+            T::GracefulTerminationExpired | T::BudgetExceeded,
+            I::Runtime,
+        )
         | (S::Idle | S::Active | S::Blocked, S::Failed, T::Failed, I::Agent)
         | (S::Active, S::Blocked, T::Blocked, I::Agent)
         | (S::Blocked, S::Active, T::Started, I::Agent)

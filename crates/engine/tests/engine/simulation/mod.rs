@@ -435,7 +435,10 @@ impl<S: Scenario> Simulation<S> {
         let news = self.harness.log.clone().tail(self.harness.checked, usize::MAX).unwrap();
         for commit in &news {
             let checked = self.harness.verifier.check(commit);
-            checked.unwrap_or_else(|bad| panic!("seed {seed}: {bad}"));
+            checked.unwrap_or_else(|bad| {
+                let lines: Vec<&str> = commit.entries().collect();
+                panic!("seed {seed}: {bad}\n{}", lines.join("\n"))
+            });
             self.harness.checked = commit.last;
         }
         for commit in self.acknowledged.drain(..) {
