@@ -127,7 +127,7 @@ impl Source {
     ) -> Result<(), EngineError> {
         let Source::Project(engine) = self else { return self.each(after, see) };
         let mut log = engine.reader()?;
-        log.narrow(Wanted { upto: Some(0), ..Wanted::default() });
+        log.narrow(NOTHING_ARCHIVED);
         each_of(Box::new(LogCommits { log, after, ready: Vec::new().into_iter() }), after, see)
     }
 
@@ -150,11 +150,27 @@ impl Source {
     /// A place before the first entry at or after a time, the later the better.
     pub(crate) fn before(&self, time: Timestamp) -> Result<u64, EngineError> {
         match self {
-            Source::Project(engine) => before(&mut *engine.reader()?, time),
+            Source::Project(engine) => {
+                let mut log = engine.reader()?;
+                // Where a commit stands is known without what was archived of it.
+                log.narrow(NOTHING_ARCHIVED);
+                before(&mut *log, time)
+            }
             Source::File(_) => Ok(0),
         }
     }
 }
+
+/// For whoever needs nothing from archives.
+const NOTHING_ARCHIVED: Wanted = Wanted {
+    after: 0,
+    upto: Some(0),
+    since: None,
+    until: None,
+    kinds: Vec::new(),
+    workspace: None,
+    within: None,
+};
 
 fn open(path: &Path) -> Result<File, EngineError> {
     File::open(path).map_err(|error| {

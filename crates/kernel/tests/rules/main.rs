@@ -14,6 +14,7 @@ mod identity;
 mod ids;
 mod leases;
 mod people;
+mod people_audit;
 mod permissions;
 mod properties;
 mod recovery;

@@ -123,6 +123,7 @@ fn people_and_sessions_out_of_nowhere_are_noticed() {
     assert_forbidden(&honest, &closing.stamped, "what is known of the session");
     let person = edited(&opened, |e| {
         e["kind"] = "user_created".into();
+        e.as_object_mut().unwrap().remove("workspace");
         e["actor"] = "user:eve".into();
         let key = SecretKey::from_seed(&[5; 32]).public();
         e["body"] = serde_json::json!({
@@ -140,6 +141,7 @@ fn a_persons_deed_without_their_signature_is_noticed() {
     let key = SecretKey::from_seed(&[5; 32]).public();
     let person = edited(&opened, |e| {
         e["kind"] = "user_created".into();
+        e.as_object_mut().unwrap().remove("workspace");
         e["actor"] = "user:ada".into();
         let all = Capability::ALL.iter().filter(|one| !one.is_implicit());
         let all: Vec<&Capability> = all.collect();

@@ -490,14 +490,14 @@ fn expected() -> Vec<String> {
 /// Shows W-REC-04, W-REC-08.
 #[test]
 fn runs_keep_their_promises_whatever_goes_wrong() {
-    let seeds = seeds(75);
+    let seeds = seeds(110);
     let mut counts = Counts::new();
     for seed in seeds.clone() {
         // Most are short, so that there are many; some grow large.
         add(&mut counts, run(seed, if seed % 15 == 1 { 1_500 } else { 300 }));
     }
     println!("{counts:#?}");
-    if seeds.end - seeds.start >= 75 {
+    if seeds.end - seeds.start >= 110 {
         let expected = expected();
         let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
         happened(&counts, &expected, 10);
@@ -507,7 +507,7 @@ fn runs_keep_their_promises_whatever_goes_wrong() {
 /// One history that grows: hundreds of workspaces, thousands of envelopes.
 #[test]
 fn a_long_history_keeps_its_promises() {
-    let counts = run(1_000_001, 7_000);
+    let counts = run(1_000_001, 7_600);
     let count = |what: &str| counts.get(what).copied().unwrap_or_default();
     println!("{counts:#?}");
     assert!(count("workspace_created") > 500, "{}", count("workspace_created"));
