@@ -6,26 +6,23 @@
 //! Nothing outside changes: whoever runs the turn makes the entries durable and only then lets
 //! the new state be seen, or drops both.
 
+mod replies;
+
 use serde::Serialize;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::checkpoint::CheckpointView;
 use crate::command::Command;
-use crate::content::Blob;
 use crate::deployment::Mechanism;
-use crate::envelope::Payload;
 use crate::envelope::carrier::{Carried, Carrier, Parcel};
 use crate::envelope::inbox::Mail;
 use crate::envelope::view::EnvelopeView;
 use crate::event::{Draft, Event, Stamped, Stream};
 use crate::highway::view::{EscalationView, GateView, HighwayView};
 use crate::highway::{self, escalation, gate, inject, resolve};
-use crate::id::{
-    CheckpointId, EntryId, EnvelopeId, IdKind, LeaseId, Mint, RightId, TaskId, WorkspaceId,
-};
+use crate::id::{EntryId, EnvelopeId, IdKind, Mint, WorkspaceId};
 use crate::integration::IntegrationReply;
-use crate::name::UserId;
 use crate::principal::{Actor, Caller, Principal};
 use crate::project::{self, Project};
 use crate::query::{LeaseView, SessionView};
@@ -44,7 +41,6 @@ use crate::user::view::UserView;
 use crate::user::{self, standing};
 use crate::workspace::account::MeterView;
 use crate::workspace::group::BatchReply;
-use crate::workspace::meter::Amount;
 use crate::workspace::view::WorkspaceView;
 use crate::workspace::{
     abort, budget, change, create, enforce, grant, group, liveness, memory, meter, migrate,
@@ -569,73 +565,6 @@ impl<'m> Turn<'m> {
     pub(crate) fn project_draft(&self, actor: Actor, event: Event) -> Result<Draft, Refusal> {
         let stream = Stream::project(&self.project()?.id);
         Ok(Draft { actor, workspace: None, stream, correlation: None, causation: None, event })
-    }
-
-    pub(crate) fn lease_reply(&self, id: &LeaseId) -> Result<Reply, Halt> {
-        let lease = self.state.leases.get(id).ok_or(ApplyError::Unknown("the lease"))?;
-        Ok(Reply::Lease(LeaseView::of(id, lease)))
-    }
-
-    pub(crate) fn session_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
-        let session = self.state.sessions.get(id).ok_or(ApplyError::Unknown("the session"))?;
-        Ok(Reply::Session(SessionView::of(id, session)))
-    }
-
-    pub(crate) fn user_reply(&self, id: &UserId) -> Result<Reply, Halt> {
-        let user = self.state.users.get(id).ok_or(ApplyError::Unknown("the user"))?;
-        Ok(Reply::User(Box::new(UserView::of(id, user))))
-    }
-
-    pub(crate) fn workspace_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
-        let known = self.state.workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
-        let view = WorkspaceView::of(&self.state, self.now, id, known);
-        Ok(Reply::Workspace(Box::new(view)))
-    }
-
-    pub(crate) fn meter_reply(&self, id: &WorkspaceId) -> Result<Reply, Halt> {
-        let known = self.state.workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
-        Ok(Reply::Meter(Box::new(MeterView::of(self.now, id, known))))
-    }
-
-    /// How large stored content is.
-    pub(crate) fn bytes_of(&self, blob: &Blob) -> u64 {
-        self.surroundings.map_or(0, |around| around.bytes_of(blob))
-    }
-
-    /// How large what is in an envelope is.
-    pub(crate) fn bytes_of_payload(&self, payload: &Payload) -> Amount {
-        let blobs = payload.attachments.iter().chain([&payload.content]);
-        Amount::new(blobs.map(|blob| self.bytes_of(blob)).fold(0, u64::saturating_add))
-    }
-
-    /// How much room is left where content is stored, as far as that is known.
-    pub(crate) fn disk_free(&self) -> Option<u64> {
-        self.surroundings.and_then(Surroundings::disk_free)
-    }
-
-    pub(crate) fn envelope_reply(&self, id: &EnvelopeId) -> Result<Reply, Halt> {
-        let known = self.state.envelopes.get(id).ok_or(ApplyError::Unknown("the envelope"))?;
-        Ok(Reply::Envelope(Box::new(EnvelopeView::of(id, known))))
-    }
-
-    pub(crate) fn checkpoint_reply(&self, id: &CheckpointId) -> Result<Reply, Halt> {
-        let known = self.state.checkpoints.get(id).ok_or(ApplyError::Unknown("the checkpoint"))?;
-        Ok(Reply::Checkpoint(Box::new(CheckpointView::of(id, known))))
-    }
-
-    pub(crate) fn task_reply(&self, id: &TaskId) -> Result<Reply, Halt> {
-        let known = self.state.tasks.get(id).ok_or(ApplyError::Unknown("the task"))?;
-        Ok(Reply::Task(Box::new(TaskView::of(&self.state, id, known))))
-    }
-
-    pub(crate) fn tasks_reply(&self, ids: &[TaskId]) -> Reply {
-        let known = ids.iter().filter_map(|id| self.state.tasks.get(id).map(|task| (id, task)));
-        Reply::Tasks(known.map(|(id, task)| TaskView::of(&self.state, id, task)).collect())
-    }
-
-    pub(crate) fn right_reply(&self, id: &RightId) -> Result<Reply, Halt> {
-        let known = self.state.rights.get(id).ok_or(ApplyError::Unknown("the right"))?;
-        Ok(Reply::Right(RightView::of(id, known)))
     }
 
     /// Tries to put an envelope into an inbox. Returns what became of it, and how long to wait

@@ -123,7 +123,9 @@ fn people_and_sessions_out_of_nowhere_are_noticed() {
     assert_forbidden(&honest, &closing.stamped, "what is known of the session");
     let person = edited(&opened, |e| {
         e["kind"] = "user_created".into();
-        e.as_object_mut().unwrap().remove("workspace");
+        for of_a_workspace in ["workspace", "local_hash", "local_prev"] {
+            e.as_object_mut().unwrap().remove(of_a_workspace);
+        }
         e["actor"] = "user:eve".into();
         let key = SecretKey::from_seed(&[5; 32]).public();
         e["body"] = serde_json::json!({
@@ -141,7 +143,9 @@ fn a_persons_deed_without_their_signature_is_noticed() {
     let key = SecretKey::from_seed(&[5; 32]).public();
     let person = edited(&opened, |e| {
         e["kind"] = "user_created".into();
-        e.as_object_mut().unwrap().remove("workspace");
+        for of_a_workspace in ["workspace", "local_hash", "local_prev"] {
+            e.as_object_mut().unwrap().remove(of_a_workspace);
+        }
         e["actor"] = "user:ada".into();
         let all = Capability::ALL.iter().filter(|one| !one.is_implicit());
         let all: Vec<&Capability> = all.collect();
@@ -197,7 +201,9 @@ fn taken_over(honest: &Grower, by: &SecretKey) -> Vec<Commit> {
     let takeover = edited(&template, |e| {
         e["kind"] = "runtime.rekeyed".into();
         e["actor"] = "system".into();
-        e.as_object_mut().unwrap().remove("workspace");
+        for of_a_workspace in ["workspace", "local_hash", "local_prev"] {
+            e.as_object_mut().unwrap().remove(of_a_workspace);
+        }
         e.as_object_mut().unwrap().remove("local_hash");
         e.as_object_mut().unwrap().remove("local_prev");
         e["stream"] = "project:p1".into();
