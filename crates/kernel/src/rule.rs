@@ -315,7 +315,7 @@ rules! {
         => "Change one of the allowed fields, or approve or reject it as it is.";
     TaskWaits "W-HH-09":
         "Where plans wait for approval, a person approves them, or the coordinator once nobody did in time."
-        => "Have a person run `althing gate approve` or `task approve --user NAME`, or wait for the gate's time to pass.";
+        => "Have a person run `althing gate approve` or `task approve --user NAME`, or wait until its time is over.";
     InjectionOn "W-HH-20":
         "People send from outside where the highway takes it."
         => "Have it switched on with `althing highway set --injection on`.";
