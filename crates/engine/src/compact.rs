@@ -1,13 +1,13 @@
 //! Compaction: moving what may go to an archive there, while others go on writing.
 //!
-//! The order is what makes it safe. An archive is written and synced under its name; it is read
-//! back and compared with the store; then it is on record; only then does the store let go of the
-//! lines, a few at a time, each compared with the archive once more. Whoever is killed in between
-//! leaves every entry in one place or the other, or in both, and the next compaction goes on
-//! where it stopped: what is on record and not let go of yet is finished first.
+//! The order is what makes it safe. An archive is written, read back, compared and synced under its
+//! name; then it is on record; only then does the store let go of the lines, a few at a time, each
+//! compared with the archive once more. Whoever is killed in between leaves every entry in one
+//! place or the other, or in both, and the next compaction goes on where it stopped: what is on
+//! record and not let go of yet is finished first.
 
-use althing_kernel::archive::{Compact, Moved, Number, Range, is_archivable};
-use althing_kernel::{Blob, Command, Span, State, Timestamp, WorkspaceId};
+use althing_kernel::archive::{Compact, Moved, Number, Range, is_archivable, may_be_archivable};
+use althing_kernel::{Blob, Command, Kind, Span, State, Timestamp, WorkspaceId};
 use althing_trail::archive::{ArchiveWriter, Archives, Lines, Shelf, Stage, Stub, check_files};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{Swap, Swapper};
@@ -34,8 +34,15 @@ const TOLD_AT_ONCE: usize = 64;
 const SWAP_BYTES: usize = 1 << 20;
 /// The same while others do: little enough that they hardly notice.
 const SWAP_BYTES_SHARED: usize = 16 << 10;
-/// How long others are left alone between two turns.
+/// How long others are left alone after a turn that was short, and the most after a long one. A
+/// commit is swapped as a whole, so a large one takes its time; then the next has to wait longer,
+/// so that hardly any command meets one.
 const PAUSE: Duration = Duration::from_millis(2);
+const PAUSE_MAX: Duration = Duration::from_millis(250);
+/// What a short turn takes: about as long as a command.
+const SHORT: Duration = Duration::from_micros(250);
+/// How many times as long as a turn that was not short the pause after it is.
+const PAUSE_FACTOR: u32 = 100;
 /// How long it is taken for granted that others who wrote will write again.
 const OTHERS_STAY: Duration = Duration::from_millis(100);
 /// So many workspaces are worth an archive.
@@ -251,6 +258,9 @@ fn walk(
 /// What would stand for a line in the store, if it may go to an archive.
 fn stub_of(seq: u64, line: &str, number: Number) -> Result<Option<Stub>, EngineError> {
     let damaged = |what: String| EngineError::Damaged { seq, what };
+    if !kind_of(line).is_some_and(may_be_archivable) {
+        return Ok(None);
+    }
     let entry = Entry::read(line).map_err(|error| damaged(error.to_string()))?;
     if !is_archivable(&entry.stamped.draft.event) {
         return Ok(None);
@@ -260,6 +270,14 @@ fn stub_of(seq: u64, line: &str, number: Number) -> Result<Option<Stub>, EngineE
         return Err(damaged("its hash does not fit its content".to_owned()));
     }
     Ok(Stub::of(number, &entry))
+}
+
+/// The kind of the entry in a line. No text in a line can look like the field, because the quotes
+/// in it are escaped, and nothing after the field is called like it.
+fn kind_of(line: &str) -> Option<Kind> {
+    const NAME: &[u8] = b",\"kind\":\"";
+    let at = memchr::memmem::rfind(line.as_bytes(), NAME)? + NAME.len();
+    line.get(at..)?.split('"').next()?.parse().ok()
 }
 
 fn look(
@@ -311,7 +329,6 @@ fn compact(
     } else {
         let written = writer.finish(moved.clone())?;
         let shelf = Shelf { number, hash: written.hash, stage: Stage::Moving };
-        check_files(&archives, &shelf)?;
         tell(engine, Some((number, &shelf.hash)), &moved)?;
         // Opening the project shall not need the archive from now on.
         snapshot::save(engine.home(), &*engine.world()?)?;
@@ -397,13 +414,14 @@ impl Pace {
     }
 
     /// Looks whether somebody else wrote meanwhile, and leaves them the field for a while.
-    fn look(&mut self, end: u64) {
+    fn look(&mut self, end: u64, took: Duration) {
         if end != self.end {
             self.others = Some(Instant::now());
             self.end = end;
         }
         if !self.is_alone() {
-            std::thread::sleep(PAUSE);
+            let long = took > SHORT;
+            std::thread::sleep(if long { (took * PAUSE_FACTOR).min(PAUSE_MAX) } else { PAUSE });
         }
     }
 }
@@ -425,8 +443,9 @@ fn let_go(engine: &Engine, archives: &Archives, shelf: &Shelf) -> Result<(), Eng
             swaps.extend(swap_of(commit, &mut lines, shelf.number)?);
         }
         if !swaps.is_empty() {
-            swapper.swap(&swaps)?;
-            pace.look(swapper.position()?);
+            let begun = Instant::now();
+            swapper.swap(&swaps, pace.is_alone())?;
+            pace.look(swapper.position()?, begun.elapsed());
         }
     }
     if let Some((seq, _)) = lines.peek()? {
@@ -461,7 +480,9 @@ fn swap_of(commit: Commit, lines: &mut Lines, number: Number) -> Result<Option<S
             }
             after.push_str(line);
         } else if line == archived {
-            let stub = stub_of(seq, line, number)?.ok_or_else(|| not_the_same(seq, number))?;
+            // It was looked at when it was archived, and is the same.
+            let stub = Stub::of_line(number, line).ok().flatten();
+            let stub = stub.ok_or_else(|| not_the_same(seq, number))?;
             after.push_str(&stub.to_string());
             changed = true;
         } else {

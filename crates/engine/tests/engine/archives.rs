@@ -3,7 +3,7 @@
 use crate::support::{Project, agent, claim};
 use althing_engine::compact::{self, Request};
 use althing_engine::trail_query::TrailQuery;
-use althing_engine::{Client, Engine, EngineError, World, backup, prune, snapshot, verify};
+use althing_engine::{Client, Engine, EngineError, World, backup, prune, verify};
 use althing_kernel::archive::{Number, is_archivable};
 use althing_kernel::{Command, Kind, Reply, Rule, Span, WorkspaceId};
 use althing_trail::archive::{Stage, Stub};
@@ -416,7 +416,6 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     let engine = project.open();
     let shelves = engine.reader().unwrap().shelves().unwrap();
     assert_eq!(shelves[0].stage, Stage::Pruned);
-    snapshot::save(&project.home, &engine.world().unwrap()).unwrap();
 }
 
 fn is_floor(path: &Path) -> bool {

@@ -37,8 +37,8 @@ impl Unfolded {
 /// The sequence number a line claims. No text in a line can look like the field, because the
 /// quotes in it are escaped, and nothing after the field is called like it.
 fn seq_of(line: &str) -> Option<u64> {
-    const NAME: &str = ",\"seq\":";
-    let at = line.rfind(NAME)? + NAME.len();
+    const NAME: &[u8] = b",\"seq\":";
+    let at = memchr::memmem::rfind(line.as_bytes(), NAME)? + NAME.len();
     let rest = line.get(at..)?;
     let end = rest.find(|c: char| !c.is_ascii_digit())?;
     rest.get(..end)?.parse().ok()

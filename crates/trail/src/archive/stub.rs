@@ -14,6 +14,7 @@ use data_encoding::BASE64_NOPAD;
 
 use crate::entry::Entry;
 use crate::hash::Hash;
+use crate::line::Line;
 
 const MARK: char = '#';
 
@@ -53,6 +54,17 @@ impl Stub {
             hash: entry.hash,
             local_hash: local.hash,
         })
+    }
+
+    /// The stub for the entry in a line, without looking at its body.
+    pub fn of_line(archive: Number, line: &str) -> Result<Option<Self>, serde_json::Error> {
+        let line = Line::read(line)?;
+        let (Some(workspace), Some(local_hash)) = (line.workspace, line.local_hash) else {
+            return Ok(None);
+        };
+        let own_stream = line.stream == althing_kernel::Stream::workspace(&workspace);
+        let (at, kind, hash) = (line.at, line.kind, line.hash);
+        Ok(own_stream.then_some(Stub { archive, at, kind, workspace, hash, local_hash }))
     }
 
     /// Whether a line is a stub, or pretends to be.

@@ -1,11 +1,14 @@
-//! Writing an archive: line by line, under another name until all of it is on the disk.
+//! Writing an archive: line by line, under another name until all of it is on the disk. Every piece
+//! is read back and compared with what it was made of.
 
 use althing_kernel::archive::{Moved, Number, Range};
 use althing_kernel::{Blob, ProjectId};
 use sha2::Digest as _;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 use super::{Archives, Manifest, Segment, Stub, blob_of, sync_folder, unwritable};
 use crate::log::{LogError, LogErrorKind};
@@ -20,12 +23,9 @@ pub struct ArchiveWriter {
     archives: Archives,
     manifest: Manifest,
     path: PathBuf,
-    file: Option<File>,
-    lines: Vec<u8>,
-    piece: Range,
-    piece_count: u64,
-    content: sha2::Sha256,
+    piece: Piece,
     stubs: sha2::Sha256,
+    press: Option<(SyncSender<Piece>, JoinHandle<Result<Pressed, LogError>>)>,
 }
 
 /// An archive that is on the disk.
@@ -40,6 +40,57 @@ pub struct Written {
 /// How the names of files begin that are being written.
 pub const UNFINISHED: &str = "unfinished-";
 
+/// Lines that are compressed together.
+struct Piece {
+    lines: Vec<u8>,
+    range: Range,
+    count: u64,
+}
+
+/// What was written of all pieces.
+struct Pressed {
+    file: File,
+    segments: Vec<Segment>,
+    content: Blob,
+}
+
+impl Piece {
+    fn new() -> Self {
+        let lines = Vec::with_capacity(SEGMENT_BYTES + SEGMENT_BYTES / 4);
+        Piece { lines, range: Range { from: 0, to: 0 }, count: 0 }
+    }
+}
+
+/// Compresses pieces as they come and writes them, each read back and compared at once.
+fn press(path: &Path, mut file: File, pieces: &Receiver<Piece>) -> Result<Pressed, LogError> {
+    let failed = |error: std::io::Error| unwritable(path, &error);
+    let (mut segments, mut content) = (Vec::<Segment>::new(), sha2::Sha256::new());
+    let mut offset = 0;
+    while let Ok(Piece { lines, range, count }) = pieces.recv() {
+        content.update(&lines);
+        let pressed = zstd::bulk::compress(&lines, LEVEL).map_err(failed)?;
+        file.seek(SeekFrom::Start(offset))
+            .and_then(|_| file.write_all(&pressed))
+            .map_err(failed)?;
+        let (bytes, size) = (lines.len() as u64, pressed.len() as u64);
+        let hash = blob_of(&pressed);
+        let mut back = pressed;
+        back.fill(0);
+        file.seek(SeekFrom::Start(offset))
+            .and_then(|_| file.read_exact(&mut back))
+            .map_err(failed)?;
+        let same = zstd::bulk::decompress(&back, lines.len()).is_ok_and(|again| again == lines);
+        if !same || blob_of(&back) != hash {
+            let wrong = std::io::Error::other("what was written reads otherwise");
+            return Err(failed(wrong));
+        }
+        segments.push(Segment { bytes, count, hash, offset, range, size });
+        offset += size;
+    }
+    let content = Blob::from_digest(content.finalize().into());
+    Ok(Pressed { file, segments, content })
+}
+
 impl ArchiveWriter {
     /// Begins an archive.
     pub fn begin(
@@ -50,38 +101,43 @@ impl ArchiveWriter {
         let folder = archives.folder();
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
         let path = folder.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
-        let file = File::create(&path).map_err(|error| unwritable(&path, &error))?;
+        let failed = |error: std::io::Error| unwritable(&path, &error);
+        let opened = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+        let file = opened.map_err(failed)?;
+        // While one piece is compressed the next is gathered.
+        let (send, receive) = sync_channel(1);
+        let own = path.clone();
+        let thread = std::thread::Builder::new().name("althing-press".to_owned());
+        let thread = thread.spawn(move || press(&own, file, &receive)).map_err(failed)?;
         let nothing = blob_of(b"");
         Ok(ArchiveWriter {
             archives: archives.clone(),
             manifest: Manifest::new(number, project, nothing.clone(), nothing),
-            path,
-            file: Some(file),
-            lines: Vec::with_capacity(SEGMENT_BYTES * 2),
-            piece: Range { from: 0, to: 0 },
-            piece_count: 0,
-            content: sha2::Sha256::new(),
+            piece: Piece::new(),
             stubs: sha2::Sha256::new(),
+            press: Some((send, thread)),
+            path,
         })
     }
 
     /// Adds an entry. Entries come in the order of the trail.
     pub fn add(&mut self, seq: u64, line: &str, stub: &Stub) -> Result<(), LogError> {
-        if self.piece_count == 0 {
-            self.piece.from = seq;
+        let Piece { lines, range, count } = &mut self.piece;
+        if *count == 0 {
+            range.from = seq;
         }
+        lines.extend_from_slice(line.as_bytes());
+        lines.push(b'\n');
+        range.to = seq;
+        *count += 1;
+        self.stubs.update(stub.to_string().as_bytes());
+        self.stubs.update(b"\n");
         if self.manifest.count == 0 {
             self.manifest.range.from = seq;
         }
-        self.lines.extend_from_slice(line.as_bytes());
-        self.lines.push(b'\n');
-        self.stubs.update(stub.to_string().as_bytes());
-        self.stubs.update(b"\n");
-        self.piece.to = seq;
-        self.piece_count += 1;
         self.manifest.range.to = seq;
         self.manifest.count += 1;
-        if self.lines.len() >= SEGMENT_BYTES { self.end_piece() } else { Ok(()) }
+        if self.piece.lines.len() >= SEGMENT_BYTES { self.end_piece() } else { Ok(()) }
     }
 
     /// How many entries were added.
@@ -90,33 +146,30 @@ impl ArchiveWriter {
     }
 
     fn end_piece(&mut self) -> Result<(), LogError> {
-        if self.piece_count == 0 {
-            return Ok(());
-        }
-        self.content.update(&self.lines);
-        let failed = |error: &std::io::Error| unwritable(&self.path, error);
-        let pressed = zstd::bulk::compress(&self.lines, LEVEL).map_err(|error| failed(&error))?;
-        if let Some(file) = &mut self.file {
-            file.write_all(&pressed).map_err(|error| unwritable(&self.path, &error))?;
-        }
-        self.manifest.segments.push(Segment {
-            bytes: self.lines.len() as u64,
-            count: self.piece_count,
-            hash: blob_of(&pressed),
-            offset: self.manifest.file_bytes(),
-            range: self.piece,
-            size: pressed.len() as u64,
-        });
-        self.lines.clear();
-        self.piece_count = 0;
-        Ok(())
+        let piece = std::mem::replace(&mut self.piece, Piece::new());
+        let sent = match &self.press {
+            Some((send, _)) if piece.count > 0 => send.send(piece).is_ok(),
+            _ => true,
+        };
+        // It stops taking pieces only if one could not be written; then it says why.
+        if sent { Ok(()) } else { self.end_press().map(|_| ()) }
+    }
+
+    /// Waits until everything is written.
+    fn end_press(&mut self) -> Result<Pressed, LogError> {
+        let over = || unwritable(&self.path, &std::io::Error::other("its writer came to an end"));
+        let (send, thread) = self.press.take().ok_or_else(over)?;
+        drop(send);
+        thread.join().map_err(|_| over())?
     }
 
     /// Finishes the archive: both files are on the disk under their names when this returns.
     pub fn finish(mut self, workspaces: Vec<Moved>) -> Result<Written, LogError> {
         self.end_piece()?;
+        let Pressed { file, segments, content } = self.end_press()?;
         let mut manifest = self.manifest.clone();
-        manifest.content = Blob::from_digest(std::mem::take(&mut self.content).finalize().into());
+        manifest.segments = segments;
+        manifest.content = content;
         manifest.stubs = Blob::from_digest(std::mem::take(&mut self.stubs).finalize().into());
         manifest.workspaces = workspaces;
         let text = manifest.text().map_err(|error| {
@@ -128,9 +181,7 @@ impl ArchiveWriter {
         let hash = blob_of(&text);
         let data = self.archives.data(manifest.number, &hash);
         let told = self.archives.manifest(manifest.number, &hash);
-        if let Some(file) = self.file.take() {
-            file.sync_all().map_err(|error| unwritable(&self.path, &error))?;
-        }
+        file.sync_all().map_err(|error| unwritable(&self.path, &error))?;
         std::fs::rename(&self.path, &data).map_err(|error| unwritable(&data, &error))?;
         put_synced(&told, &text)?;
         sync_folder(self.archives.folder())?;
@@ -138,12 +189,18 @@ impl ArchiveWriter {
         if let Some(parent) = self.archives.folder().parent() {
             sync_folder(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
         }
+        // What was put on the disk is what the names stand for.
+        self.archives.read_manifest(manifest.number, &hash)?;
         Ok(Written { manifest, hash })
     }
 }
 
 impl Drop for ArchiveWriter {
     fn drop(&mut self) {
+        if self.press.is_some() {
+            // Whoever drops it does not want it; how that went does not matter.
+            let _ = self.end_press();
+        }
         // Once it is finished nothing has this name any more.
         let _ = std::fs::remove_file(&self.path);
     }

@@ -26,8 +26,13 @@ pub(super) const SCHEMA: &str = "
     );
 ";
 
-/// After how many changed pages the journal is folded back: before other writers would do it.
-const FOLD_PAGES: u64 = 64;
+/// After how many changed pages the journal is folded back while others write: before they would
+/// have to do it.
+const FOLD_PAGES_SHARED: u64 = 64;
+/// The same while nobody else does.
+const FOLD_PAGES: u64 = 2_048;
+/// How much of the store is kept in memory, in KiB: what was read is about to be written.
+const CACHE_KIB: i64 = 32 << 10;
 /// How large a page of the journal is.
 const PAGE_BYTES: u64 = super::PAGE_BYTES;
 
@@ -132,7 +137,8 @@ impl Swapper {
             // Nothing that is written here has to last by itself, and whoever writes next syncs
             // it along with its own.
             log.reader.conn.pragma_update(None, "synchronous", "NORMAL")?;
-            log.reader.conn.pragma_update(None, "wal_autocheckpoint", 0)
+            log.reader.conn.pragma_update(None, "wal_autocheckpoint", 0)?;
+            log.reader.conn.pragma_update(None, "cache_size", -CACHE_KIB)
         };
         calm().map_err(|error| fault(Doing::Write, path, &error))?;
         Ok(Swapper { log, unfolded: 0 })
@@ -186,26 +192,31 @@ impl Swapper {
         done.map(|_| ())
     }
 
-    /// Swaps lines for stubs in one transaction. A commit that holds something else by now is
-    /// left alone, and is an error.
-    pub fn swap(&mut self, swaps: &[Swap]) -> Result<(), LogError> {
+    /// Swaps lines for stubs in one transaction. `alone` says that nobody else seems to write.
+    ///
+    /// Nobody but a compaction changes what is stored, and there is one at a time. Should a commit
+    /// be another by now all the same, which its length tells, nothing is changed.
+    pub fn swap(&mut self, swaps: &[Swap], alone: bool) -> Result<(), LogError> {
         let bytes: usize = swaps.iter().map(|swap| swap.after.len()).sum();
-        let changed = self.change(|conn| {
-            let row = "UPDATE commits SET entries = ? WHERE last = ? AND entries = ?";
+        self.log.hold()?;
+        let changed = self.within_turn(|conn| {
+            let row = "UPDATE commits SET entries = ? WHERE last = ? AND octet_length(entries) = ?";
             let mut statement = conn.prepare_cached(row)?;
-            let mut changed = 0;
             for Swap { last, before, after } in swaps {
-                changed += statement.execute(params![after, last, before])?;
+                if statement.execute(params![after, last, before.len()])? != 1 {
+                    return Err(rusqlite::Error::StatementChangedRows(0));
+                }
             }
-            Ok(changed)
-        })?;
-        if changed != swaps.len() {
+            Ok(())
+        });
+        if matches!(changed, Err(rusqlite::Error::StatementChangedRows(_))) {
             let message = "commits changed while their entries were archived";
             return Err(LogError::new(LogErrorKind::Corrupt, message));
         }
+        self.log.writing(changed)?;
         // Outside the turn: nobody waits for this.
         self.unfolded += bytes as u64 / PAGE_BYTES + swaps.len() as u64;
-        if self.unfolded >= FOLD_PAGES {
+        if self.unfolded >= if alone { FOLD_PAGES } else { FOLD_PAGES_SHARED } {
             self.unfolded = 0;
             let folded = "PRAGMA wal_checkpoint(PASSIVE)";
             self.log.writing(self.log.reader.conn.query_row(folded, [], |_| Ok(())))?;
@@ -219,9 +230,18 @@ impl Swapper {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LogError> {
         self.log.hold()?;
-        let worked =
-            work(&self.log.reader.conn).and_then(|done| self.log.execute("COMMIT").map(|()| done));
-        self.log.let_go();
+        let worked = self.within_turn(work);
         self.log.writing(worked)
+    }
+
+    /// The work of a turn that has begun: done as a whole or not at all.
+    fn within_turn<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        let conn = &self.log.reader.conn;
+        let worked = work(conn).and_then(|done| self.log.execute("COMMIT").map(|()| done));
+        self.log.let_go();
+        worked
     }
 }
