@@ -2,9 +2,8 @@
 //! exit code.
 
 use althing_engine::EngineError;
-use althing_kernel::refusal::{Details, RefusalKind};
+use althing_kernel::refusal::Details;
 use althing_kernel::{Refusal, Rule};
-use althing_trail::log::{LogError, LogErrorKind};
 use serde_json::{Value, json};
 
 /// Exit codes, the same for every command.
@@ -23,6 +22,17 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// The code of a kind of failure.
+    fn of(kind: &str) -> Self {
+        match kind {
+            "collision" => Exit::Collision,
+            "integrity" => Exit::Integrity,
+            "usage" => Exit::Usage,
+            "refused" | "not_found" | "not_authentic" => Exit::Refused,
+            _ => Exit::Unavailable,
+        }
+    }
+
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Refused => 1,
@@ -136,60 +146,25 @@ impl Failure {
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
-        let (kind, exit) = match refusal.kind {
-            RefusalKind::Denied => ("refused", Exit::Refused),
-            RefusalKind::NotFound => ("not_found", Exit::Refused),
-            RefusalKind::NotAuthentic => ("not_authentic", Exit::Refused),
-            RefusalKind::Collision => ("collision", Exit::Collision),
-            RefusalKind::Integrity => ("integrity", Exit::Integrity),
-        };
+        let error = EngineError::from(refusal.clone());
+        let kind = error.kind();
         let details = match &refusal.details {
             Details::Collisions(collisions) => json!({ "collisions": collisions }),
             Details::Allowed(allowed) => json!({ "allowed": allowed }),
             Details::None {} => json!({}),
         };
-        let failure = Failure::new(kind, refusal.rule, exit, refusal.message.clone());
+        let failure = Failure::new(kind, refusal.rule, Exit::of(kind), refusal.message.clone());
         Failure { details, refusal: Some(Box::new(refusal)), ..failure }
     }
 }
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        let (rule, message) = (error.rule(), error.to_string());
-        let (kind, exit) = match &error {
-            EngineError::Refused(refusal) => return Refusal::clone(refusal).into(),
-            EngineError::Store(LogError { kind, .. }) => match kind {
-                LogErrorKind::Missing => ("not_found", Exit::Refused),
-                LogErrorKind::Corrupt | LogErrorKind::ArchiveMissing => {
-                    ("integrity", Exit::Integrity)
-                }
-                _ => ("unavailable", Exit::Unavailable),
-            },
-            EngineError::Unavailable(error) | EngineError::Unconfirmed(error)
-                if error.kind == LogErrorKind::Corrupt =>
-            {
-                ("integrity", Exit::Integrity)
-            }
-            EngineError::Unavailable(_)
-            | EngineError::TimedOut(_)
-            | EngineError::RuntimeKey(_)
-            | EngineError::Clock(_)
-            | EngineError::File { .. } => ("unavailable", Exit::Unavailable),
-            EngineError::Unconfirmed(_) => ("unconfirmed", Exit::Unavailable),
-            EngineError::Defect(_) => ("defect", Exit::Unavailable),
-            EngineError::Damaged { .. }
-            | EngineError::BadSnapshot(_)
-            | EngineError::BlobDamaged { .. }
-            | EngineError::CutOff { .. }
-            | EngineError::WitnessUnreadable(_) => ("integrity", Exit::Integrity),
-            EngineError::KeyMissing(_) | EngineError::Credential(_) => {
-                ("not_authentic", Exit::Refused)
-            }
-            EngineError::NotFound(_) | EngineError::Pruned { .. } => ("not_found", Exit::Refused),
-            EngineError::Invalid(_) | EngineError::NoCaller | EngineError::TooLarge(_) => {
-                ("usage", Exit::Usage)
-            }
-        };
+        let (kind, rule, message) = (error.kind(), error.rule(), error.to_string());
+        if let EngineError::Refused(refusal) = error {
+            return (*refusal).into();
+        }
+        let exit = Exit::of(kind);
         let failure = Failure::new(kind, rule, exit, message);
         match error {
             EngineError::Pruned { .. } => {

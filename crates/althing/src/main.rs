@@ -32,7 +32,7 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let json_wanted = std::env::args_os().any(|arg| arg == "--json");
-    let cli = match cli::Cli::try_parse() {
+    let cli = match cli::Cli::try_parse_from(arguments()) {
         Ok(cli) => cli,
         Err(error) => return misused(&error, json_wanted),
     };
@@ -41,6 +41,17 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => app.out.report(&failure),
     }
+}
+
+/// The arguments, with what a name of its own stands for.
+fn arguments() -> Vec<std::ffi::OsString> {
+    let mut given = std::env::args_os();
+    let name = given.next().unwrap_or_default();
+    let stands_for: &[&str] = match std::path::Path::new(&name).file_stem() {
+        Some(stem) if stem == "heimdall-ledger-mcp" => &["mcp", "--dialect=frugal", "--drop-in"],
+        _ => &[],
+    };
+    [name].into_iter().chain(stands_for.iter().map(Into::into)).chain(given).collect()
 }
 
 /// What the parser of the command line could not use, or was asked to print.

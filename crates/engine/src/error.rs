@@ -1,6 +1,6 @@
 //! What can go wrong between a door and the kernel.
 
-use althing_kernel::{ApplyError, Blob, Refusal, Rule};
+use althing_kernel::{ApplyError, Blob, Refusal, RefusalKind, Rule};
 use althing_trail::log::{LogError, LogErrorKind};
 use std::path::PathBuf;
 
@@ -111,6 +111,44 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// What sort of failure it is, in the word every door uses.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            EngineError::Refused(refusal) => match refusal.kind {
+                RefusalKind::Denied => "refused",
+                RefusalKind::NotFound => "not_found",
+                RefusalKind::NotAuthentic => "not_authentic",
+                RefusalKind::Collision => "collision",
+                RefusalKind::Integrity => "integrity",
+            },
+            EngineError::Store(LogError { kind, .. }) => match kind {
+                LogErrorKind::Missing => "not_found",
+                LogErrorKind::Corrupt | LogErrorKind::ArchiveMissing => "integrity",
+                _ => "unavailable",
+            },
+            EngineError::Unavailable(error) | EngineError::Unconfirmed(error)
+                if error.kind == LogErrorKind::Corrupt =>
+            {
+                "integrity"
+            }
+            EngineError::Unavailable(_)
+            | EngineError::TimedOut(_)
+            | EngineError::RuntimeKey(_)
+            | EngineError::Clock(_)
+            | EngineError::File { .. } => "unavailable",
+            EngineError::Unconfirmed(_) => "unconfirmed",
+            EngineError::Defect(_) => "defect",
+            EngineError::Damaged { .. }
+            | EngineError::BadSnapshot(_)
+            | EngineError::BlobDamaged { .. }
+            | EngineError::CutOff { .. }
+            | EngineError::WitnessUnreadable(_) => "integrity",
+            EngineError::KeyMissing(_) | EngineError::Credential(_) => "not_authentic",
+            EngineError::NotFound(_) | EngineError::Pruned { .. } => "not_found",
+            EngineError::Invalid(_) | EngineError::NoCaller | EngineError::TooLarge(_) => "usage",
+        }
+    }
+
     /// The rule it rests on.
     pub fn rule(&self) -> Rule {
         match self {

@@ -7,6 +7,7 @@ mod archive;
 mod commands;
 mod leases;
 mod machine;
+mod mcp;
 mod processes;
 mod stats;
 mod trail;
@@ -84,13 +85,14 @@ pub(crate) fn run(app: &App, args: &Bench) -> Result<(), Failure> {
         entries: args.entries,
         callers: args.callers.clone(),
     };
-    let parts: [Part; 6] = [
+    let parts: [Part; 7] = [
         (BenchPart::Machine, "the machine", machine::run),
         (BenchPart::Commands, "durable commands", commands::run),
         (BenchPart::Processes, "one command per process", processes::run),
         (BenchPart::Leases, "live leases", leases::run),
         (BenchPart::Trail, "a long trail", trail::run),
         (BenchPart::Archive, "archiving a long trail", archive::run),
+        (BenchPart::Mcp, "fifty hosts", mcp::run),
     ];
     let mut all = Vec::new();
     for (part, title, measure) in parts {

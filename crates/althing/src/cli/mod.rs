@@ -3,6 +3,7 @@
 mod ending;
 mod highway;
 mod mail;
+mod mcp;
 mod people;
 mod read;
 mod recover;
@@ -22,6 +23,7 @@ pub(crate) use mail::{
     Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement,
     RightArgs, RightCommand, RightGrant, Send, SignalArgs,
 };
+pub(crate) use mcp::{Mcp, McpDialect};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
 pub(crate) use recover::Recover;
 pub(crate) use resources::{
@@ -147,6 +149,8 @@ pub(crate) enum Command {
     Highway(HighwayArgs),
     /// Issue any command or question by its name.
     Do(Do),
+    /// Serve agents and editors that speak the Model Context Protocol, on stdin and stdout.
+    Mcp(Mcp),
     /// Look at the trail, verify it, prove things with it.
     Trail(Trail),
     /// Draw a run, a workspace, the messages, or what people were asked.
@@ -594,6 +598,8 @@ pub(crate) enum BenchPart {
     Trail,
     /// Moving entries of a long trail to an archive, and a writer meanwhile.
     Archive,
+    /// Fifty hosts, each with a server process of its own, on one project.
+    Mcp,
 }
 
 /// Arguments of `completions`.

@@ -24,6 +24,7 @@ mod leases;
 mod lines;
 mod login;
 mod mail;
+mod mcp;
 mod merged_tree;
 mod meter;
 mod people;
@@ -61,6 +62,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Claims(args) => leases::claims(app, &args),
         Command::Check(args) => leases::check(app, &args),
         Command::Do(args) => do_by_name::run(app, &args),
+        Command::Mcp(args) => mcp::run(app, &args),
         Command::Trail(args) => trail::run(app, args),
         Command::View(args) => views::run(app, args.command),
         Command::Blob(args) => blobs::run(app, &args.command),

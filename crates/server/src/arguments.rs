@@ -1,0 +1,132 @@
+//! Arguments of tools: their schema, and what is said when they do not fit it.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+use crate::fault::Fault;
+
+/// The schema of a type, without what only costs the reader tokens.
+pub(crate) fn schema<A: JsonSchema>() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<A>();
+    let schema = schema.ensure_object();
+    trim(schema, true);
+    std::mem::take(schema)
+}
+
+/// Titles and formats repeat what names and types say; what may be left out is not said to be
+/// null as well.
+fn trim(schema: &mut Map<String, Value>, outermost: bool) {
+    for key in ["title", "format", "default"] {
+        schema.remove(key);
+    }
+    if outermost {
+        schema.remove("description");
+        schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    }
+    if let Some(Value::Array(types)) = schema.get("type")
+        && let [first, Value::String(second)] = types.as_slice()
+        && second == "null"
+    {
+        let first = first.clone();
+        schema.insert("type".to_owned(), first);
+    }
+    let properties = match schema.get_mut("properties") {
+        Some(Value::Object(properties)) => properties.values_mut().collect(),
+        _ => Vec::new(),
+    };
+    for property in properties {
+        if let Value::Object(property) = property {
+            trim(property, false);
+        }
+    }
+    if let Some(Value::Object(items)) = schema.get_mut("items") {
+        trim(items, false);
+    }
+}
+
+/// Says what is wrong with arguments in words a model can act on.
+pub(crate) fn check(
+    tool: &str,
+    schema: &Map<String, Value>,
+    given: &Map<String, Value>,
+) -> Result<(), Fault> {
+    let empty = Map::new();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    let required = schema.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        let kind = kind(properties.get(name));
+        if !given.get(name).is_some_and(|value| kind.fits(value)) {
+            let words = kind.words();
+            return Err(Fault::usage(format!("{tool} requires a non-empty '{name}'{words}")));
+        }
+    }
+    for (name, value) in given {
+        let Some(property) = properties.get(name) else {
+            let known: Vec<&str> = properties.keys().map(String::as_str).collect();
+            let message = format!("{tool} takes no argument '{name}', only {}", known.join(", "));
+            return Err(Fault::usage(message));
+        };
+        let kind = kind(Some(property));
+        if !value.is_null() && !kind.fits(value) {
+            return Err(Fault::usage(format!("'{name}' must be {}", kind.one())));
+        }
+    }
+    Ok(())
+}
+
+/// What sort of value an argument takes, as far as words differ.
+enum Kind {
+    Text,
+    Texts,
+    Count,
+    Switch,
+    Any,
+}
+
+fn kind(property: Option<&Value>) -> Kind {
+    match property.and_then(|property| property["type"].as_str()) {
+        Some("string") => Kind::Text,
+        Some("array") => Kind::Texts,
+        Some("integer") => Kind::Count,
+        Some("boolean") => Kind::Switch,
+        _ => Kind::Any,
+    }
+}
+
+impl Kind {
+    fn fits(&self, value: &Value) -> bool {
+        let is_text = |value: &Value| value.as_str().is_some_and(|text| !text.trim().is_empty());
+        match self {
+            Kind::Text => is_text(value),
+            Kind::Texts => {
+                value.as_array().is_some_and(|list| !list.is_empty() && list.iter().all(is_text))
+            }
+            Kind::Count => value.as_u64().is_some_and(|count| count > 0),
+            Kind::Switch => value.is_boolean(),
+            Kind::Any => true,
+        }
+    }
+
+    fn words(&self) -> &'static str {
+        match self {
+            Kind::Text => " string",
+            Kind::Texts => " string array",
+            Kind::Count | Kind::Switch | Kind::Any => "",
+        }
+    }
+
+    fn one(&self) -> &'static str {
+        match self {
+            Kind::Text => "a non-empty string",
+            Kind::Texts => "a non-empty string array",
+            Kind::Count => "a positive integer",
+            Kind::Switch => "true or false",
+            Kind::Any => "a value",
+        }
+    }
+}

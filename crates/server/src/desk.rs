@@ -1,0 +1,103 @@
+//! The desk: what tools work with. The project, whoever is asking, and their key.
+
+use althing_engine::{Client, Engine, EngineError, Home, Options, Signing};
+use althing_kernel::agent::Register;
+use althing_kernel::{AgentName, Command};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::fault::Fault;
+
+/// What a server needs to know of the place it works in.
+#[derive(Clone)]
+pub struct Setup {
+    /// The state folder.
+    pub home: Home,
+    /// How the engine runs.
+    pub options: Options,
+    /// The project's root, which surfaces are relative to.
+    pub root: PathBuf,
+    /// Whether there is a git repository around it.
+    pub is_git: bool,
+    /// What to call the project if there is none yet and one is to be set up.
+    pub create: Option<String>,
+    /// Whoever acts, if that is settled and no matter of what hosts say.
+    pub agent: Option<AgentName>,
+}
+
+/// The host that asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// What it calls itself.
+    pub name: Option<String>,
+    /// Its version, as it says.
+    pub version: Option<String>,
+}
+
+/// Whoever is asking, as the kernel knows them and as the dialect shows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The agent.
+    pub agent: AgentName,
+    /// What the dialect calls it.
+    pub shown: String,
+    /// What sort of agent it is, for the token ledger.
+    pub role: String,
+}
+
+/// One call of a tool.
+pub struct Call<'a> {
+    /// Where it is done.
+    pub desk: &'a Desk,
+    /// The host that asks.
+    pub host: &'a Host,
+    /// What it gave.
+    pub arguments: &'a Map<String, Value>,
+}
+
+/// What tools work with.
+pub struct Desk {
+    /// The place.
+    pub setup: Setup,
+    engine: Mutex<Option<Engine>>,
+    clients: Mutex<BTreeMap<AgentName, Client>>,
+}
+
+impl Desk {
+    /// A desk. Nothing is opened before somebody asks for something.
+    pub fn new(setup: Setup) -> Self {
+        Desk { setup, engine: Mutex::default(), clients: Mutex::default() }
+    }
+
+    /// The project, opened when first asked for.
+    pub fn engine(&self) -> Result<Engine, EngineError> {
+        let mut opened = lock(&self.engine);
+        if let Some(engine) = &*opened {
+            return Ok(engine.clone());
+        }
+        let Setup { home, options, create, .. } = &self.setup;
+        if let Some(name) = create {
+            Engine::create(home, name, options)?;
+        }
+        let engine = Engine::open(home, options.clone())?;
+        Ok(opened.insert(engine).clone())
+    }
+
+    /// Somebody who can issue commands, with a key made on first use and a name registered.
+    pub fn client(&self, who: &Identity) -> Result<Client, Fault> {
+        let engine = self.engine()?;
+        if let Some(client) = lock(&self.clients).get(&who.agent) {
+            return Ok(client.clone());
+        }
+        let client = engine.client(engine.agent(&who.agent)?, Signing::Each);
+        client.execute(Command::AgentRegister(Register {}))?;
+        lock(&self.clients).insert(who.agent.clone(), client.clone());
+        Ok(client)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

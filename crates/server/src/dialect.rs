@@ -1,0 +1,75 @@
+//! Dialects: sets of tools over the one kernel.
+//!
+//! A dialect says what its tools are called, what they take and how an answer reads. It translates
+//! and decides nothing: whatever changes something goes through the engine as a command. Another
+//! dialect is another list of tools; nothing else of the server knows which ones there are.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::arguments;
+use crate::desk::{Call, Identity};
+use crate::fault::Fault;
+
+/// A set of tools.
+pub struct Dialect {
+    /// What the server calls itself to hosts.
+    pub server: &'static str,
+    /// The version of its tools.
+    pub version: &'static str,
+    /// What a model should know before it uses them.
+    pub instructions: &'static str,
+    /// The tools.
+    pub tools: Vec<Tool>,
+    /// Who is asking, in the terms of the dialect.
+    pub identify: Identify,
+    /// The field of every result that says whom it was attributed to.
+    pub attribution: &'static str,
+}
+
+/// Finds out who is asking.
+pub type Identify = Box<dyn Fn(&Call<'_>) -> Result<Identity, Fault> + Send + Sync>;
+
+type Handler = Box<dyn Fn(&Call<'_>, &Identity, Value) -> Result<Value, Fault> + Send + Sync>;
+
+/// One tool.
+pub struct Tool {
+    /// What it is called.
+    pub name: &'static str,
+    /// What it does, for a model to read.
+    pub description: &'static str,
+    /// What it takes.
+    pub schema: Map<String, Value>,
+    /// Whether it changes nothing.
+    pub read_only: bool,
+    handler: Handler,
+}
+
+impl Tool {
+    /// A tool whose schema is that of the type which reads its arguments.
+    pub fn new<A: DeserializeOwned + JsonSchema + 'static>(
+        name: &'static str,
+        description: &'static str,
+        handler: impl Fn(&Call<'_>, &Identity, A) -> Result<Value, Fault> + Send + Sync + 'static,
+    ) -> Self {
+        let handler: Handler = Box::new(move |call, who, given| {
+            let args = serde_json::from_value(given)
+                .map_err(|error| Fault::usage(format!("{name}: {error}")))?;
+            handler(call, who, args)
+        });
+        Tool { name, description, schema: arguments::schema::<A>(), read_only: false, handler }
+    }
+
+    /// The same, which changes nothing.
+    #[must_use]
+    pub fn reading(self) -> Self {
+        Tool { read_only: true, ..self }
+    }
+
+    /// Reads the arguments and does it.
+    pub(crate) fn call(&self, call: &Call<'_>, who: &Identity) -> Result<Value, Fault> {
+        arguments::check(self.name, &self.schema, call.arguments)?;
+        (self.handler)(call, who, Value::Object(call.arguments.clone()))
+    }
+}

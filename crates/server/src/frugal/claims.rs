@@ -1,0 +1,201 @@
+//! `read_claims`, `make_claim`, `release_claim`
+
+use althing_dialects::frugal::haid::Haid;
+use althing_engine::{Engine, EngineError};
+use althing_kernel::lease::{Open, Release, Surfaces, Ttl};
+use althing_kernel::query::{Answer, Collision, LeaseList, LeaseView, Query};
+use althing_kernel::refusal::Details;
+use althing_kernel::text::Text;
+use althing_kernel::{AgentName, Command, Principal, Refusal, RefusalKind, Surface, Timestamp};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Ledger, SERVER, shown, stamp};
+use crate::desk::{Call, Identity};
+use crate::fault::Fault;
+
+/// Arguments of `read_claims`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadClaims {
+    #[serde(rename = "client_identity")]
+    _client: Option<String>,
+}
+
+/// Arguments of `make_claim`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MakeClaim {
+    #[schemars(length(min = 1))]
+    surfaces: Vec<String>,
+    task: String,
+    #[schemars(range(min = 1))]
+    ttl_minutes: Option<u64>,
+    #[serde(rename = "client_identity")]
+    _client: Option<String>,
+}
+
+/// Arguments of `release_claim`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReleaseClaim {
+    haid: Option<String>,
+    #[serde(rename = "client_identity")]
+    _client: Option<String>,
+}
+
+pub(super) fn read(call: &Call<'_>, _: &Identity, _: ReadClaims) -> Result<Value, Fault> {
+    let mut leases = leases(&call.desk.engine()?, None)?;
+    leases.sort_by_key(|lease| lease.epoch);
+    let claims: Vec<Value> = leases.iter().map(record).collect();
+    Ok(json!({ "count": claims.len(), "active_claims": claims }))
+}
+
+pub(super) fn make(
+    ledger: &Ledger,
+    call: &Call<'_>,
+    who: &Identity,
+    args: MakeClaim,
+) -> Result<Value, Fault> {
+    let open = open(ledger, who, &args)?;
+    let ttl = open.ttl_s.unwrap_or_default();
+    let client = call.desk.client(who)?;
+    match client.execute(Command::LeaseOpen(open)) {
+        Ok(_) => {}
+        Err(EngineError::Refused(refusal)) if refusal.kind == RefusalKind::Collision => {
+            return Err(collided(&call.desk.engine()?, *refusal));
+        }
+        Err(error) => return Err(error.into()),
+    }
+    let MakeClaim { surfaces, task, .. } = args;
+    let mut said = format!(
+        "claimed {} surface(s) for {} (task {task}, ttl {}m)",
+        surfaces.len(),
+        who.shown,
+        minutes(ttl.secs())
+    );
+    for surface in &surfaces {
+        said.push_str("\n  ");
+        said.push_str(surface);
+    }
+    Ok(json!({
+        "result": said,
+        "client_haid": who.shown,
+        "task_ref": format!("{task} ({})", via(&who.shown)),
+        "surfaces": surfaces,
+        "task": task,
+    }))
+}
+
+/// The command that a claim stands for.
+fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Fault> {
+    let unusable = |error: &dyn std::fmt::Display| Fault::usage(format!("make_claim: {error}"));
+    let surfaces: Result<Vec<Surface>, _> =
+        args.surfaces.iter().map(|surface| Surface::new(surface)).collect();
+    let surfaces = Surfaces::new(surfaces.map_err(|error| unusable(&error))?);
+    let ttl = match args.ttl_minutes {
+        None => ledger.ttl,
+        Some(minutes) => Ttl::new(i128::from(minutes) * 60).map_err(|error| unusable(&error))?,
+    };
+    Ok(Open {
+        purpose: Some(Text::lossy(&via(&who.shown))),
+        surfaces: surfaces.map_err(|error| unusable(&error))?,
+        task: Some(Text::new(&args.task).map_err(|error| unusable(&error))?),
+        ttl_s: Some(ttl),
+    })
+}
+
+pub(super) fn release(call: &Call<'_>, who: &Identity, args: ReleaseClaim) -> Result<Value, Fault> {
+    let (whose, shown) = match args.haid {
+        None => (who.agent.clone(), who.shown.clone()),
+        Some(text) => (named(&text)?, text),
+    };
+    let client = call.desk.client(who)?;
+    let held = leases(&call.desk.engine()?, Some(Principal::Agent(whose)))?;
+    for lease in &held {
+        client
+            .execute(Command::LeaseRelease(Release { epoch: None, lease: lease.lease.clone() }))?;
+    }
+    let said = if held.is_empty() { "no active claim" } else { "released claim" };
+    Ok(json!({ "result": format!("{said} for {shown}") }))
+}
+
+/// The agent that somebody names, by a HAID or by its plain name.
+fn named(text: &str) -> Result<AgentName, Fault> {
+    let name = match Haid::new(text) {
+        Ok(haid) => haid.agent_name(),
+        Err(error) if text.starts_with("haid:") => return Err(Fault::usage(error.to_string())),
+        Err(_) => text.to_owned(),
+    };
+    AgentName::new(&name).map_err(|error| Fault::usage(format!("{text}: {error}")))
+}
+
+fn leases(engine: &Engine, holder: Option<Principal>) -> Result<Vec<LeaseView>, Fault> {
+    match engine.ask(&Query::LeaseList(LeaseList { holder, surfaces: None }))? {
+        Answer::Leases(leases) => Ok(leases),
+        _ => Err(Fault::defect("an unexpected answer to lease.list")),
+    }
+}
+
+/// Says through which door a claim came.
+fn via(haid: &str) -> String {
+    format!("via {SERVER}:{haid}")
+}
+
+/// A lease as the ledger's claim record.
+fn record(lease: &LeaseView) -> Value {
+    let holder = shown(&lease.holder);
+    let human = Haid::new(&holder).map_or_else(|_| holder.clone(), |haid| haid.human().to_owned());
+    // A renewal lasts as long as the lease was granted for.
+    let ttl_micros = lease.ttl_s.saturating_mul(1_000_000);
+    let beat = Timestamp::from_micros(lease.expires_at.micros().saturating_sub(ttl_micros));
+    json!({
+        "haid": holder,
+        "human": human,
+        "claimed_surfaces": lease.surfaces,
+        "task_ref": task_ref(lease),
+        "claimed_at": stamp(lease.opened_at),
+        "ttl_minutes": minutes(lease.ttl_s),
+        "heartbeat": stamp(beat),
+    })
+}
+
+/// The task of a lease, with the door it came through if that was this one.
+fn task_ref(lease: &LeaseView) -> String {
+    let task = lease.task.clone().or_else(|| lease.purpose.clone()).unwrap_or_default();
+    match &lease.purpose {
+        Some(purpose) if purpose.starts_with(&via("")) => format!("{task} ({purpose})"),
+        _ => task,
+    }
+}
+
+fn minutes(secs: u64) -> u64 {
+    secs.div_ceil(60)
+}
+
+/// A collision in the words of the ledger.
+fn collided(engine: &Engine, refusal: Refusal) -> Fault {
+    // Which task each is held for is not said with the refusal; without it the rest still holds.
+    let held = leases(engine, None).unwrap_or_default();
+    let task = |collision: &Collision| {
+        let lease = held.iter().find(|lease| lease.lease == collision.lease);
+        lease.and_then(|lease| lease.task.clone()).unwrap_or_else(|| "?".to_owned())
+    };
+    let collisions = match &refusal.details {
+        Details::Collisions(collisions) => collisions.as_slice(),
+        _ => &[],
+    };
+    let mut text = "COLLISION: cannot claim — surfaces overlap active claims:\n".to_owned();
+    for collision in collisions {
+        text.push_str(&format!(
+            "  '{}' overlaps '{}' held by {} (task {})\n",
+            collision.wanted,
+            collision.surface,
+            shown(&collision.holder),
+            task(collision)
+        ));
+    }
+    text.push_str("resolve via the governance override flow or sequence the work; do NOT force.");
+    Fault::from(EngineError::from(refusal)).told("heimdall-claim claim … exited 3", text)
+}

@@ -1,0 +1,106 @@
+//! The frugal dialect over the protocol: six tools around claims, capsules, decisions and
+//! conflicts, for any host that can start a process.
+
+mod claims;
+
+use althing_dialects::frugal::haid::Haid;
+use althing_kernel::lease::Ttl;
+use althing_kernel::{AgentName, Principal, Rule, Timestamp};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::desk::{Call, Identity};
+use crate::dialect::{Dialect, Tool};
+use crate::fault::Fault;
+use crate::message::UNNAMED;
+
+/// What the server calls itself: hosts' settings name it so.
+const SERVER: &str = "heimdall-ledger-mcp";
+/// The version of the published tools.
+const VERSION: &str = "1.0.0";
+
+/// What the tools of this dialect need to know besides the project.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// The person on this machine in this project, whom clients hang on.
+    pub root: Haid,
+    /// Where the files for people to read lie.
+    pub planning: PathBuf,
+    /// How long a claim lasts that does not say.
+    pub ttl: Ttl,
+}
+
+/// The dialect.
+pub fn dialect(ledger: Ledger) -> Dialect {
+    let ledger = Arc::new(ledger);
+    let own = ledger.clone();
+    Dialect {
+        server: SERVER,
+        version: VERSION,
+        instructions: "Claim surfaces before you edit them and release them when done. On a \
+            collision stop and ask; do not work around a claim.",
+        tools: tools(&ledger),
+        identify: Box::new(move |call| identify(&own, call)),
+        attribution: "haid",
+    }
+}
+
+fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
+    let own = ledger.clone();
+    vec![
+        Tool::new("read_claims", "List every agent's active claims.", claims::read).reading(),
+        Tool::new(
+            "make_claim",
+            "Claim paths, globs or path#symbol before editing: all of them or, on a collision, none.",
+            move |call, who, args| claims::make(&own, call, who, args),
+        ),
+        Tool::new("release_claim", "Release all your claims.", claims::release),
+    ]
+}
+
+/// Who is asking: whoever this server was started as, else the client that the call or the host
+/// names.
+fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
+    let named = match call.arguments.get("client_identity") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(name)) if !name.trim().is_empty() => Some(name.as_str()),
+        Some(_) => return Err(Fault::usage("'client_identity' must be a non-empty string")),
+    };
+    if let Some(agent) = &call.desk.setup.agent {
+        let shown = shown(&Principal::Agent(agent.clone()));
+        if named.is_some() {
+            let message =
+                format!("this server acts as {shown}; 'client_identity' cannot change that");
+            return Err(Fault::refused(Rule::WhoAreYou, message));
+        }
+        let role = Haid::of_agent(agent.as_str()).and_then(|haid| haid.role().map(str::to_owned));
+        let role = role.unwrap_or_else(|| agent.to_string());
+        return Ok(Identity { agent: agent.clone(), shown, role });
+    }
+    let client = named.or(call.host.name.as_deref()).unwrap_or(UNNAMED);
+    let haid = ledger.root.spawn(client).ok_or_else(|| {
+        Fault::usage(format!("{client:?} has no letter or digit to make an identity of"))
+    })?;
+    let agent = AgentName::new(&haid.agent_name())
+        .map_err(|error| Fault::usage(format!("{haid} cannot be an agent: {error}")))?;
+    let role = haid.role().unwrap_or_default().to_owned();
+    Ok(Identity { agent, shown: haid.to_string(), role })
+}
+
+/// A holder as this dialect calls it.
+fn shown(holder: &Principal) -> String {
+    match holder {
+        Principal::Agent(name) => {
+            Haid::of_agent(name.as_str()).map_or_else(|| name.to_string(), |haid| haid.to_string())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A moment as this dialect writes it: in UTC, to the second.
+fn stamp(at: Timestamp) -> String {
+    let micros = i64::try_from(at.micros()).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_microsecond(micros)
+        .map_or_else(|_| at.micros().to_string(), |at| at.strftime("%FT%TZ").to_string())
+}

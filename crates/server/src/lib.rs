@@ -1,0 +1,47 @@
+//! Althing over the Model Context Protocol.
+//!
+//! A host (an editor, a coding agent) starts this as a process and talks to it over standard input
+//! and output. [`frame`] cuts the stream into messages, [`message`] answers what is none,
+//! [`transport`] hands the rest to the protocol library one by one, [`service`] answers with the
+//! tools of a [`Dialect`]. What a tool changes goes through the engine like anything else; this
+//! crate decides nothing and keeps nothing.
+
+mod arguments;
+pub mod desk;
+pub mod dialect;
+pub mod fault;
+mod frame;
+pub mod frugal;
+mod message;
+mod service;
+mod transport;
+
+pub use desk::{Call, Desk, Host, Identity, Setup};
+pub use dialect::{Dialect, Tool};
+pub use fault::Fault;
+pub use transport::Replies;
+
+use std::io::{self, BufRead, Write};
+
+use service::Service;
+use transport::Stream;
+
+/// Serves one host until it closes the stream. Everything it asked for before is answered.
+pub fn serve(
+    dialect: Dialect,
+    setup: Setup,
+    input: impl BufRead + Send + 'static,
+    output: Box<dyn Write + Send>,
+    replies: Replies,
+) -> io::Result<()> {
+    let service = Service { dialect, desk: Desk::new(setup) };
+    let stream = Stream::new(input, output, replies)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    runtime.block_on(async move {
+        // Tools may be used without `initialize`, so nothing waits for it.
+        let running =
+            rmcp::service::serve_directly::<rmcp::RoleServer, _, _, _, _>(service, stream, None);
+        running.waiting().await.map_err(io::Error::other)
+    })?;
+    Ok(())
+}

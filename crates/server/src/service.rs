@@ -1,0 +1,153 @@
+//! The service: the protocol's requests, answered by a dialect's tools.
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    Implementation, JsonObject, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerConfig, Tool as ListedTool, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::desk::{Call, Desk, Host};
+use crate::dialect::{Dialect, Tool};
+use crate::fault::Fault;
+
+/// The revisions that are spoken. The one of March 2025 asked servers to take batches, which no
+/// revision before or after it does; hosts that offer it are answered with a later one.
+const REVISIONS: &[ProtocolVersion] = &[
+    ProtocolVersion::V_2024_11_05,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2026_07_28,
+];
+
+/// A dialect at a desk.
+pub(crate) struct Service {
+    pub(crate) dialect: Dialect,
+    pub(crate) desk: Desk,
+}
+
+/// What came of a call, before it is put into the protocol's form.
+struct Outcome {
+    text: String,
+    structured: Value,
+    failed: bool,
+}
+
+impl Service {
+    /// Calls a tool. A defect in one tool is that call's failure, not the server's end.
+    fn call(&self, name: &str, host: &Host, arguments: &Map<String, Value>) -> Outcome {
+        let call = Call { desk: &self.desk, host, arguments };
+        let done = catch_unwind(AssertUnwindSafe(|| self.attempt(name, &call)));
+        let defect = || Attempt { attributed: None, result: Err(Fault::defect("internal error")) };
+        self.outcome(done.unwrap_or_else(|_| defect()))
+    }
+
+    fn attempt(&self, name: &str, call: &Call<'_>) -> Attempt {
+        let Some(tool) = self.dialect.tools.iter().find(|tool| tool.name == name) else {
+            let names: Vec<&str> = self.dialect.tools.iter().map(|tool| tool.name).collect();
+            let fault = Fault::usage(format!("unknown tool: {name}"));
+            let fault = fault.told(format!("unknown tool: {name}"), names.join(", "));
+            return Attempt { attributed: None, result: Err(fault) };
+        };
+        match (self.dialect.identify)(call) {
+            Ok(who) => {
+                let result = tool.call(call, &who);
+                Attempt { attributed: Some(who.shown), result }
+            }
+            Err(fault) => Attempt { attributed: None, result: Err(fault) },
+        }
+    }
+
+    fn outcome(&self, attempt: Attempt) -> Outcome {
+        let Attempt { attributed, result } = attempt;
+        let failed = result.is_err();
+        let (mut text, mut structured) = match result {
+            Ok(payload) => (None, payload),
+            Err(fault) => (Some(fault.text()), serde_json::json!({ "error": fault.object() })),
+        };
+        if let Some(attributed) = attributed {
+            for value in text.iter_mut().chain([&mut structured]) {
+                value[self.dialect.attribution] = attributed.clone().into();
+            }
+        }
+        let shown = text.as_ref().unwrap_or(&structured);
+        let text = serde_json::to_string_pretty(shown).unwrap_or_else(|error| error.to_string());
+        Outcome { text, structured, failed }
+    }
+
+    /// The tools as hosts see them.
+    pub(crate) fn listed(&self) -> Vec<ListedTool> {
+        self.dialect.tools.iter().map(listed).collect()
+    }
+}
+
+/// A call with whom it is attributed to, once that is known.
+struct Attempt {
+    attributed: Option<String>,
+    result: Result<Value, Fault>,
+}
+
+fn listed(tool: &Tool) -> ListedTool {
+    let schema: JsonObject = tool.schema.clone();
+    let listed = ListedTool::new(tool.name, tool.description, Arc::new(schema));
+    if tool.read_only {
+        listed.with_annotations(ToolAnnotations::new().read_only(true))
+    } else {
+        listed
+    }
+}
+
+fn host(context: &RequestContext<RoleServer>) -> Host {
+    let client = context.client_info();
+    Host {
+        version: client.as_ref().map(|client| client.version.clone()),
+        name: client.map(|client| client.name),
+    }
+}
+
+impl ServerHandler for Service {
+    fn get_info(&self) -> ServerConfig {
+        let mut capabilities = ServerCapabilities::builder().enable_tools().build();
+        if let Some(tools) = &mut capabilities.tools {
+            tools.list_changed = Some(false);
+        }
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new(self.dialect.server, self.dialect.version))
+            .with_instructions(self.dialect.instructions)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(REVISIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.listed()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        // One request is at work at a time, so it may take the thread.
+        let outcome = self.call(&request.name, &host(&context), &arguments);
+        let content = vec![ContentBlock::text(outcome.text)];
+        let mut result = if outcome.failed {
+            CallToolResult::error(content)
+        } else {
+            CallToolResult::success(content)
+        };
+        result.structured_content = Some(outcome.structured);
+        Ok(CallToolResponse::from(result))
+    }
+}
