@@ -1,9 +1,9 @@
 //! The desk: what tools work with. The project, whoever is asking, and their key.
 
-use althing_engine::{Client, Engine, EngineError, Home, Options, Signing};
-use althing_kernel::agent::Register;
-use althing_kernel::{AgentName, Command};
-use serde_json::{Map, Value};
+use althing_engine::{Client, Engine, EngineError, Home, Options, Signing, door};
+use althing_kernel::{AgentName, Principal};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,8 +43,12 @@ pub struct Identity {
     pub agent: AgentName,
     /// What the dialect calls it.
     pub shown: String,
-    /// What sort of agent it is, for the token ledger.
+    /// What sort of agent it is.
     pub role: String,
+    /// For whom it works, if that is known.
+    pub human: Option<String>,
+    /// The host it speaks through.
+    pub host: Host,
 }
 
 /// One call of a tool.
@@ -92,10 +96,47 @@ impl Desk {
             return Ok(client.clone());
         }
         let client = engine.client(engine.agent(&who.agent)?, Signing::Each);
-        client.execute(Command::AgentRegister(Register {}))?;
+        perform(&engine, &client, "agent.register", &about(who))?;
         lock(&self.clients).insert(who.agent.clone(), client.clone());
         Ok(client)
     }
+
+    /// Issues a command by its name for somebody.
+    pub fn execute(&self, who: &Identity, name: &str, args: &Value) -> Result<Value, Fault> {
+        perform(&self.engine()?, &self.client(who)?, name, args)
+    }
+
+    /// Asks a question by its name.
+    pub fn ask(&self, who: &Identity, name: &str, args: &Value) -> Result<Value, Fault> {
+        let viewer = Principal::Agent(who.agent.clone());
+        let request = door::read(name, &args.to_string())?;
+        value(&door::perform(&self.engine()?, None, Some(&viewer), request)?)
+    }
+}
+
+/// What an agent says of itself when it shows up.
+fn about(who: &Identity) -> Value {
+    let mut about = json!({ "role": who.role });
+    let Host { name, version } = &who.host;
+    for (field, said) in [("human", &who.human), ("tool", name), ("tool_version", version)] {
+        // Hosts call themselves all sorts of things; a label is one short line.
+        let said = said.as_deref().map(|said| said.chars().filter(|c| !c.is_control()));
+        let said: Option<String> = said.map(|said| said.take(32).collect());
+        if let Some(said) = said.map(|said| said.trim().to_owned()).filter(|said| !said.is_empty())
+        {
+            about[field] = said.into();
+        }
+    }
+    about
+}
+
+fn perform(engine: &Engine, client: &Client, name: &str, args: &Value) -> Result<Value, Fault> {
+    let request = door::read(name, &args.to_string())?;
+    value(&door::perform(engine, Some(client), Some(client.principal()), request)?)
+}
+
+fn value(raw: &RawValue) -> Result<Value, Fault> {
+    serde_json::from_str(raw.get()).map_err(|error| Fault::defect(error.to_string()))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -51,6 +51,11 @@ impl Fault {
         Fault { error: Some(error.into()), detail: Some(detail.into()), ..self }
     }
 
+    /// What is the matter, in words.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The error object that every door of Althing gives.
     pub(crate) fn object(&self) -> Value {
         json!({

@@ -12,29 +12,37 @@ pub mod dialect;
 pub mod fault;
 mod frame;
 pub mod frugal;
+mod git;
 mod message;
 mod service;
+mod tally;
 mod transport;
 
 pub use desk::{Call, Desk, Host, Identity, Setup};
 pub use dialect::{Dialect, Tool};
 pub use fault::Fault;
+pub use tally::Unlogged;
 pub use transport::Replies;
 
 use std::io::{self, BufRead, Write};
+use std::sync::Arc;
 
 use service::Service;
+use tally::Tally;
 use transport::Stream;
 
-/// Serves one host until it closes the stream. Everything it asked for before is answered.
+/// Serves one host until it closes the stream. Everything it asked for before is answered. Returns
+/// what it was handed that is not in the token ledger.
 pub fn serve(
     dialect: Dialect,
     setup: Setup,
     input: impl BufRead + Send + 'static,
     output: Box<dyn Write + Send>,
     replies: Replies,
-) -> io::Result<()> {
-    let service = Service { dialect, desk: Desk::new(setup) };
+) -> io::Result<Unlogged> {
+    let desk = Arc::new(Desk::new(setup));
+    let tally = Arc::new(Tally::begin(desk.clone())?);
+    let service = Service { dialect, desk, tally: tally.clone() };
     let stream = Stream::new(input, output, replies)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async move {
@@ -43,5 +51,5 @@ pub fn serve(
             rmcp::service::serve_directly::<rmcp::RoleServer, _, _, _, _>(service, stream, None);
         running.waiting().await.map_err(io::Error::other)
     })?;
-    Ok(())
+    Ok(tally.end())
 }

@@ -12,9 +12,10 @@ use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::desk::{Call, Desk, Host};
+use crate::desk::{Call, Desk, Host, Identity};
 use crate::dialect::{Dialect, Tool};
 use crate::fault::Fault;
+use crate::tally::{Handed, Tally};
 
 /// The revisions that are spoken. The one of March 2025 asked servers to take batches, which no
 /// revision before or after it does; hosts that offer it are answered with a later one.
@@ -28,7 +29,8 @@ const REVISIONS: &[ProtocolVersion] = &[
 /// A dialect at a desk.
 pub(crate) struct Service {
     pub(crate) dialect: Dialect,
-    pub(crate) desk: Desk,
+    pub(crate) desk: Arc<Desk>,
+    pub(crate) tally: Arc<Tally>,
 }
 
 /// What came of a call, before it is put into the protocol's form.
@@ -43,8 +45,14 @@ impl Service {
     fn call(&self, name: &str, host: &Host, arguments: &Map<String, Value>) -> Outcome {
         let call = Call { desk: &self.desk, host, arguments };
         let done = catch_unwind(AssertUnwindSafe(|| self.attempt(name, &call)));
-        let defect = || Attempt { attributed: None, result: Err(Fault::defect("internal error")) };
-        self.outcome(done.unwrap_or_else(|_| defect()))
+        let defect = || Attempt { who: None, result: Err(Fault::defect("internal error")) };
+        let Attempt { who, result } = done.unwrap_or_else(|_| defect());
+        let outcome = self.outcome(who.as_ref(), result);
+        if let Some(who) = who {
+            let (tool, text) = (Some(name.to_owned()), outcome.text.clone());
+            self.tally.note(Handed { who, kind: "tool_result", tool, text });
+        }
+        outcome
     }
 
     fn attempt(&self, name: &str, call: &Call<'_>) -> Attempt {
@@ -52,27 +60,27 @@ impl Service {
             let names: Vec<&str> = self.dialect.tools.iter().map(|tool| tool.name).collect();
             let fault = Fault::usage(format!("unknown tool: {name}"));
             let fault = fault.told(format!("unknown tool: {name}"), names.join(", "));
-            return Attempt { attributed: None, result: Err(fault) };
+            let who = (self.dialect.identify)(call).ok();
+            return Attempt { who, result: Err(fault) };
         };
         match (self.dialect.identify)(call) {
             Ok(who) => {
                 let result = tool.call(call, &who);
-                Attempt { attributed: Some(who.shown), result }
+                Attempt { who: Some(who), result }
             }
-            Err(fault) => Attempt { attributed: None, result: Err(fault) },
+            Err(fault) => Attempt { who: None, result: Err(fault) },
         }
     }
 
-    fn outcome(&self, attempt: Attempt) -> Outcome {
-        let Attempt { attributed, result } = attempt;
+    fn outcome(&self, who: Option<&Identity>, result: Result<Value, Fault>) -> Outcome {
         let failed = result.is_err();
         let (mut text, mut structured) = match result {
             Ok(payload) => (None, payload),
             Err(fault) => (Some(fault.text()), serde_json::json!({ "error": fault.object() })),
         };
-        if let Some(attributed) = attributed {
+        if let Some(who) = who {
             for value in text.iter_mut().chain([&mut structured]) {
-                value[self.dialect.attribution] = attributed.clone().into();
+                value[self.dialect.attribution] = who.shown.clone().into();
             }
         }
         let shown = text.as_ref().unwrap_or(&structured);
@@ -86,9 +94,9 @@ impl Service {
     }
 }
 
-/// A call with whom it is attributed to, once that is known.
+/// What came of a call, and whose it was, as far as that is known.
 struct Attempt {
-    attributed: Option<String>,
+    who: Option<Identity>,
     result: Result<Value, Fault>,
 }
 
@@ -128,9 +136,16 @@ impl ServerHandler for Service {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.listed()))
+        let listed = self.listed();
+        let (host, arguments) = (host(&context), Map::new());
+        let call = Call { desk: &self.desk, host: &host, arguments: &arguments };
+        if let Ok(who) = (self.dialect.identify)(&call) {
+            let text = serde_json::to_string(&listed).unwrap_or_default();
+            self.tally.note(Handed { who, kind: "tool_list", tool: None, text });
+        }
+        Ok(ListToolsResult::with_all_items(listed))
     }
 
     async fn call_tool(

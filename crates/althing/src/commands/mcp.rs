@@ -2,7 +2,7 @@
 
 use althing_dialects::frugal::haid::Haid;
 use althing_server::frugal::Ledger;
-use althing_server::{Replies, Setup, frugal, serve};
+use althing_server::{Replies, Setup, Unlogged, frugal, serve};
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
@@ -29,8 +29,13 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());
     let output = Box::new(std::io::stdout());
-    serve(dialect, setup, input, output, replies)
-        .map_err(|error| Failure::unavailable(format!("the host cannot be served: {error}")))
+    let unlogged = serve(dialect, setup, input, output, replies)
+        .map_err(|error| Failure::unavailable(format!("the host cannot be served: {error}")))?;
+    if unlogged.results > 0 {
+        let Unlogged { results, why } = unlogged;
+        app.out.note(format!("{results} results are not in the token ledger: {why}"));
+    }
+    Ok(())
 }
 
 /// What a project is called that nobody named.

@@ -1,17 +1,18 @@
 //! `read_claims`, `make_claim`, `release_claim`
 
+use althing_dialects::frugal::claim::{self, Claim, Overlap};
 use althing_dialects::frugal::haid::Haid;
 use althing_engine::{Engine, EngineError};
 use althing_kernel::lease::{Open, Release, Surfaces, Ttl};
 use althing_kernel::query::{Answer, Collision, LeaseList, LeaseView, Query};
 use althing_kernel::refusal::Details;
 use althing_kernel::text::Text;
-use althing_kernel::{AgentName, Command, Principal, Refusal, RefusalKind, Surface, Timestamp};
+use althing_kernel::{Command, Principal, Refusal, RefusalKind, Surface, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Ledger, SERVER, shown, stamp};
+use super::{Ledger, SERVER, named, shown, stamp};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
 
@@ -48,7 +49,7 @@ pub(super) struct ReleaseClaim {
 pub(super) fn read(call: &Call<'_>, _: &Identity, _: ReadClaims) -> Result<Value, Fault> {
     let mut leases = leases(&call.desk.engine()?, None)?;
     leases.sort_by_key(|lease| lease.epoch);
-    let claims: Vec<Value> = leases.iter().map(record).collect();
+    let claims: Vec<Claim> = leases.iter().map(record).collect();
     Ok(json!({ "count": claims.len(), "active_claims": claims }))
 }
 
@@ -69,18 +70,9 @@ pub(super) fn make(
         Err(error) => return Err(error.into()),
     }
     let MakeClaim { surfaces, task, .. } = args;
-    let mut said = format!(
-        "claimed {} surface(s) for {} (task {task}, ttl {}m)",
-        surfaces.len(),
-        who.shown,
-        minutes(ttl.secs())
-    );
-    for surface in &surfaces {
-        said.push_str("\n  ");
-        said.push_str(surface);
-    }
+    let said = claim::claimed(&surfaces, &who.shown, &task, minutes(ttl.secs()));
     Ok(json!({
-        "result": said,
+        "result": said.trim_end(),
         "client_haid": who.shown,
         "task_ref": format!("{task} ({})", via(&who.shown)),
         "surfaces": surfaces,
@@ -121,16 +113,6 @@ pub(super) fn release(call: &Call<'_>, who: &Identity, args: ReleaseClaim) -> Re
     Ok(json!({ "result": format!("{said} for {shown}") }))
 }
 
-/// The agent that somebody names, by a HAID or by its plain name.
-fn named(text: &str) -> Result<AgentName, Fault> {
-    let name = match Haid::new(text) {
-        Ok(haid) => haid.agent_name(),
-        Err(error) if text.starts_with("haid:") => return Err(Fault::usage(error.to_string())),
-        Err(_) => text.to_owned(),
-    };
-    AgentName::new(&name).map_err(|error| Fault::usage(format!("{text}: {error}")))
-}
-
 fn leases(engine: &Engine, holder: Option<Principal>) -> Result<Vec<LeaseView>, Fault> {
     match engine.ask(&Query::LeaseList(LeaseList { holder, surfaces: None }))? {
         Answer::Leases(leases) => Ok(leases),
@@ -144,21 +126,25 @@ fn via(haid: &str) -> String {
 }
 
 /// A lease as the ledger's claim record.
-fn record(lease: &LeaseView) -> Value {
-    let holder = shown(&lease.holder);
-    let human = Haid::new(&holder).map_or_else(|_| holder.clone(), |haid| haid.human().to_owned());
+fn record(lease: &LeaseView) -> Claim {
+    let haid = shown(&lease.holder);
     // A renewal lasts as long as the lease was granted for.
     let ttl_micros = lease.ttl_s.saturating_mul(1_000_000);
     let beat = Timestamp::from_micros(lease.expires_at.micros().saturating_sub(ttl_micros));
-    json!({
-        "haid": holder,
-        "human": human,
-        "claimed_surfaces": lease.surfaces,
-        "task_ref": task_ref(lease),
-        "claimed_at": stamp(lease.opened_at),
-        "ttl_minutes": minutes(lease.ttl_s),
-        "heartbeat": stamp(beat),
-    })
+    Claim {
+        human: human(&haid),
+        haid,
+        claimed_surfaces: lease.surfaces.iter().map(ToString::to_string).collect(),
+        task_ref: task_ref(lease),
+        claimed_at: stamp(lease.opened_at),
+        ttl_minutes: minutes(lease.ttl_s),
+        heartbeat: stamp(beat),
+    }
+}
+
+/// The person in a HAID; whoever has none stands for themselves.
+fn human(shown: &str) -> String {
+    Haid::new(shown).map_or_else(|_| shown.to_owned(), |haid| haid.human().to_owned())
 }
 
 /// The task of a lease, with the door it came through if that was this one.
@@ -186,16 +172,17 @@ fn collided(engine: &Engine, refusal: Refusal) -> Fault {
         Details::Collisions(collisions) => collisions.as_slice(),
         _ => &[],
     };
-    let mut text = "COLLISION: cannot claim — surfaces overlap active claims:\n".to_owned();
-    for collision in collisions {
-        text.push_str(&format!(
-            "  '{}' overlaps '{}' held by {} (task {})\n",
-            collision.wanted,
-            collision.surface,
-            shown(&collision.holder),
-            task(collision)
-        ));
-    }
-    text.push_str("resolve via the governance override flow or sequence the work; do NOT force.");
-    Fault::from(EngineError::from(refusal)).told("heimdall-claim claim … exited 3", text)
+    let overlap = |collision: &Collision| {
+        let holder = shown(&collision.holder);
+        Overlap {
+            asked: collision.wanted.to_string(),
+            held: collision.surface.to_string(),
+            human: human(&holder),
+            holder,
+            task: task(collision),
+        }
+    };
+    let overlaps: Vec<Overlap> = collisions.iter().map(overlap).collect();
+    let text = claim::collision(&overlaps);
+    Fault::from(EngineError::from(refusal)).told("heimdall-claim claim … exited 3", text.trim_end())
 }

@@ -1,7 +1,10 @@
 //! The frugal dialect over the protocol: six tools around claims, capsules, decisions and
 //! conflicts, for any host that can start a process.
 
+mod capsules;
 mod claims;
+mod conflicts;
+mod decisions;
 
 use althing_dialects::frugal::haid::Haid;
 use althing_kernel::lease::Ttl;
@@ -47,15 +50,28 @@ pub fn dialect(ledger: Ledger) -> Dialect {
 }
 
 fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
-    let own = ledger.clone();
+    let [claims, capsules, conflicts] = [ledger.clone(), ledger.clone(), ledger.clone()];
     vec![
         Tool::new("read_claims", "List every agent's active claims.", claims::read).reading(),
         Tool::new(
             "make_claim",
             "Claim paths, globs or path#symbol before editing: all of them or, on a collision, none.",
-            move |call, who, args| claims::make(&own, call, who, args),
+            move |call, who, args| claims::make(&claims, call, who, args),
         ),
         Tool::new("release_claim", "Release all your claims.", claims::release),
+        Tool::new(
+            "read_capsules",
+            "Read context capsules and hand-off records: all, or one by id.",
+            move |call, who, args| capsules::read(&capsules, call, who, args),
+        )
+        .reading(),
+        Tool::new("append_decision", "Record a decision for everybody.", decisions::append),
+        Tool::new(
+            "raise_conflict_pr",
+            "Put a conflict over surfaces before people: branch conflict/<id> with both intents, \
+             the displaced work kept on a branch of its own.",
+            move |call, who, args| conflicts::raise(&conflicts, call, who, args),
+        ),
     ]
 }
 
@@ -76,7 +92,8 @@ fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
         }
         let role = Haid::of_agent(agent.as_str()).and_then(|haid| haid.role().map(str::to_owned));
         let role = role.unwrap_or_else(|| agent.to_string());
-        return Ok(Identity { agent: agent.clone(), shown, role });
+        let human = Haid::of_agent(agent.as_str()).map(|haid| haid.human().to_owned());
+        return Ok(Identity { agent: agent.clone(), shown, role, human, host: call.host.clone() });
     }
     let client = named.or(call.host.name.as_deref()).unwrap_or(UNNAMED);
     let haid = ledger.root.spawn(client).ok_or_else(|| {
@@ -85,7 +102,8 @@ fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
     let agent = AgentName::new(&haid.agent_name())
         .map_err(|error| Fault::usage(format!("{haid} cannot be an agent: {error}")))?;
     let role = haid.role().unwrap_or_default().to_owned();
-    Ok(Identity { agent, shown: haid.to_string(), role })
+    let (shown, human) = (haid.to_string(), Some(haid.human().to_owned()));
+    Ok(Identity { agent, shown, role, human, host: call.host.clone() })
 }
 
 /// A holder as this dialect calls it.
@@ -103,4 +121,19 @@ fn stamp(at: Timestamp) -> String {
     let micros = i64::try_from(at.micros()).unwrap_or(i64::MAX);
     jiff::Timestamp::from_microsecond(micros)
         .map_or_else(|_| at.micros().to_string(), |at| at.strftime("%FT%TZ").to_string())
+}
+
+/// The same of a moment in an answer.
+fn stamp_of(at: &Value) -> String {
+    stamp(Timestamp::from_micros(at.as_u64().unwrap_or_default()))
+}
+
+/// The agent that somebody names, by a HAID or by its plain name.
+fn named(text: &str) -> Result<AgentName, Fault> {
+    let name = match Haid::new(text) {
+        Ok(haid) => haid.agent_name(),
+        Err(error) if text.starts_with("haid:") => return Err(Fault::usage(error.to_string())),
+        Err(_) => text.to_owned(),
+    };
+    AgentName::new(&name).map_err(|error| Fault::usage(format!("{text}: {error}")))
 }

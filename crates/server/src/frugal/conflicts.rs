@@ -1,0 +1,277 @@
+//! `raise_conflict_pr`: both sides of a conflict on record, on a branch that people can review,
+//! with the work that has to give way kept on a branch of its own.
+
+use althing_dialects::frugal::haid::slug;
+use althing_kernel::lease::Surfaces;
+use althing_kernel::query::{Answer, LeaseCheck, Query};
+use althing_kernel::{Principal, Surface};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::{Ledger, SERVER, named, shown, stamp};
+use crate::desk::{Call, Identity};
+use crate::fault::Fault;
+use crate::git::Git;
+
+/// Arguments of `raise_conflict_pr`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RaiseConflict {
+    id: String,
+    title: String,
+    #[schemars(length(min = 1))]
+    surfaces: Vec<String>,
+    displaced_haid: Option<String>,
+    overriding_intent: Option<String>,
+    displaced_intent: Option<String>,
+    #[serde(rename = "client_identity")]
+    _client: Option<String>,
+}
+
+/// What the branches of a conflict are called and made of.
+struct Branches {
+    conflict: Made,
+    /// There may be nothing to keep.
+    displaced: Option<Made>,
+}
+
+/// A branch that was made, with its commit.
+struct Made {
+    name: String,
+    commit: String,
+}
+
+pub(super) fn raise(
+    ledger: &Ledger,
+    call: &Call<'_>,
+    who: &Identity,
+    args: RaiseConflict,
+) -> Result<Value, Fault> {
+    let surfaces = surfaces(&args.surfaces)?;
+    let args = RaiseConflict { displaced_haid: displaced(call, who, &args, &surfaces)?, ..args };
+    if call.desk.ask(who, "dispute.get", &json!({ "id": args.id })).is_ok() {
+        return Err(exists(&args.id));
+    }
+    let date = stamp(call.desk.engine()?.now());
+    let date = date.split('T').next().unwrap_or_default().to_owned();
+    let relative = format!("ledger/conflicts/{date}-{}.md", file_slug(&args.id));
+    let git = call.desk.setup.is_git.then(|| Git::new(&call.desk.setup.root, &who.shown));
+    let branches = match &git {
+        Some(git) => Some(branch_out(git, ledger, call, who, &args, &surfaces, &date, &relative)?),
+        None => None,
+    };
+    let preserved = branches.as_ref().and_then(|made| made.displaced.as_ref());
+    let preserved = preserved.map(|made| made.name.clone());
+    let command = record(&args, branches.as_ref(), preserved.as_deref());
+    if let Err(fault) = call.desk.execute(who, "dispute.raise", &command) {
+        if let (Some(git), Some(made)) = (&git, &branches) {
+            git.take_back(&made.conflict.name, &made.conflict.commit);
+            if let Some(kept) = &made.displaced {
+                git.take_back(&kept.name, &kept.commit);
+            }
+        }
+        return Err(fault);
+    }
+    let pr_path = match &branches {
+        Some(made) => format!(
+            "branch {} has {relative}; push it and open a pull request for an owner or maintainer",
+            made.conflict.name
+        ),
+        None => format!("no git repository, so there is no branch conflict/{}", args.id),
+    };
+    Ok(json!({
+        "conflict_file": ledger.planning.join(&relative),
+        "relative_path": relative,
+        "preserved_branch": preserved,
+        "pr_path": pr_path,
+    }))
+}
+
+fn exists(id: &str) -> Fault {
+    let message = format!("conflict record already exists: {id}");
+    Fault::refused(althing_kernel::Rule::Usage, message)
+}
+
+fn surfaces(given: &[String]) -> Result<Surfaces, Fault> {
+    let unusable =
+        |error: &dyn std::fmt::Display| Fault::usage(format!("raise_conflict_pr: {error}"));
+    let list: Result<Vec<Surface>, _> = given.iter().map(|text| Surface::new(text)).collect();
+    Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
+}
+
+/// Whose work gives way: as it is said, else the one other agent that holds any of it.
+fn displaced(
+    call: &Call<'_>,
+    who: &Identity,
+    args: &RaiseConflict,
+    surfaces: &Surfaces,
+) -> Result<Option<String>, Fault> {
+    if let Some(haid) = &args.displaced_haid {
+        return named(haid).map(|_| Some(haid.clone()));
+    }
+    let holder = Some(Principal::Agent(who.agent.clone()));
+    let check = LeaseCheck { holder, epoch: None, surfaces: surfaces.clone() };
+    let Answer::Check(found) = call.desk.engine()?.ask(&Query::LeaseCheck(check))? else {
+        return Err(Fault::defect("an unexpected answer to lease.check"));
+    };
+    let mut holders: Vec<String> =
+        found.collisions.iter().map(|collision| shown(&collision.holder)).collect();
+    holders.dedup();
+    Ok(if holders.len() == 1 { holders.pop() } else { None })
+}
+
+/// Makes both branches, or neither.
+#[expect(clippy::too_many_arguments, reason = "the parts of one record")]
+fn branch_out(
+    git: &Git,
+    ledger: &Ledger,
+    call: &Call<'_>,
+    who: &Identity,
+    args: &RaiseConflict,
+    surfaces: &Surfaces,
+    date: &str,
+    relative: &str,
+) -> Result<Branches, Fault> {
+    let conflict = format!("conflict/{}", args.id);
+    let keeps = args.displaced_haid.as_deref().unwrap_or("unspecified");
+    let displaced = format!("displaced/{}-{}", slug(keeps), args.id);
+    for name in [&conflict, &displaced] {
+        if !git.is_branch_name(name) {
+            return Err(Fault::usage(format!("raise_conflict_pr: no branch can be called {name}")));
+        }
+        if git.has_branch(name) {
+            let message = format!("branch {name} is there already; choose another id");
+            return Err(Fault::refused(althing_kernel::Rule::Usage, message));
+        }
+    }
+    let scratch = call.desk.setup.home.root();
+    let kept = preserve(git, scratch, args, surfaces, keeps)?;
+    let text = file(args, who, date, kept.as_ref().map(|_| displaced.as_str()));
+    let draft = git.draft(scratch)?;
+    draft.put(&path_in_tree(ledger, call, relative), &text)?;
+    let message = format!(
+        "Conflict {}: {}\n\nRaised through {SERVER}.\n\nHeimdall-Agent: {}\n",
+        args.id, args.title, who.shown
+    );
+    let commit = draft.commit(&message)?;
+    let displaced = match kept {
+        Some(commit) => {
+            git.make_branch(&displaced, &commit)?;
+            Some(Made { name: displaced, commit })
+        }
+        None => None,
+    };
+    if let Err(fault) = git.make_branch(&conflict, &commit) {
+        if let Some(kept) = &displaced {
+            git.take_back(&kept.name, &kept.commit);
+        }
+        return Err(fault);
+    }
+    Ok(Branches { conflict: Made { name: conflict, commit }, displaced })
+}
+
+/// A commit of what is in the work tree under the surfaces in dispute, on top of what is checked
+/// out. None if there is nothing at all.
+fn preserve(
+    git: &Git,
+    scratch: &Path,
+    args: &RaiseConflict,
+    surfaces: &Surfaces,
+    keeps: &str,
+) -> Result<Option<String>, Fault> {
+    let mut files = git.files()?;
+    files.retain(|file| {
+        let path = Surface::new(&Surface::escape(file));
+        path.is_ok_and(|path| surfaces.as_slice().iter().any(|surface| surface.meets(&path)))
+    });
+    if files.is_empty() && git.head().is_none() {
+        return Ok(None);
+    }
+    let draft = git.draft(scratch)?;
+    draft.take_from_work_tree(&files)?;
+    let message = format!(
+        "Work displaced by conflict {}: {}\n\nThe work tree under {} as it was, on top of what was \
+         checked out.\n\nHeimdall-Agent: {keeps}\n",
+        args.id,
+        args.title,
+        args.surfaces.join(", "),
+    );
+    draft.commit(&message).map(Some)
+}
+
+/// Where the record lies among the files of the repository.
+fn path_in_tree(ledger: &Ledger, call: &Call<'_>, relative: &str) -> String {
+    let inside = ledger.planning.strip_prefix(&call.desk.setup.root).ok();
+    let names: Option<Vec<&str>> =
+        inside.and_then(|inside| inside.iter().map(|name| name.to_str()).collect());
+    match names {
+        Some(names) if !names.is_empty() => format!("{}/{relative}", names.join("/")),
+        _ => format!(".planning/{relative}"),
+    }
+}
+
+/// What is recorded of it.
+fn record(args: &RaiseConflict, made: Option<&Branches>, preserved: Option<&str>) -> Value {
+    let mut record = json!({ "id": args.id, "title": args.title, "surfaces": args.surfaces });
+    let conflict = made.map(|made| made.conflict.name.as_str());
+    for (field, value) in [
+        ("displaced", args.displaced_haid.as_deref()),
+        ("overriding_intent", args.overriding_intent.as_deref()),
+        ("displaced_intent", args.displaced_intent.as_deref()),
+        ("preserved_branch", preserved),
+        ("conflict_branch", conflict),
+    ] {
+        if let Some(value) = value {
+            record[field] = value.into();
+        }
+    }
+    record
+}
+
+/// An id as part of a file name.
+fn file_slug(id: &str) -> String {
+    slug(id)
+}
+
+/// The record, for people to review.
+fn file(args: &RaiseConflict, who: &Identity, date: &str, preserved: Option<&str>) -> String {
+    let or = |text: &Option<String>| text.clone().unwrap_or_else(|| "(unspecified)".to_owned());
+    let mut surfaces = String::new();
+    for surface in &args.surfaces {
+        let _ = writeln!(surfaces, "  - {surface}");
+    }
+    let (branch, recovery) = match preserved {
+        Some(branch) => (
+            format!("`{branch}`  (never deleted)"),
+            format!(
+                "Restore displaced work from branch `{branch}`: cherry-pick its last commit, or \
+                 check out the files you need from it."
+            ),
+        ),
+        None => ("(there was nothing to preserve)".to_owned(), "Nothing was displaced.".to_owned()),
+    };
+    format!(
+        "# Conflict {id} — {title}\n\n\
+         - **Date:** {date}\n\
+         - **Overriding HAID:** {overriding}  (via {SERVER})\n\
+         - **Displaced HAID:** {displaced}\n\
+         - **Surfaces:**\n{surfaces}\n\
+         ## Both intents\n\n\
+         - **Overriding agent wanted:** {wanted}\n\
+         - **Displaced agent wanted:** {other}\n\n\
+         ## Resolution\n\n\
+         - **Kept:** (to be decided by an owner/maintainer reviewing this PR)\n\
+         - **Displaced:** (to be decided)\n\
+         - **Preserved on branch:** {branch}\n\n\
+         ## Recovery path\n\n{recovery}\n",
+        id = args.id,
+        title = args.title,
+        overriding = who.shown,
+        displaced = or(&args.displaced_haid),
+        wanted = or(&args.overriding_intent),
+        other = or(&args.displaced_intent),
+    )
+}

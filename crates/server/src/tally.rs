@@ -1,0 +1,157 @@
+//! The tally: how many tokens agents were handed, put on record.
+//!
+//! Counting and recording happen in a thread of their own, after the answer went out: nobody waits
+//! for either. What gathers within a moment is recorded together, so that it costs one sync of the
+//! disk. What could not be recorded is tried again with the next, and at the end it is said how
+//! much never was.
+
+use althing_dialects::frugal::tokens::{TOKENIZER, count};
+use althing_engine::{EngineError, door};
+use serde_json::json;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::desk::{Desk, Identity};
+use crate::fault::Fault;
+
+/// How long lines gather before they are recorded together.
+const MOMENT: Duration = Duration::from_millis(100);
+/// How many lines are recorded together at most.
+const TOGETHER: usize = 64;
+/// How many lines are kept for another attempt.
+const KEPT_MAX: usize = 10_000;
+
+/// Something that was handed to an agent.
+pub(crate) struct Handed {
+    pub(crate) who: Identity,
+    pub(crate) kind: &'static str,
+    pub(crate) tool: Option<String>,
+    pub(crate) text: String,
+}
+
+/// A line of the token ledger that is not on record yet.
+struct Line {
+    who: Identity,
+    args: String,
+}
+
+/// What was handed out without a line in the ledger.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unlogged {
+    /// How many results.
+    pub results: usize,
+    /// Why the last of them was not recorded.
+    pub why: String,
+}
+
+/// The tally and its thread.
+pub(crate) struct Tally {
+    sender: Mutex<Option<Sender<Handed>>>,
+    thread: Mutex<Option<JoinHandle<Unlogged>>>,
+}
+
+impl Tally {
+    pub(crate) fn begin(desk: Arc<Desk>) -> std::io::Result<Self> {
+        let (sender, receiver) = channel();
+        let thread = std::thread::Builder::new().name("mcp-tally".to_owned());
+        let thread = thread.spawn(move || Recorder::new(desk).run(&receiver))?;
+        Ok(Tally { sender: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Takes note of something that was handed out.
+    pub(crate) fn note(&self, handed: Handed) {
+        if let Some(sender) = &*self.sender.lock().unwrap_or_else(PoisonError::into_inner) {
+            // The thread ends only after the last sender is gone.
+            let _ = sender.send(handed);
+        }
+    }
+
+    /// Records what is left and says what could not be.
+    pub(crate) fn end(&self) -> Unlogged {
+        drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let gone = || Unlogged { results: 1, why: "the tally ended early".to_owned() };
+        thread.map_or_else(Unlogged::default, |thread| thread.join().unwrap_or_else(|_| gone()))
+    }
+}
+
+struct Recorder {
+    desk: Arc<Desk>,
+    waiting: Vec<Line>,
+    unlogged: Unlogged,
+}
+
+impl Recorder {
+    fn new(desk: Arc<Desk>) -> Self {
+        Recorder { desk, waiting: Vec::new(), unlogged: Unlogged::default() }
+    }
+
+    fn run(mut self, receiver: &Receiver<Handed>) -> Unlogged {
+        while let Ok(first) = receiver.recv() {
+            let mut gathered = vec![first];
+            let deadline = Instant::now() + MOMENT;
+            while gathered.len() < TOGETHER {
+                let left = deadline.saturating_duration_since(Instant::now());
+                match receiver.recv_timeout(left) {
+                    Ok(next) => gathered.push(next),
+                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+                }
+            }
+            self.waiting.extend(gathered.into_iter().map(line));
+            self.record();
+        }
+        let lost = self.waiting.len();
+        self.unlogged.results += lost;
+        self.unlogged
+    }
+
+    /// Records what waits. What cannot be recorded now stays, up to a number.
+    fn record(&mut self) {
+        let lines = std::mem::take(&mut self.waiting);
+        let (send, receive) = channel();
+        for line in lines {
+            let done = send.clone();
+            if let Err(fault) = self.submit(&line, Box::new(move |answer| _ = done.send(answer))) {
+                self.unlogged.why = fault.message().to_owned();
+                self.waiting.push(line);
+            }
+        }
+        drop(send);
+        for answer in receive {
+            if let Err(error) = answer {
+                self.unlogged.results += 1;
+                self.unlogged.why = error.to_string();
+            }
+        }
+        let over = self.waiting.len().saturating_sub(KEPT_MAX);
+        self.waiting.drain(..over);
+        self.unlogged.results += over;
+    }
+
+    fn submit(&self, line: &Line, done: Done) -> Result<(), Fault> {
+        let client = self.desk.client(&line.who)?;
+        let door::Request::Command(command) = door::read("ledger.log", &line.args)? else {
+            return Err(Fault::defect("ledger.log is no command"));
+        };
+        client.submit(*command, done)?;
+        Ok(())
+    }
+}
+
+type Done = Box<dyn FnOnce(Result<althing_kernel::Reply, EngineError>) + Send>;
+
+fn line(handed: Handed) -> Line {
+    let Handed { who, kind, tool, text } = handed;
+    let mut args = json!({
+        "role": who.role,
+        "kind": kind,
+        "tokens": count(&text),
+        "tokenizer": TOKENIZER,
+    });
+    if let Some(tool) = tool {
+        args["tool"] = tool.into();
+    }
+    Line { who, args: args.to_string() }
+}

@@ -1,0 +1,60 @@
+//! The official clients of the Model Context Protocol against the server.
+//!
+//! `scripts/test` installs them under `target/`. Where they are not, these tests say so; with
+//! `ALTHING_SDKS=required`, which that script sets once it has installed them, they fail.
+
+use crate::support::{BINARY, Sandbox};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Something that was installed, unless it was not.
+fn installed(path: &str) -> Option<PathBuf> {
+    let path = root().join("target/mcp").join(path);
+    if path.exists() {
+        return Some(path);
+    }
+    let required = std::env::var_os("ALTHING_SDKS").is_some_and(|value| value == "required");
+    assert!(!required, "{} is not there", path.display());
+    println!("skipped: {} is not there; scripts/test installs it", path.display());
+    None
+}
+
+fn project() -> Sandbox {
+    let project = Sandbox::new();
+    let capsule = r#"{"id":"w1","what":"the engine","depends":[]}"#;
+    project.ok(&["do", "capsule.write", capsule, "--as", "alice"]);
+    project
+}
+
+#[track_caller]
+fn all_well(command: &mut Command) {
+    let ran = command.env_remove("ALTHING_AGENT").output().unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.contains("all well"), "{said}\n{err}");
+}
+
+#[test]
+fn the_python_client_is_served() {
+    let Some(python) = installed("python/bin/python") else { return };
+    let project = project();
+    for mode in ["legacy", "auto"] {
+        let script = root().join("tests/mcp/client.py");
+        all_well(Command::new(&python).arg(script).arg(BINARY).arg(project.path()).arg(mode));
+    }
+    project.ok(&["trail", "verify"]);
+}
+
+#[test]
+fn the_typescript_client_is_served() {
+    let Some(modules) = installed("node/node_modules") else { return };
+    let project = project();
+    let script = root().join("tests/mcp/client.mjs");
+    let node = modules.parent().unwrap();
+    all_well(Command::new("node").arg(script).arg(BINARY).arg(project.path()).arg(node));
+    project.ok(&["trail", "verify"]);
+}
