@@ -44,7 +44,13 @@ fn surfaces(text: &str) -> Surfaces {
 
 fn open(text: &str) -> Command {
     let ttl_s = Some(Ttl::new(86_400).unwrap());
-    Command::LeaseOpen(Open { purpose: None, surfaces: surfaces(text), task: None, ttl_s })
+    Command::LeaseOpen(Open {
+        purpose: None,
+        replace: false,
+        surfaces: surfaces(text),
+        task: None,
+        ttl_s,
+    })
 }
 
 /// A state with many live leases: mostly files, now and then a folder or a glob.

@@ -307,7 +307,7 @@ impl Desk<'_> {
             return Ok(());
         }
         let agent = self.engine.client(self.engine.agent(name)?, Signing::Each);
-        agent.execute(Command::AgentRegister(agent::Register {}))?;
+        agent.execute(Command::AgentRegister(agent::Register::default()))?;
         let note =
             format!("agent {name} was not known yet; it is now, with a key in the state folder");
         self.out().note(note);

@@ -157,6 +157,36 @@ fn said_at_work(event: &Event) -> String {
             format!("{}{}", body.right_id, why(body.reason.as_ref()))
         }
         Event::PortRightConsumed(body) => body.right_id.to_string(),
+        _ => said_in_common(event),
+    }
+}
+
+/// What everybody shares, and how agents stand.
+fn said_in_common(event: &Event) -> String {
+    match event {
+        Event::AgentDescribed(body) => {
+            let said = [&body.role, &body.human, &body.tool, &body.tool_version];
+            let said: Vec<&str> = said.into_iter().flatten().map(|own| own.as_str()).collect();
+            format!("{}: {}", body.agent, said.join(", "))
+        }
+        Event::AgentHeartbeat(body) | Event::AgentRevoked(body) | Event::AgentReinstated(body) => {
+            body.agent.to_string()
+        }
+        Event::SymbolSet(body) => format!("{} = {}", body.id, body.value),
+        Event::FactSet(body) => format!("{} = {}", body.key, body.value),
+        Event::FactDeleted(body) => body.key.to_string(),
+        Event::CapsuleWritten(body) => format!("{}: {}", body.id, body.what),
+        Event::DecisionAppended(body) => format!("{}: {}", body.title, body.body),
+        Event::DisputeRaised(body) => format!("{}: {}", body.id, body.title),
+        Event::LedgerLogged(body) => {
+            let by = body.tokenizer.as_ref().map_or("reported", |own| own.as_str());
+            format!("{}/{}={} ({by})", body.role, body.kind, body.tokens.get())
+        }
+        Event::LedgerBaselined(body) => format!("{}={}", body.role, body.tokens.get()),
+        Event::MessageNoted(body) => {
+            let which = body.msg_id.as_ref().map_or("?", |own| own.as_str());
+            format!("{} {which}", body.outcome.as_str())
+        }
         _ => said_of_use(event),
     }
 }

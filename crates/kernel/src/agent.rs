@@ -1,17 +1,24 @@
-//! Agents: a name bound to the key that first used it.
+//! Agents: a name bound to the key that first used it, what the agent says of itself, and whether
+//! it may hold anything.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::commons::Label;
 use crate::event::{Draft, Event, Stamped, Stream};
 use crate::key::PublicKey;
 use crate::name::AgentName;
 use crate::principal::{Actor, Caller, Principal};
+use crate::query::AgentView;
 use crate::refusal::Refusal;
 use crate::rule::Rule;
 use crate::state::{ApplyError, State};
-use crate::time::Timestamp;
+use crate::time::{Span, Timestamp};
 use crate::turn::{Halt, Reply, Turn};
+use crate::workspace::is_coordinator;
+
+/// How much later a sign of life has to be to be worth remembering.
+const HEARD_STEP: Span = Span::from_secs(1);
 
 /// What the state remembers of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,12 +29,62 @@ pub struct Agent {
     pub registered_at: Timestamp,
     /// Whether it ever had a part in a run, even one that it lost to another agent.
     pub had_a_part: bool,
+    /// When it last did anything, to the second.
+    pub heard_at: Timestamp,
+    /// Since when it may hold nothing, if it may not.
+    pub revoked_at: Option<Timestamp>,
+    /// What it says of itself.
+    pub about: About,
 }
 
-/// `agent.register`: shows up once, so that others can give this agent work.
+/// What an agent says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// For whom it works.
+    pub human: Option<Label>,
+    /// What it does.
+    pub role: Option<Label>,
+    /// What it is.
+    pub tool: Option<Label>,
+    /// Which version of that.
+    pub tool_version: Option<Label>,
+}
+
+/// How an agent stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// It may hold leases.
+    Active,
+    /// It may not.
+    Revoked,
+}
+
+impl Agent {
+    /// How it stands.
+    pub fn standing(&self) -> Standing {
+        if self.revoked_at.is_some() { Standing::Revoked } else { Standing::Active }
+    }
+}
+
+/// `agent.register`: shows up once, so that others can give this agent work; and says what the
+/// agent is. What is left out stays as it was said before.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Register {}
+pub struct Register {
+    /// For whom it works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human: Option<Label>,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Label>,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Label>,
+    /// Which version of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_version: Option<Label>,
+}
 
 /// `agent.registered`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +96,39 @@ pub struct Registered {
     pub key: PublicKey,
 }
 
+/// `agent.described`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// The agent.
+    pub agent: AgentName,
+    /// For whom it works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human: Option<Label>,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<Label>,
+    /// What it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Label>,
+    /// Which version of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_version: Option<Label>,
+}
+
+/// `agent.heartbeat`: says that the caller is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Beat {}
+
+/// `agent.revoke`, `agent.reinstate` and what they leave: about one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OfAgent {
+    /// Which agent.
+    pub agent: AgentName,
+}
+
 /// Binds a name to a key on first use; later a different key is not that agent.
 pub(crate) fn admit(turn: &mut Turn<'_>, name: &AgentName, key: PublicKey) -> Result<(), Halt> {
     match turn.state().agents.get(name) {
@@ -48,26 +138,122 @@ pub(crate) fn admit(turn: &mut Turn<'_>, name: &AgentName, key: PublicKey) -> Re
             reason: "the name is bound to another key",
         }),
         None => {
-            turn.emit(Draft {
-                actor: Actor::Protocol,
-                workspace: None,
-                stream: Stream::agent(name),
-                correlation: None,
-                causation: None,
-                event: Event::AgentRegistered(Registered { agent: name.clone(), key }),
-            })?;
+            let registered = Registered { agent: name.clone(), key };
+            turn.emit(draft(name, Actor::Protocol, Event::AgentRegistered(registered)))?;
             Ok(())
         }
     }
 }
 
-/// Arriving is all there is to it.
-pub(crate) fn decide_register(caller: &Caller) -> Result<Reply, Halt> {
+fn draft(name: &AgentName, actor: Actor, event: Event) -> Draft {
+    let (correlation, causation) = (None, None);
+    let stream = Stream::agent(name);
+    Draft { actor, workspace: None, stream, correlation, causation, event }
+}
+
+fn own_name(caller: &Caller) -> Result<&AgentName, Refusal> {
     match &caller.principal {
-        Principal::Agent(_) => Ok(Reply::Done),
+        Principal::Agent(name) => Ok(name),
         Principal::User(_) | Principal::System => {
             let message = format!("{} is no agent", caller.principal);
-            Err(Refusal::denied(Rule::WhoAreYou, message).into())
+            Err(Refusal::denied(Rule::WhoAreYou, message))
+        }
+    }
+}
+
+/// Arriving is all there is to it, but for what the agent says of itself.
+pub(crate) fn decide_register(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &Register,
+) -> Result<Reply, Halt> {
+    let name = own_name(caller)?;
+    let described = Described {
+        agent: name.clone(),
+        human: args.human.clone(),
+        role: args.role.clone(),
+        tool: args.tool.clone(),
+        tool_version: args.tool_version.clone(),
+    };
+    let known = turn.state().agents.get(name);
+    if known.is_some_and(|known| known.about.with(&described) != known.about) {
+        let actor = caller.principal.clone().into();
+        turn.emit(draft(name, actor, Event::AgentDescribed(described)))?;
+    }
+    agent_reply(turn, name)
+}
+
+pub(crate) fn decide_heartbeat(turn: &mut Turn<'_>, caller: &Caller) -> Result<Reply, Halt> {
+    let name = own_name(caller)?;
+    let event = Event::AgentHeartbeat(OfAgent { agent: name.clone() });
+    turn.emit(draft(name, caller.principal.clone().into(), event))?;
+    agent_reply(turn, name)
+}
+
+/// What is so already stays so, without an entry.
+pub(crate) fn decide_revoke(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &OfAgent,
+) -> Result<Reply, Halt> {
+    if may_say(turn.state(), caller, &args.agent)? == Standing::Active {
+        let event = Event::AgentRevoked(args.clone());
+        turn.emit(draft(&args.agent, caller.principal.clone().into(), event))?;
+    }
+    agent_reply(turn, &args.agent)
+}
+
+pub(crate) fn decide_reinstate(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &OfAgent,
+) -> Result<Reply, Halt> {
+    if may_say(turn.state(), caller, &args.agent)? == Standing::Revoked {
+        let event = Event::AgentReinstated(args.clone());
+        turn.emit(draft(&args.agent, caller.principal.clone().into(), event))?;
+    }
+    agent_reply(turn, &args.agent)
+}
+
+/// How the agent stands, for whoever may change that. What a person may, their capabilities said.
+fn may_say(state: &State, caller: &Caller, name: &AgentName) -> Result<Standing, Refusal> {
+    if !is_coordinator(state, &caller.principal) {
+        let message = format!("{} has no say about agent {name}", caller.principal);
+        return Err(Refusal::denied(Rule::RevokeNeedsRight, message));
+    }
+    let known = state
+        .agents
+        .get(name)
+        .ok_or_else(|| Refusal::not_found(Rule::NotFound, format!("there is no agent {name}")))?;
+    Ok(known.standing())
+}
+
+fn agent_reply(turn: &Turn<'_>, name: &AgentName) -> Result<Reply, Halt> {
+    let view = AgentView::find(turn.state(), turn.now(), name);
+    Ok(Reply::Agent(Box::new(view.ok_or(ApplyError::Unknown("the agent"))?)))
+}
+
+/// Refuses whoever was revoked.
+pub(crate) fn not_revoked(state: &State, caller: &Principal) -> Result<(), Refusal> {
+    let Principal::Agent(name) = caller else { return Ok(()) };
+    match state.agents.get(name).map(Agent::standing) {
+        Some(Standing::Revoked) => {
+            let message = format!("agent {name} is revoked and holds nothing new");
+            Err(Refusal::denied(Rule::AgentRevoked, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl About {
+    /// The same with what was said since.
+    fn with(&self, said: &Described) -> Self {
+        let newer = |said: &Option<Label>, old: &Option<Label>| said.clone().or(old.clone());
+        About {
+            human: newer(&said.human, &self.human),
+            role: newer(&said.role, &self.role),
+            tool: newer(&said.tool, &self.tool),
+            tool_version: newer(&said.tool_version, &self.tool_version),
         }
     }
 }
@@ -77,10 +263,48 @@ pub(crate) fn apply_registered(
     entry: &Stamped,
     registered: &Registered,
 ) -> Result<(), ApplyError> {
-    let agent = Agent { key: registered.key, registered_at: entry.at, had_a_part: false };
+    let agent = Agent {
+        key: registered.key,
+        registered_at: entry.at,
+        had_a_part: false,
+        heard_at: entry.at,
+        revoked_at: None,
+        about: About::default(),
+    };
     match state.agents.insert(registered.agent.clone(), agent) {
         None => Ok(()),
         Some(_) => Err(ApplyError::Twice("an agent's registration")),
+    }
+}
+
+pub(crate) fn apply_described(state: &mut State, body: &Described) -> Result<(), ApplyError> {
+    let agent = state.agents.get_mut(&body.agent).ok_or(ApplyError::Unknown("the agent"))?;
+    agent.about = agent.about.with(body);
+    Ok(())
+}
+
+/// An agent is revoked at a moment, or may hold leases again.
+pub(crate) fn apply_standing(
+    state: &mut State,
+    name: &AgentName,
+    revoked_at: Option<Timestamp>,
+) -> Result<(), ApplyError> {
+    let agent = state.agents.get_mut(name).ok_or(ApplyError::Unknown("the agent"))?;
+    if agent.revoked_at.is_some() == revoked_at.is_some() {
+        return Err(ApplyError::Twice("how an agent stands"));
+    }
+    agent.revoked_at = revoked_at;
+    Ok(())
+}
+
+/// Whatever an agent does is a sign of life.
+pub(crate) fn hear(state: &mut State, entry: &Stamped) {
+    let Actor::Principal(Principal::Agent(name)) = &entry.draft.actor else { return };
+    let late = |agent: &Agent| entry.at >= agent.heard_at.after(HEARD_STEP);
+    if state.agents.get(name).is_some_and(late)
+        && let Some(agent) = state.agents.get_mut(name)
+    {
+        agent.heard_at = entry.at;
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::commons::{capsule, decision, dispute, fact, ledger, message, symbol};
 use crate::content::Content;
 use crate::envelope::{self, PayloadArg, inbox};
 use crate::file::FileArg;
@@ -111,7 +112,31 @@ commands! {
         CapabilityRevoke "capability.revoke" => user::grant::Revoke,
             "Let a person do less.";
         AgentRegister "agent.register" => agent::Register,
-            "Show up once, so that others can give you work.";
+            "Show up once, so that others can give you work, and say what you are.";
+        AgentHeartbeat "agent.heartbeat" => agent::Beat,
+            "Say that you are there.";
+        AgentRevoke "agent.revoke" => agent::OfAgent,
+            "Keep an agent from opening and renewing leases (people and the coordinator only).";
+        AgentReinstate "agent.reinstate" => agent::OfAgent,
+            "Let a revoked agent hold leases again (people and the coordinator only).";
+        SymbolSet "symbol.set" => symbol::Set,
+            "Say what a symbol stands for.";
+        FactSet "fact.set" => fact::Set,
+            "Write a fact on the blackboard; the last one to write has said it.";
+        FactDelete "fact.delete" => fact::Delete,
+            "Wipe a fact off the blackboard.";
+        CapsuleWrite "capsule.write" => capsule::Write,
+            "Write down in ten lines what whoever goes on from here has to know.";
+        DecisionAppend "decision.append" => decision::Append,
+            "Write a decision down.";
+        DisputeRaise "dispute.raise" => dispute::Raise,
+            "Put on record that two want the same surfaces, for people to settle.";
+        LedgerLog "ledger.log" => ledger::Log,
+            "Count the tokens of a message.";
+        LedgerBaseline "ledger.baseline" => ledger::Baseline,
+            "Say what a role used before, to compare with.";
+        MessageNote "message.note" => message::Note,
+            "Note what was decided about a message on receipt.";
         RunStart "run.start" => run::Start,
             "Begin a run: the coordinator's workspace, with its roles and types.";
         RunHandOver "run.hand_over" => run::HandOver,

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::commons::{capsule, decision, dispute, fact, ledger, message, symbol};
 use crate::content::Blob;
 use crate::envelope::{self, deliver, inbox};
 use crate::file::File;
@@ -79,6 +80,10 @@ events! {
     RuntimeRekeyed "runtime.rekeyed" => runtime::Rekeyed;
     RuntimeRestored "runtime.restored" => runtime::Restored;
     AgentRegistered "agent.registered" => agent::Registered;
+    AgentDescribed "agent.described" => agent::Described;
+    AgentHeartbeat "agent.heartbeat" => agent::OfAgent;
+    AgentRevoked "agent.revoked" => agent::OfAgent;
+    AgentReinstated "agent.reinstated" => agent::OfAgent;
     SessionOpened "session.opened" => session::Opened;
     SessionClosed "session.closed" => session::Closed;
     LeaseOpened "lease.opened" => lease::Opened;
@@ -95,6 +100,15 @@ events! {
     HighwayConfigured "highway.configured" => highway::Configured;
     TrailPruned "trail.pruned" => archive::Pruned;
     MeterReported "meter.reported" => meter::Reported;
+    SymbolSet "symbol.set" => symbol::Set;
+    FactSet "fact.set" => fact::Set;
+    FactDeleted "fact.deleted" => fact::Delete;
+    CapsuleWritten "capsule.written" => capsule::Write;
+    DecisionAppended "decision.appended" => decision::Appended;
+    DisputeRaised "dispute.raised" => dispute::Raise;
+    LedgerLogged "ledger.logged" => ledger::Log;
+    LedgerBaselined "ledger.baselined" => ledger::Baseline;
+    MessageNoted "message.noted" => message::Note;
     // The protocol's registry: these 72 and no others. First workspaces.
     WorkspaceCreated "workspace_created" => create::Created;
     WorkspaceStateChanged "workspace_state_changed" => change::StateChanged;

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
+use crate::agent;
 use crate::event::{Draft, Event, Kind, Stamped, Stream};
 use crate::id::{EntryId, IdKind, LeaseId, WorkspaceId};
 use crate::lifecycle::{Edge, Lifecycle};
@@ -232,6 +233,9 @@ pub struct Open {
     /// What for, for others to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Text<1000>>,
+    /// Give up what the caller holds in this session, all or nothing, instead of adding to it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replace: bool,
     /// What to hold.
     pub surfaces: Surfaces,
     /// The task it belongs to.
@@ -325,6 +329,8 @@ pub enum ReleaseCause {
     Released,
     /// The session it was opened in ended.
     SessionEnded,
+    /// Its holder opened another in its place.
+    Replaced,
 }
 
 /// `lease.released`
@@ -377,9 +383,10 @@ pub(crate) fn decide_open(
     caller: &Caller,
     open: &Open,
 ) -> Result<Reply, Halt> {
+    agent::not_revoked(turn.state(), &caller.principal)?;
     let workspace = session::ensure(turn, caller)?;
     let session = workspace.as_ref().and_then(|id| turn.state().sessions.get(id));
-    if session.is_some_and(|session| session.leases >= PER_SESSION_MAX) {
+    if !open.replace && session.is_some_and(|session| session.leases >= PER_SESSION_MAX) {
         let message = format!("the session of {} holds {PER_SESSION_MAX} leases", caller.principal);
         return Err(Refusal::denied(Rule::LeasesPerSession, message).into());
     }
@@ -402,6 +409,8 @@ pub(crate) fn decide_open(
         ttl_s: ttl,
     });
     let stream = stream_of(turn, holder, workspace.as_ref())?;
+    let others =
+        if open.replace { held_beside(turn.state(), caller, workspace.as_ref()) } else { vec![] };
     turn.emit(Draft {
         actor: holder.clone().into(),
         workspace,
@@ -410,7 +419,31 @@ pub(crate) fn decide_open(
         causation: None,
         event,
     })?;
+    give_way(turn, &lease, &others)?;
     turn.lease_reply(&lease)
+}
+
+/// What the caller holds in a session, or without one.
+fn held_beside(state: &State, caller: &Caller, session: Option<&WorkspaceId>) -> Vec<LeaseId> {
+    if let Some(session) = session {
+        return state.leases_in(session);
+    }
+    let own = |lease: &Lease| lease.holder == caller.principal && lease.workspace.is_none();
+    state.leases.iter().filter(|(_, lease)| own(lease)).map(|(id, _)| id.clone()).collect()
+}
+
+/// Leases give way to the one that was opened in their place.
+fn give_way(turn: &mut Turn<'_>, opened: &LeaseId, others: &[LeaseId]) -> Result<(), ApplyError> {
+    let cause = turn.state().leases.get(opened).map(|lease| lease.opened_by.clone());
+    for id in others {
+        let Some(lease) = turn.state().leases.get(id).cloned() else { continue };
+        let event = released(id, &lease, ReleaseCause::Replaced);
+        turn.emit(Draft {
+            causation: cause.clone(),
+            ..about(&lease, Actor::Protocol, false, event)
+        })?;
+    }
+    Ok(())
 }
 
 fn collision_message(first: &Collision, count: usize) -> String {
@@ -485,6 +518,7 @@ pub(crate) fn decide_renew(
     caller: &Caller,
     renew: &Renew,
 ) -> Result<Reply, Halt> {
+    agent::not_revoked(turn.state(), &caller.principal)?;
     let lease = held_by_caller(turn, caller, &renew.lease, renew.epoch)?;
     let ttl = renew.ttl_s.unwrap_or(lease.ttl);
     let event = Event::LeaseRenewed(Renewed {

@@ -7,7 +7,8 @@
 //!
 //! - [`Turn`] takes commands and returns the entries they lead to (`decide`).
 //! - [`State::apply`] is the only code that changes state, live and on replay alike.
-//! - One module per noun: [`agent`], [`user`], [`session`], [`lease`], [`project`].
+//! - One module per noun: [`agent`], [`user`], [`session`], [`lease`], [`project`]; what
+//!   everybody shares is in [`commons`].
 //! - Every refusal cites a [`Rule`]; the whole list is in one file.
 
 pub mod access;
@@ -19,6 +20,7 @@ pub mod authentication;
 pub mod capability;
 pub mod checkpoint;
 pub mod command;
+pub mod commons;
 pub mod content;
 mod de;
 pub mod deployment;

@@ -100,6 +100,27 @@ rules! {
     LeasesPerSession "A-LEASE-06":
         "A session holds at most 1,000 leases at a time."
         => "Claim folders or globs instead of single files, or release what is done.";
+    AgentRevoked "A-AGENT-01":
+        "A revoked agent opens and renews no leases."
+        => "Have a person who holds `suspend_any`, or the coordinator, reinstate it: `althing do agent.reinstate`.";
+    RevokeNeedsRight "A-AGENT-02":
+        "People who may, the coordinator and the system say which agents are revoked."
+        => "Have a person who holds `suspend_any` do it with `--user ID`, or ask the coordinator.";
+    SharedRoom "A-SHARE-01":
+        "What everybody shares has a stated number: symbols, facts, capsules, disputes, baselines."
+        => "Do what the message says; `symbol.list`, `fact.list` and `capsule.list` show what there is.";
+    CapsuleLines "A-SHARE-02":
+        "A capsule has at most 10 lines written out, and builds directly on at most 32 others."
+        => "Say it shorter, or split it into two capsules; the one before stays as it was.";
+    CapsuleCycle "A-SHARE-03":
+        "Capsules never build on each other in a circle."
+        => "Leave out the dependency that is named; `capsule.deps` shows what builds on what.";
+    DisputeOnce "A-SHARE-04":
+        "A dispute is put on record once."
+        => "Give it another id; `dispute.get` shows the one that has it.";
+    SaySomething "A-SHARE-05":
+        "What is written for others to read says something."
+        => "Give the text that the message names.";
     ProjectOnce "A-PROJ-01":
         "A project is created once, as the first entry of its trail."
         => "Use the existing project, or another state folder.";

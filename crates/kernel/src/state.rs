@@ -13,6 +13,7 @@ use crate::archive::{self, Shelves};
 use crate::audit::cause::{self, Story};
 use crate::authentication;
 use crate::checkpoint::{self, Checkpoint};
+use crate::commons::{self, Commons, CommonsImage};
 use crate::envelope::{self, Envelope, deliver, inbox};
 use crate::event::{Event, Stamped};
 use crate::highway::escalation::{self, Escalation};
@@ -105,6 +106,8 @@ pub struct State {
     pub(crate) escalations: OrdMap<SignalId, Arc<Escalation>>,
     /// What was archived.
     pub(crate) shelves: Shelves,
+    /// What everybody shares.
+    pub(crate) commons: Commons,
     // What follows is derived from the above and kept in step by the same functions.
     pub(crate) live: usize,
     /// How many of those have a budget.
@@ -199,6 +202,10 @@ impl State {
             Event::RuntimeRestored(body) => runtime::apply_restored(self, body),
             Event::RecoveryCompleted(body) => recovery::apply_completed(self, body),
             Event::AgentRegistered(body) => agent::apply_registered(self, entry, body)?,
+            Event::AgentDescribed(body) => agent::apply_described(self, body)?,
+            Event::AgentRevoked(body) => agent::apply_standing(self, &body.agent, Some(entry.at))?,
+            Event::AgentReinstated(body) => agent::apply_standing(self, &body.agent, None)?,
+            Event::AgentHeartbeat(_) => {}
             Event::AuthenticationSucceeded(body) => authentication::apply_succeeded(self, body)?,
             Event::AuthenticationFailed(body) => authentication::apply_failed(self, body),
             Event::UserCreated(body) => user::apply_created(self, entry, body)?,
@@ -217,8 +224,10 @@ impl State {
             Event::LeaseReleased(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
             Event::LeaseExpired(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
             Event::LeaseForced(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
+            _ if commons::apply(self, entry)? => {}
             _ => self.apply_work(entry)?,
         }
+        agent::hear(self, entry);
         meter::count(self, entry);
         cause::remember(self, entry);
         news::remember(self, entry);
@@ -465,7 +474,7 @@ impl State {
         let mail = self.envelopes.len() + self.notices.len() + self.pending_signals.len();
         let work = self.workspaces.len() + self.checkpoints.len() + self.tasks.len();
         let asked = self.gates.len() + self.closed_gates.len() + self.escalations.len();
-        held + mail + work + asked + self.rights.len()
+        held + mail + work + asked + self.rights.len() + self.commons.size()
     }
 
     /// Whether a recorded lease is still good at this moment.
@@ -538,6 +547,7 @@ pub struct Image {
     released: Option<GateId>,
     escalations: Vec<(SignalId, Arc<Escalation>)>,
     shelves: Shelves,
+    commons: CommonsImage,
 }
 
 impl State {
@@ -581,6 +591,7 @@ impl State {
             released: self.released.clone(),
             escalations: list(&self.escalations),
             shelves: self.shelves.clone(),
+            commons: self.commons.image(),
         }
     }
 
@@ -605,6 +616,7 @@ impl State {
             guarded: image.guarded.into_iter().collect(),
             released: image.released,
             shelves: image.shelves,
+            commons: Commons::from_image(image.commons),
             ..State::default()
         };
         for (source, open) in image.integrations {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use crate::checkpoint::CheckpointView;
 use crate::command::Command;
+use crate::commons::{self, view::CommonsReply};
 use crate::deployment::Mechanism;
 use crate::envelope::carrier::{Carried, Carrier, Parcel};
 use crate::envelope::inbox::Mail;
@@ -25,7 +26,7 @@ use crate::id::{EntryId, EnvelopeId, IdKind, Mint, WorkspaceId};
 use crate::integration::IntegrationReply;
 use crate::principal::{Actor, Caller, Principal};
 use crate::project::{self, Project};
-use crate::query::{LeaseView, SessionView};
+use crate::query::{AgentView, LeaseView, SessionView};
 use crate::refusal::{AuthenticationFailed, Record, Refusal, RefusalKind, Refused};
 use crate::right::RightView;
 use crate::rule::Rule;
@@ -91,6 +92,10 @@ pub enum Reply {
     Meter(Box<MeterView>),
     /// What became of the workspaces of a group.
     Batch(BatchReply),
+    /// The agent it was about.
+    Agent(Box<AgentView>),
+    /// What it was about of what everybody shares.
+    Commons(CommonsReply),
     /// What recovery did.
     Recovery(Box<recovery::RecoveryCompleted>),
     /// Nothing in particular.
@@ -386,7 +391,10 @@ impl<'m> Turn<'m> {
             Command::LeaseRenew(args) => lease::decide_renew(self, caller, args),
             Command::LeaseRelease(args) => lease::decide_release(self, caller, args),
             Command::LeaseForce(args) => lease::decide_force(self, caller, args),
-            Command::AgentRegister(_) => agent::decide_register(caller),
+            Command::AgentRegister(args) => agent::decide_register(self, caller, args),
+            Command::AgentHeartbeat(_) => agent::decide_heartbeat(self, caller),
+            Command::AgentRevoke(args) => agent::decide_revoke(self, caller, args),
+            Command::AgentReinstate(args) => agent::decide_reinstate(self, caller, args),
             Command::TrailDenied(args) => access::decide_denied(self, args),
             Command::TrailCompact(args) => archive::decide_compact(self, args),
             Command::TrailPrune(args) => archive::decide_prune(self, args),
@@ -442,8 +450,7 @@ impl<'m> Turn<'m> {
             Command::EscalationAnswer(args) => escalation::decide_answer(self, caller, args),
             Command::RightGrant(args) => right::decide_grant(self, caller, args),
             Command::RightRevoke(args) => right::decide_revoke(self, caller, args),
-            // The rest was carried out before it came here.
-            _ => Err(Halt::Fault(ApplyError::Unknown("the command"))),
+            _ => commons::carry_out(self, caller, command),
         }
     }
 

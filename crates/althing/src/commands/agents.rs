@@ -19,7 +19,7 @@ fn register(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
     let client = project.client(app, &engine)?;
-    let reply = client.execute(Command::AgentRegister(agent::Register {}))?;
+    let reply = client.execute(Command::AgentRegister(agent::Register::default()))?;
     if app.out.json {
         return app.out.value(&reply);
     }

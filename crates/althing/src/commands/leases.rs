@@ -24,6 +24,7 @@ pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Failure> {
         None => project.settings.lease_ttl.value,
     };
     let command = Command::LeaseOpen(Open {
+        replace: false,
         purpose: text(args.purpose.as_deref())?,
         surfaces,
         task: text(args.task.as_deref())?,

@@ -5,6 +5,7 @@
 //! `ledger` and `claim` are the texts of the commands of those names.
 
 pub mod brief;
+pub mod capsule;
 pub mod claim;
 pub mod gate;
 pub mod haid;

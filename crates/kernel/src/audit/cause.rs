@@ -326,6 +326,7 @@ fn to_the_rest(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
         Event::TrailCompacted(_) => cause.from(&[K::TrailCompacted]),
         Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => tale(false, "cause"),
         Event::CapabilityGranted(_) => cause.from(&[K::UserCreated]),
+        Event::DecisionAppended(_) => cause.from(&[K::DisputeRaised]),
         Event::BudgetModified(_) => cause.from(&[K::BudgetModified]),
         Event::PriorityChanged(_) => cause.from(&[K::BatchPriorityChanged]),
         Event::ResourceDiscrepancy(_) => cause.from(&[K::CheckpointCreated]),

@@ -3,6 +3,7 @@
 use crate::capability::Capability;
 use crate::checkpoint;
 use crate::command::Command;
+use crate::commons::capsule;
 use crate::content::{Blob, Content};
 use crate::envelope::{self, Origin};
 use crate::event::Event;
@@ -57,6 +58,7 @@ pub fn follows(command: &Command, event: &Event) -> bool {
         (_, Event::CapabilityDenied(got)) => got.action.as_str() == command.name(),
         _ => {
             among_people(command, event)
+                || in_common(command, event)
                 || in_workspaces(command, event)
                 || in_plans(command, event)
                 || on_highway(command, event)
@@ -70,6 +72,36 @@ fn is_let_in_with(asked: &user::Create, got: &user::Created) -> bool {
     match asked.asked() {
         Some(asked) => asked.iter().eq(&got.capabilities),
         None => first || got.capabilities.iter().all(|one| Capability::OWN_SCOPE.contains(one)),
+    }
+}
+
+/// What everybody shares, and agents.
+fn in_common(command: &Command, event: &Event) -> bool {
+    match (command, event) {
+        (Command::SymbolSet(asked), Event::SymbolSet(got)) => asked == got,
+        (Command::FactSet(asked), Event::FactSet(got)) => asked == got,
+        (Command::FactDelete(asked), Event::FactDeleted(got)) => asked == got,
+        (Command::CapsuleWrite(asked), Event::CapsuleWritten(got)) => {
+            let depends = once_each(&asked.depends);
+            capsule::Write { depends, ..asked.clone() } == *got
+        }
+        (Command::DecisionAppend(asked), Event::DecisionAppended(got)) => {
+            asked.title == got.title && asked.body == got.body
+        }
+        (Command::DisputeRaise(asked), Event::DisputeRaised(got)) => asked == got,
+        (Command::LedgerLog(asked), Event::LedgerLogged(got)) => asked == got,
+        (Command::LedgerBaseline(asked), Event::LedgerBaselined(got)) => asked == got,
+        (Command::MessageNote(asked), Event::MessageNoted(got)) => asked == got,
+        (Command::AgentRegister(asked), Event::AgentDescribed(got)) => {
+            asked.human == got.human
+                && asked.role == got.role
+                && asked.tool == got.tool
+                && asked.tool_version == got.tool_version
+        }
+        (Command::AgentHeartbeat(_), Event::AgentHeartbeat(_)) => true,
+        (Command::AgentRevoke(asked), Event::AgentRevoked(got))
+        | (Command::AgentReinstate(asked), Event::AgentReinstated(got)) => asked == got,
+        _ => false,
     }
 }
 

@@ -10,11 +10,14 @@ pub mod cause;
 mod follows;
 mod highway;
 mod people;
+mod shared;
 mod work;
 
 pub use follows::follows;
 
+use crate::agent;
 use crate::authentication;
+use crate::commons;
 use crate::event::{Event, Kind, Stamped};
 use crate::id::{LeaseId, WorkspaceId};
 use crate::lease::{self, Lease, ReleaseCause};
@@ -76,6 +79,10 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
         | Event::AgentRegistered(_)
         | Event::AuthenticationFailed(_)
         | Event::IntegrityViolation(_) => by(entry, &Actor::Protocol),
+        Event::AgentDescribed(body) => by(entry, &Principal::Agent(body.agent.clone()).into()),
+        Event::AgentHeartbeat(body) => by(entry, &Principal::Agent(body.agent.clone()).into()),
+        Event::AgentRevoked(_) | Event::AgentReinstated(_) => shared::standing(state, entry),
+        event if commons::is_shared(event) => shared::audit(state, entry),
         Event::RecoveryCompleted(body) => {
             by(entry, &Actor::Protocol)?;
             let own = entry.draft.workspace == state.root && recovery::is_told_right(state, body);
@@ -107,6 +114,7 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
         Event::LeaseOpened(body) => lease_opened(state, entry, body),
         Event::LeaseRenewed(body) => {
             let lease = live(state, &body.lease, entry)?;
+            holds(state, entry, &lease.holder)?;
             by(entry, &lease.holder.clone().into())?;
             lasts(entry.at, body.expires_at, body.ttl_s.span())
         }
@@ -115,6 +123,8 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
             tells(&body.holder, lease)?;
             match (body.cause, &entry.draft.actor) {
                 (ReleaseCause::SessionEnded, Actor::Protocol) => Ok(()),
+                (ReleaseCause::Replaced, Actor::Protocol) => replaced(state, entry, lease),
+                (ReleaseCause::Replaced, _) => wrong_actor(entry),
                 _ => by(entry, &lease.holder.clone().into()),
             }
         }
@@ -184,6 +194,11 @@ fn tells(holder: &Principal, lease: &Lease) -> Result<(), Breach> {
     if *holder == lease.holder { Ok(()) } else { Err(Breach::Tale("lease")) }
 }
 
+/// Whoever was revoked holds nothing new.
+fn holds(state: &State, entry: &Stamped, holder: &Principal) -> Result<(), Breach> {
+    if agent::not_revoked(state, holder).is_ok() { Ok(()) } else { wrong_actor(entry) }
+}
+
 /// A lease runs from the time of its turn, which is never after the entry's stamp.
 fn lasts(at: Timestamp, until: Timestamp, span: Span) -> Result<(), Breach> {
     if until <= at.after(span) { Ok(()) } else { Err(Breach::TooLong) }
@@ -193,6 +208,7 @@ fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<
     let known = state.leases.get(&body.lease);
     step(&lease::LIFECYCLE, known.map(|_| lease::LIVE), entry)?;
     by(entry, &body.holder.clone().into())?;
+    holds(state, entry, &body.holder)?;
     lasts(entry.at, body.expires_at, body.ttl_s.span())?;
     if let Principal::Agent(agent) = &body.holder {
         let session = entry.draft.workspace.as_ref().and_then(|id| state.sessions.get(id));
@@ -210,6 +226,17 @@ fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<
             Err(Breach::Overlap { holder: lease.holder.clone(), lease: id.clone() })
         }
     }
+}
+
+/// A lease gives way to another that its holder has just opened in its place.
+fn replaced(state: &State, entry: &Stamped, lease: &Lease) -> Result<(), Breach> {
+    let story =
+        state.story.as_ref().filter(|story| Some(&story.id) == entry.draft.causation.as_ref());
+    let opened = story.is_some_and(|story| {
+        let by_holder = story.actor == Actor::from(lease.holder.clone());
+        by_holder && story.kind == Kind::LeaseOpened && story.id != lease.opened_by
+    });
+    if opened { Ok(()) } else { Err(Breach::Tale("cause")) }
 }
 
 fn session_closed(state: &State, entry: &Stamped, body: &session::Closed) -> Result<(), Breach> {

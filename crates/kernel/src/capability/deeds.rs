@@ -6,6 +6,7 @@
 
 use super::{Deed, active, may};
 use crate::command::Command;
+use crate::commons;
 use crate::event::Event;
 use crate::highway::escalation::ResponseType;
 use crate::highway::gate;
@@ -97,6 +98,7 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
             overall(Deed::Inject)
         }
         Command::LeaseForce(_) => overall(Deed::ForceLease),
+        Command::AgentRevoke(_) | Command::AgentReinstate(_) => overall(Deed::RevokeAgent),
         Command::UserCreate(_)
         | Command::UserSuspend(_)
         | Command::UserResume(_)
@@ -106,13 +108,24 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         | Command::UserReactivate(_)
         | Command::CapabilityGrant(_)
         | Command::CapabilityRevoke(_) => overall(Deed::ManageUsers),
-        // Holding leases takes no more than being active; the rest is not for people at all.
+        // Holding leases and writing what everybody shares takes no more than being active; the
+        // rest is not for people at all.
         Command::LeaseOpen(_)
+        | Command::SymbolSet(_)
+        | Command::FactSet(_)
+        | Command::FactDelete(_)
+        | Command::CapsuleWrite(_)
+        | Command::DecisionAppend(_)
+        | Command::DisputeRaise(_)
+        | Command::LedgerLog(_)
+        | Command::LedgerBaseline(_)
+        | Command::MessageNote(_)
         | Command::LeaseRenew(_)
         | Command::LeaseRelease(_)
         | Command::SessionOpen(_)
         | Command::SessionClose(_)
         | Command::AgentRegister(_)
+        | Command::AgentHeartbeat(_)
         | Command::ProjectCreate(_)
         | Command::RuntimeRekey(_)
         | Command::RuntimeUnauthentic(_)
@@ -202,6 +215,8 @@ fn of_highway(state: &State, event: &Event) -> Option<Deeds> {
 fn of_the_rest(event: &Event) -> Option<Deeds> {
     Some(match event {
         Event::LeaseForced(_) => overall(Deed::ForceLease),
+        Event::AgentRevoked(_) | Event::AgentReinstated(_) => overall(Deed::RevokeAgent),
+        shared if commons::is_shared(shared) => Vec::new(),
         Event::UserCreated(_)
         | Event::UserSuspended(_)
         | Event::UserResumed(_)

@@ -54,7 +54,7 @@ capabilities! {
     CreateWorkspace "create_workspace" "Plan work and create workspaces below one's own.";
     CreateWorkspaceAny "create_workspace_any" "Plan work and create workspaces anywhere.";
     SuspendOwn "suspend_own" "Pause, resume and move one's own workspaces.";
-    SuspendAny "suspend_any" "Pause, resume and move any workspace.";
+    SuspendAny "suspend_any" "Pause, resume and move any workspace; revoke and reinstate agents.";
     AbortOwn "abort_own" "End one's own workspaces and runs.";
     AbortAny "abort_any" "End any workspace, run or lease.";
     TransferOwnership "transfer_ownership" "Say who answers for one's own workspaces.";
@@ -118,6 +118,8 @@ pub enum Deed {
     ManageUsers,
     /// Ends somebody else's lease, which belongs to no workspace.
     ForceLease,
+    /// Says whether an agent may hold leases.
+    RevokeAgent,
 }
 
 impl Deed {
@@ -134,6 +136,7 @@ impl Deed {
         Deed::GrantDelegation,
         Deed::ManageUsers,
         Deed::ForceLease,
+        Deed::RevokeAgent,
     ];
 
     /// The capability that allows it on what one owns, and the one that allows it everywhere.
@@ -153,6 +156,7 @@ impl Deed {
             Deed::GrantDelegation => (Some(C::GrantDelegation), None),
             Deed::ManageUsers => (None, Some(C::DeactivateUser)),
             Deed::ForceLease => (None, Some(C::AbortAny)),
+            Deed::RevokeAgent => (None, Some(C::SuspendAny)),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Questions: everything a caller can ask of the state. Asking changes nothing.
 
+mod commons;
 mod highway;
 mod topology;
 mod work;
@@ -16,7 +17,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::access::Viewer;
+use crate::agent::{Agent, OfAgent, Standing};
 use crate::checkpoint::CheckpointView;
+use crate::commons::Label;
+use crate::commons::view::{
+    CommonsAnswer, Delta, OfFact, OfHandle, OfHandles, OfSymbol, OfValue, Report,
+};
 use crate::envelope::view::EnvelopeView;
 use crate::envelope::{Envelope, Status};
 use crate::highway::view::{EscalationView, GateView, HighwayView};
@@ -114,6 +120,24 @@ pub struct AgentView {
     pub key: PublicKey,
     /// When it was first seen.
     pub registered_at: Timestamp,
+    /// The same, under the name others know it by.
+    pub first_seen: Timestamp,
+    /// When it last did anything, to the second.
+    pub last_heartbeat: Timestamp,
+    /// Whether it may hold leases.
+    pub status: Standing,
+    /// For whom it works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub human: Option<Label>,
+    /// What it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<Label>,
+    /// What it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Label>,
+    /// Which version of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_version: Option<Label>,
     /// Its open sessions.
     pub sessions: Vec<WorkspaceId>,
     /// How many leases it holds.
@@ -211,6 +235,7 @@ queries! {
     LeaseCheck "lease.check" => LeaseCheck, "Who holds what overlaps these surfaces.";
     SessionList "session.list" => Everything, "The open sessions.";
     AgentList "agent.list" => Everything, "The agents that ever registered.";
+    AgentGet "agent.get" => OfAgent, "One agent.";
     UserList "user.list" => Everything, "The people who were let in.";
     UserGet "user.get" => OfUser, "One person: how they stand, what they may do, what is theirs.";
     RunGet "run.get" => Everything, "The run that goes on: root, coordinator, roles and types.";
@@ -235,6 +260,20 @@ queries! {
     EscalationList "escalation.list" => EscalationList, "What agents need people for.";
     HighwayGet "highway.get" => Everything, "What people want to be asked about.";
     MeterGet "meter.get" => MeterGet, "What was used: by workspace, by group, and in all.";
+    SymbolGet "symbol.get" => OfSymbol, "What a symbol stands for.";
+    SymbolReverse "symbol.reverse" => OfValue, "The first symbol that stands for something.";
+    SymbolList "symbol.list" => Everything, "The symbols, in the order they came.";
+    FactGet "fact.get" => OfFact, "One fact.";
+    FactList "fact.list" => Everything, "The facts, in the order they came.";
+    CapsuleGet "capsule.get" => OfHandle, "One capsule.";
+    CapsuleList "capsule.list" => Everything, "The capsules, in the order of their ids.";
+    CapsuleDeps "capsule.deps" => OfHandles, "What capsules build on, each after what it builds on.";
+    CapsuleHydrate "capsule.hydrate" => OfHandles, "The same, with what they say.";
+    DecisionList "decision.list" => Everything, "The newest 1,000 decisions, oldest first.";
+    DisputeList "dispute.list" => Everything, "The disputes, oldest first.";
+    DisputeGet "dispute.get" => OfHandle, "One dispute.";
+    LedgerReport "ledger.report" => Report, "The tokens that were counted.";
+    LedgerDelta "ledger.delta" => Delta, "The tokens that were counted beside what was used before.";
 }
 
 /// What a question is answered with.
@@ -289,6 +328,10 @@ pub enum Answer {
     Highway(Box<HighwayView>),
     /// To `meter.get`.
     Meter(Box<MeterReport>),
+    /// To `agent.get`.
+    Agent(Box<AgentView>),
+    /// To questions about what everybody shares.
+    Commons(CommonsAnswer),
     /// There is no such thing, or not for whoever asks.
     Missing(String),
 }
@@ -306,6 +349,7 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::LeaseCheck(check) => Answer::Check(lease_check(state, now, check)),
         Query::SessionList(_) => Answer::Sessions(sessions(state, now)),
         Query::AgentList(_) => Answer::Agents(agents(state, now)),
+        Query::AgentGet(of) => agent(state, now, &of.agent),
         Query::UserList(_) => Answer::Users(users(state)),
         Query::UserGet(of) => user(state, &of.user),
         Query::RunGet(all) => asked.run(all),
@@ -329,6 +373,14 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::EscalationList(list) => Answer::Escalations(asked.escalations(list)),
         Query::HighwayGet(all) => asked.highway(all),
         Query::MeterGet(get) => asked.meter(get),
+        _ => commons::answer(state.commons(), query),
+    }
+}
+
+fn agent(state: &State, now: Timestamp, name: &AgentName) -> Answer {
+    match AgentView::find(state, now, name) {
+        Some(view) => Answer::Agent(Box::new(view)),
+        None => Answer::Missing(format!("there is no agent {name}")),
     }
 }
 
@@ -420,14 +472,42 @@ pub fn agents(state: &State, now: Timestamp) -> Vec<AgentView> {
             *leases.entry(name).or_default() += 1;
         }
     }
-    let view = |(name, agent): (&AgentName, &crate::agent::Agent)| AgentView {
-        agent: name.clone(),
-        key: agent.key,
-        registered_at: agent.registered_at,
-        sessions: sessions.get(name).cloned().unwrap_or_default(),
-        leases: leases.get(name).copied().unwrap_or_default(),
+    let view = |(name, agent): (&AgentName, &Agent)| {
+        let sessions = sessions.get(name).cloned().unwrap_or_default();
+        AgentView::of(name, agent, sessions, leases.get(name).copied().unwrap_or_default())
     };
     state.agents.iter().map(view).collect()
+}
+
+impl AgentView {
+    fn of(name: &AgentName, agent: &Agent, sessions: Vec<WorkspaceId>, leases: usize) -> Self {
+        AgentView {
+            agent: name.clone(),
+            key: agent.key,
+            registered_at: agent.registered_at,
+            first_seen: agent.registered_at,
+            last_heartbeat: agent.heard_at,
+            status: agent.standing(),
+            human: agent.about.human.clone(),
+            role: agent.about.role.clone(),
+            tool: agent.about.tool.clone(),
+            tool_version: agent.about.tool_version.clone(),
+            sessions,
+            leases,
+        }
+    }
+
+    /// One agent.
+    pub(crate) fn find(state: &State, now: Timestamp, name: &AgentName) -> Option<Self> {
+        let agent = state.agents.get(name)?;
+        let own = |session: &Session| session.agent == *name && now < session.lapses_at();
+        let sessions = state.sessions.iter().filter(|(_, session)| own(session));
+        let sessions: Vec<WorkspaceId> = sessions.map(|(id, _)| id.clone()).collect();
+        let live = |id: &LeaseId| state.is_live(id, now);
+        let held = |id: &WorkspaceId| state.leases_in(id).iter().filter(|id| live(id)).count();
+        let leases = sessions.iter().map(held).sum();
+        Some(AgentView::of(name, agent, sessions, leases))
+    }
 }
 
 /// The live leases that overlap the surfaces and are not held by `except`.

@@ -183,9 +183,9 @@ pub(crate) fn decide_graph(
 }
 
 /// To wait for something twice is to wait for it once.
-pub(crate) fn once_each(tasks: &[TaskId]) -> Vec<TaskId> {
+pub(crate) fn once_each<T: Clone + Ord>(ids: &[T]) -> Vec<T> {
     let mut seen = BTreeSet::new();
-    tasks.iter().filter(|id| seen.insert(*id)).cloned().collect()
+    ids.iter().filter(|id| seen.insert(*id)).cloned().collect()
 }
 
 /// What `task.graph` returns.

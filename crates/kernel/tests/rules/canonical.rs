@@ -25,6 +25,7 @@ fn everything() -> World {
     let args = format!(r#"{{"lease":"{}"}}"#, lease.lease);
     world.run(&alice, "lease.renew", &args).unwrap();
     world.run(&agent("bob"), "lease.release", &args).unwrap_err();
+    shared(&mut world);
     world.run(&alice, "lease.release", &args).unwrap();
     world.run(&alice, "session.open", r#"{"client":"c","idle_s":60}"#).unwrap();
     world.claim(&alice, &["x"], 1).unwrap();
@@ -55,6 +56,22 @@ fn everything() -> World {
     let new = althing_kernel::Caller { key: agent("zed").key, ..system() };
     world.run_command(&new, &rekey).unwrap();
     world
+}
+
+/// Everything that is written for all to read, and what becomes of agents.
+fn shared(world: &mut World) {
+    let written = COMMANDS.lines().filter(|line| {
+        let nouns = ["agent.", "symbol.", "fact.", "capsule.", "decision.", "dispute.", "ledger."];
+        nouns.iter().any(|noun| line.starts_with(noun)) || line.starts_with("message.")
+    });
+    for line in written {
+        let (name, args) = line.split_once(' ').unwrap();
+        let who = match name {
+            "agent.revoke" | "agent.reinstate" => user("ada"),
+            _ => agent("a"),
+        };
+        world.run(&who, name, args).unwrap_or_else(|no| panic!("{name}: {no:?}"));
+    }
 }
 
 /// One is shown another, asked to finish, does not, and leaves something to be saved.

@@ -138,6 +138,9 @@ fn no_command_takes_an_id_or_a_time_of_its_callers_making() {
     for (name, _) in Command::DOORS {
         fields.extend(["at", "id", "timestamp"].map(|field| (*name, field)));
     }
+    // What everybody shares is called what its author calls it.
+    let named = ["symbol.set", "capsule.write", "dispute.raise"];
+    fields.retain(|(name, field)| !(*field == "id" && named.contains(name)));
     for (name, field) in fields {
         let read = Command::read(name, &format!(r#"{{"{field}":"1"}}"#)).expect("a known command");
         let why = read.unwrap_err().to_string();

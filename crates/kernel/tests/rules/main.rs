@@ -4,6 +4,7 @@
 mod archives;
 mod canonical;
 mod checkpoints;
+mod commons;
 mod draws;
 mod ending;
 mod envelopes;
@@ -25,6 +26,7 @@ mod security;
 mod sessions;
 mod signals;
 mod simulated;
+mod standing;
 mod support;
 mod tasks;
 mod taxonomies;

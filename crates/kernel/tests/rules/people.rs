@@ -34,7 +34,7 @@ const NAMES: [&str; 17] = [
 ];
 
 /// What allows each deed on what one owns, and what allows it everywhere.
-const DEEDS: [(Deed, Option<&str>, Option<&str>); 11] = [
+const DEEDS: [(Deed, Option<&str>, Option<&str>); 12] = [
     (Deed::CreateWorkspace, Some("create_workspace"), Some("create_workspace_any")),
     (Deed::Suspend, Some("suspend_own"), Some("suspend_any")),
     (Deed::Abort, Some("abort_own"), Some("abort_any")),
@@ -46,6 +46,7 @@ const DEEDS: [(Deed, Option<&str>, Option<&str>); 11] = [
     (Deed::GrantDelegation, Some("grant_delegation"), None),
     (Deed::ManageUsers, None, Some("deactivate_user")),
     (Deed::ForceLease, None, Some("abort_any")),
+    (Deed::RevokeAgent, None, Some("suspend_any")),
 ];
 
 /// How a person comes to stand in each way, from being active.
@@ -109,6 +110,7 @@ fn command(deed: Deed, ids: &[WorkspaceId; 3], lease: &str) -> Option<(&'static 
         Deed::GrantDelegation => ("right.grant", json!({ "holder": at, "target": beside })),
         Deed::ManageUsers => ("user.suspend", json!({ "user": "eve" })),
         Deed::ForceLease => ("lease.force", json!({ "lease": lease, "reason": "r" })),
+        Deed::RevokeAgent => ("agent.revoke", json!({ "agent": "w1" })),
         // Budgets have no command yet, and reading is no command.
         Deed::ModifyBudget | Deed::ViewTrail => return None,
     })
@@ -180,8 +182,8 @@ fn every_deed_in_every_standing_with_every_capability_on_every_tree() {
             }
         }
     }
-    // 7 deeds have a capability for one's own tree, 5 of them one for all, and 2 know no trees.
-    assert_eq!((allowed, denied), (7 + 5 * 2 + 2 * 2, 9 * 4 * 18 * 2 - 21), "no cell is left out");
+    // 7 deeds have a capability for one's own tree, 5 of them one for all, and 3 know no trees.
+    assert_eq!((allowed, denied), (7 + 5 * 2 + 3 * 2, 10 * 4 * 18 * 2 - 23), "no cell is left out");
 }
 
 /// Shows W-USER-02, W-USER-05, W-USER-06.

@@ -82,6 +82,7 @@ fn claim(client: &Client, file: &str, purpose: &str) -> Result<Option<LeaseView>
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let surface = Surface::new(file).map_err(|error| usage(&error))?;
     let command = Command::LeaseOpen(Open {
+        replace: false,
         purpose: Some(Text::lossy(purpose)),
         surfaces: Surfaces::new(vec![surface]).map_err(|error| usage(&error))?,
         task: None,

@@ -1,0 +1,207 @@
+//! The ledger of tokens: what messages cost, by whom and for what, beside what they cost before.
+//!
+//! The trail has every line; the state has sums. A line either says which tokenizer counted it,
+//! or it was reported by whoever logged it, and the sums keep the two apart.
+
+use imbl::OrdMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::view::{BaselineView, CommonsReply, SumView};
+use super::{Commons, Label, record, room};
+use crate::event::{Event, Stamped};
+use crate::principal::{Actor, Caller, Principal};
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::time::JSON_INTEGER_MAX;
+use crate::turn::{Halt, Reply, Turn};
+use crate::workspace::meter::Amount;
+
+/// The most names of one sort with sums of their own; what comes after is added up as [`OTHER`].
+pub const NAMES_MAX: usize = 5_000;
+/// The name that stands for those beyond.
+pub const OTHER: &str = "(other)";
+/// The most roles with a baseline.
+pub const BASELINES_MAX: usize = 1_000;
+
+/// `ledger.log`, and `ledger.logged`: counts tokens.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// Whose tokens they are; the caller's own if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Label>,
+    /// What sort of message they were.
+    pub kind: Label,
+    /// Which message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub msg_id: Option<Label>,
+    /// In which role.
+    pub role: Label,
+    /// For which task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<Label>,
+    /// What counted them; if left out, the caller reports a number of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokenizer: Option<Label>,
+    /// How many.
+    pub tokens: Amount,
+    /// For which tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Label>,
+}
+
+/// `ledger.baseline`, and `ledger.baselined`: says what a role used before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
+    /// Which role.
+    pub role: Label,
+    /// How many tokens.
+    pub tokens: Amount,
+}
+
+/// By what tokens are summed up.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The role.
+    #[default]
+    Role,
+    /// Whose they are.
+    Agent,
+    /// The task.
+    Task,
+    /// The tool.
+    Tool,
+    /// The sort of message.
+    Kind,
+}
+
+/// A sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sum {
+    /// All tokens.
+    pub tokens: u64,
+    /// Those among them that a tokenizer counted.
+    pub counted: u64,
+    /// In how many lines.
+    pub messages: u64,
+}
+
+impl Sum {
+    fn add(&mut self, tokens: u64, counted: bool) {
+        let plus = |sum: u64, more: u64| sum.saturating_add(more).min(JSON_INTEGER_MAX);
+        self.tokens = plus(self.tokens, tokens);
+        self.counted = plus(self.counted, if counted { tokens } else { 0 });
+        self.messages = plus(self.messages, 1);
+    }
+}
+
+/// Sums of tokens by names of one sort.
+type Sums = OrdMap<Label, Sum>;
+
+/// What was counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    roles: Sums,
+    agents: Sums,
+    tasks: Sums,
+    tools: Sums,
+    kinds: Sums,
+    all: Sum,
+    baselines: OrdMap<Label, u64>,
+}
+
+impl Ledger {
+    /// The sums by one sort of name, in the order of the names.
+    pub fn by(&self, by: By) -> &Sums {
+        match by {
+            By::Role => &self.roles,
+            By::Agent => &self.agents,
+            By::Task => &self.tasks,
+            By::Tool => &self.tools,
+            By::Kind => &self.kinds,
+        }
+    }
+
+    /// Everything that was counted.
+    pub fn all(&self) -> Sum {
+        self.all
+    }
+
+    /// What roles used before, in the order of their names.
+    pub fn baselines(&self) -> impl Iterator<Item = (&Label, u64)> {
+        self.baselines.iter().map(|(role, tokens)| (role, *tokens))
+    }
+
+    /// What a role used before.
+    pub fn baseline(&self, role: &Label) -> Option<u64> {
+        self.baselines.get(role).copied()
+    }
+
+    pub(super) fn size(&self) -> usize {
+        let sorts = [By::Role, By::Agent, By::Task, By::Tool, By::Kind];
+        sorts.into_iter().map(|by| self.by(by).len()).sum::<usize>() + self.baselines.len()
+    }
+}
+
+fn count(sums: &mut Sums, name: Option<&Label>, tokens: u64, counted: bool) {
+    let Some(name) = name else { return };
+    if let Some(sum) = sums.get_mut(name) {
+        return sum.add(tokens, counted);
+    }
+    let other = || Label::new(OTHER).unwrap_or_else(|_| name.clone());
+    let name = if sums.len() < NAMES_MAX { name.clone() } else { other() };
+    let mut sum = sums.get(&name).copied().unwrap_or_default();
+    sum.add(tokens, counted);
+    sums.insert(name, sum);
+}
+
+pub(super) fn decide_log(turn: &mut Turn<'_>, caller: &Caller, args: &Log) -> Result<Reply, Halt> {
+    record(turn, caller, Event::LedgerLogged(args.clone()))?;
+    let sum = turn.state().commons.ledger.roles.get(&args.role).copied().unwrap_or_default();
+    Ok(CommonsReply::Sum(SumView::of(&args.role, sum)).into())
+}
+
+pub(super) fn decide_baseline(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &Baseline,
+) -> Result<Reply, Halt> {
+    check(&turn.state().commons, args)?;
+    record(turn, caller, Event::LedgerBaselined(args.clone()))?;
+    let view = BaselineView { role: args.role.clone(), tokens: args.tokens.get() };
+    Ok(CommonsReply::Baseline(view).into())
+}
+
+/// Whether there is room for it.
+pub(crate) fn check(commons: &Commons, args: &Baseline) -> Result<(), Refusal> {
+    let known = &commons.ledger.baselines;
+    if known.contains_key(&args.role) {
+        return Ok(());
+    }
+    room(known.len(), BASELINES_MAX, "baselines", "give one of those roles a new one")
+}
+
+pub(super) fn apply_logged(state: &mut State, entry: &Stamped, body: &Log) {
+    let (tokens, counted) = (body.tokens.get(), body.tokenizer.is_some());
+    let own = match &entry.draft.actor {
+        Actor::Principal(Principal::Agent(name)) => Label::new(name.as_str()).ok(),
+        Actor::Principal(other) => Label::new(&other.to_string()).ok(),
+        Actor::Protocol => None,
+    };
+    let ledger = &mut state.commons.ledger;
+    count(&mut ledger.roles, Some(&body.role), tokens, counted);
+    count(&mut ledger.kinds, Some(&body.kind), tokens, counted);
+    count(&mut ledger.agents, body.agent.as_ref().or(own.as_ref()), tokens, counted);
+    count(&mut ledger.tasks, body.task.as_ref(), tokens, counted);
+    count(&mut ledger.tools, body.tool.as_ref(), tokens, counted);
+    ledger.all.add(tokens, counted);
+}
+
+pub(super) fn apply_baselined(state: &mut State, body: &Baseline) {
+    state.commons.ledger.baselines.insert(body.role.clone(), body.tokens.get());
+}
