@@ -142,7 +142,7 @@ fn arguments_that_do_not_fit_are_named() {
         (
             "make_claim",
             json!({ "surfaces": ["a"], "task": "T", "force": true }),
-            "make_claim takes no argument 'force', only client_identity, surfaces, task, ttl_minutes",
+            "make_claim takes no argument 'force', only client_identity, replace, surfaces, task, ttl_minutes",
         ),
         (
             "append_decision",

@@ -54,7 +54,7 @@ fn arguments() -> Vec<std::ffi::OsString> {
     let mut given = std::env::args_os();
     let name = given.next().unwrap_or_default();
     let stands_for: &[&str] = match std::path::Path::new(&name).file_stem() {
-        Some(stem) if stem == "heimdall-ledger-mcp" => &["mcp", "--dialect=frugal", "--drop-in"],
+        Some(stem) if stem == frugal::MCP_NAME => &["mcp", "--dialect=frugal", "--drop-in"],
         _ => &[],
     };
     [name].into_iter().chain(stands_for.iter().map(Into::into)).chain(given).collect()

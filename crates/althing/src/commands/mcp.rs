@@ -1,14 +1,13 @@
 //! `althing mcp`: this project for hosts that speak the Model Context Protocol.
 
-use althing_dialects::frugal::haid::Haid;
 use althing_server::frugal::Ledger;
 use althing_server::{Replies, Setup, Unlogged, frugal, serve};
-use std::path::{Path, PathBuf};
-use std::process::{Command as Process, Stdio};
+use std::path::Path;
 
 use crate::app::{App, Project};
 use crate::cli::{Mcp, McpDialect};
 use crate::failure::Failure;
+use crate::frugal::{own_haid, planning};
 
 pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     let project = app.project()?;
@@ -24,7 +23,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
         agent: project.settings.agent.value.clone(),
     };
     let dialect = match args.dialect {
-        McpDialect::Frugal => frugal::dialect(ledger(&project)),
+        McpDialect::Frugal => frugal::dialect(ledger(&project)?),
     };
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());
@@ -44,40 +43,10 @@ fn name(root: &Path) -> String {
         .map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-fn ledger(project: &Project) -> Ledger {
-    Ledger {
-        root: root_haid(project.root()),
-        planning: planning(project.root()),
+fn ledger(project: &Project) -> Result<Ledger, Failure> {
+    Ok(Ledger {
+        root: own_haid(project)?,
+        planning: planning(project),
         ttl: project.settings.lease_ttl.value,
-    }
-}
-
-fn planning(root: &Path) -> PathBuf {
-    match std::env::var_os("HEIMDALL_PLANNING_DIR").filter(|value| !value.is_empty()) {
-        Some(folder) => PathBuf::from(folder),
-        None => root.join(".planning"),
-    }
-}
-
-fn root_haid(root: &Path) -> Haid {
-    let said = |program: &str, args: &[&str]| {
-        let ran = Process::new(program)
-            .args(args)
-            .current_dir(root)
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output()
-            .ok()?;
-        let text = String::from_utf8(ran.stdout).ok()?.trim().to_owned();
-        (ran.status.success() && !text.is_empty()).then_some(text)
-    };
-    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let human = said("git", &["config", "user.email"])
-        .and_then(|email| email.split('@').next().map(str::to_owned))
-        .filter(|human| !human.is_empty())
-        .or_else(|| variable("USER"))
-        .or_else(|| variable("LOGNAME"))
-        .unwrap_or_else(|| "unknown".to_owned());
-    let machine = said("hostname", &["-s"]).unwrap_or_else(|| "unknown".to_owned());
-    Haid::derive(&human, &machine, &root.to_string_lossy())
+    })
 }

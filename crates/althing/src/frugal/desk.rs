@@ -32,9 +32,7 @@ impl Desk {
 
     /// Where the files of this dialect are.
     pub(crate) fn planning(&self) -> PathBuf {
-        let set = std::env::var_os(PLANNING_VARIABLE).filter(|folder| !folder.is_empty());
-        let folder = set.map_or_else(|| self.project.root().join(".planning"), PathBuf::from);
-        std::path::absolute(&folder).unwrap_or(folder)
+        planning(&self.project)
     }
 
     /// The project, if there is one yet.
@@ -115,6 +113,13 @@ impl Desk {
     pub(crate) fn now(&self) -> String {
         utc(self.project.options().clock.now())
     }
+}
+
+/// Where the files of this dialect are in a project.
+pub(crate) fn planning(project: &Project) -> PathBuf {
+    let set = std::env::var_os(PLANNING_VARIABLE).filter(|folder| !folder.is_empty());
+    let folder = set.map_or_else(|| project.root().join(".planning"), PathBuf::from);
+    std::path::absolute(&folder).unwrap_or(folder)
 }
 
 /// The name of a HAID as an agent.

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::heimdall::Tool;
 
+/// The name under which hosts know the server.
+pub(crate) const MCP_NAME: &str = "heimdall-ledger-mcp";
+
 /// What became of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,7 +30,7 @@ pub(crate) fn make(folder: &Path) -> Result<Vec<(PathBuf, Fate)>, Failure> {
     let own = own.map_err(|error| failed(Path::new("this program"), error))?;
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     let mut made = Vec::new();
-    for name in Tool::ALL.iter().map(|tool| tool.name()) {
+    for name in Tool::ALL.iter().map(|tool| tool.name()).chain([MCP_NAME]) {
         let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         let fate = match path.symlink_metadata() {
             Ok(_) if is_same(&path, &own) => Fate::There,

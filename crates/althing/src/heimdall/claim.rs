@@ -272,7 +272,7 @@ fn shown(lease: &Value) -> Claim {
         human: parsed.map_or_else(|| haid.clone(), |haid| haid.human().to_owned()),
         haid,
         claimed_surfaces: strings(&lease["surfaces"]),
-        task_ref: lease["task"].as_str().unwrap_or("?").to_owned(),
+        task_ref: claim::task_ref(lease["task"].as_str(), lease["purpose"].as_str()),
         claimed_at: utc(Timestamp::from_micros(micros("opened_at"))),
         ttl_minutes: ttl_s.div_ceil(60),
         heartbeat: utc(Timestamp::from_micros(heartbeat)),

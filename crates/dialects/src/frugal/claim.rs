@@ -37,6 +37,23 @@ pub struct Overlap {
     pub task: String,
 }
 
+/// What the task of a claim that came through the server begins its door with.
+const VIA: &str = "via heimdall-ledger-mcp:";
+
+/// The door of a claim that came through the server.
+pub fn via(haid: &str) -> String {
+    format!("{VIA}{haid}")
+}
+
+/// A claim's task, with the door it came through if that was the server.
+pub fn task_ref(task: Option<&str>, purpose: Option<&str>) -> String {
+    let name = task.or(purpose).unwrap_or("?");
+    match purpose {
+        Some(door) if task.is_some() && door.starts_with(VIA) => format!("{name} ({door})"),
+        _ => name.to_owned(),
+    }
+}
+
 /// Claimed.
 pub fn claimed(surfaces: &[String], haid: &str, task: &str, ttl_minutes: u64) -> String {
     let count = surfaces.len();

@@ -1,5 +1,6 @@
 //! `read_capsules`
 
+use althing_dialects::frugal::capsule::{Said, render};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -69,20 +70,15 @@ fn completed(folder: &Path) -> Vec<Value> {
 
 /// A capsule as its file has it.
 fn written_out(capsule: &Value) -> String {
-    let depends: Vec<&str> =
-        capsule["depends"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut text = format!(
-        "---\nid: {}\ndepends: {}\nts: {}\n---\n",
-        capsule["id"].as_str().unwrap_or_default(),
-        depends.join(","),
-        stamp_of(&capsule["written_at"])
-    );
-    for (field, name) in
-        [("what", "WHAT"), ("where", "WHERE"), ("decision", "DECISION"), ("gotcha", "GOTCHA")]
-    {
-        if let Some(said) = capsule[field].as_str() {
-            text.push_str(&format!("{name}: {said}\n"));
-        }
-    }
-    text
+    let depends: Vec<String> =
+        serde_json::from_value(capsule["depends"].clone()).unwrap_or_default();
+    render(&Said {
+        id: capsule["id"].as_str().unwrap_or_default(),
+        depends: &depends,
+        ts: &stamp_of(&capsule["written_at"]),
+        what: capsule["what"].as_str().unwrap_or_default(),
+        place: capsule["where"].as_str(),
+        decision: capsule["decision"].as_str(),
+        gotcha: capsule["gotcha"].as_str(),
+    })
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Ledger, SERVER, named, shown, stamp};
+use super::{Ledger, named, shown, stamp};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
 
@@ -33,6 +33,8 @@ pub(super) struct MakeClaim {
     task: String,
     #[schemars(range(min = 1))]
     ttl_minutes: Option<u64>,
+    /// Give up your other claims in the same step.
+    replace: Option<bool>,
     #[serde(rename = "client_identity")]
     _client: Option<String>,
 }
@@ -74,7 +76,7 @@ pub(super) fn make(
     Ok(json!({
         "result": said.trim_end(),
         "client_haid": who.shown,
-        "task_ref": format!("{task} ({})", via(&who.shown)),
+        "task_ref": format!("{task} ({})", claim::via(&who.shown)),
         "surfaces": surfaces,
         "task": task,
     }))
@@ -91,7 +93,8 @@ fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Fault
         Some(minutes) => Ttl::new(i128::from(minutes) * 60).map_err(|error| unusable(&error))?,
     };
     Ok(Open {
-        purpose: Some(Text::lossy(&via(&who.shown))),
+        purpose: Some(Text::lossy(&claim::via(&who.shown))),
+        replace: args.replace.unwrap_or_default(),
         surfaces: surfaces.map_err(|error| unusable(&error))?,
         task: Some(Text::new(&args.task).map_err(|error| unusable(&error))?),
         ttl_s: Some(ttl),
@@ -120,11 +123,6 @@ fn leases(engine: &Engine, holder: Option<Principal>) -> Result<Vec<LeaseView>, 
     }
 }
 
-/// Says through which door a claim came.
-fn via(haid: &str) -> String {
-    format!("via {SERVER}:{haid}")
-}
-
 /// A lease as the ledger's claim record.
 fn record(lease: &LeaseView) -> Claim {
     let haid = shown(&lease.holder);
@@ -135,7 +133,7 @@ fn record(lease: &LeaseView) -> Claim {
         human: human(&haid),
         haid,
         claimed_surfaces: lease.surfaces.iter().map(ToString::to_string).collect(),
-        task_ref: task_ref(lease),
+        task_ref: claim::task_ref(lease.task.as_deref(), lease.purpose.as_deref()),
         claimed_at: stamp(lease.opened_at),
         ttl_minutes: minutes(lease.ttl_s),
         heartbeat: stamp(beat),
@@ -145,15 +143,6 @@ fn record(lease: &LeaseView) -> Claim {
 /// The person in a HAID; whoever has none stands for themselves.
 fn human(shown: &str) -> String {
     Haid::new(shown).map_or_else(|_| shown.to_owned(), |haid| haid.human().to_owned())
-}
-
-/// The task of a lease, with the door it came through if that was this one.
-fn task_ref(lease: &LeaseView) -> String {
-    let task = lease.task.clone().or_else(|| lease.purpose.clone()).unwrap_or_default();
-    match &lease.purpose {
-        Some(purpose) if purpose.starts_with(&via("")) => format!("{task} ({purpose})"),
-        _ => task,
-    }
 }
 
 fn minutes(secs: u64) -> u64 {
