@@ -66,7 +66,14 @@ fn the_kernel_is_pure() {
 
 #[test]
 fn dependencies_point_downwards() {
-    let order = ["althing-kernel", "althing-trail", "althing-engine", "althing"];
+    let order = [
+        "althing-kernel",
+        "althing-trail",
+        "althing-engine",
+        "althing-dialects",
+        "althing-server",
+        "althing",
+    ];
     for (level, name) in order.iter().enumerate() {
         let folder = name.strip_prefix("althing-").unwrap_or(name);
         let path = root().join("crates").join(folder).join("Cargo.toml");
@@ -75,6 +82,15 @@ fn dependencies_point_downwards() {
             let used = manifest.lines().any(|line| line.starts_with(&format!("{above}.")));
             assert!(!used, "{name} depends on {above}");
         }
+    }
+}
+
+/// The protocol library changes often; what it changes must stay in one place.
+#[test]
+fn only_the_server_knows_the_protocol_library() {
+    for (path, text) in files("rs") {
+        let may = path.starts_with("crates/server/src") || path.ends_with("tests/tidy.rs");
+        assert!(may || !text.contains("rmcp::"), "{} uses rmcp", path.display());
     }
 }
 
@@ -164,5 +180,5 @@ fn the_dependency_tree_stays_within_budget() {
     let text = String::from_utf8(output.stdout).unwrap();
     let crates: std::collections::BTreeSet<&str> =
         text.lines().filter_map(|line| line.split(" (").next()).map(str::trim).collect();
-    assert!(crates.len() <= 130, "{} crates: {crates:#?}", crates.len());
+    assert!(crates.len() <= 160, "{} crates: {crates:#?}", crates.len());
 }
