@@ -4,6 +4,7 @@
 //! `ALTHING_SDKS=required`, which that script sets once it has installed them, they fail.
 
 use crate::support::{BINARY, Sandbox};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,7 +20,8 @@ fn installed(path: &str) -> Option<PathBuf> {
     }
     let required = std::env::var_os("ALTHING_SDKS").is_some_and(|value| value == "required");
     assert!(!required, "{} is not there", path.display());
-    println!("skipped: {} is not there; scripts/test installs it", path.display());
+    let said = format!("skipped: {} is not there; scripts/test installs it\n", path.display());
+    std::io::stderr().write_all(said.as_bytes()).unwrap();
     None
 }
 

@@ -7,27 +7,32 @@ use serde_json::{Value, json};
 
 /// A tool call that failed. Hosts get it as a result, so that the model can read it and go on.
 #[derive(Debug)]
-pub struct Fault {
+pub struct Fault(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     kind: &'static str,
     rule: Rule,
     message: String,
     details: Value,
     /// What the dialect calls it, if that is not the message.
-    pub(crate) error: Option<String>,
+    error: Option<String>,
     /// What the dialect says about it, if that is not the way out.
-    pub(crate) detail: Option<String>,
+    detail: Option<String>,
 }
 
 impl Fault {
     fn new(kind: &'static str, rule: Rule, message: impl Into<String>) -> Self {
         let (message, details) = (message.into(), json!({}));
-        Fault { kind, rule, message, details, error: None, detail: None }
+        Fault(Box::new(Parts { kind, rule, message, details, error: None, detail: None }))
     }
 
     /// Arguments that cannot be used.
     pub fn usage(message: impl Into<String>) -> Self {
         // What is wrong is said; how to call tools is in their list.
-        Fault { detail: Some(String::new()), ..Fault::new("usage", Rule::Usage, message) }
+        let mut fault = Fault::new("usage", Rule::Usage, message);
+        fault.0.detail = Some(String::new());
+        fault
     }
 
     /// The caller may not.
@@ -47,40 +52,41 @@ impl Fault {
 
     /// The same in the words of a dialect.
     #[must_use]
-    pub fn told(self, error: impl Into<String>, detail: impl Into<String>) -> Self {
-        Fault { error: Some(error.into()), detail: Some(detail.into()), ..self }
+    pub fn told(mut self, error: impl Into<String>, detail: impl Into<String>) -> Self {
+        (self.0.error, self.0.detail) = (Some(error.into()), Some(detail.into()));
+        self
     }
 
     /// What is the matter, in words.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.0.message
     }
 
     /// The error object that every door of Althing gives.
     pub(crate) fn object(&self) -> Value {
         json!({
-            "kind": self.kind,
-            "rule": self.rule.id(),
-            "message": self.message,
-            "way_out": self.rule.way_out(),
-            "details": self.details,
+            "kind": self.0.kind,
+            "rule": self.0.rule.id(),
+            "message": self.0.message,
+            "way_out": self.0.rule.way_out(),
+            "details": self.0.details,
         })
     }
 
     /// What is read by hosts that only show text.
     pub(crate) fn text(&self) -> Value {
         json!({
-            "error": self.error.as_deref().unwrap_or(&self.message),
-            "detail": self.detail.as_deref().unwrap_or(self.rule.way_out()),
-            "rule": self.rule.id(),
+            "error": self.0.error.as_deref().unwrap_or(&self.0.message),
+            "detail": self.0.detail.as_deref().unwrap_or(self.0.rule.way_out()),
+            "rule": self.0.rule.id(),
         })
     }
 }
 
 impl From<EngineError> for Fault {
     fn from(error: EngineError) -> Self {
-        let fault = Fault::new(error.kind(), error.rule(), error.to_string());
-        let details = match error {
+        let mut fault = Fault::new(error.kind(), error.rule(), error.to_string());
+        fault.0.details = match error {
             EngineError::Refused(refusal) => match refusal.details {
                 Details::Collisions(collisions) => json!({ "collisions": collisions }),
                 Details::Allowed(allowed) => json!({ "allowed": allowed }),
@@ -88,6 +94,6 @@ impl From<EngineError> for Fault {
             },
             _ => json!({}),
         };
-        Fault { details, ..fault }
+        fault
     }
 }

@@ -32,9 +32,9 @@ pub(crate) fn read(found: &Found) -> Read {
         Found::Message(bytes) => bytes,
         Found::TooLong => {
             let message = format!("Invalid Request: over {MESSAGE_BYTES_MAX} bytes");
-            return refuse(Value::Null, ErrorCode::INVALID_REQUEST, &message);
+            return refuse(&Value::Null, ErrorCode::INVALID_REQUEST, &message);
         }
-        Found::Broken => return refuse(Value::Null, ErrorCode::PARSE_ERROR, "Parse error"),
+        Found::Broken => return refuse(&Value::Null, ErrorCode::PARSE_ERROR, "Parse error"),
     };
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     match serde_json::from_slice(bytes) {
@@ -43,25 +43,26 @@ pub(crate) fn read(found: &Found) -> Read {
         }
         Ok(_) => {
             let message = "Invalid Request: not JSON-RPC 2.0";
-            refuse(Value::Null, ErrorCode::INVALID_REQUEST, message)
+            refuse(&Value::Null, ErrorCode::INVALID_REQUEST, message)
         }
-        Err(_) => refuse(Value::Null, ErrorCode::PARSE_ERROR, "Parse error"),
+        Err(_) => refuse(&Value::Null, ErrorCode::PARSE_ERROR, "Parse error"),
     }
 }
 
-fn refuse(id: Value, code: ErrorCode, message: &str) -> Read {
+fn refuse(id: &Value, code: ErrorCode, message: &str) -> Read {
     let error = json!({ "code": code, "message": message });
     Read::Answer(json!({ "jsonrpc": "2.0", "id": id, "error": error }))
 }
 
 /// A message that is JSON-RPC.
 fn envelope(message: Map<String, Value>) -> Read {
-    let invalid =
-        |id, why: &str| refuse(id, ErrorCode::INVALID_REQUEST, &format!("Invalid Request: {why}"));
+    let invalid = |id: &Value, why: &str| {
+        refuse(id, ErrorCode::INVALID_REQUEST, &format!("Invalid Request: {why}"))
+    };
     let id = match message.get("id") {
         None => None,
         Some(id) if id.is_string() || id.is_i64() => Some(id.clone()),
-        Some(_) => return invalid(Value::Null, "an id is a string or a whole number"),
+        Some(_) => return invalid(&Value::Null, "an id is a string or a whole number"),
     };
     match (message.get("method"), id) {
         (Some(Value::String(_)), None) => Read::Ignore,
@@ -73,14 +74,14 @@ fn envelope(message: Map<String, Value>) -> Read {
         (None, Some(_)) if message.contains_key("result") || message.contains_key("error") => {
             Read::Ignore
         }
-        (_, id) => invalid(id.unwrap_or_default(), "no method"),
+        (_, id) => invalid(&id.unwrap_or_default(), "no method"),
     }
 }
 
 fn request(mut message: Map<String, Value>, method: &str, id: Value) -> Read {
     if !METHODS.contains(&method) {
         let text = format!("Method not found: {method}");
-        return refuse(id, ErrorCode::METHOD_NOT_FOUND, &text);
+        return refuse(&id, ErrorCode::METHOD_NOT_FOUND, &text);
     }
     if message.get("params").is_some_and(Value::is_null) {
         message.remove("params");
@@ -101,7 +102,7 @@ fn request(mut message: Map<String, Value>, method: &str, id: Value) -> Read {
         {
             Read::Deliver(Box::new(JsonRpcMessage::Request(read)))
         }
-        _ => refuse(id, ErrorCode::INVALID_PARAMS, &format!("Invalid params of {method}")),
+        _ => refuse(&id, ErrorCode::INVALID_PARAMS, &format!("Invalid params of {method}")),
     }
 }
 

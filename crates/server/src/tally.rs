@@ -114,7 +114,7 @@ impl Recorder {
         for line in lines {
             let done = send.clone();
             if let Err(fault) = self.submit(&line, Box::new(move |answer| _ = done.send(answer))) {
-                self.unlogged.why = fault.message().to_owned();
+                fault.message().clone_into(&mut self.unlogged.why);
                 self.waiting.push(line);
             }
         }

@@ -37,7 +37,9 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     sync.extend(syncs(&setup.folder, setup.time / 2)?);
     let wrong = lost_or_doubled(&home, &got)?;
     let mut times = Times::default();
-    got.into_iter().for_each(|got| times.extend(got.times));
+    for got in got {
+        times.extend(got.times);
+    }
     let sync_p99 = sync.percentile_us(0.99) / 1e3;
     Ok(vec![
         Row::new(
