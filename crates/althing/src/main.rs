@@ -14,6 +14,8 @@ mod content;
 mod desk;
 mod drawing;
 mod failure;
+mod frugal;
+mod heimdall;
 mod input;
 mod moment;
 mod naming;
@@ -31,6 +33,10 @@ use std::process::ExitCode;
 use failure::Failure;
 
 fn main() -> ExitCode {
+    let mut given = std::env::args_os();
+    if let Some(tool) = given.next().and_then(|program| heimdall::Tool::called(&program)) {
+        return heimdall::main(tool, given.collect());
+    }
     let json_wanted = std::env::args_os().any(|arg| arg == "--json");
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,

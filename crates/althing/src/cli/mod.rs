@@ -1,6 +1,7 @@
 //! The command line, as the parser sees it. Help texts are part of the interface.
 
 mod ending;
+mod frugal;
 mod highway;
 mod mail;
 mod people;
@@ -13,6 +14,10 @@ mod views;
 mod work;
 
 pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
+pub(crate) use frugal::{
+    BriefArgs, CapsuleArgs, CapsuleCommand, FactArgs, FactCommand, HaidArgs, ShimsArgs, SymbolArgs,
+    SymbolCommand, TokensArgs, TokensBy, TokensCommand, TokensLog, ValidateArgs,
+};
 pub(crate) use highway::{
     EscalationArgs, EscalationCommand, GateApprove, GateArgs, GateCommand, GateList, GateModify,
     HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
@@ -145,6 +150,22 @@ pub(crate) enum Command {
     Escalations(EscalationArgs),
     /// Say what people want to be asked about.
     Highway(HighwayArgs),
+    /// Short names for things that are named again and again.
+    Symbol(SymbolArgs),
+    /// Facts that were found out once.
+    Fact(FactArgs),
+    /// What was done, in at most ten lines.
+    Capsule(CapsuleArgs),
+    /// Build what a worker is handed: the task and references, never the plan.
+    Brief(BriefArgs),
+    /// Count tokens, and show what was used and saved.
+    Tokens(TokensArgs),
+    /// Show who you are in the words of the frugal dialect.
+    Haid(HaidArgs),
+    /// Check a message of the frugal dialect.
+    Validate(ValidateArgs),
+    /// Make the `heimdall-*` names of this program.
+    Shims(ShimsArgs),
     /// Issue any command or question by its name.
     Do(Do),
     /// Look at the trail, verify it, prove things with it.

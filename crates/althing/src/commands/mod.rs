@@ -13,6 +13,7 @@ mod demo;
 mod do_by_name;
 mod doctor;
 mod ending;
+mod frugal;
 mod gates;
 mod groups;
 mod highway;
@@ -79,6 +80,14 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Inject(args) => highway::inject(app, args),
         Command::Escalations(args) => highway::escalations(app, args),
         Command::Highway(args) => highway::highway(app, args.command),
+        Command::Symbol(args) => frugal::symbol(app, &args.command),
+        Command::Fact(args) => frugal::fact(app, &args.command),
+        Command::Capsule(args) => frugal::capsule(app, &args.command),
+        Command::Brief(args) => frugal::brief(app, &args),
+        Command::Tokens(args) => frugal::tokens::run(app, args),
+        Command::Haid(args) => frugal::haid(app, &args),
+        Command::Validate(args) => frugal::validate(app, &args),
+        Command::Shims(args) => frugal::shims(app, &args),
         Command::Agents(args) => agents::run(app, args.command.as_ref()),
         Command::Users(args) => people::run(app, args.command),
         Command::Login(args) => login::run(app, &args),

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use crate::app::App;
 use crate::cli::Demo;
 use crate::failure::Failure;
+use crate::frugal::waves;
 use crate::output::Tone;
 use summary::Summary;
 
@@ -90,6 +91,7 @@ fn finish(
             "files": files,
             "verified": report,
             "head": head.note,
+            "tokens": waves::measure(waves::SIZES)?,
         }));
     }
     summary.print(app, &files)?;
@@ -100,6 +102,14 @@ fn finish(
         report.trail.head_signatures,
         report.trail.caller_signatures
     ))?;
+    app.out.line(format!(
+        "{} both ways, built and counted ({}):",
+        app.out.paint(Tone::Strong, "What waves of workers are told costs"),
+        althing_dialects::frugal::tokens::TOKENIZER
+    ))?;
+    for measured in waves::measure(waves::SIZES)? {
+        app.out.line(format!("  {}", waves::line(&measured)))?;
+    }
     app.out.line(format!("Done in {:.1} s.", started.elapsed().as_secs_f64()))?;
     if folder.keep {
         app.out.line(format!("Look around: cd {} && althing trail", folder.path.display()))?;

@@ -1,0 +1,136 @@
+//! The project as the frugal dialect sees it: questions and commands by name, and who asks.
+
+use althing_engine::{Client, Engine, EngineError, Signing, door};
+use althing_kernel::text::Text;
+use althing_kernel::{AgentName, Rule, Timestamp};
+use althing_trail::log::LogErrorKind;
+use serde_json::Value;
+use std::cell::OnceCell;
+use std::path::PathBuf;
+
+use crate::app::{App, Project};
+use crate::failure::Failure;
+use crate::frugal::identity;
+use althing_dialects::frugal::haid::Haid;
+
+/// The variable that says where the files of this dialect are.
+const PLANNING_VARIABLE: &str = "HEIMDALL_PLANNING_DIR";
+
+/// The project, opened when it is needed.
+pub(crate) struct Desk {
+    pub(crate) app: App,
+    pub(crate) project: Project,
+    engine: OnceCell<Engine>,
+}
+
+impl Desk {
+    /// Finds the project.
+    pub(crate) fn new(app: App) -> Result<Self, Failure> {
+        let project = app.project()?;
+        Ok(Desk { app, project, engine: OnceCell::new() })
+    }
+
+    /// Where the files of this dialect are.
+    pub(crate) fn planning(&self) -> PathBuf {
+        let set = std::env::var_os(PLANNING_VARIABLE).filter(|folder| !folder.is_empty());
+        let folder = set.map_or_else(|| self.project.root().join(".planning"), PathBuf::from);
+        std::path::absolute(&folder).unwrap_or(folder)
+    }
+
+    /// The project, if there is one yet.
+    fn opened(&self) -> Result<Option<&Engine>, Failure> {
+        if let Some(engine) = self.engine.get() {
+            return Ok(Some(engine));
+        }
+        match Engine::open(&self.project.home, self.project.options()) {
+            Ok(engine) => Ok(Some(self.engine.get_or_init(|| engine))),
+            Err(EngineError::Store(error)) if error.kind == LogErrorKind::Missing => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether there is a project yet.
+    pub(crate) fn is_set_up(&self) -> Result<bool, Failure> {
+        Ok(self.opened()?.is_some())
+    }
+
+    /// The project, set up if there was none: the tools of this dialect need no setting up.
+    pub(crate) fn engine(&self) -> Result<&Engine, Failure> {
+        if self.opened()?.is_none() {
+            let folder = self.project.root().file_name();
+            let name = folder.map_or("project".into(), |name| name.to_string_lossy());
+            let name = Text::<128>::lossy(&name).to_string();
+            Engine::create(&self.project.home, &name, &self.project.options())?;
+        }
+        let missing = || Failure::unavailable("the project was set up and is not there");
+        self.opened()?.ok_or_else(missing)
+    }
+
+    /// Asks by name. Nothing is found where there is no project yet.
+    pub(crate) fn ask(&self, name: &str, args: &Value) -> Result<Option<Value>, Failure> {
+        let request = door::read(name, &args.to_string())?;
+        let Some(engine) = self.opened()? else { return Ok(None) };
+        match door::perform(engine, None, None, request) {
+            Ok(answer) => read(answer.get()).map(Some),
+            Err(EngineError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The same for questions whose answer is a list.
+    pub(crate) fn list(&self, name: &str) -> Result<Vec<Value>, Failure> {
+        match self.ask(name, &serde_json::json!({}))? {
+            Some(Value::Array(all)) => Ok(all),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Does something by name, as whoever asks.
+    pub(crate) fn act(&self, name: &str, args: &Value) -> Result<Value, Failure> {
+        self.act_as(name, args, &self.client()?)
+    }
+
+    /// Does something by name, as a client.
+    pub(crate) fn act_as(&self, name: &str, args: &Value, who: &Client) -> Result<Value, Failure> {
+        let request = door::read(name, &args.to_string())?;
+        read(door::perform(self.engine()?, Some(who), None, request)?.get())
+    }
+
+    /// Whoever asks: as set for everything else, or the HAID of this person in this project.
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        if self.project.settings.asker()?.is_some() {
+            return self.project.client(&self.app, self.engine()?);
+        }
+        self.client_of(&identity::own_haid(&self.project)?)
+    }
+
+    /// Somebody known by a HAID whose key is here.
+    pub(crate) fn client_of(&self, haid: &Haid) -> Result<Client, Failure> {
+        let engine = self.engine()?;
+        let credential = engine.agent(&agent_name(haid)?)?;
+        Ok(engine.client(credential, Signing::Each))
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> String {
+        utc(self.project.options().clock.now())
+    }
+}
+
+/// The name of a HAID as an agent.
+pub(crate) fn agent_name(haid: &Haid) -> Result<AgentName, Failure> {
+    AgentName::new(&haid.agent_name())
+        .map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))
+}
+
+fn read(text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| Failure::unavailable(error.to_string()))
+}
+
+/// A moment as this dialect writes it.
+pub(crate) fn utc(at: Timestamp) -> String {
+    let moment =
+        i64::try_from(at.micros()).ok().and_then(|m| jiff::Timestamp::from_microsecond(m).ok());
+    let format = |moment: jiff::Timestamp| moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    moment.map_or_else(|| format!("{} µs", at.micros()), format)
+}

@@ -1,0 +1,297 @@
+//! `heimdall-claim`: who works on what.
+
+use althing_dialects::frugal::claim::{self, Claim, Overlap};
+use althing_dialects::frugal::haid::Haid;
+use althing_engine::Client;
+use althing_kernel::{Principal, Timestamp};
+use serde_json::{Value, json};
+
+use super::args::{Args, unexpected, unknown};
+use super::{Stop, desk, desk_with, haid};
+use crate::failure::{Exit, Failure};
+use crate::frugal::{Desk, agent_name, own_haid, strings, utc};
+
+pub(super) const HELP: &str = "\
+heimdall-claim: who works on what
+
+  heimdall-claim claim <surface>... --task <ref> [--ttl minutes] [--replace] [--haid H] [--]
+  heimdall-claim check <surface>... [--haid H]
+  heimdall-claim release [--haid H] [--override --reason TEXT [--passphrase-stdin]]
+  heimdall-claim heartbeat [--haid H]
+  heimdall-claim list [--json]
+  heimdall-claim show [--haid H] [--json]
+  heimdall-claim reap
+
+A surface is a path, a glob or path#symbol, from the project's root. Claiming again adds to what is
+held; --replace gives up the rest in the same step. Only its holder releases a claim; an override
+takes a person (ALTHING_USER) or the coordinator, and is on record with its reason.
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 somebody else holds it.
+";
+
+const COLLISION: u8 = 3;
+const TTL_MINUTES: u64 = 90;
+
+pub(super) fn run(mut args: Args) -> Result<String, Stop> {
+    let first = args.next();
+    let Some(verb) = first.as_deref() else { return Err(unknown(None)) };
+    if !matches!(verb, "claim" | "check" | "release" | "heartbeat" | "list" | "show" | "reap") {
+        return Err(unknown(first));
+    }
+    let given = Given::read(&mut args, verb)?;
+    match verb {
+        "claim" => claim(&given),
+        "check" => check(&given),
+        "release" => release(&given),
+        "heartbeat" => heartbeat(&given),
+        "show" => show(&given),
+        "list" => {
+            let claims = claims(&desk()?, None)?;
+            if given.json {
+                return Ok(format!("{}\n", json_of(&claims)));
+            }
+            Ok(claim::list(&claims))
+        }
+        _ => {
+            // What ran out is gone by itself; there is never anything left to do.
+            let left = claims(&desk()?, None)?.len();
+            Ok(format!("reaped 0 expired claim(s); {left} active claim(s) remain\n"))
+        }
+    }
+}
+
+#[derive(Default)]
+struct Given {
+    surfaces: Vec<String>,
+    task: Option<String>,
+    ttl_minutes: Option<u64>,
+    haid: Option<Haid>,
+    reason: Option<String>,
+    replace: bool,
+    by_override: bool,
+    passphrase: bool,
+    json: bool,
+}
+
+impl Given {
+    fn read(args: &mut Args, verb: &str) -> Result<Self, Stop> {
+        let mut given = Given::default();
+        let takes_surfaces = matches!(verb, "claim" | "check");
+        while let Some(arg) = args.next() {
+            match (arg.as_str(), verb) {
+                ("--", _) if takes_surfaces => given.surfaces.extend(args.rest()),
+                ("--task", "claim") => given.task = Some(args.value(&arg)?),
+                ("--ttl", "claim") => given.ttl_minutes = Some(minutes(&args.value(&arg)?)?),
+                ("--replace", "claim") => given.replace = true,
+                ("--override", "release") => given.by_override = true,
+                ("--reason", "release") => given.reason = Some(args.value(&arg)?),
+                ("--passphrase-stdin", "release") => given.passphrase = true,
+                ("--haid", verb) if !matches!(verb, "list" | "reap") => {
+                    given.haid = Some(haid::parse(&args.value(&arg)?)?);
+                }
+                ("--json", "list" | "show") => given.json = true,
+                (flag, _) if flag.starts_with("--") || !takes_surfaces => {
+                    return Err(unexpected(flag));
+                }
+                _ => given.surfaces.push(arg),
+            }
+        }
+        if takes_surfaces && given.surfaces.is_empty() {
+            return Err(Stop::usage(format!("{verb} needs at least one <surface>")));
+        }
+        Ok(given)
+    }
+}
+
+fn minutes(text: &str) -> Result<u64, Stop> {
+    let number = text.parse::<u64>().ok().filter(|minutes| *minutes > 0);
+    number.ok_or_else(|| Stop::error(2, "--ttl must be a positive number of minutes"))
+}
+
+/// Whoever acts, and what they are called here.
+struct Who {
+    principal: Principal,
+    shown: String,
+    haid: Option<Haid>,
+}
+
+impl Who {
+    /// Whose claims are meant. A HAID stands for itself and for whom it started.
+    fn of(desk: &Desk, given: Option<&Haid>) -> Result<Self, Stop> {
+        let principal = match (given, desk.project.asker()?) {
+            (Some(haid), _) => Principal::Agent(agent_name(haid)?),
+            (None, Some(asker)) => asker,
+            (None, None) => Principal::Agent(agent_name(&own_haid(&desk.project)?)?),
+        };
+        let (shown, haid) = named(&principal.to_string());
+        Ok(Who { principal, shown, haid })
+    }
+
+    /// The one who acts, if that may be whoever sits here: their own HAID, somebody started from
+    /// it, or whom they are set to be.
+    fn client(&self, desk: &Desk) -> Result<Client, Stop> {
+        let own = own_haid(&desk.project)?;
+        let set = desk.project.asker()?;
+        match &self.haid {
+            _ if set.as_ref() == Some(&self.principal) => Ok(desk.client()?),
+            Some(haid) if haid.root() == own.as_str() => Ok(desk.client_of(haid)?),
+            _ => Err(Stop::error(1, format!("you are {own}, and not {}", self.shown))),
+        }
+    }
+}
+
+/// What a holder is called here: its HAID if it has one.
+fn named(principal: &str) -> (String, Option<Haid>) {
+    let haid = principal.strip_prefix("agent:").and_then(Haid::of_agent);
+    let bare = principal.strip_prefix("agent:").unwrap_or(principal);
+    (haid.as_ref().map_or_else(|| bare.to_owned(), Haid::to_string), haid)
+}
+
+fn claim(given: &Given) -> Result<String, Stop> {
+    let task = given.task.as_deref().filter(|task| !task.is_empty());
+    let task = task.ok_or_else(|| Stop::usage("claim needs --task <ref>"))?;
+    let ttl = given.ttl_minutes.unwrap_or(TTL_MINUTES);
+    let desk = desk()?;
+    let who = Who::of(&desk, given.haid.as_ref())?;
+    let mut asked = json!({
+        "surfaces": given.surfaces, "task": task, "ttl_s": ttl.saturating_mul(60),
+    });
+    if given.replace {
+        asked["replace"] = true.into();
+    }
+    match desk.act_as("lease.open", &asked, &who.client(&desk)?) {
+        Ok(lease) => Ok(claim::claimed(&strings(&lease["surfaces"]), &who.shown, task, ttl)),
+        Err(failure) if failure.exit == Exit::Collision => {
+            let err = claim::collision(&overlaps(&desk, &failure.details)?);
+            Err(Stop { err, code: COLLISION, ..Stop::default() })
+        }
+        Err(failure) => Err(refused(&who, failure)),
+    }
+}
+
+/// A revoked HAID is told so in the words of this dialect.
+fn refused(who: &Who, failure: Failure) -> Stop {
+    if failure.rule.id() == "A-AGENT-01" {
+        return Stop::error(1, format!("HAID is revoked: {}", who.shown));
+    }
+    failure.into()
+}
+
+/// The collisions of a refusal, with the tasks they belong to.
+fn overlaps(desk: &Desk, details: &Value) -> Result<Vec<Overlap>, Stop> {
+    let leases = desk.list("lease.list")?;
+    let collisions = details["collisions"].as_array().map_or(&[][..], Vec::as_slice);
+    let of = |collision: &Value| {
+        let text = |name: &str| collision[name].as_str().unwrap_or_default().to_owned();
+        let (holder, haid) = named(&text("holder"));
+        let lease = leases.iter().find(|lease| lease["lease"] == collision["lease"]);
+        let task = lease.and_then(|lease| lease["task"].as_str()).unwrap_or("?").to_owned();
+        let human = haid.map_or_else(|| holder.clone(), |haid| haid.human().to_owned());
+        Overlap { asked: text("wanted"), held: text("surface"), holder, human, task }
+    };
+    Ok(collisions.iter().map(of).collect())
+}
+
+fn check(given: &Given) -> Result<String, Stop> {
+    let desk = desk()?;
+    let who = Who::of(&desk, given.haid.as_ref())?;
+    let asked = json!({ "surfaces": given.surfaces, "holder": who.principal.to_string() });
+    let found = desk.ask("lease.check", &asked)?.unwrap_or_default();
+    let overlaps = overlaps(&desk, &found)?;
+    if overlaps.is_empty() {
+        return Ok("clear: no requested surface overlaps an active claim of another agent\n".into());
+    }
+    let err = claim::in_the_way(&overlaps);
+    Err(Stop { err, code: COLLISION, ..Stop::default() })
+}
+
+/// The live leases, or those of one holder.
+fn leases(desk: &Desk, of: Option<&Who>) -> Result<Vec<Value>, Stop> {
+    let asked = of.map_or_else(|| json!({}), |who| json!({ "holder": who.principal.to_string() }));
+    match desk.ask("lease.list", &asked)? {
+        Some(Value::Array(mut leases)) => {
+            leases.sort_by_key(|lease| lease["epoch"].as_u64());
+            Ok(leases)
+        }
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn release(given: &Given) -> Result<String, Stop> {
+    let desk = desk_with(given.passphrase)?;
+    let who = Who::of(&desk, given.haid.as_ref())?;
+    let held = leases(&desk, Some(&who))?;
+    if held.is_empty() {
+        return Ok(format!("no active claim for {}\n", who.shown));
+    }
+    if given.by_override {
+        let reason = given.reason.as_deref().filter(|reason| !reason.is_empty());
+        let reason = reason.ok_or_else(|| Stop::usage("--override needs --reason TEXT"))?;
+        let client = desk.client()?;
+        for lease in &held {
+            let asked = json!({ "lease": lease["lease"], "reason": reason });
+            desk.act_as("lease.force", &asked, &client)?;
+        }
+        return Ok(format!("released claim for {}\n", who.shown));
+    }
+    let client = who.client(&desk).map_err(|stop| Stop {
+        err: stop.err
+            + "only its holder releases a claim; a person may: --override --reason TEXT\n",
+        ..stop
+    })?;
+    for lease in &held {
+        desk.act_as("lease.release", &json!({ "lease": lease["lease"] }), &client)?;
+    }
+    Ok(format!("released claim for {}\n", who.shown))
+}
+
+fn heartbeat(given: &Given) -> Result<String, Stop> {
+    let desk = desk()?;
+    let who = Who::of(&desk, given.haid.as_ref())?;
+    let held = leases(&desk, Some(&who))?;
+    if held.is_empty() {
+        return Err(Stop::error(2, format!("no active claim for {}", who.shown)));
+    }
+    let client = who.client(&desk)?;
+    for lease in &held {
+        let asked = json!({ "lease": lease["lease"] });
+        desk.act_as("lease.renew", &asked, &client).map_err(|failure| refused(&who, failure))?;
+    }
+    Ok(format!("heartbeat bumped for {}\n", who.shown))
+}
+
+fn claims(desk: &Desk, of: Option<&Who>) -> Result<Vec<Claim>, Stop> {
+    Ok(leases(desk, of)?.iter().map(shown).collect())
+}
+
+fn shown(lease: &Value) -> Claim {
+    let (haid, parsed) = named(lease["holder"].as_str().unwrap_or_default());
+    let micros = |name: &str| lease[name].as_u64().unwrap_or_default();
+    let ttl_s = lease["ttl_s"].as_u64().unwrap_or_default();
+    let heartbeat = micros("expires_at").saturating_sub(ttl_s.saturating_mul(1_000_000));
+    Claim {
+        human: parsed.map_or_else(|| haid.clone(), |haid| haid.human().to_owned()),
+        haid,
+        claimed_surfaces: strings(&lease["surfaces"]),
+        task_ref: lease["task"].as_str().unwrap_or("?").to_owned(),
+        claimed_at: utc(Timestamp::from_micros(micros("opened_at"))),
+        ttl_minutes: ttl_s.div_ceil(60),
+        heartbeat: utc(Timestamp::from_micros(heartbeat)),
+    }
+}
+
+fn show(given: &Given) -> Result<String, Stop> {
+    let desk = desk()?;
+    let who = Who::of(&desk, given.haid.as_ref())?;
+    let claims = claims(&desk, Some(&who))?;
+    if given.json {
+        return Ok(format!("{}\n", json_of(&claims)));
+    }
+    if claims.is_empty() {
+        return Ok(format!("no active claim for {}\n", who.shown));
+    }
+    Ok(claims.iter().map(claim::show).collect())
+}
+
+fn json_of(claims: &[Claim]) -> String {
+    serde_json::to_string_pretty(claims).unwrap_or_default()
+}

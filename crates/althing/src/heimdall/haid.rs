@@ -1,0 +1,181 @@
+//! `heimdall-haid`: who agents are.
+
+use althing_dialects::frugal::haid::Haid;
+use serde_json::{Value, json};
+
+use super::args::{Args, unexpected, unknown};
+use super::{Stop, desk, desk_with};
+use crate::frugal::{Desk, agent_name, own_haid, utc};
+use althing_kernel::Timestamp;
+
+pub(super) const HELP: &str = "\
+heimdall-haid: who agents are
+
+  heimdall-haid current                         the HAID of this person, machine and project
+  heimdall-haid spawn <role>                    that of somebody started from here
+  heimdall-haid register [--role R] [--haid H]
+  heimdall-haid heartbeat [H]
+  heimdall-haid revoke|reinstate H [--passphrase-stdin]
+  heimdall-haid check H                         exit code 3 if it is revoked or not known
+  heimdall-haid list [--json]
+  heimdall-haid get H
+  heimdall-haid trailer [H]                     a line for commit messages
+
+Revoking takes a person (ALTHING_USER) or the coordinator.
+Exit codes: 0 done, 1 refused, 2 wrong usage, 3 revoked or not known.
+";
+
+const NOT_ACTIVE: u8 = 3;
+
+pub(super) fn run(mut args: Args) -> Result<String, Stop> {
+    let first = args.next();
+    match first.as_deref() {
+        Some("current") => Ok(format!("{}\n", own_haid(&desk()?.project)?)),
+        Some("spawn") => {
+            let role = args.next().ok_or_else(|| Stop::usage("spawn needs <role>"))?;
+            let spawned = own_haid(&desk()?.project)?.spawn(&role);
+            let spawned = spawned.ok_or_else(|| Stop::error(2, format!("no role in {role:?}")))?;
+            Ok(format!("{spawned}\n"))
+        }
+        Some("register") => register(args),
+        Some("heartbeat") => {
+            let desk = desk()?;
+            let haid = given_or_own(&desk, args.next())?;
+            if entry(&desk, &haid)?.is_none() {
+                return Err(Stop::error(2, format!("HAID not in registry: {haid}")));
+            }
+            desk.act_as("agent.heartbeat", &json!({}), &desk.client_of(&haid)?)?;
+            Ok(format!("heartbeat bumped for {haid}\n"))
+        }
+        Some("revoke") => stand(args, "agent.revoke", "revoked"),
+        Some("reinstate") => stand(args, "agent.reinstate", "active"),
+        Some("check") => check(args),
+        Some("list") => list(args),
+        Some("get") => {
+            let desk = desk()?;
+            let haid = needed(args.next())?;
+            let found = entry(&desk, &haid)?.map_or_else(|| "null".to_owned(), |own| pretty(&own));
+            Ok(format!("{found}\n"))
+        }
+        Some("trailer") => {
+            let haid = given_or_own(&desk()?, args.next())?;
+            Ok(format!("Heimdall-Agent: {haid}\n"))
+        }
+        _ => Err(unknown(first)),
+    }
+}
+
+pub(super) fn parse(text: &str) -> Result<Haid, Stop> {
+    Haid::new(text).map_err(|error| Stop::error(2, error))
+}
+
+fn needed(given: Option<String>) -> Result<Haid, Stop> {
+    parse(&given.ok_or_else(|| Stop::usage("a HAID is needed"))?)
+}
+
+fn given_or_own(desk: &Desk, given: Option<String>) -> Result<Haid, Stop> {
+    match given {
+        Some(text) => parse(&text),
+        None => Ok(own_haid(&desk.project)?),
+    }
+}
+
+fn register(mut args: Args) -> Result<String, Stop> {
+    let (mut role, mut haid) = (None, None);
+    while let Some(flag) = args.next() {
+        match flag.as_str() {
+            "--role" => role = Some(args.value(&flag)?),
+            "--haid" => haid = Some(args.value(&flag)?),
+            other => return Err(unexpected(other)),
+        }
+    }
+    let desk = desk()?;
+    let haid = given_or_own(&desk, haid)?;
+    let role = role.or_else(|| haid.role().map(str::to_owned));
+    let role = role.unwrap_or_else(|| "orchestrator".to_owned());
+    let about = json!({
+        "role": role,
+        "human": haid.human(),
+        "tool": haid.role().unwrap_or("unknown"),
+        "tool_version": "unknown",
+    });
+    desk.act_as("agent.register", &about, &desk.client_of(&haid)?)?;
+    Ok(format!("{haid}\n"))
+}
+
+fn stand(mut args: Args, command: &str, word: &str) -> Result<String, Stop> {
+    let haid = needed(args.next())?;
+    let passphrase = match args.next().as_deref() {
+        None => false,
+        Some("--passphrase-stdin") => true,
+        Some(other) => return Err(unexpected(other)),
+    };
+    let desk = desk_with(passphrase)?;
+    desk.act(command, &json!({ "agent": agent_name(&haid)? }))?;
+    Ok(format!("{haid} {word}\n"))
+}
+
+fn check(mut args: Args) -> Result<String, Stop> {
+    let haid = needed(args.next())?;
+    let status = entry(&desk()?, &haid)?.map(|own| own["status"].clone());
+    match status.as_ref().and_then(Value::as_str) {
+        Some("active") => Ok(format!("{haid} active\n")),
+        Some(_) => Err(Stop::error(NOT_ACTIVE, format!("HAID is revoked: {haid}"))),
+        None => Err(Stop::error(NOT_ACTIVE, format!("HAID not in registry: {haid}"))),
+    }
+}
+
+/// What is known of a HAID, in the order its fields are written.
+fn entry(desk: &Desk, haid: &Haid) -> Result<Option<Value>, Stop> {
+    let found = desk.ask("agent.get", &json!({ "agent": agent_name(haid)? }))?;
+    Ok(found.map(|agent| shown(haid, &agent)))
+}
+
+fn shown(haid: &Haid, agent: &Value) -> Value {
+    let at = |name: &str| utc(Timestamp::from_micros(agent[name].as_u64().unwrap_or_default()));
+    let text = |name: &str| agent[name].as_str();
+    json!({
+        "human": text("human").unwrap_or_else(|| haid.human()),
+        "role": text("role").or(haid.role()).unwrap_or("orchestrator"),
+        "tool": text("tool").unwrap_or("unknown"),
+        "tool_version": text("tool_version").unwrap_or("unknown"),
+        "first_seen": at("first_seen"),
+        "last_heartbeat": at("last_heartbeat"),
+        "status": text("status").unwrap_or("active"),
+    })
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+fn list(mut args: Args) -> Result<String, Stop> {
+    let json = match args.next().as_deref() {
+        None => false,
+        Some("--json") => true,
+        Some(other) => return Err(unexpected(other)),
+    };
+    let agents = desk()?.list("agent.list")?;
+    let known: Vec<(Haid, Value)> = agents
+        .iter()
+        .filter_map(|agent| {
+            let haid = Haid::of_agent(agent["agent"].as_str()?)?;
+            let entry = shown(&haid, agent);
+            Some((haid, entry))
+        })
+        .collect();
+    if json {
+        let all: serde_json::Map<String, Value> =
+            known.into_iter().map(|(haid, entry)| (haid.to_string(), entry)).collect();
+        return Ok(format!("{}\n", pretty(&Value::Object(all))));
+    }
+    if known.is_empty() {
+        return Ok("(no agents registered)\n".to_owned());
+    }
+    let line = |(haid, own): &(Haid, Value)| {
+        let text = |name: &str| own[name].as_str().unwrap_or_default();
+        let (status, human, role) = (text("status"), text("human"), text("role"));
+        format!("{haid}\t{status}\t{human}\t{role}\tlast:{}\n", text("last_heartbeat"))
+    };
+    Ok(known.iter().map(line).collect())
+}

@@ -1,0 +1,24 @@
+//! The lines that look-ups leave in `protocol.log`. Changes leave theirs through the trail.
+
+use std::io::Write as _;
+
+use crate::frugal::Desk;
+
+/// Appends a line, if there is a folder for it. A look-up that cannot be logged is still one.
+pub(super) fn looked(desk: &Desk, actor: &str, action: &str, detail: &str) {
+    let folder = desk.planning();
+    if !folder.is_dir() {
+        return;
+    }
+    let line = format!("{}\t{actor}\t{action}\t{}\n", desk.now(), escaped(detail));
+    let file =
+        std::fs::OpenOptions::new().append(true).create(true).open(folder.join("protocol.log"));
+    if let Ok(mut file) = file {
+        // One write, so that lines of several processes do not mix.
+        let _ = file.write_all(line.as_bytes());
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\t', "\\t").replace('\r', "\\r").replace('\n', "\\n")
+}

@@ -1,0 +1,181 @@
+//! The program under its other names: `heimdall-resolve` and so on.
+//!
+//! Those tools have arguments, outputs and exit codes of their own, which scripts rely on and
+//! which the parser of `althing` cannot mimic; they are read by hand here. Look-ups only read the
+//! store, so that they can be called thousands of times.
+
+mod args;
+mod blackboard;
+mod brief;
+mod capsule;
+mod claim;
+mod gate;
+mod haid;
+mod ledger;
+mod log;
+mod protocol;
+mod resolve;
+mod validate;
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::app::App;
+use crate::cli::Globals;
+use crate::failure::Failure;
+use crate::frugal::Desk;
+use args::Args;
+
+/// The tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tool {
+    Protocol,
+    Validate,
+    Resolve,
+    Capsule,
+    Brief,
+    Blackboard,
+    Ledger,
+    Gate,
+    Claim,
+    Haid,
+}
+
+impl Tool {
+    /// All of them.
+    pub(crate) const ALL: &'static [Tool] = &[
+        Tool::Protocol,
+        Tool::Validate,
+        Tool::Resolve,
+        Tool::Capsule,
+        Tool::Brief,
+        Tool::Blackboard,
+        Tool::Ledger,
+        Tool::Gate,
+        Tool::Claim,
+        Tool::Haid,
+    ];
+
+    /// The name it is called by.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Tool::Protocol => "heimdall-protocol",
+            Tool::Validate => "heimdall-validate",
+            Tool::Resolve => "heimdall-resolve",
+            Tool::Capsule => "heimdall-capsule",
+            Tool::Brief => "heimdall-brief",
+            Tool::Blackboard => "heimdall-blackboard",
+            Tool::Ledger => "heimdall-ledger",
+            Tool::Gate => "heimdall-gate",
+            Tool::Claim => "heimdall-claim",
+            Tool::Haid => "heimdall-haid",
+        }
+    }
+
+    /// The tool that a program called so is.
+    pub(crate) fn called(program: &OsStr) -> Option<Self> {
+        let name = Path::new(program).file_name()?.to_str()?;
+        let name = name.strip_suffix(std::env::consts::EXE_SUFFIX).unwrap_or(name);
+        Tool::ALL.iter().copied().find(|tool| tool.name() == name)
+    }
+
+    fn help(self) -> &'static str {
+        match self {
+            Tool::Protocol => protocol::HELP,
+            Tool::Validate => validate::HELP,
+            Tool::Resolve => resolve::HELP,
+            Tool::Capsule => capsule::HELP,
+            Tool::Brief => brief::HELP,
+            Tool::Blackboard => blackboard::HELP,
+            Tool::Ledger => ledger::HELP,
+            Tool::Gate => gate::HELP,
+            Tool::Claim => claim::HELP,
+            Tool::Haid => haid::HELP,
+        }
+    }
+
+    fn run(self, args: Args) -> Result<String, Stop> {
+        match self {
+            Tool::Protocol => protocol::run(args),
+            Tool::Validate => validate::run(args),
+            Tool::Resolve => resolve::run(args),
+            Tool::Capsule => capsule::run(args),
+            Tool::Brief => brief::run(args),
+            Tool::Blackboard => blackboard::run(args),
+            Tool::Ledger => ledger::run(args),
+            Tool::Gate => gate::run(args),
+            Tool::Claim => claim::run(args),
+            Tool::Haid => haid::run(args),
+        }
+    }
+}
+
+/// A tool that ends other than well.
+#[derive(Debug, Default)]
+pub(crate) struct Stop {
+    out: String,
+    err: String,
+    code: u8,
+    /// Whether the help follows on standard error.
+    help: bool,
+}
+
+impl Stop {
+    /// With a message.
+    fn error(code: u8, message: impl std::fmt::Display) -> Self {
+        Stop { err: format!("error: {message}\n"), code, ..Stop::default() }
+    }
+
+    /// Wrong usage.
+    fn usage(message: impl std::fmt::Display) -> Self {
+        Stop { help: true, ..Stop::error(2, message) }
+    }
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        let way_out = failure.way_out();
+        let mut stop = Stop::error(failure.exit.code(), &failure.message);
+        stop.err += &format!("  [{}] {way_out}\n", failure.rule);
+        stop
+    }
+}
+
+/// Runs a tool.
+pub(crate) fn main(tool: Tool, given: Vec<OsString>) -> ExitCode {
+    let ended = match Args::new(given) {
+        Ok(args) if args.asks_for_help() => Ok(tool.help().to_owned()),
+        Ok(args) => tool.run(args),
+        Err(stop) => Err(stop),
+    };
+    let (out, err, code) = match ended {
+        Ok(out) => (out, String::new(), 0),
+        Err(stop) if stop.help => (stop.out, stop.err + tool.help(), stop.code),
+        Err(stop) => (stop.out, stop.err, stop.code),
+    };
+    // A reader that went away is no failure of ours.
+    let _ = std::io::stdout().write_all(out.as_bytes());
+    let _ = std::io::stderr().write_all(err.as_bytes());
+    ExitCode::from(code)
+}
+
+/// The project around the current folder.
+fn desk() -> Result<Desk, Failure> {
+    desk_with(false)
+}
+
+/// The same, with a person's passphrase on standard input.
+fn desk_with(passphrase_stdin: bool) -> Result<Desk, Failure> {
+    Desk::new(App::new(Globals {
+        project: None,
+        store: None,
+        agent: None,
+        user: None,
+        session: None,
+        workspace: None,
+        json: false,
+        passphrase_stdin,
+    }))
+}

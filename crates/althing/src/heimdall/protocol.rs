@@ -1,0 +1,91 @@
+//! `heimdall-protocol`: all the others, and what concerns all of them.
+
+use std::io::{BufRead as _, Seek as _, SeekFrom};
+
+use super::args::{Args, unknown};
+use super::{Stop, Tool, desk};
+use crate::frugal::waves;
+
+pub(super) const HELP: &str = "\
+heimdall-protocol: the frugal protocol in one command
+
+  heimdall-protocol init                    make the files of the protocol
+  heimdall-protocol resolve|blackboard|capsule|brief|ledger|validate|gate|claim|haid ...
+  heimdall-protocol log [N]                 the last N lines of protocol.log (20)
+  heimdall-protocol demo                    build a wave of work both ways, and count it
+
+Exit codes: those of the command; 2 for one that there is not.
+";
+
+/// As much of the end of the log as is looked at.
+const TAIL_BYTES_MAX: u64 = 4 << 20;
+
+pub(super) fn run(mut args: Args) -> Result<String, Stop> {
+    let first = args.next();
+    let tool = match first.as_deref() {
+        Some("init") => return init(),
+        Some("log") => return log(args),
+        Some("demo") => return Ok(waves::demo()?),
+        Some("resolve") => Tool::Resolve,
+        Some("blackboard") => Tool::Blackboard,
+        Some("capsule") => Tool::Capsule,
+        Some("brief") => Tool::Brief,
+        Some("ledger") => Tool::Ledger,
+        Some("validate") => Tool::Validate,
+        Some("gate") => Tool::Gate,
+        Some("claim") => Tool::Claim,
+        Some("haid") => Tool::Haid,
+        _ => return Err(unknown(first)),
+    };
+    if args.asks_for_help() {
+        return Ok(tool.help().to_owned());
+    }
+    tool.run(args).map_err(|stop| {
+        // The help that follows is that of the tool.
+        let err = if stop.help { stop.err + tool.help() } else { stop.err };
+        Stop { err, help: false, ..stop }
+    })
+}
+
+fn init() -> Result<String, Stop> {
+    let desk = desk()?;
+    desk.engine()?;
+    let planning = desk.planning();
+    let protocol = planning.join("protocol");
+    let mut text = format!("initialized protocol layout under {}\n", protocol.display());
+    for (name, path) in [
+        ("symbols", protocol.join("symbols.json").display().to_string()),
+        ("blackboard", planning.join("blackboard.json").display().to_string()),
+        ("capsules", format!("{}/", protocol.join("capsules").display())),
+        ("ledger", protocol.join("ledger.jsonl").display().to_string()),
+        ("schema", protocol.join("message-schema.json").display().to_string()),
+        ("log", planning.join("protocol.log").display().to_string()),
+    ] {
+        text += &format!("  {:<12}{path}\n", format!("{name}:"));
+    }
+    Ok(text)
+}
+
+fn log(mut args: Args) -> Result<String, Stop> {
+    let count = match args.next() {
+        None => 20,
+        Some(text) => {
+            text.parse::<usize>().map_err(|_| Stop::usage("log takes a number of lines"))?
+        }
+    };
+    let path = desk()?.planning().join("protocol.log");
+    let failed = |error: std::io::Error| Stop::error(1, format!("{}: {error}", path.display()));
+    let mut file = match std::fs::File::open(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),
+        other => other.map_err(failed)?,
+    };
+    let size = file.metadata().map_err(failed)?.len();
+    let from = size.saturating_sub(TAIL_BYTES_MAX);
+    file.seek(SeekFrom::Start(from)).map_err(failed)?;
+    let lines: Result<Vec<Vec<u8>>, _> = std::io::BufReader::new(file).split(b'\n').collect();
+    let lines = lines.map_err(failed)?;
+    // A line that begins before what is looked at is not whole.
+    let whole = &lines[usize::from(from > 0).min(lines.len())..];
+    let last = &whole[whole.len().saturating_sub(count)..];
+    Ok(last.iter().map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect())
+}

@@ -1,0 +1,71 @@
+//! `heimdall-resolve`: symbols.
+
+use serde_json::json;
+
+use super::args::Args;
+use super::{Stop, desk, log};
+
+pub(super) const HELP: &str = "\
+heimdall-resolve: short ids for things that are named again and again
+
+  heimdall-resolve set <id> <value>
+  heimdall-resolve <id>
+  heimdall-resolve --reverse <value>
+  heimdall-resolve list
+
+Exit codes: 0 done, 1 not found, 2 wrong usage.
+";
+
+pub(super) fn run(mut args: Args) -> Result<String, Stop> {
+    let first = args.next().ok_or_else(|| Stop::usage("an id or a subcommand is needed"))?;
+    match first.as_str() {
+        "set" => set(args),
+        "list" => {
+            let symbols = desk()?.list("symbol.list")?;
+            let text = |name: &str, of: &serde_json::Value| {
+                of[name].as_str().unwrap_or_default().to_owned()
+            };
+            Ok(symbols
+                .iter()
+                .map(|own| format!("{}\t{}\n", text("id", own), text("value", own)))
+                .collect())
+        }
+        "--reverse" => reverse(args),
+        flag if flag.starts_with("--") => Err(super::args::unexpected(flag)),
+        id => look_up(id),
+    }
+}
+
+fn set(mut args: Args) -> Result<String, Stop> {
+    let (Some(id), Some(value)) = (args.next(), args.next()) else {
+        return Err(Stop::error(2, "set needs <id> <value>"));
+    };
+    desk()?.act("symbol.set", &json!({ "id": id, "value": value }))?;
+    Ok(format!("{id} = {value}\n"))
+}
+
+fn look_up(id: &str) -> Result<String, Stop> {
+    let desk = desk()?;
+    let unknown = || Stop::error(1, format!("unknown symbol id: {id}"));
+    let found = match desk.ask("symbol.get", &json!({ "id": id })) {
+        // What cannot be an id is not one.
+        Err(failure) if failure.kind == "usage" => None,
+        other => other?,
+    };
+    let value = found.as_ref().and_then(|found| found["value"].as_str()).unwrap_or_default();
+    if value.is_empty() {
+        return Err(unknown());
+    }
+    log::looked(&desk, "resolve", "lookup", id);
+    Ok(format!("{value}\n"))
+}
+
+fn reverse(mut args: Args) -> Result<String, Stop> {
+    let value = args.next().ok_or_else(|| Stop::usage("--reverse needs <value>"))?;
+    let desk = desk()?;
+    let found = desk.ask("symbol.reverse", &json!({ "value": value }))?;
+    let id = found.as_ref().and_then(|found| found["id"].as_str());
+    let id = id.ok_or_else(|| Stop::error(1, format!("no symbol resolves to value: {value}")))?;
+    log::looked(&desk, "resolve", "reverse", &format!("{value}->{id}"));
+    Ok(format!("{id}\n"))
+}

@@ -1,0 +1,121 @@
+//! `heimdall-validate`: whether something is a message.
+
+use althing_dialects::frugal::message::{MESSAGE_BYTES_MAX, report};
+use althing_dialects::frugal::receipt::{Receipt, Step};
+use serde_json::{Value, json};
+use std::io::{BufRead, Read as _, Write as _};
+
+use super::args::Args;
+use super::{Stop, desk};
+
+pub(super) const HELP: &str = "\
+heimdall-validate: whether standard input is a message of the protocol
+
+  heimdall-validate                  all of standard input is one message
+  heimdall-validate --on-receipt     a message a line; one bad one may be sent again
+
+Prints one line for a message: {\"valid\":bool,\"errors\":[...]}.
+Exit codes: 0 valid, 1 not, 2 wrong usage.
+";
+
+/// How much of one error is kept, and how many of them.
+const ERROR_CHARS_MAX: usize = 400;
+const ERRORS_MAX: usize = 64;
+
+pub(super) fn run(mut args: Args) -> Result<String, Stop> {
+    match args.next().as_deref() {
+        None => whole(),
+        Some("--on-receipt") => on_receipt(),
+        Some(other) => Err(super::args::unexpected(other)),
+    }
+}
+
+fn whole() -> Result<String, Stop> {
+    let mut text = Vec::new();
+    let most = MESSAGE_BYTES_MAX as u64 + 1;
+    let mut input = std::io::stdin().lock();
+    let read = (&mut input).take(most).read_to_end(&mut text);
+    read.map_err(|error| Stop::error(1, format!("cannot read standard input: {error}")))?;
+    // Whoever writes the rest is not left with a broken pipe.
+    let _ = std::io::copy(&mut input, &mut std::io::sink());
+    let (report, message) = report(&text);
+    let line = format!("{}\n", report.line());
+    let msg_id = message.as_ref().and_then(|message| message["msg_id"].as_str());
+    if report.valid {
+        note(&json!({ "outcome": "accept", "msg_id": msg_id.unwrap_or("?") }));
+        return Ok(line);
+    }
+    note(&json!({ "outcome": "reject", "errors": cut(&report.errors) }));
+    Err(Stop { out: line, code: 1, ..Stop::default() })
+}
+
+fn on_receipt() -> Result<String, Stop> {
+    let mut receipt = Receipt::default();
+    let mut input = std::io::stdin().lock();
+    let step = loop {
+        let step = match next_line(&mut input)? {
+            Some(line) => receipt.line(&line),
+            None => receipt.end(),
+        };
+        for warning in step.warned() {
+            let _ = writeln!(std::io::stderr(), "{warning}");
+        }
+        if step.is_last() {
+            break step;
+        }
+    };
+    match &step {
+        Step::Accepted { attempt, msg_id } => {
+            let outcome = if *attempt == 1 { "accept" } else { "retry" };
+            note(&json!({ "outcome": outcome, "msg_id": msg_id, "attempts": attempt }));
+        }
+        Step::Escalated { report } => {
+            let errors = cut(&report.errors);
+            note(&json!({ "outcome": "escalate", "errors": errors, "attempts": 2 }));
+        }
+        Step::Ended { attempts } => {
+            let errors = ["stream-end"];
+            note(&json!({ "outcome": "escalate", "errors": errors, "attempts": attempts }));
+        }
+        Step::Blank | Step::Retry { .. } => {}
+    }
+    match step.said() {
+        Some(said) => Ok(format!("{said}\n")),
+        None => Err(Stop { code: 1, ..Stop::default() }),
+    }
+}
+
+/// The next line, the last one also without its end. What is longer than any message is cut just
+/// beyond that, and the rest of the line passed over.
+fn next_line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, Stop> {
+    let failed =
+        |error: std::io::Error| Stop::error(1, format!("cannot read standard input: {error}"));
+    let mut line = Vec::new();
+    let most = MESSAGE_BYTES_MAX as u64 + 1;
+    let read = input.by_ref().take(most).read_until(b'\n', &mut line).map_err(failed)?;
+    if read == 0 {
+        return Ok(None);
+    }
+    if line.last() != Some(&b'\n') && read as u64 == most {
+        input.skip_until(b'\n').map_err(failed)?;
+    }
+    Ok(Some(line))
+}
+
+fn cut(errors: &[String]) -> Vec<String> {
+    let shorter = |error: &String| error.chars().take(ERROR_CHARS_MAX).collect();
+    errors.iter().take(ERRORS_MAX).map(shorter).collect()
+}
+
+/// Puts the verdict on record where there is a project. It holds whether or not that worked.
+fn note(verdict: &Value) {
+    let noted = desk().and_then(|desk| {
+        if !desk.is_set_up()? {
+            return Ok(());
+        }
+        desk.act("message.note", verdict).map(|_| ())
+    });
+    if let Err(failure) = noted {
+        let _ = writeln!(std::io::stderr(), "note: not on record: {}", failure.message);
+    }
+}

@@ -1,0 +1,90 @@
+//! The texts of claims.
+
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// A claim, as this dialect shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    /// Who holds it.
+    pub haid: String,
+    /// The person in that.
+    pub human: String,
+    /// What is held.
+    pub claimed_surfaces: Vec<String>,
+    /// What for.
+    pub task_ref: String,
+    /// Since when.
+    pub claimed_at: String,
+    /// For how long after the last sign of life, in minutes, begun ones counted.
+    pub ttl_minutes: u64,
+    /// The last sign of life.
+    pub heartbeat: String,
+}
+
+/// Something in the way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// What was asked for.
+    pub asked: String,
+    /// What overlaps it.
+    pub held: String,
+    /// Who holds that.
+    pub holder: String,
+    /// The person in that.
+    pub human: String,
+    /// What for.
+    pub task: String,
+}
+
+/// Claimed.
+pub fn claimed(surfaces: &[String], haid: &str, task: &str, ttl_minutes: u64) -> String {
+    let count = surfaces.len();
+    let mut text =
+        format!("claimed {count} surface(s) for {haid} (task {task}, ttl {ttl_minutes}m)\n");
+    for surface in surfaces {
+        let _ = writeln!(text, "  {surface}");
+    }
+    text
+}
+
+/// Not claimed.
+pub fn collision(overlaps: &[Overlap]) -> String {
+    let mut text = "COLLISION: cannot claim — surfaces overlap active claims:\n".to_owned();
+    for Overlap { asked, held, holder, task, .. } in overlaps {
+        let _ = writeln!(text, "  '{asked}' overlaps '{held}' held by {holder} (task {task})");
+    }
+    text + "resolve via the governance override flow or sequence the work; do NOT force.\n"
+}
+
+/// In the way, found by asking.
+pub fn in_the_way(overlaps: &[Overlap]) -> String {
+    let mut text =
+        "COLLISION: requested surfaces overlap ACTIVE claims by other agents:\n".to_owned();
+    for Overlap { asked, held, holder, human, task } in overlaps {
+        let _ = writeln!(
+            text,
+            "  '{asked}' overlaps '{held}' held by {holder} (human {human}, task {task})"
+        );
+    }
+    text
+}
+
+/// The list of claims.
+pub fn list(claims: &[Claim]) -> String {
+    if claims.is_empty() {
+        return "(no active claims)\n".to_owned();
+    }
+    let mut text = format!("ACTIVE CLAIMS ({})\n", claims.len());
+    for claim in claims {
+        text += &show(claim);
+    }
+    text
+}
+
+/// One claim.
+pub fn show(claim: &Claim) -> String {
+    let Claim { haid, task_ref, ttl_minutes, heartbeat, claimed_surfaces, .. } = claim;
+    let surfaces = claimed_surfaces.join(", ");
+    format!("  {haid}\t{task_ref}\tttl:{ttl_minutes}m\thb:{heartbeat}\n    surfaces: {surfaces}\n")
+}

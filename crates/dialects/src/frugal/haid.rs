@@ -1,0 +1,200 @@
+//! HAIDs: who an agent is, derived from the person, the machine and the project.
+//!
+//! `haid:{human}.{machine}-{hash4}[/{role}]`. The kernel's names have no `/`; there it is a `+`,
+//! which no HAID has, so the two stand for each other one to one.
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+
+/// The longest part that a slug keeps, in bytes.
+const SLUG_BYTES_MAX: usize = 24;
+/// How every HAID begins.
+const PREFIX: &str = "haid:";
+
+/// Lower case, everything but letters and digits as single dashes, at most 24 bytes.
+pub fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for byte in text.bytes() {
+        let byte = byte.to_ascii_lowercase();
+        if byte.is_ascii_alphanumeric() {
+            slug.push(char::from(byte));
+        } else if !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.strip_prefix('-').unwrap_or(&slug);
+    let slug = slug.strip_suffix('-').unwrap_or(slug);
+    slug.chars().take(SLUG_BYTES_MAX).collect()
+}
+
+/// A HAID, in its one form.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Haid(String);
+
+/// A text that is not a HAID.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed(String);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "malformed HAID: {}", self.0)
+    }
+}
+
+impl fmt::Display for Haid {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+impl Haid {
+    /// Reads a HAID.
+    pub fn new(text: &str) -> Result<Self, Malformed> {
+        if is_haid(text) { Ok(Haid(text.to_owned())) } else { Err(Malformed(text.to_owned())) }
+    }
+
+    /// The HAID of a person on a machine in a project. What slugs to nothing is `unknown`.
+    pub fn derive(human: &str, machine: &str, repo: &str) -> Self {
+        let part = |text: &str| {
+            let slug = slug(text);
+            if slug.is_empty() { "unknown".to_owned() } else { slug }
+        };
+        let (human, machine) = (part(human), part(machine));
+        let hash = Sha256::digest(format!("{human}\u{1f}{machine}\u{1f}{repo}"));
+        let hash = HEXLOWER.encode(&hash);
+        Haid(format!("{PREFIX}{human}.{machine}-{}", &hash[..4]))
+    }
+
+    /// The HAID of somebody this one started. `None` if the role slugs to nothing.
+    pub fn spawn(&self, role: &str) -> Option<Self> {
+        let role = slug(role);
+        let role = role.trim_start_matches('-');
+        (!role.is_empty()).then(|| Haid(format!("{}/{role}", self.root())))
+    }
+
+    /// It without a role.
+    pub fn root(&self) -> &str {
+        self.0.split_once('/').map_or(&self.0, |(root, _)| root)
+    }
+
+    /// The role behind the slash.
+    pub fn role(&self) -> Option<&str> {
+        self.0.split_once('/').map(|(_, role)| role)
+    }
+
+    /// The person in it.
+    pub fn human(&self) -> &str {
+        let rest = self.0.strip_prefix(PREFIX).unwrap_or(&self.0);
+        rest.split_once('.').map_or(rest, |(human, _)| human)
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its name as an agent of the kernel.
+    pub fn agent_name(&self) -> String {
+        self.0.replacen('/', "+", 1)
+    }
+
+    /// The HAID that an agent's name stands for, if it stands for one.
+    pub fn of_agent(name: &str) -> Option<Self> {
+        Haid::new(&name.replacen('+', "/", 1)).ok().filter(|haid| haid.agent_name() == name)
+    }
+
+    /// Its name as that of a file.
+    pub fn file_name(&self) -> String {
+        self.0.replace(['/', ':'], "_")
+    }
+}
+
+/// `^haid:[a-z0-9-]+\.[a-z0-9-]+-[0-9a-f]{4}(/[a-z0-9][a-z0-9-]*)?$`
+fn is_haid(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix(PREFIX) else { return false };
+    let (root, role) = match rest.split_once('/') {
+        Some((root, role)) => (root, Some(role)),
+        None => (rest, None),
+    };
+    let is_word = |text: &str| {
+        let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        !text.is_empty() && text.bytes().all(fits)
+    };
+    let Some((human, place)) = root.split_once('.') else { return false };
+    let Some((machine, hash)) = place.rsplit_once('-') else { return false };
+    let is_hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    is_word(human)
+        && is_word(machine)
+        && hash.len() == 4
+        && hash.bytes().all(is_hex)
+        && role.is_none_or(|role| is_word(role) && !role.starts_with('-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_known_vector_comes_out() {
+        let haid = Haid::derive("rj", "mbp", "/work/repo");
+        assert_eq!(haid.as_str(), "haid:rj.mbp-680e");
+        assert_eq!(Haid::new(haid.as_str()), Ok(haid));
+    }
+
+    #[test]
+    fn slugs_are_plain_words() {
+        for (text, expected) in [
+            ("R.J. Smith", "r-j-smith"),
+            ("--a--", "a"),
+            ("Zoë", "zo"),
+            ("", ""),
+            ("!!", ""),
+            ("abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwx"),
+        ] {
+            assert_eq!(slug(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_haids_are_haids() {
+        let good = ["haid:rj.mbp-680e", "haid:rj.mbp-680e/cursor", "haid:a-b.c-d-0000/x-1"];
+        for text in good {
+            assert!(Haid::new(text).is_ok(), "{text}");
+        }
+        let bad = [
+            "",
+            "haid:",
+            "rj.mbp-680e",
+            "haid:rj.mbp",
+            "haid:rj-680e",
+            "haid:RJ.mbp-680e",
+            "haid:rj.mbp-680g",
+            "haid:rj.mbp-680",
+            "haid:rj.mbp-680e/",
+            "haid:rj.mbp-680e/-x",
+            "haid:rj.mbp-680e/a/b",
+            "haid:rj.mbp-680e ",
+            "haid:rj.m.p-680e",
+            "haid:.mbp-680e",
+            "haid:rj.-680e",
+        ];
+        for text in bad {
+            assert!(Haid::new(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_haid_and_its_agent_stand_for_each_other() {
+        let root = Haid::derive("rj", "mbp", "/work/repo");
+        assert_eq!(Haid::of_agent(&root.agent_name()), Some(root.clone()));
+        let cursor = root.spawn("Cursor").unwrap();
+        assert_eq!(cursor.agent_name(), "haid:rj.mbp-680e+cursor");
+        assert_eq!(Haid::of_agent(&cursor.agent_name()), Some(cursor.clone()));
+        assert_eq!((cursor.root(), cursor.role()), (root.as_str(), Some("cursor")));
+        assert_eq!(Haid::of_agent("alice"), None);
+        assert_eq!(Haid::of_agent("haid:rj.mbp-680e/cursor"), None, "no agent has that name");
+        assert_eq!(root.spawn("!!"), None);
+        assert_eq!(cursor.human(), "rj");
+    }
+}
