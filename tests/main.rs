@@ -20,6 +20,7 @@ mod identity;
 mod leases;
 mod parsers;
 mod people;
+mod planning;
 mod races;
 mod recovery;
 mod resources;

@@ -6,6 +6,7 @@ mod highway;
 mod mail;
 mod people;
 mod read;
+mod rebuild;
 mod recover;
 mod resources;
 mod storage;
@@ -28,6 +29,7 @@ pub(crate) use mail::{
     RightArgs, RightCommand, RightGrant, Send, SignalArgs,
 };
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
+pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
 pub(crate) use resources::{
     By, Group, GroupCommand, Meter, MeterCommand, MeterReport, WorkspaceBudget,
@@ -191,6 +193,7 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Look for what killed processes left behind, and make it good.
     Recover(Recover),
+    Rebuild(Rebuild),
     /// Copy the trail and its content to a new folder while work goes on, or put such a copy back.
     Backup(Backup),
     /// Measure this machine and Althing on it.
