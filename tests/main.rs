@@ -12,6 +12,8 @@ mod drawings;
 mod ending;
 mod faults;
 #[cfg(unix)]
+mod frugal;
+#[cfg(unix)]
 mod guide;
 mod highway;
 mod identity;
@@ -21,6 +23,7 @@ mod mcp_sdks;
 mod mcp_tools;
 mod parsers;
 mod people;
+mod planning;
 mod races;
 mod recovery;
 mod resources;

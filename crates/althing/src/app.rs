@@ -4,12 +4,14 @@ use althing_engine::{Client, Engine, EngineError, Home, Keyring, Options, Signin
 use althing_kernel::{Principal, Rule, UserId};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::output::Out;
 use crate::place::Place;
+use crate::planning::Planning;
 use crate::settings::{Asker, Origin, Settings};
 
 /// More than any passphrase has.
@@ -83,8 +85,14 @@ impl Project {
             patience: Duration::from_secs(self.settings.patience_secs.value),
             store_bytes_max: self.settings.store_bytes_max.value,
             compact_after: self.settings.compact_after.value,
+            follower: Some(Arc::new(self.planning())),
             ..Options::default()
         }
+    }
+
+    /// The files that show what is in the trail.
+    pub(crate) fn planning(&self) -> Planning {
+        Planning::of(&self.place, &self.home)
     }
 
     /// Opens the project.

@@ -21,6 +21,7 @@ mod moment;
 mod naming;
 mod output;
 mod place;
+mod planning;
 mod progress;
 mod said;
 mod settings;

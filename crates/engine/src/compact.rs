@@ -514,7 +514,7 @@ impl Upkeep {
         }
         under.begun = Some(Instant::now());
         let home = home.clone();
-        let options = Options { compact_after: None, ..options.clone() };
+        let options = Options { compact_after: None, follower: None, ..options.clone() };
         let thread = std::thread::Builder::new().name("althing-archive".to_owned());
         let spawned = thread.spawn(move || {
             let request =

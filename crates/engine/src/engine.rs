@@ -52,6 +52,14 @@ pub struct Options {
     /// How long ended workspaces stay as they are before what may go to an archive does so by
     /// itself; never, if there is no such time.
     pub compact_after: Option<Span>,
+    /// Whoever keeps something beside the trail in step with it.
+    pub follower: Option<Arc<dyn Follower>>,
+}
+
+/// Somebody who keeps something beside the trail in step with it.
+pub trait Follower: Send + Sync {
+    /// Something may have been appended. What goes wrong here is no failure of the command.
+    fn follow(&self, engine: &Engine);
 }
 
 impl Default for Options {
@@ -61,6 +69,7 @@ impl Default for Options {
             patience: Duration::from_secs(30),
             store_bytes_max: None,
             compact_after: None,
+            follower: None,
         }
     }
 }
@@ -416,7 +425,16 @@ impl Engine {
         };
         self.retire_if_replaced(&writer, &answer);
         self.keep_up();
+        self.follow();
         answer
+    }
+
+    /// Lets the follower catch up. Commands that are waited for do so by themselves; whoever
+    /// submits many does so once they are answered.
+    pub fn follow(&self) {
+        if let Some(follower) = &self.0.options.follower {
+            follower.follow(self);
+        }
     }
 
     /// Has what ended long ago go to an archive, if it is time. Nobody waits for it.

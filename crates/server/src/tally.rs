@@ -125,6 +125,9 @@ impl Recorder {
                 self.unlogged.why = error.to_string();
             }
         }
+        if let Ok(engine) = self.desk.engine() {
+            engine.follow();
+        }
         let over = self.waiting.len().saturating_sub(KEPT_MAX);
         self.waiting.drain(..over);
         self.unlogged.results += over;

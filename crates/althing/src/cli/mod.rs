@@ -7,6 +7,7 @@ mod mail;
 mod mcp;
 mod people;
 mod read;
+mod rebuild;
 mod recover;
 mod resources;
 mod storage;
@@ -30,6 +31,7 @@ pub(crate) use mail::{
 };
 pub(crate) use mcp::{Mcp, McpDialect};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
+pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
 pub(crate) use resources::{
     By, Group, GroupCommand, Meter, MeterCommand, MeterReport, WorkspaceBudget,
@@ -195,6 +197,7 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Look for what killed processes left behind, and make it good.
     Recover(Recover),
+    Rebuild(Rebuild),
     /// Copy the trail and its content to a new folder while work goes on, or put such a copy back.
     Backup(Backup),
     /// Measure this machine and Althing on it.

@@ -95,6 +95,7 @@ fn examine(app: &App, project: &Project) -> Vec<Finding> {
             findings.push(remembered(project, &engine));
             findings.push(snapshots(project, &engine));
             findings.push(archived(project, &engine));
+            findings.extend(planning(project, &engine));
         }
         Err(failure) => {
             findings.push(Finding::bad("project", failure.message, failure.rule.way_out()));
@@ -105,6 +106,42 @@ fn examine(app: &App, project: &Project) -> Vec<Finding> {
     findings.push(content(app, project));
     findings.push(keys(project));
     findings
+}
+
+/// The files under `.planning`, where there are any.
+fn planning(project: &Project, engine: &Engine) -> Option<Finding> {
+    let planning = project.planning();
+    if !planning.is_used() {
+        return None;
+    }
+    let name = "planning files";
+    let report = match planning.look(engine) {
+        Ok(report) => report,
+        Err(failure) => return Some(Finding::bad(name, failure.message, failure.rule.way_out())),
+    };
+    let listed = |paths: &[String]| paths.join(", ");
+    if !report.edited.is_empty() {
+        let says = format!("written into by hand, and left so: {}", listed(&report.edited));
+        let way_out =
+            "`althing rebuild` sets them aside; with `--adopt --as NAME` it takes them over.";
+        return Some(Finding::note(name, says, way_out));
+    }
+    if !report.strangers.is_empty() {
+        let says = format!("not from the trail: {}", listed(&report.strangers));
+        let way_out =
+            "`althing rebuild --adopt --as NAME` takes capsules over; move the rest away.";
+        return Some(Finding::note(name, says, way_out));
+    }
+    if !report.behind.is_empty() {
+        let says = format!("behind the trail: {}", listed(&report.behind));
+        return Some(Finding::note(
+            name,
+            says,
+            "`althing rebuild` brings them up; so does the next command that changes them.",
+        ));
+    }
+    let files = counted(report.files as u64, "file says", "files say");
+    Some(Finding::good(name, format!("{files} what the trail says")))
 }
 
 fn store(project: &Project) -> Finding {

@@ -193,6 +193,7 @@ impl Printer {
                 next = receive.try_recv().ok();
             }
             written(out.flush())?;
+            self.engine.follow();
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::app::{App, Project};
 use crate::cli::{Mcp, McpDialect};
 use crate::failure::Failure;
-use crate::frugal::{own_haid, planning};
+use crate::frugal::own_haid;
 
 pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     let project = app.project()?;
@@ -25,6 +25,10 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     let dialect = match args.dialect {
         McpDialect::Frugal => frugal::dialect(ledger(&project)?),
     };
+    if args.drop_in {
+        // Whoever calls it so finds files where they always were.
+        project.planning().open()?;
+    }
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());
     let output = Box::new(std::io::stdout());
@@ -46,7 +50,7 @@ fn name(root: &Path) -> String {
 fn ledger(project: &Project) -> Result<Ledger, Failure> {
     Ok(Ledger {
         root: own_haid(project)?,
-        planning: planning(project),
+        planning: project.planning().root().to_owned(),
         ttl: project.settings.lease_ttl.value,
     })
 }

@@ -29,6 +29,7 @@ mod mcp;
 mod merged_tree;
 mod meter;
 mod people;
+mod rebuild;
 mod recover;
 mod rights;
 mod rules;
@@ -98,6 +99,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Conformance(args) => conformance::run(app, &args),
         Command::Doctor(args) => doctor::run(app, &args),
         Command::Recover(args) => recover::run(app, &args),
+        Command::Rebuild(args) => rebuild::run(app, &args),
         Command::Backup(args) => backup::run(app, &args),
         Command::Bench(args) => crate::bench::run(app, &args),
         Command::BenchProbe(args) => crate::bench::probe(app, &args),

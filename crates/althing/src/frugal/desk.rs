@@ -13,26 +13,30 @@ use crate::failure::Failure;
 use crate::frugal::identity;
 use althing_dialects::frugal::haid::Haid;
 
-/// The variable that says where the files of this dialect are.
-const PLANNING_VARIABLE: &str = "HEIMDALL_PLANNING_DIR";
-
 /// The project, opened when it is needed.
 pub(crate) struct Desk {
     pub(crate) app: App,
     pub(crate) project: Project,
     engine: OnceCell<Engine>,
+    /// Whether the first thing done begins the files of this dialect.
+    begins_files: bool,
 }
 
 impl Desk {
     /// Finds the project.
     pub(crate) fn new(app: App) -> Result<Self, Failure> {
         let project = app.project()?;
-        Ok(Desk { app, project, engine: OnceCell::new() })
+        Ok(Desk { app, project, engine: OnceCell::new(), begins_files: false })
+    }
+
+    /// The same for tools that always left files.
+    pub(crate) fn with_files(self) -> Self {
+        Desk { begins_files: true, ..self }
     }
 
     /// Where the files of this dialect are.
     pub(crate) fn planning(&self) -> PathBuf {
-        planning(&self.project)
+        self.project.planning().root().to_owned()
     }
 
     /// The project, if there is one yet.
@@ -90,6 +94,9 @@ impl Desk {
 
     /// Does something by name, as a client.
     pub(crate) fn act_as(&self, name: &str, args: &Value, who: &Client) -> Result<Value, Failure> {
+        if self.begins_files {
+            self.project.planning().open()?;
+        }
         let request = door::read(name, &args.to_string())?;
         read(door::perform(self.engine()?, Some(who), None, request)?.get())
     }
@@ -113,13 +120,6 @@ impl Desk {
     pub(crate) fn now(&self) -> String {
         utc(self.project.options().clock.now())
     }
-}
-
-/// Where the files of this dialect are in a project.
-pub(crate) fn planning(project: &Project) -> PathBuf {
-    let set = std::env::var_os(PLANNING_VARIABLE).filter(|folder| !folder.is_empty());
-    let folder = set.map_or_else(|| project.root().join(".planning"), PathBuf::from);
-    std::path::absolute(&folder).unwrap_or(folder)
 }
 
 /// The name of a HAID as an agent.

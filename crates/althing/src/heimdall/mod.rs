@@ -168,7 +168,7 @@ fn desk() -> Result<Desk, Failure> {
 
 /// The same, with a person's passphrase on standard input.
 fn desk_with(passphrase_stdin: bool) -> Result<Desk, Failure> {
-    Desk::new(App::new(Globals {
+    let app = App::new(Globals {
         project: None,
         store: None,
         agent: None,
@@ -177,5 +177,6 @@ fn desk_with(passphrase_stdin: bool) -> Result<Desk, Failure> {
         workspace: None,
         json: false,
         passphrase_stdin,
-    }))
+    });
+    Ok(Desk::new(app)?.with_files())
 }

@@ -49,7 +49,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
 
 fn init() -> Result<String, Stop> {
     let desk = desk()?;
-    desk.engine()?;
+    desk.project.planning().begin(desk.engine()?)?;
     let planning = desk.planning();
     let protocol = planning.join("protocol");
     let mut text = format!("initialized protocol layout under {}\n", protocol.display());

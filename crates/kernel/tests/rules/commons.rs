@@ -131,7 +131,7 @@ fn a_long_chain_of_capsules_is_followed_to_its_end() {
     assert_eq!(no(&mut world, "capsule.write", &capsule("c0", &["c3000"])).0, Rule::CapsuleCycle);
 }
 
-/// Shows that a dispute leaves two entries: its own, and the decision that tells of it.
+/// A dispute leaves two entries: its own, and the decision that tells of it.
 #[test]
 fn a_dispute_is_raised_once_and_a_decision_tells_of_it() {
     let mut world = World::new();

@@ -2,6 +2,7 @@
 
 use althing_dialects::frugal::claim::{self, Claim, Overlap};
 use althing_dialects::frugal::haid::Haid;
+use althing_dialects::frugal::planning::utc;
 use althing_engine::{Engine, EngineError};
 use althing_kernel::lease::{Open, Release, Surfaces, Ttl};
 use althing_kernel::query::{Answer, Collision, LeaseList, LeaseView, Query};
@@ -12,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Ledger, named, shown, stamp};
+use super::{Ledger, named, shown};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
 
@@ -134,9 +135,9 @@ fn record(lease: &LeaseView) -> Claim {
         haid,
         claimed_surfaces: lease.surfaces.iter().map(ToString::to_string).collect(),
         task_ref: claim::task_ref(lease.task.as_deref(), lease.purpose.as_deref()),
-        claimed_at: stamp(lease.opened_at),
+        claimed_at: utc(lease.opened_at),
         ttl_minutes: minutes(lease.ttl_s),
-        heartbeat: stamp(beat),
+        heartbeat: utc(beat),
     }
 }
 

@@ -2,16 +2,18 @@
 //! with the work that has to give way kept on a branch of its own.
 
 use althing_dialects::frugal::haid::slug;
+use althing_dialects::frugal::planning;
+use althing_kernel::commons::view::DisputeView;
+use althing_kernel::commons::{Handle, Label};
 use althing_kernel::lease::Surfaces;
 use althing_kernel::query::{Answer, LeaseCheck, Query};
-use althing_kernel::{Principal, Surface};
+use althing_kernel::{Principal, Rule, Surface, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::path::Path;
 
-use super::{Ledger, SERVER, named, shown, stamp};
+use super::{Ledger, SERVER, named, shown};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
 use crate::git::Git;
@@ -44,60 +46,74 @@ struct Made {
     commit: String,
 }
 
+/// What the record says besides what was given.
+struct Record {
+    id: Handle,
+    surfaces: Surfaces,
+    at: Timestamp,
+    /// Where it lies below the folder of such files.
+    path: String,
+}
+
 pub(super) fn raise(
     ledger: &Ledger,
     call: &Call<'_>,
     who: &Identity,
     args: RaiseConflict,
 ) -> Result<Value, Fault> {
-    let surfaces = surfaces(&args.surfaces)?;
-    let args = RaiseConflict { displaced_haid: displaced(call, who, &args, &surfaces)?, ..args };
+    let id = Handle::new(&args.id).map_err(|error| unusable(&error))?;
+    let at = call.desk.engine()?.now();
+    let path = planning::conflict_path(at, &id);
+    let record = Record { id, surfaces: surfaces(&args.surfaces)?, at, path };
+    let args = RaiseConflict { displaced_haid: displaced(call, who, &args, &record)?, ..args };
     if call.desk.ask(who, "dispute.get", &json!({ "id": args.id })).is_ok() {
-        return Err(exists(&args.id));
+        let message = format!("conflict record already exists: {}", record.path);
+        return Err(Fault::refused(Rule::DisputeOnce, message));
     }
-    let date = stamp(call.desk.engine()?.now());
-    let date = date.split('T').next().unwrap_or_default().to_owned();
-    let relative = format!("ledger/conflicts/{date}-{}.md", file_slug(&args.id));
     let git = call.desk.setup.is_git.then(|| Git::new(&call.desk.setup.root, &who.shown));
     let branches = match &git {
-        Some(git) => Some(branch_out(git, ledger, call, who, &args, &surfaces, &date, &relative)?),
+        Some(git) => Some(branch_out(git, ledger, call, who, &args, &record)?),
         None => None,
     };
     let preserved = branches.as_ref().and_then(|made| made.displaced.as_ref());
     let preserved = preserved.map(|made| made.name.clone());
-    let command = record(&args, branches.as_ref(), preserved.as_deref());
+    let command = command(&args, branches.as_ref(), preserved.as_deref());
     if let Err(fault) = call.desk.execute(who, "dispute.raise", &command) {
         if let (Some(git), Some(made)) = (&git, &branches) {
-            git.take_back(&made.conflict.name, &made.conflict.commit);
-            if let Some(kept) = &made.displaced {
-                git.take_back(&kept.name, &kept.commit);
-            }
+            made.take_back(git);
         }
         return Err(fault);
     }
+    let Record { path, .. } = record;
     let pr_path = match &branches {
         Some(made) => format!(
-            "branch {} has {relative}; push it and open a pull request for an owner or maintainer",
+            "branch {} has {path}; push it and open a pull request for an owner or maintainer",
             made.conflict.name
         ),
         None => format!("no git repository, so there is no branch conflict/{}", args.id),
     };
     Ok(json!({
-        "conflict_file": ledger.planning.join(&relative),
-        "relative_path": relative,
+        "conflict_file": ledger.planning.join(&path),
+        "relative_path": path,
         "preserved_branch": preserved,
         "pr_path": pr_path,
     }))
 }
 
-fn exists(id: &str) -> Fault {
-    let message = format!("conflict record already exists: {id}");
-    Fault::refused(althing_kernel::Rule::Usage, message)
+impl Branches {
+    /// Takes back what was made for a record that was not. The work itself is still where it was.
+    fn take_back(&self, git: &Git) {
+        for made in [Some(&self.conflict), self.displaced.as_ref()].into_iter().flatten() {
+            git.take_back(&made.name, &made.commit);
+        }
+    }
+}
+
+fn unusable(error: &dyn std::fmt::Display) -> Fault {
+    Fault::usage(format!("raise_conflict_pr: {error}"))
 }
 
 fn surfaces(given: &[String]) -> Result<Surfaces, Fault> {
-    let unusable =
-        |error: &dyn std::fmt::Display| Fault::usage(format!("raise_conflict_pr: {error}"));
     let list: Result<Vec<Surface>, _> = given.iter().map(|text| Surface::new(text)).collect();
     Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
 }
@@ -107,13 +123,13 @@ fn displaced(
     call: &Call<'_>,
     who: &Identity,
     args: &RaiseConflict,
-    surfaces: &Surfaces,
+    record: &Record,
 ) -> Result<Option<String>, Fault> {
     if let Some(haid) = &args.displaced_haid {
         return named(haid).map(|_| Some(haid.clone()));
     }
     let holder = Some(Principal::Agent(who.agent.clone()));
-    let check = LeaseCheck { holder, epoch: None, surfaces: surfaces.clone() };
+    let check = LeaseCheck { holder, epoch: None, surfaces: record.surfaces.clone() };
     let Answer::Check(found) = call.desk.engine()?.ask(&Query::LeaseCheck(check))? else {
         return Err(Fault::defect("an unexpected answer to lease.check"));
     };
@@ -124,16 +140,13 @@ fn displaced(
 }
 
 /// Makes both branches, or neither.
-#[expect(clippy::too_many_arguments, reason = "the parts of one record")]
 fn branch_out(
     git: &Git,
     ledger: &Ledger,
     call: &Call<'_>,
     who: &Identity,
     args: &RaiseConflict,
-    surfaces: &Surfaces,
-    date: &str,
-    relative: &str,
+    record: &Record,
 ) -> Result<Branches, Fault> {
     let conflict = format!("conflict/{}", args.id);
     let keeps = args.displaced_haid.as_deref().unwrap_or("unspecified");
@@ -144,14 +157,14 @@ fn branch_out(
         }
         if git.has_branch(name) {
             let message = format!("branch {name} is there already; choose another id");
-            return Err(Fault::refused(althing_kernel::Rule::Usage, message));
+            return Err(Fault::refused(Rule::DisputeOnce, message));
         }
     }
     let scratch = call.desk.setup.home.root();
-    let kept = preserve(git, scratch, args, surfaces, keeps)?;
-    let text = file(args, who, date, kept.as_ref().map(|_| displaced.as_str()));
+    let kept = preserve(git, scratch, args, &record.surfaces, keeps)?;
+    let text = file(args, record, who, kept.as_ref().map(|_| displaced.as_str()))?;
     let draft = git.draft(scratch)?;
-    draft.put(&path_in_tree(ledger, call, relative), &text)?;
+    draft.put(&path_in_tree(ledger, call, &record.path), &text)?;
     let message = format!(
         "Conflict {}: {}\n\nRaised through {SERVER}.\n\nHeimdall-Agent: {}\n",
         args.id, args.title, who.shown
@@ -214,7 +227,7 @@ fn path_in_tree(ledger: &Ledger, call: &Call<'_>, relative: &str) -> String {
 }
 
 /// What is recorded of it.
-fn record(args: &RaiseConflict, made: Option<&Branches>, preserved: Option<&str>) -> Value {
+fn command(args: &RaiseConflict, made: Option<&Branches>, preserved: Option<&str>) -> Value {
     let mut record = json!({ "id": args.id, "title": args.title, "surfaces": args.surfaces });
     let conflict = made.map(|made| made.conflict.name.as_str());
     for (field, value) in [
@@ -231,47 +244,24 @@ fn record(args: &RaiseConflict, made: Option<&Branches>, preserved: Option<&str>
     record
 }
 
-/// An id as part of a file name.
-fn file_slug(id: &str) -> String {
-    slug(id)
-}
-
 /// The record, for people to review.
-fn file(args: &RaiseConflict, who: &Identity, date: &str, preserved: Option<&str>) -> String {
-    let or = |text: &Option<String>| text.clone().unwrap_or_else(|| "(unspecified)".to_owned());
-    let mut surfaces = String::new();
-    for surface in &args.surfaces {
-        let _ = writeln!(surfaces, "  - {surface}");
-    }
-    let (branch, recovery) = match preserved {
-        Some(branch) => (
-            format!("`{branch}`  (never deleted)"),
-            format!(
-                "Restore displaced work from branch `{branch}`: cherry-pick its last commit, or \
-                 check out the files you need from it."
-            ),
-        ),
-        None => ("(there was nothing to preserve)".to_owned(), "Nothing was displaced.".to_owned()),
-    };
-    format!(
-        "# Conflict {id} — {title}\n\n\
-         - **Date:** {date}\n\
-         - **Overriding HAID:** {overriding}  (via {SERVER})\n\
-         - **Displaced HAID:** {displaced}\n\
-         - **Surfaces:**\n{surfaces}\n\
-         ## Both intents\n\n\
-         - **Overriding agent wanted:** {wanted}\n\
-         - **Displaced agent wanted:** {other}\n\n\
-         ## Resolution\n\n\
-         - **Kept:** (to be decided by an owner/maintainer reviewing this PR)\n\
-         - **Displaced:** (to be decided)\n\
-         - **Preserved on branch:** {branch}\n\n\
-         ## Recovery path\n\n{recovery}\n",
-        id = args.id,
-        title = args.title,
-        overriding = who.shown,
-        displaced = or(&args.displaced_haid),
-        wanted = or(&args.overriding_intent),
-        other = or(&args.displaced_intent),
-    )
+fn file(
+    args: &RaiseConflict,
+    record: &Record,
+    who: &Identity,
+    preserved: Option<&str>,
+) -> Result<String, Fault> {
+    let displaced = args.displaced_haid.as_deref().map(Label::new).transpose();
+    Ok(planning::conflict(&DisputeView {
+        id: record.id.clone(),
+        title: args.title.clone(),
+        surfaces: record.surfaces.as_slice().to_vec(),
+        displaced: displaced.map_err(|error| unusable(&error))?,
+        overriding_intent: args.overriding_intent.clone(),
+        displaced_intent: args.displaced_intent.clone(),
+        preserved_branch: preserved.map(str::to_owned),
+        conflict_branch: Some(format!("conflict/{}", args.id)),
+        raised_at: record.at,
+        raised_by: Principal::Agent(who.agent.clone()),
+    }))
 }

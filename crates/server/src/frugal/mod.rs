@@ -7,6 +7,7 @@ mod conflicts;
 mod decisions;
 
 use althing_dialects::frugal::haid::Haid;
+use althing_dialects::frugal::planning::{called as shown, utc};
 use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Principal, Rule, Timestamp};
 use serde_json::Value;
@@ -106,26 +107,9 @@ fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
     Ok(Identity { agent, shown, role, human, host: call.host.clone() })
 }
 
-/// A holder as this dialect calls it.
-fn shown(holder: &Principal) -> String {
-    match holder {
-        Principal::Agent(name) => {
-            Haid::of_agent(name.as_str()).map_or_else(|| name.to_string(), |haid| haid.to_string())
-        }
-        other => other.to_string(),
-    }
-}
-
-/// A moment as this dialect writes it: in UTC, to the second.
-fn stamp(at: Timestamp) -> String {
-    let micros = i64::try_from(at.micros()).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_microsecond(micros)
-        .map_or_else(|_| at.micros().to_string(), |at| at.strftime("%FT%TZ").to_string())
-}
-
-/// The same of a moment in an answer.
+/// A moment in an answer, as this dialect writes it.
 fn stamp_of(at: &Value) -> String {
-    stamp(Timestamp::from_micros(at.as_u64().unwrap_or_default()))
+    utc(Timestamp::from_micros(at.as_u64().unwrap_or_default()))
 }
 
 /// The agent that somebody names, by a HAID or by its plain name.

@@ -1,0 +1,35 @@
+//! `althing rebuild`
+
+use serde_json::json;
+
+use crate::app::App;
+use crate::cli::Rebuild;
+use crate::failure::Failure;
+use crate::output::counted;
+use crate::planning::{adopt, mean_the_same};
+
+pub(crate) fn run(app: &App, args: &Rebuild) -> Result<(), Failure> {
+    let project = app.project()?;
+    let (engine, planning) = (project.engine()?, project.planning());
+    let mut refused = Vec::new();
+    if args.adopt {
+        refused = adopt(&planning, &engine, &project.client(app, &engine)?)?;
+    }
+    let done = planning
+        .rebuild(&engine, &|path, there, text| args.adopt && mean_the_same(path, there, text))?;
+    if app.out.json {
+        let aside: Vec<_> =
+            done.aside.iter().map(|(path, now)| json!({ "file": path, "now": now })).collect();
+        return app.out.value(&json!({ "root": planning.root(), "files": done.files,
+            "written": done.written, "set_aside": aside, "not_adopted": refused }));
+    }
+    let files = counted(done.files as u64, "file", "files");
+    app.out.line(format!("{files} under {} say what the trail says", planning.root().display()))?;
+    for (path, now) in &done.aside {
+        app.out.line(format!("{path} was written into by hand; that is {now} now"))?;
+    }
+    for refusal in &refused {
+        app.out.note(format!("not taken over: {refusal}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Taking over what somebody wrote into the files: as entries, in the name of whoever asks.
+
+use althing_dialects::frugal::planning::{self, CAPSULES, read_capsule, read_strings};
+use althing_engine::{Client, Engine, door};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+use super::Planning;
+use crate::failure::Failure;
+
+/// Turns what was written by hand into commands and has them carried out. Returns how many.
+/// Symbols, facts and capsules can be taken over; of the rest nobody can tell what was meant.
+pub(crate) fn adopt(
+    planning: &Planning,
+    engine: &Engine,
+    client: &Client,
+) -> Result<Vec<String>, Failure> {
+    let report = planning.look(engine)?;
+    let mut refused = Vec::new();
+    for path in report.edited.iter().chain(&report.strangers) {
+        let text = planning.read(path)?.unwrap_or_default();
+        for (name, args) in meant(engine, path, &text)? {
+            let request = door::read(name, &args.to_string());
+            let done =
+                request.and_then(|request| door::perform(engine, Some(client), None, request));
+            if let Err(error) = done {
+                refused.push(format!("{path}: {name}: {error}"));
+            }
+        }
+    }
+    Ok(refused)
+}
+
+/// What commands would make a file say what it says.
+fn meant(engine: &Engine, path: &str, text: &str) -> Result<Vec<(&'static str, Value)>, Failure> {
+    let world = engine.world()?;
+    let commons = world.state.commons();
+    Ok(match path {
+        "protocol/symbols.json" => {
+            let known: BTreeMap<String, String> =
+                commons.symbols().map(|own| (own.id.to_string(), own.value.to_string())).collect();
+            let all = read_strings(text, "symbols").unwrap_or_default();
+            let new = all.into_iter().filter(|(id, value)| known.get(id) != Some(value));
+            new.map(|(id, value)| ("symbol.set", json!({ "id": id, "value": value }))).collect()
+        }
+        "blackboard.json" => {
+            let Some(all) = read_strings(text, "facts") else { return Ok(Vec::new()) };
+            let known: BTreeMap<String, String> =
+                commons.facts().map(|own| (own.key.to_string(), own.value.to_string())).collect();
+            let gone = known.keys().filter(|key| !all.iter().any(|(own, _)| own == *key));
+            let gone = gone.map(|key| ("fact.delete", json!({ "key": key })));
+            let new = all.iter().filter(|(key, value)| known.get(key) != Some(value));
+            let new = new.map(|(key, value)| ("fact.set", json!({ "key": key, "value": value })));
+            gone.chain(new).collect()
+        }
+        capsule if capsule.starts_with(CAPSULES) => {
+            read_capsule(text).map(|said| ("capsule.write", said)).into_iter().collect()
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// Whether two texts of a file mean the same, so that nothing is lost with the first.
+pub(crate) fn mean_the_same(path: &str, one: &str, other: &str) -> bool {
+    let strings = |name| {
+        let (one, other) = (read_strings(one, name), read_strings(other, name));
+        one.is_some() && one == other
+    };
+    match path {
+        "protocol/symbols.json" => strings("symbols"),
+        "blackboard.json" => strings("facts"),
+        capsule if capsule.starts_with(planning::CAPSULES) => {
+            let (one, other) = (read_capsule(one), read_capsule(other));
+            one.is_some() && one == other
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,390 @@
+//! The files under `.planning/`, kept in step with the trail.
+//!
+//! The trail is the truth; these files are a picture of it. After every command the engine lets
+//! this follow: it reads the entries since the last time, makes those files anew that they change,
+//! and appends to those that only grow. Nothing is written unless `.planning/protocol` is there,
+//! which `heimdall-protocol init` and `althing rebuild` see to.
+//!
+//! A process may die at any point. Files that are made anew are renamed into place, and what they
+//! say follows from the trail alone, so the next one does it again. A log that grew and a record
+//! that does not know it are told right by comparing the log with the trail. Files are written
+//! under a lock; whoever does not get it in time leaves it to the next.
+//!
+//! Somebody may have written into a file. It then says neither what was written last nor what is
+//! to be written, and is left as it is: `althing doctor` tells, and `althing rebuild` sets it aside
+//! or, asked to, takes it over.
+
+mod adopt;
+mod grow;
+mod record;
+
+pub(crate) use adopt::{adopt, mean_the_same};
+
+use althing_dialects::frugal::message;
+use althing_dialects::frugal::planning::{self, FOLDERS, File, Log, MARK, utc};
+use althing_engine::engine::Follower;
+use althing_engine::{Engine, Home};
+use althing_kernel::{Stamped, State};
+use althing_trail::{Entry, LogReader};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+use crate::place::Place;
+use grow::{Grown, Pieces};
+use record::{Digest, Mark, Records};
+
+/// The variable that says where the files are.
+const VARIABLE: &str = "HEIMDALL_PLANNING_DIR";
+/// The file of the layout that is a document and not a picture of anything.
+const SCHEMA: &str = "protocol/message-schema.json";
+/// How much of the trail is read at a time, in bytes.
+const READ_BYTES: usize = 4 << 20;
+
+/// Where the files are, and what is remembered of them.
+#[derive(Clone)]
+pub(crate) struct Planning {
+    root: PathBuf,
+    records: Records,
+}
+
+/// How the files are.
+#[derive(Default)]
+pub(crate) struct Report {
+    /// How many there are to be.
+    pub(crate) files: usize,
+    /// Those somebody wrote into.
+    pub(crate) edited: Vec<String>,
+    /// Those that do not say what is true now; the next command sees to them.
+    pub(crate) behind: Vec<String>,
+    /// Those that nothing in the trail stands behind.
+    pub(crate) strangers: Vec<String>,
+}
+
+/// What rebuilding did.
+#[derive(Default)]
+pub(crate) struct Rebuilt {
+    /// How many files there are.
+    pub(crate) files: usize,
+    /// How many of them were written.
+    pub(crate) written: usize,
+    /// What was set aside, and where it is now.
+    pub(crate) aside: Vec<(String, String)>,
+}
+
+/// What came of writing a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Put {
+    /// It says so already.
+    Same,
+    Written,
+    /// Somebody wrote into it; it was left alone.
+    Edited,
+}
+
+impl Planning {
+    /// The files of a project.
+    pub(crate) fn of(place: &Place, home: &Home) -> Self {
+        let set = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty());
+        let root = set.map_or_else(|| place.root.join(".planning"), PathBuf::from);
+        let root = std::path::absolute(&root).unwrap_or(root);
+        let records = Records::of(home.root(), &root);
+        Planning { root, records }
+    }
+
+    /// Where they are.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether the project wants them.
+    pub(crate) fn is_used(&self) -> bool {
+        self.root.join(MARK).is_dir()
+    }
+
+    /// Says that the project wants them. The next command makes them.
+    pub(crate) fn open(&self) -> Result<(), Failure> {
+        let path = self.root.join(MARK);
+        std::fs::create_dir_all(&path).map_err(|error| unusable(&path, &error))
+    }
+
+    /// The same, and makes them now.
+    pub(crate) fn begin(&self, engine: &Engine) -> Result<(), Failure> {
+        self.lay_out()?;
+        self.keep_up(engine)
+    }
+
+    /// Makes every folder and file of the layout that is not there.
+    fn lay_out(&self) -> Result<(), Failure> {
+        for folder in FOLDERS {
+            let path = self.root.join(folder);
+            std::fs::create_dir_all(&path).map_err(|error| unusable(&path, &error))?;
+        }
+        let schema = serde_json::to_string_pretty(&message::schema())
+            .map_err(|error| Failure::unavailable(error.to_string()))?;
+        self.write(SCHEMA, &format!("{schema}\n"))
+    }
+
+    /// Brings the files up to what is true now.
+    pub(crate) fn keep_up(&self, engine: &Engine) -> Result<(), Failure> {
+        let world = engine.world()?;
+        if self.records.mark().is_some_and(|mark| mark.seq == world.seq()) {
+            return Ok(());
+        }
+        let Some(_lock) = self.records.lock()? else { return Ok(()) };
+        let mut log = engine.reader()?;
+        let generation = log.generation().map_err(engine_failure)?;
+        let mark = self.records.mark().unwrap_or_default();
+        let goes_on = mark.generation == generation && mark.seq <= world.seq();
+        let from = if goes_on { mark.seq } else { 0 };
+        let mut files = if from == 0 { planning::all(&world.state) } else { BTreeSet::new() };
+        let mut pieces = Pieces::default();
+        each_entry(&mut *log, from, world.seq(), &mut |seq, entry| {
+            files.extend(planning::touched(&world.state, &entry.draft.event));
+            pieces.add(seq, entry);
+        })?;
+        if from == 0 {
+            self.lay_out()?;
+        }
+        for file in &files {
+            self.put(&world.state, file)?;
+        }
+        for own in Log::ALL {
+            let full = || full(engine, own, world.seq());
+            self.extend(own, &pieces, world.seq(), &full)?;
+        }
+        self.records.set_mark(Mark { seq: world.seq(), generation })
+    }
+
+    /// Makes a file say what is true, unless somebody wrote into it.
+    fn put(&self, state: &State, file: &File) -> Result<Put, Failure> {
+        let Some((path, text)) = planning::file(state, file) else { return Ok(Put::Same) };
+        let there = self.read(&path)?;
+        let (is, shall) = (Digest::of(there.as_deref()), Digest::of(text.as_deref()));
+        if is == shall {
+            return Ok(Put::Same);
+        }
+        if there.is_some() && !self.records.knows(&path, &is) {
+            return Ok(Put::Edited);
+        }
+        // What is about to be written is known before it is there.
+        self.records.set(&path, &is, &shall)?;
+        match text {
+            Some(text) => self.write(&path, &text)?,
+            None => self.remove(&path)?,
+        }
+        Ok(Put::Written)
+    }
+
+    /// How the files are. This changes nothing.
+    pub(crate) fn look(&self, engine: &Engine) -> Result<Report, Failure> {
+        let world = engine.world()?;
+        let mut report = Report::default();
+        let mut known = BTreeSet::new();
+        for file in planning::all(&world.state) {
+            let Some((path, text)) = planning::file(&world.state, &file) else { continue };
+            let there = self.read(&path)?;
+            let is = Digest::of(there.as_deref());
+            known.insert(path.clone());
+            report.files += 1;
+            if is == Digest::of(text.as_deref()) {
+                continue;
+            }
+            let own = there.is_none() || self.records.knows(&path, &is);
+            if own && file == File::Agents {
+                // Whatever an agent does is a heartbeat; the file has those that were sent as such.
+                continue;
+            }
+            if own { &mut report.behind } else { &mut report.edited }.push(path);
+        }
+        for own in Log::ALL {
+            report.files += 1;
+            let (there, full) = (self.read(own.path())?, full(engine, own, world.seq())?);
+            let path = own.path().to_owned();
+            match grow::compare(own, there.as_deref().unwrap_or_default(), &full) {
+                Grown::Whole => {}
+                Grown::Part => report.behind.push(path),
+                Grown::Edited => report.edited.push(path),
+            }
+        }
+        report.strangers = self.strangers(&known)?;
+        // A claim that is over and a file that was never one look the same but for the record.
+        report.strangers.retain(|path| {
+            let is = self.read(path).ok().flatten();
+            !self.records.knows(path, &Digest::of(is.as_deref()))
+        });
+        Ok(report)
+    }
+
+    /// Files where ours are that are not ours.
+    fn strangers(&self, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
+        let mut found = Vec::new();
+        for folder in [planning::CAPSULES, planning::CLAIMS, planning::CONFLICTS] {
+            let path = self.root.join(folder);
+            let entries = match std::fs::read_dir(&path) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(unusable(&path, &error)),
+            };
+            for entry in entries.filter_map(Result::ok) {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let path = format!("{folder}/{name}");
+                let ours = name.starts_with('.') || name == "README.md" || is_aside(&name);
+                if !ours && !known.contains(&path) {
+                    found.push(path);
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// Makes every file anew from the trail. What somebody wrote into is set aside first, but for
+    /// what `keep` says is in the trail by now.
+    pub(crate) fn rebuild(
+        &self,
+        engine: &Engine,
+        keep: &dyn Fn(&str, &str, &str) -> bool,
+    ) -> Result<Rebuilt, Failure> {
+        let Some(_lock) = self.records.lock()? else {
+            return Err(Failure::unavailable("another process has been writing these files"));
+        };
+        self.lay_out()?;
+        let world = engine.world()?;
+        let generation = engine.reader()?.generation().map_err(engine_failure)?;
+        let mut done = Rebuilt::default();
+        let now = utc(engine.now()).replace(['-', ':'], "");
+        for file in planning::all(&world.state) {
+            done.files += 1;
+            if self.put(&world.state, &file)? == Put::Edited
+                && let Some((path, text)) = planning::file(&world.state, &file)
+            {
+                let there = self.read(&path)?.unwrap_or_default();
+                let text = text.unwrap_or_default();
+                if !keep(&path, &there, &text) {
+                    done.aside.push((path.clone(), self.set_aside(&path, &now)?));
+                }
+                self.records.set(&path, &Digest::of(Some(&there)), &Digest::of(Some(&text)))?;
+                self.write(&path, &text)?;
+                done.written += 1;
+            }
+        }
+        for own in Log::ALL {
+            done.files += 1;
+            let (there, full) = (self.read(own.path())?, full(engine, own, world.seq())?);
+            let there = there.unwrap_or_default();
+            let grown = grow::compare(own, &there, &full);
+            if grown == Grown::Edited {
+                done.aside.push((own.path().to_owned(), self.set_aside(own.path(), &now)?));
+            }
+            if grown != Grown::Whole {
+                done.written += 1;
+            }
+            self.replace_log(own, &there, &full, world.seq())?;
+        }
+        self.records.set_mark(Mark { seq: world.seq(), generation })?;
+        Ok(done)
+    }
+
+    /// Gives a file another name that nobody writes to.
+    fn set_aside(&self, path: &str, now: &str) -> Result<String, Failure> {
+        let names = std::iter::once(String::new()).chain((2..).map(|n| format!("-{n}")));
+        for name in names.map(|more| format!("{path}.edited-{now}{more}")) {
+            if !self.root.join(&name).exists() {
+                let (from, to) = (self.root.join(path), self.root.join(&name));
+                std::fs::rename(&from, &to).map_err(|error| unusable(&from, &error))?;
+                return Ok(name);
+            }
+        }
+        Err(Failure::unavailable(format!("{path} cannot be set aside")))
+    }
+
+    fn read(&self, path: &str) -> Result<Option<String>, Failure> {
+        let path = self.root.join(path);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unusable(&path, &error)),
+        }
+    }
+
+    /// Writes a file as a whole: readers see the old one or the new one.
+    fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
+        // One name for all that are on their way: there is a lock, and what a killed process
+        // leaves there is overwritten by the next.
+        record::replace(&self.root.join(MARK).join(".new"), &self.root.join(path), text)
+    }
+
+    fn remove(&self, path: &str) -> Result<(), Failure> {
+        let path = self.root.join(path);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(unusable(&path, &error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Follower for Planning {
+    fn follow(&self, engine: &Engine) {
+        if !self.is_used() {
+            return;
+        }
+        // What was asked for is done and on record; that a picture of it lags behind is no failure.
+        if let Err(failure) = self.keep_up(engine) {
+            let message = format!("the files under {} are behind", self.root.display());
+            crate::output::Out::new(false).note(format!("{message}: {}", failure.message));
+        }
+    }
+}
+
+/// Whether a file was set aside.
+fn is_aside(name: &str) -> bool {
+    name.contains(".edited-")
+}
+
+fn unusable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::unavailable(format!("{}: {error}", path.display()))
+}
+
+fn engine_failure(error: althing_trail::LogError) -> Failure {
+    althing_engine::EngineError::from(error).into()
+}
+
+/// Shows every entry after one position and up to another.
+fn each_entry(
+    log: &mut dyn LogReader,
+    after: u64,
+    until: u64,
+    visit: &mut dyn FnMut(u64, &Stamped),
+) -> Result<(), Failure> {
+    let mut at = after;
+    while at < until {
+        // Nothing that is archived is shown in these files.
+        let commits = log.raw_tail(at, READ_BYTES).map_err(engine_failure)?;
+        let Some(last) = commits.last() else { break };
+        at = last.last;
+        for line in commits.iter().flat_map(althing_trail::Commit::entries) {
+            let entry = Entry::read(line).map_err(|error| {
+                Failure::from(althing_engine::EngineError::Damaged {
+                    seq: at,
+                    what: error.to_string(),
+                })
+            })?;
+            if entry.seq > after && entry.seq <= until {
+                visit(entry.seq, &entry.stamped);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A log as the trail has it.
+fn full(engine: &Engine, log: Log, until: u64) -> Result<String, Failure> {
+    let mut text = String::new();
+    each_entry(&mut *engine.reader()?, 0, until, &mut |_, entry| {
+        text.extend(planning::line(log, entry));
+    })?;
+    Ok(text)
+}

@@ -1,0 +1,120 @@
+//! What is remembered of the files, in the state folder: how far they are, and what was written
+//! last into each.
+
+use althing_kernel::Blob;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::unusable;
+use crate::failure::Failure;
+
+/// How long somebody else may take with the files before it is left to the next command.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How far the files are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) seq: u64,
+    pub(super) generation: u64,
+}
+
+/// The records of the files at one place. A project may have several: one for each worktree.
+#[derive(Clone)]
+pub(super) struct Records {
+    folder: PathBuf,
+}
+
+/// What a file says, or that it is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Digest(String);
+
+impl Digest {
+    pub(super) fn of(text: Option<&str>) -> Self {
+        Digest(text.map_or_else(|| "-".to_owned(), |text| Blob::of(text.as_bytes()).hex()))
+    }
+}
+
+impl Records {
+    pub(super) fn of(state: &Path, root: &Path) -> Self {
+        let name = Blob::of(root.as_os_str().as_encoded_bytes()).hex();
+        Records { folder: state.join("planning").join(&name[..16]) }
+    }
+
+    /// Keeps others from writing. None if somebody else has been writing for too long.
+    pub(super) fn lock(&self) -> Result<Option<std::fs::File>, Failure> {
+        std::fs::create_dir_all(&self.folder).map_err(|error| unusable(&self.folder, &error))?;
+        let path = self.folder.join("lock");
+        let file = std::fs::File::options().create(true).append(true).open(&path);
+        let file = file.map_err(|error| unusable(&path, &error))?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(file)),
+                Err(std::fs::TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
+                Err(std::fs::TryLockError::Error(error)) => return Err(unusable(&path, &error)),
+            }
+        }
+    }
+
+    fn numbers(&self, name: &str) -> Option<(u64, u64)> {
+        let text = std::fs::read_to_string(self.folder.join(name)).ok()?;
+        let (first, second) = text.trim_end().split_once(' ')?;
+        Some((first.parse().ok()?, second.parse().ok()?))
+    }
+
+    /// A lost or torn one costs another look at the trail, so it is not synced.
+    fn set_numbers(&self, name: &str, first: u64, second: u64) -> Result<(), Failure> {
+        let (path, new) = (self.folder.join(name), self.folder.join("new"));
+        let written = std::fs::write(&new, format!("{first} {second}\n"));
+        written.and_then(|()| std::fs::rename(&new, &path)).map_err(|error| unusable(&path, &error))
+    }
+
+    pub(super) fn mark(&self) -> Option<Mark> {
+        self.numbers("mark").map(|(seq, generation)| Mark { seq, generation })
+    }
+
+    pub(super) fn set_mark(&self, mark: Mark) -> Result<(), Failure> {
+        self.set_numbers("mark", mark.seq, mark.generation)
+    }
+
+    /// Up to which entry a log goes, and how long it is then.
+    pub(super) fn grown(&self, log: &str) -> (u64, u64) {
+        self.numbers(&flat(log)).unwrap_or_default()
+    }
+
+    pub(super) fn set_grown(&self, log: &str, seq: u64, bytes: u64) -> Result<(), Failure> {
+        self.set_numbers(&flat(log), seq, bytes)
+    }
+
+    /// Whether this is what was written into a file last, or was about to be.
+    pub(super) fn knows(&self, path: &str, is: &Digest) -> bool {
+        let text = std::fs::read_to_string(self.folder.join("files").join(path));
+        text.is_ok_and(|text| text.split_whitespace().any(|own| own == is.0))
+    }
+
+    pub(super) fn set(&self, path: &str, is: &Digest, shall: &Digest) -> Result<(), Failure> {
+        let record = self.folder.join("files").join(path);
+        if let Some(folder) = record.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
+        }
+        replace(&self.folder.join("new"), &record, &format!("{} {}\n", is.0, shall.0))
+    }
+}
+
+fn flat(log: &str) -> String {
+    log.replace('/', "-")
+}
+
+/// Writes a file beside its place, syncs it and renames it.
+pub(super) fn replace(new: &Path, path: &Path, text: &str) -> Result<(), Failure> {
+    let written = std::fs::File::create(new).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_data()
+    });
+    let renamed = written.and_then(|()| std::fs::rename(new, path));
+    renamed.map_err(|error| unusable(path, &error))
+}

@@ -1,0 +1,96 @@
+//! JSON files as people find them: two blanks of indent, names in the order they came.
+
+use serde::de::{MapAccess, Visitor};
+use std::fmt;
+
+/// A text in quotes.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A version, and names with values that are JSON already.
+pub(super) fn object(
+    version: &str,
+    name: &str,
+    all: impl Iterator<Item = (String, String)>,
+) -> String {
+    let rows: Vec<String> =
+        all.map(|(key, value)| format!("    {}: {value}", quoted(&key))).collect();
+    let body =
+        if rows.is_empty() { "{}".to_owned() } else { format!("{{\n{}\n  }}", rows.join(",\n")) };
+    format!("{{\n  \"version\": {},\n  {}: {body}\n}}\n", quoted(version), quoted(name))
+}
+
+/// The same with values that are texts.
+pub(super) fn strings(
+    version: &str,
+    name: &str,
+    all: impl Iterator<Item = (String, String)>,
+) -> String {
+    object(version, name, all.map(|(key, value)| (key, quoted(&value))))
+}
+
+/// A record in such a file.
+pub(super) fn record(fields: &[(&str, String)]) -> String {
+    let rows: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| format!("      {}: {}", quoted(name), quoted(value)))
+        .collect();
+    format!("{{\n{}\n    }}", rows.join(",\n"))
+}
+
+/// Names and texts in the order they stand.
+struct Pairs(Vec<(String, String)>);
+
+impl<'de> serde::Deserialize<'de> for Pairs {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Pairs;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("names and texts")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+/// What stands in such a file under a name.
+pub(super) fn read_strings(text: &str, name: &str) -> Option<Vec<(String, String)>> {
+    let whole: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =
+        serde_json::from_str(text).ok()?;
+    let pairs: Pairs = serde_json::from_str(whole.get(name)?.get()).ok()?;
+    Some(pairs.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_written_in_order_and_read_back() {
+        let pairs = vec![("b".to_owned(), "1\n\"2\"".to_owned()), ("a".to_owned(), String::new())];
+        let text = strings("2.0.0", "symbols", pairs.clone().into_iter());
+        assert_eq!(
+            text,
+            "{\n  \"version\": \"2.0.0\",\n  \"symbols\": {\n    \"b\": \"1\\n\\\"2\\\"\",\n    \
+             \"a\": \"\"\n  }\n}\n"
+        );
+        assert_eq!(read_strings(&text, "symbols"), Some(pairs));
+        assert_eq!(read_strings(&text, "facts"), None);
+        assert_eq!(read_strings("{", "facts"), None);
+        let none = strings("2.0.0", "facts", std::iter::empty());
+        assert_eq!(none, "{\n  \"version\": \"2.0.0\",\n  \"facts\": {}\n}\n");
+    }
+}

@@ -1,0 +1,198 @@
+//! The files that only grow: `protocol.log`, the ledger of tokens, and decisions.
+
+use althing_kernel::commons::message::{Note, Outcome};
+use althing_kernel::commons::{capsule, decision, ledger};
+use althing_kernel::{Actor, Event, Principal, Stamped};
+
+use super::{called, conflict_path, utc};
+
+/// A file that only grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Log {
+    /// `protocol.log`: everything, one line each.
+    Protocol,
+    /// `protocol/ledger.jsonl`: tokens, one record per line.
+    Ledger,
+    /// `ledger/decisions.md`: decisions, for people to read.
+    Decisions,
+}
+
+impl Log {
+    /// All of them.
+    pub const ALL: [Log; 3] = [Log::Protocol, Log::Ledger, Log::Decisions];
+
+    /// Where it is.
+    pub fn path(self) -> &'static str {
+        match self {
+            Log::Protocol => "protocol.log",
+            Log::Ledger => "protocol/ledger.jsonl",
+            Log::Decisions => "ledger/decisions.md",
+        }
+    }
+}
+
+/// What a log gains by an entry.
+pub fn line(log: Log, entry: &Stamped) -> Option<String> {
+    match log {
+        Log::Protocol => protocol(entry),
+        Log::Ledger => match &entry.draft.event {
+            Event::LedgerLogged(body) => Some(tokens(entry, body)),
+            _ => None,
+        },
+        Log::Decisions => match &entry.draft.event {
+            Event::DecisionAppended(body) => Some(decided(entry, body)),
+            Event::LeaseExpired(body) => Some(lapsed(entry, &body.holder, body.lease.as_str())),
+            _ => None,
+        },
+    }
+}
+
+/// The actions that leave lines of their own without changing anything: nothing in the trail
+/// stands behind them.
+const LOOK_UPS: [(&str, &str); 8] = [
+    ("protocol", "init"),
+    ("resolve", "lookup"),
+    ("resolve", "reverse"),
+    ("blackboard", "get"),
+    ("capsule", "hydrate"),
+    ("brief", "build"),
+    ("brief", "refused"),
+    ("gate", "to-message"),
+];
+
+/// Whether a line of `protocol.log` tells of a look-up.
+pub fn is_look_up(line: &str) -> bool {
+    let mut fields = line.split('\t').skip(1);
+    let (actor, action) = (fields.next(), fields.next());
+    LOOK_UPS.iter().any(|(own, deed)| actor == Some(own) && action == Some(deed))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('\t', "\\t").replace('\r', "\\r").replace('\n', "\\n")
+}
+
+fn protocol(entry: &Stamped) -> Option<String> {
+    let (actor, action, detail) = said(entry)?;
+    Some(format!("{}\t{actor}\t{action}\t{}\n", utc(entry.at), escaped(&detail)))
+}
+
+/// Which part of the protocol did what.
+fn said(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
+    Some(match &entry.draft.event {
+        Event::SymbolSet(body) => ("resolve", "set", format!("{}={}", body.id, body.value)),
+        Event::FactSet(body) => ("blackboard", "set", format!("{}={}", body.key, body.value)),
+        Event::FactDeleted(body) => ("blackboard", "del", body.key.to_string()),
+        Event::CapsuleWritten(body) => ("capsule", "write", written(body)),
+        Event::LedgerLogged(body) => {
+            ("ledger", "log", format!("{}/{}={}", body.role, body.kind, body.tokens.get()))
+        }
+        Event::LedgerBaselined(body) => {
+            ("ledger", "baseline", format!("{}={}", body.role, body.tokens.get()))
+        }
+        Event::MessageNoted(body) => {
+            let (action, detail) = noted(body);
+            ("validate", action, detail)
+        }
+        Event::DecisionAppended(body) => ("decision", "append", body.title.to_string()),
+        Event::DisputeRaised(body) => ("conflict", "raise", format!("{} {}", body.id, body.title)),
+        _ => return of_agents(entry),
+    })
+}
+
+/// The same for claims and for how agents stand.
+fn of_agents(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
+    let agent = |name: &althing_kernel::AgentName| called(&Principal::Agent(name.clone()));
+    Some(match &entry.draft.event {
+        Event::LeaseOpened(body) => {
+            let surfaces: Vec<&str> =
+                body.surfaces.as_slice().iter().map(althing_kernel::Surface::as_str).collect();
+            let task = body.task.as_ref().map_or("", |task| task.as_str());
+            let detail = format!("{} task={task} {}", called(&body.holder), surfaces.join(","));
+            ("claim", "claim", detail)
+        }
+        Event::LeaseReleased(body) => ("claim", "release", called(&body.holder)),
+        Event::LeaseExpired(body) => ("claim", "reap", called(&body.holder)),
+        Event::LeaseForced(body) => {
+            ("claim", "override", format!("{} {}", called(&body.holder), body.reason))
+        }
+        Event::LeaseRenewed(_) => {
+            let Actor::Principal(holder) = &entry.draft.actor else { return None };
+            ("claim", "heartbeat", called(holder))
+        }
+        Event::AgentRegistered(body) => ("haid", "register", agent(&body.agent)),
+        Event::AgentHeartbeat(body) => ("haid", "heartbeat", agent(&body.agent)),
+        Event::AgentRevoked(body) => ("haid", "revoke", agent(&body.agent)),
+        Event::AgentReinstated(body) => ("haid", "reinstate", agent(&body.agent)),
+        _ => return None,
+    })
+}
+
+fn written(body: &capsule::Write) -> String {
+    let depends: Vec<&str> =
+        body.depends.iter().map(althing_kernel::commons::Handle::as_str).collect();
+    format!("{} depends={} lines={}", body.id, depends.join(","), body.lines())
+}
+
+fn noted(body: &Note) -> (&'static str, String) {
+    let errors = || {
+        let texts: Vec<&str> = body.errors.iter().map(|error| error.as_str()).collect();
+        serde_json::Value::from(texts).to_string()
+    };
+    let which = || body.msg_id.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string);
+    match (body.outcome, body.attempts) {
+        (Outcome::Accept, None) => ("accept", which()),
+        (Outcome::Accept, Some(1)) => ("accept", "attempt=1".to_owned()),
+        (Outcome::Accept, Some(tries)) => ("accept-retry", format!("attempt={tries}")),
+        (Outcome::Reject, _) => ("reject", errors()),
+        (Outcome::Retry, tries) => {
+            ("retry", format!("attempt={} {}", tries.unwrap_or(1), errors()))
+        }
+        (Outcome::Escalate, tries) => ("escalate", format!("attempts={}", tries.unwrap_or(0))),
+    }
+}
+
+/// A line of the ledger: the fields it always had in their order, then ours.
+fn tokens(entry: &Stamped, body: &ledger::Log) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let mut text = format!(
+        "{{\"ts\":{},\"role\":{},\"kind\":{},\"tokens\":{}",
+        quoted(&utc(entry.at)),
+        quoted(body.role.as_str()),
+        quoted(body.kind.as_str()),
+        body.tokens.get()
+    );
+    let rest = [
+        ("msg_id", &body.msg_id),
+        ("tokenizer", &body.tokenizer),
+        ("agent", &body.agent),
+        ("task", &body.task),
+        ("tool", &body.tool),
+    ];
+    for (name, value) in rest {
+        if let Some(value) = value {
+            text += &format!(",\"{name}\":{}", quoted(value.as_str()));
+        }
+    }
+    text + "}\n"
+}
+
+fn decided(entry: &Stamped, body: &decision::Appended) -> String {
+    let (ts, title, by) = (utc(entry.at), &body.title, called(&body.by));
+    let link = match &body.dispute {
+        Some(id) => {
+            let path = conflict_path(entry.at, id);
+            let name = path.rsplit('/').next().unwrap_or_default();
+            format!("\n\nSee [{path}](conflicts/{name}).")
+        }
+        None => String::new(),
+    };
+    format!("\n## {ts} — {title}\n\n{}{link}\n\n*— recorded via althing by `{by}`*\n", body.body)
+}
+
+fn lapsed(entry: &Stamped, holder: &Principal, lease: &str) -> String {
+    let (ts, who) = (utc(entry.at), called(holder));
+    format!(
+        "\n## {ts} — auto-release (TTL/heartbeat expired)\n\n\
+         The claim of `{who}` (lease {lease}) ran out without a heartbeat and was released.\n"
+    )
+}

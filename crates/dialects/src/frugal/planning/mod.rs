@@ -1,0 +1,320 @@
+//! The files under `.planning/`: which there are, and what stands in each.
+//!
+//! They are a picture of the trail for people and for tools that read files. Everything here is
+//! a function from what is true to text. Nothing here writes: whoever does asks [`touched`] what
+//! an entry changes, [`file`] what a file says now, and [`line`] what a log gains.
+
+mod json;
+mod logs;
+mod moment;
+
+pub use logs::{Log, is_look_up, line};
+pub use moment::{date, utc};
+
+use althing_kernel::commons::Handle;
+use althing_kernel::commons::view::{CapsuleView, DisputeView};
+use althing_kernel::lease::Lease;
+use althing_kernel::{Event, LeaseId, Principal, State, Timestamp};
+use std::collections::BTreeSet;
+
+use super::capsule;
+use super::claim::Claim;
+use super::haid::{Haid, slug};
+
+/// A file that is made anew as a whole when what it shows changes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum File {
+    /// `protocol/symbols.json`
+    Symbols,
+    /// `blackboard.json`
+    Facts,
+    /// `protocol/baselines.json`
+    Baselines,
+    /// `ledger/agents.json`
+    Agents,
+    /// `protocol/capsules/ID.md`
+    Capsule(Handle),
+    /// `ledger/claims/HOLDER.json`, which is there while something is held
+    Claim(Principal),
+    /// `ledger/conflicts/DATE-ID.md`
+    Conflict(Handle),
+}
+
+/// Where capsules are.
+pub const CAPSULES: &str = "protocol/capsules";
+/// Where claims are.
+pub const CLAIMS: &str = "ledger/claims";
+/// Where disputes are.
+pub const CONFLICTS: &str = "ledger/conflicts";
+/// Where agents leave what they hand over; nothing of the trail is there.
+pub const COMPLETED: &str = "ledger/completed";
+/// The folder by which a project is known to use these files.
+pub const MARK: &str = "protocol";
+
+/// The folders of the layout.
+pub const FOLDERS: [&str; 4] = [CAPSULES, CLAIMS, CONFLICTS, COMPLETED];
+
+/// The files an entry changes. `after` is what is true after it, or later.
+pub fn touched(after: &State, event: &Event) -> Option<File> {
+    Some(match event {
+        Event::SymbolSet(_) => File::Symbols,
+        Event::FactSet(_) | Event::FactDeleted(_) => File::Facts,
+        Event::LedgerBaselined(_) => File::Baselines,
+        Event::AgentRegistered(_)
+        | Event::AgentDescribed(_)
+        | Event::AgentHeartbeat(_)
+        | Event::AgentRevoked(_)
+        | Event::AgentReinstated(_) => File::Agents,
+        Event::CapsuleWritten(body) => File::Capsule(body.id.clone()),
+        Event::DisputeRaised(body) => File::Conflict(body.id.clone()),
+        Event::LeaseOpened(body) => File::Claim(body.holder.clone()),
+        Event::LeaseReleased(body) => File::Claim(body.holder.clone()),
+        Event::LeaseExpired(body) => File::Claim(body.holder.clone()),
+        Event::LeaseForced(body) => File::Claim(body.holder.clone()),
+        // If it has ended since, the entry that ended it names the holder.
+        Event::LeaseRenewed(body) => {
+            let own = |(id, _): &(&LeaseId, &Lease)| **id == body.lease;
+            File::Claim(after.leases().find(own)?.1.holder.clone())
+        }
+        _ => return None,
+    })
+}
+
+/// Every file there is to be.
+pub fn all(state: &State) -> BTreeSet<File> {
+    let commons = state.commons();
+    let fixed = [File::Symbols, File::Facts, File::Baselines, File::Agents];
+    fixed
+        .into_iter()
+        .chain(commons.capsules().map(|own| File::Capsule(own.id)))
+        .chain(commons.disputes().into_iter().map(|own| File::Conflict(own.id)))
+        .chain(state.leases().map(|(_, lease)| File::Claim(lease.holder.clone())))
+        .collect()
+}
+
+/// Where a file is, and what it says. It says nothing if it is not to be there.
+pub fn file(state: &State, file: &File) -> Option<(String, Option<String>)> {
+    let commons = state.commons();
+    Some(match file {
+        File::Symbols => {
+            let all = commons.symbols().map(|own| (own.id.to_string(), own.value.to_string()));
+            (
+                "protocol/symbols.json".to_owned(),
+                Some(json::strings(super::VERSION, "symbols", all)),
+            )
+        }
+        File::Facts => {
+            let all = commons.facts().map(|own| (own.key.to_string(), own.value.to_string()));
+            ("blackboard.json".to_owned(), Some(json::strings(super::VERSION, "facts", all)))
+        }
+        File::Baselines => {
+            let all = commons.baselines().into_iter();
+            let all = all.map(|own| (own.role.to_string(), own.tokens.to_string()));
+            let text = json::object(super::VERSION, "baselines", all);
+            ("protocol/baselines.json".to_owned(), Some(text))
+        }
+        File::Agents => ("ledger/agents.json".to_owned(), Some(agents(state))),
+        File::Capsule(id) => {
+            let view = commons.hydrate(std::slice::from_ref(id)).capsules.pop()?;
+            (capsule_path(id), Some(capsule_text(&view)))
+        }
+        File::Claim(holder) => (claim_path(holder), claim(state, holder).map(|own| own.text())),
+        File::Conflict(id) => {
+            let view = commons.dispute(id)?;
+            (conflict_path(view.raised_at, id), Some(conflict(&view)))
+        }
+    })
+}
+
+/// Where a capsule is.
+pub fn capsule_path(id: &Handle) -> String {
+    format!("{CAPSULES}/{id}.md")
+}
+
+/// A capsule as its file has it.
+pub fn capsule_text(view: &CapsuleView) -> String {
+    let depends: Vec<String> = view.depends.iter().map(ToString::to_string).collect();
+    capsule::render(&capsule::Said {
+        id: view.id.as_str(),
+        depends: &depends,
+        ts: &utc(view.written_at),
+        what: &view.what,
+        place: view.place.as_deref(),
+        decision: view.decision.as_deref(),
+        gotcha: view.gotcha.as_deref(),
+    })
+}
+
+/// How somebody is called here: agents by their HAID if they have one.
+pub fn called(who: &Principal) -> String {
+    match who {
+        Principal::Agent(name) => match Haid::of_agent(name.as_str()) {
+            Some(haid) => haid.to_string(),
+            None => name.to_string(),
+        },
+        Principal::User(_) | Principal::System => who.to_string(),
+    }
+}
+
+/// Where somebody's claim is. Agents without a HAID keep a name of their own beside the others'.
+pub fn claim_path(holder: &Principal) -> String {
+    let name = called(holder).replace(['/', ':'], "_");
+    let known = matches!(holder, Principal::Agent(own) if Haid::of_agent(own.as_str()).is_some());
+    if known { format!("{CLAIMS}/{name}.json") } else { format!("{CLAIMS}/other_{name}.json") }
+}
+
+/// Everything somebody holds, as one claim.
+pub fn claim(state: &State, holder: &Principal) -> Option<Claim> {
+    let mut own: Vec<&Lease> =
+        state.leases().map(|(_, lease)| lease).filter(|lease| lease.holder == *holder).collect();
+    own.sort_by_key(|lease| lease.opened_at);
+    let (first, last) = (own.first()?, own.last()?);
+    let heard = own.iter().map(|lease| {
+        let lived = lease.expires_at.micros().saturating_sub(lease.ttl.span().micros());
+        Timestamp::from_micros(lived)
+    });
+    let surfaces = own.iter().flat_map(|lease| lease.surfaces.as_slice());
+    Some(Claim {
+        haid: called(holder),
+        human: human(state, holder),
+        claimed_surfaces: surfaces.map(ToString::to_string).collect(),
+        task_ref: super::claim::task_ref(
+            last.task.as_ref().map(|task| task.as_str()),
+            last.purpose.as_ref().map(|purpose| purpose.as_str()),
+        ),
+        claimed_at: utc(first.opened_at),
+        ttl_minutes: last.ttl.secs().div_ceil(60),
+        heartbeat: utc(heard.max().unwrap_or(last.opened_at)),
+    })
+}
+
+impl Claim {
+    fn text(&self) -> String {
+        // A record of texts and a number can always be written.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}
+
+fn human(state: &State, who: &Principal) -> String {
+    let Principal::Agent(name) = who else { return called(who) };
+    let said = state.agent(name).and_then(|agent| agent.about.human.as_ref());
+    let haid = || Haid::of_agent(name.as_str()).map(|haid| haid.human().to_owned());
+    said.map(ToString::to_string).or_else(haid).unwrap_or_else(|| name.to_string())
+}
+
+fn agents(state: &State) -> String {
+    let entry = |name: &althing_kernel::AgentName, agent: &althing_kernel::agent::Agent| {
+        let who = Principal::Agent(name.clone());
+        let haid = Haid::of_agent(name.as_str());
+        let suffix = || haid.as_ref().and_then(|haid| haid.role().map(str::to_owned));
+        let (about, text) = (&agent.about, |own: &althing_kernel::commons::Label| own.to_string());
+        let role = about.role.as_ref().map(text).or_else(suffix);
+        let status = match agent.standing() {
+            althing_kernel::agent::Standing::Active => "active",
+            althing_kernel::agent::Standing::Revoked => "revoked",
+        };
+        let unknown = || "unknown".to_owned();
+        let fields = [
+            ("human", human(state, &who)),
+            ("role", role.unwrap_or_else(|| "orchestrator".to_owned())),
+            ("tool", about.tool.as_ref().map_or_else(unknown, text)),
+            ("tool_version", about.tool_version.as_ref().map_or_else(unknown, text)),
+            ("first_seen", utc(agent.registered_at)),
+            ("last_heartbeat", utc(agent.heard_at)),
+            ("status", status.to_owned()),
+        ];
+        (called(&who), json::record(&fields))
+    };
+    let all = state.agents().map(|(name, agent)| entry(name, agent));
+    json::object("1.0.0", "agents", all)
+}
+
+/// Where a dispute is. An id that is not its own slug is told apart by a few digits of its hash.
+pub fn conflict_path(at: Timestamp, id: &Handle) -> String {
+    let short = slug(id.as_str());
+    let apart = if short == id.as_str() {
+        short
+    } else {
+        let hash = althing_kernel::Blob::of(id.as_str().as_bytes()).hex();
+        format!("{short}-{}", &hash[..6])
+    };
+    format!("{CONFLICTS}/{}-{apart}.md", date(at))
+}
+
+/// A dispute, for whoever has to settle it.
+pub fn conflict(view: &DisputeView) -> String {
+    let by = called(&view.raised_by);
+    let displaced = view.displaced.as_ref().map(ToString::to_string);
+    let or = |text: Option<String>| text.unwrap_or_else(|| "(unspecified)".to_owned());
+    let (branch, recovery) = match &view.preserved_branch {
+        Some(branch) => (
+            format!("`{branch}`  (never deleted)"),
+            format!(
+                "Restore displaced work from branch `{branch}`: cherry-pick its commits once the \
+                 conflict is settled."
+            ),
+        ),
+        None => ("(none)".to_owned(), "No displaced work was kept.".to_owned()),
+    };
+    let surfaces: String = view.surfaces.iter().map(|surface| format!("  - {surface}\n")).collect();
+    format!(
+        "# Conflict {id} — {title}\n\n\
+         - **Date:** {date}\n\
+         - **Overriding HAID:** {by}  (via heimdall-ledger-mcp)\n\
+         - **Displaced HAID:** {displaced}\n\
+         - **Surfaces:**\n{surfaces}\n\
+         ## Both intents\n\n\
+         - **Overriding agent wanted:** {wanted}\n\
+         - **Displaced agent wanted:** {other}\n\n\
+         ## Resolution\n\n\
+         - **Kept:** (to be decided by an owner/maintainer reviewing this PR)\n\
+         - **Displaced:** (to be decided)\n\
+         - **Preserved on branch:** {branch}\n\n\
+         ## Recovery path\n\n{recovery}\n",
+        id = view.id,
+        title = view.title,
+        date = date(view.raised_at),
+        displaced = or(displaced.clone()),
+        wanted = or(view.overriding_intent.clone()),
+        other = or(view.displaced_intent.clone()),
+    )
+}
+
+/// What somebody wrote into a file of names and values, if that is what it is.
+pub fn read_strings(text: &str, name: &str) -> Option<Vec<(String, String)>> {
+    json::read_strings(text, name)
+}
+
+/// What somebody wrote into a capsule, if that is what it is: its fields by the names that
+/// `capsule.write` has for them.
+pub fn read_capsule(text: &str) -> Option<serde_json::Value> {
+    let rest = text.strip_prefix("---\n")?;
+    let (head, body) = rest.split_once("\n---\n")?;
+    let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
+    let depends: Vec<&str> =
+        field("depends:")?.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
+    let mut said = serde_json::json!({ "id": field("id:")?.trim(), "depends": depends });
+    let names = [
+        ("WHAT: ", "what"),
+        ("WHERE: ", "where"),
+        ("DECISION: ", "decision"),
+        ("GOTCHA: ", "gotcha"),
+    ];
+    let mut current: Option<&str> = None;
+    for line in body.trim_end_matches('\n').split('\n') {
+        let begun = names.iter().find_map(|(mark, key)| Some((*key, line.strip_prefix(mark)?)));
+        match (begun, current) {
+            (Some((key, text)), _) if said.get(key).is_none() => {
+                said[key] = text.into();
+                current = Some(key);
+            }
+            // A value may have several lines.
+            (_, Some(key)) => {
+                let before = said[key].as_str().unwrap_or_default();
+                said[key] = format!("{before}\n{line}").into();
+            }
+            (_, None) => return None,
+        }
+    }
+    said.get("what").is_some().then_some(said)
+}

@@ -1,0 +1,383 @@
+//! The files under `.planning/`: in step with the trail, whoever is killed, and never over what
+//! somebody wrote.
+
+use crate::support::{BINARY, Sandbox};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+impl Sandbox {
+    fn with_files() -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.ok(&["rebuild"]);
+        sandbox
+    }
+
+    fn planning_folder(&self) -> PathBuf {
+        self.path().join(".planning")
+    }
+
+    fn projected(&self, path: &str) -> String {
+        let path = self.planning_folder().join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"))
+    }
+
+    fn overwrite(&self, path: &str, text: &str) {
+        std::fs::write(self.planning_folder().join(path), text).unwrap();
+    }
+
+    #[track_caller]
+    fn does(&self, name: &str, args: &Value) {
+        self.ok(&["do", name, &args.to_string(), "--as", "alice"]);
+    }
+
+    fn symbols(&self) -> Value {
+        let text = self.projected("protocol/symbols.json");
+        serde_json::from_str::<Value>(&text).unwrap()["symbols"].clone()
+    }
+
+    /// What doctor says about the files.
+    fn finding(&self) -> Value {
+        let all: Value = serde_json::from_str(&self.run(&["doctor", "--json"]).out).unwrap();
+        let all = all.as_array().unwrap().clone();
+        all.into_iter().find(|own| own["check"] == "planning files").unwrap_or_default()
+    }
+
+    /// Files and their content, but for what is set aside.
+    fn all_files(&self) -> std::collections::BTreeMap<PathBuf, String> {
+        let mut found = std::collections::BTreeMap::new();
+        let mut folders = vec![self.planning_folder()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                let hidden = path.file_name().unwrap().to_string_lossy().starts_with('.');
+                if path.is_dir() {
+                    folders.push(path);
+                } else if !hidden && !path.to_string_lossy().contains(".edited-") {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    found.insert(path, text);
+                }
+            }
+        }
+        found
+    }
+
+    fn set_aside(&self, folder: &str) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.planning_folder().join(folder)).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        paths.filter(|path| path.to_string_lossy().contains(".edited-")).collect()
+    }
+}
+
+fn symbol(id: &str, value: &str) -> Value {
+    json!({ "id": id, "value": value })
+}
+
+#[test]
+fn nothing_is_written_where_nobody_wants_files() {
+    let sandbox = Sandbox::new();
+    sandbox.does("symbol.set", &symbol("F1", "a"));
+    assert!(!sandbox.planning_folder().exists());
+    assert_eq!(sandbox.finding(), Value::Null);
+    std::fs::create_dir(sandbox.planning_folder()).unwrap();
+    sandbox.does("symbol.set", &symbol("F1", "b"));
+    assert_eq!(
+        std::fs::read_dir(sandbox.planning_folder()).unwrap().count(),
+        0,
+        "others use it too"
+    );
+    sandbox.ok(&["rebuild"]);
+    assert_eq!(sandbox.symbols(), json!({ "F1": "b" }));
+}
+
+#[test]
+fn files_show_what_the_trail_has() {
+    let sandbox = Sandbox::with_files();
+    sandbox.does("symbol.set", &symbol("F2", "src/b.rs"));
+    sandbox.does("symbol.set", &symbol("F1", "src/a.rs"));
+    sandbox.does("fact.set", &json!({ "key": "k", "value": "1\n2\t3" }));
+    let write = json!({ "id": "w1", "what": "done", "depends": ["w0"], "gotcha": "g" });
+    sandbox.does("capsule.write", &write);
+    sandbox.does("ledger.baseline", &json!({ "role": "coder", "tokens": 41_000 }));
+    let log = json!({ "role": "coder", "kind": "brief", "tokens": 7, "msg_id": "m" });
+    sandbox.does("ledger.log", &log);
+    sandbox.does("decision.append", &json!({ "title": "t", "body": "b" }));
+    let raise = json!({ "id": "conf-1", "title": "two", "surfaces": ["src/**"] });
+    sandbox.does("dispute.raise", &raise);
+    let haid = "haid:rj.mbp-680e+cursor";
+    sandbox.ok(&["claim", "src/a.rs", "--as", haid, "--task", "T-1"]);
+
+    let symbols = sandbox.projected("protocol/symbols.json");
+    let text = "{\n  \"version\": \"2.0.0\",\n  \"symbols\": {\n    \"F2\": \"src/b.rs\",\n    \
+                \"F1\": \"src/a.rs\"\n  }\n}\n";
+    assert_eq!(symbols, text);
+    let capsule = sandbox.projected("protocol/capsules/w1.md");
+    assert!(capsule.starts_with("---\nid: w1\ndepends: w0\nts: 20"), "{capsule}");
+    assert!(capsule.ends_with("Z\n---\nWHAT: done\nGOTCHA: g\n"), "{capsule}");
+    let lines = sandbox.projected("protocol.log");
+    let actions: Vec<String> = lines
+        .lines()
+        .map(|line| line.split('\t').skip(1).take(2).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        actions,
+        [
+            "haid register",
+            "resolve set",
+            "resolve set",
+            "blackboard set",
+            "capsule write",
+            "ledger baseline",
+            "ledger log",
+            "decision append",
+            "conflict raise",
+            "decision append",
+            "haid register",
+            "claim claim"
+        ]
+    );
+    assert!(lines.contains("\tblackboard\tset\tk=1\\n2\\t3\n"), "{lines}");
+    let line: Value =
+        serde_json::from_str(sandbox.projected("protocol/ledger.jsonl").trim()).unwrap();
+    assert_eq!((&line["tokens"], &line["msg_id"]), (&json!(7), &json!("m")));
+    let decisions = sandbox.projected("ledger/decisions.md");
+    assert!(
+        decisions.contains(" — t\n\nb\n\n*— recorded via althing by `alice`*\n"),
+        "{decisions}"
+    );
+    assert!(decisions.contains(" — conflict conf-1 raised\n\ntwo\n"), "{decisions}");
+    let claim: Value =
+        serde_json::from_str(&sandbox.projected("ledger/claims/haid_rj.mbp-680e_cursor.json"))
+            .unwrap();
+    assert_eq!(claim["claimed_surfaces"], json!(["src/a.rs"]));
+    assert_eq!((&claim["human"], &claim["ttl_minutes"]), (&json!("rj"), &json!(90)));
+    sandbox.ok(&["release", "src/a.rs", "--as", haid]);
+    let gone = sandbox.planning_folder().join("ledger/claims/haid_rj.mbp-680e_cursor.json");
+    assert!(!gone.exists(), "nothing is held any more");
+    assert_eq!(sandbox.finding()["level"], "good", "{}", sandbox.finding());
+
+    let before = sandbox.all_files();
+    std::fs::remove_dir_all(sandbox.planning_folder()).unwrap();
+    sandbox.ok(&["rebuild"]);
+    assert_eq!(sandbox.all_files(), before, "all of it is in the trail");
+}
+
+#[test]
+fn one_symbol_does_not_touch_the_capsules_and_a_question_touches_nothing() {
+    let sandbox = Sandbox::with_files();
+    sandbox.does("capsule.write", &json!({ "id": "w1", "what": "done" }));
+    sandbox.does("symbol.set", &symbol("F1", "a"));
+    let at = |path: &str| {
+        let data = std::fs::metadata(sandbox.planning_folder().join(path)).unwrap();
+        (std::os::unix::fs::MetadataExt::ino(&data), data.modified().unwrap())
+    };
+    let files = ["protocol/capsules/w1.md", "blackboard.json", "ledger/agents.json"];
+    let before = files.map(at);
+    let symbols = at("protocol/symbols.json");
+    sandbox.does("symbol.set", &symbol("F1", "b"));
+    assert_eq!(files.map(at), before);
+    assert_ne!(at("protocol/symbols.json"), symbols);
+    std::fs::remove_file(sandbox.planning_folder().join("protocol/symbols.json")).unwrap();
+    sandbox.ok(&["do", "symbol.get", r#"{"id":"F1"}"#]);
+    assert!(!sandbox.planning_folder().join("protocol/symbols.json").exists());
+}
+
+#[test]
+fn what_somebody_wrote_is_left_told_and_set_aside() {
+    let sandbox = Sandbox::with_files();
+    sandbox.does("symbol.set", &symbol("F1", "a"));
+    sandbox.does("decision.append", &json!({ "title": "t", "body": "b" }));
+    sandbox.overwrite("protocol/symbols.json", "{ \"mine\": true }");
+    let decisions = sandbox.projected("ledger/decisions.md") + "\nand one by hand\n";
+    sandbox.overwrite("ledger/decisions.md", &decisions);
+    sandbox.does("symbol.set", &symbol("F2", "b"));
+    sandbox.does("decision.append", &json!({ "title": "u", "body": "b" }));
+    assert_eq!(sandbox.projected("protocol/symbols.json"), "{ \"mine\": true }", "left alone");
+    assert_eq!(sandbox.projected("ledger/decisions.md"), decisions, "left alone");
+    let finding = sandbox.finding();
+    assert_eq!(finding["level"], "note");
+    let says = finding["says"].as_str().unwrap();
+    assert!(says.contains("protocol/symbols.json") && says.contains("ledger/decisions.md"));
+    assert!(!says.contains("blackboard"), "{says}");
+
+    let done = sandbox.json(&["rebuild"]);
+    assert_eq!(done["set_aside"].as_array().unwrap().len(), 2, "{done}");
+    assert_eq!(sandbox.symbols(), json!({ "F1": "a", "F2": "b" }));
+    assert!(sandbox.projected("ledger/decisions.md").contains("— u"));
+    let aside = sandbox.set_aside("protocol");
+    assert_eq!(std::fs::read_to_string(&aside[0]).unwrap(), "{ \"mine\": true }");
+    assert_eq!(sandbox.set_aside("ledger").len(), 1);
+    assert_eq!(sandbox.finding()["level"], "good", "{}", sandbox.finding());
+    sandbox.does("symbol.set", &symbol("F3", "c"));
+    assert_eq!(sandbox.symbols()["F3"], "c", "in step again");
+}
+
+#[test]
+fn what_somebody_wrote_can_be_taken_over() {
+    let sandbox = Sandbox::with_files();
+    sandbox.does("symbol.set", &symbol("F1", "a"));
+    sandbox.does("fact.set", &json!({ "key": "old", "value": "1" }));
+    sandbox.overwrite("protocol/symbols.json", r#"{"symbols":{"F1":"z","F9":"new"}}"#);
+    sandbox.overwrite("blackboard.json", r#"{"version":"2.0.0","facts":{"k":"v"}}"#);
+    sandbox
+        .write("protocol/capsules/w7.md", "---\nid: w7\ndepends: \nts: x\n---\nWHAT: by\nhand\n");
+    assert!(sandbox.finding()["says"].as_str().unwrap().contains("blackboard.json"));
+    let done = sandbox.json(&["rebuild", "--adopt", "--as", "bob"]);
+    assert_eq!(done["set_aside"], json!([]), "all of it was taken over: {done}");
+    assert_eq!(done["not_adopted"], json!([]));
+    assert_eq!(sandbox.symbols(), json!({ "F1": "z", "F9": "new" }));
+    let facts = sandbox.json(&["do", "fact.list"]);
+    assert_eq!((&facts[0]["key"], &facts[0]["set_by"]), (&json!("k"), &json!("agent:bob")));
+    assert_eq!(facts.as_array().unwrap().len(), 1, "what was struck out is gone");
+    let capsule = sandbox.json(&["do", "capsule.get", r#"{"id":"w7"}"#]);
+    assert_eq!(capsule["what"], "by\nhand");
+    assert_eq!(sandbox.finding()["level"], "good", "{}", sandbox.finding());
+    // What cannot be taken over is set aside, not lost.
+    sandbox.overwrite("ledger/agents.json", "{}");
+    sandbox.overwrite("protocol/symbols.json", r#"{"symbols":{"F9":"new"}}"#);
+    let done = sandbox.json(&["rebuild", "--adopt", "--as", "bob"]);
+    assert_eq!(done["set_aside"].as_array().unwrap().len(), 2, "{done}");
+}
+
+#[test]
+fn files_that_were_there_before_are_not_overwritten() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.planning_folder().join("protocol")).unwrap();
+    let theirs = r#"{"version":"2.0.0","symbols":{"OLD":"x"}}"#;
+    sandbox.overwrite("protocol/symbols.json", theirs);
+    sandbox.does("symbol.set", &symbol("F1", "a"));
+    assert_eq!(sandbox.projected("protocol/symbols.json"), theirs);
+    sandbox.ok(&["rebuild", "--adopt", "--as", "bob"]);
+    assert_eq!(sandbox.symbols(), json!({ "F1": "a", "OLD": "x" }));
+}
+
+#[test]
+fn look_ups_may_leave_lines_among_ours() {
+    let sandbox = Sandbox::with_files();
+    sandbox.does("symbol.set", &symbol("F1", "a"));
+    let look_up = "2020-01-01T00:00:00Z\tresolve\tlookup\tF1\n";
+    let log = sandbox.projected("protocol.log") + look_up;
+    sandbox.overwrite("protocol.log", &log);
+    sandbox.does("symbol.set", &symbol("F2", "b"));
+    let now = sandbox.projected("protocol.log");
+    assert!(now.starts_with(&log) && now.ends_with("\tresolve\tset\tF2=b\n"), "{now}");
+    assert_eq!(sandbox.finding()["level"], "good");
+    sandbox.ok(&["rebuild"]);
+    let rebuilt = sandbox.projected("protocol.log");
+    assert_eq!(rebuilt.matches("lookup").count(), 1, "{rebuilt}");
+    assert!(rebuilt.starts_with(look_up), "in the order of time: {rebuilt}");
+    assert_eq!(sandbox.finding()["level"], "good");
+}
+
+#[test]
+fn a_trail_that_was_put_back_shows_in_the_files() {
+    let sandbox = Sandbox::with_files();
+    sandbox.does("symbol.set", &symbol("F1", "a"));
+    let backup = sandbox.path().join("copy");
+    sandbox.ok(&["backup", backup.to_str().unwrap()]);
+    sandbox.does("symbol.set", &symbol("F1", "b"));
+    sandbox.ok(&["backup", "--restore", backup.to_str().unwrap()]);
+    sandbox.does("fact.set", &json!({ "key": "k", "value": "v" }));
+    assert_eq!(sandbox.symbols(), json!({ "F1": "a" }));
+    let says = sandbox.finding()["says"].as_str().unwrap().to_owned();
+    assert!(says.contains("protocol.log"), "it tells of what is not in the trail: {says}");
+    sandbox.ok(&["rebuild"]);
+    assert!(!sandbox.projected("protocol.log").contains("F1=b"));
+    assert_eq!(sandbox.finding()["level"], "good");
+}
+
+fn lines(sandbox: &Sandbox, agent: &str) -> Child {
+    let mut command = Command::new(BINARY);
+    command.current_dir(sandbox.path()).args(["do", "--lines", "--as", agent]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn feed(child: &mut Child, agent: &str, count: usize) {
+    use std::io::Write as _;
+    let mut input = child.stdin.take().unwrap();
+    for n in 0..count {
+        let (id, what) = (format!("{agent}-{}", n % 7), format!("{agent} {n}"));
+        let line = match n % 4 {
+            0 => json!({ "name": "symbol.set", "args": { "id": id, "value": what } }),
+            1 => json!({ "name": "capsule.write", "args": { "id": id, "what": what } }),
+            2 => json!({ "name": "ledger.log", "args": { "role": id, "kind": "k", "tokens": n } }),
+            _ => json!({ "name": "decision.append", "args": { "title": what, "body": "b" } }),
+        };
+        // Whoever was killed reads no more.
+        if writeln!(input, "{line}").is_err() {
+            return;
+        }
+        if n % 16 == 0 {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+}
+
+/// What the files say is what the trail says, and no file is half of one.
+fn are_whole(sandbox: &Sandbox) {
+    for (path, text) in sandbox.all_files() {
+        let name = path.to_string_lossy();
+        if name.ends_with(".json") {
+            assert!(serde_json::from_str::<Value>(&text).is_ok(), "{name}: {text}");
+        } else if name.contains("capsules/") {
+            assert!(text.starts_with("---\nid: ") && text.contains("\nWHAT: "), "{name}: {text}");
+            assert!(text.ends_with('\n'), "{name}: {text}");
+        } else {
+            assert!(text.is_empty() || text.ends_with('\n'), "{name} ends in the middle");
+        }
+    }
+}
+
+#[test]
+fn whoever_is_killed_while_writing_leaves_nothing_half_done() {
+    let sandbox = Sandbox::with_files();
+    let mut seen_behind = false;
+    for round in 0..12 {
+        let mut child = lines(&sandbox, "alice");
+        let id = child.id();
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(25 + 13 * round));
+            let killed = Command::new("kill").args(["-9", &id.to_string()]).status().unwrap();
+            assert!(killed.success());
+        });
+        feed(&mut child, "alice", 4_000);
+        killer.join().unwrap();
+        child.wait().unwrap();
+        are_whole(&sandbox);
+        let finding = sandbox.finding();
+        let says = finding["says"].as_str().unwrap();
+        assert!(!says.contains("by hand") && !says.contains("not from"), "{finding}");
+        seen_behind |= says.contains("behind");
+        sandbox.does("fact.set", &json!({ "key": "round", "value": round.to_string() }));
+        assert_eq!(sandbox.finding()["level"], "good", "{}", sandbox.finding());
+    }
+    assert!(seen_behind, "nobody was killed in the middle");
+    let before = sandbox.all_files();
+    sandbox.ok(&["rebuild"]);
+    assert_eq!(sandbox.all_files(), before, "the files are those the trail makes");
+    assert!(sandbox.set_aside("").is_empty() && sandbox.set_aside("protocol").is_empty());
+}
+
+#[test]
+fn writers_in_two_processes_leave_one_true_picture() {
+    let sandbox = Sandbox::with_files();
+    let mut children = ["alice", "bob"].map(|agent| (agent, lines(&sandbox, agent)));
+    std::thread::scope(|scope| {
+        for (agent, child) in &mut children {
+            scope.spawn(move || feed(child, agent, 300));
+        }
+        // A reader never sees a part.
+        for _ in 0..20 {
+            are_whole(&sandbox);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+    for (_, mut child) in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(sandbox.finding()["level"], "good", "{}", sandbox.finding());
+    assert_eq!(sandbox.projected("protocol/ledger.jsonl").lines().count(), 150);
+    assert_eq!(sandbox.projected("ledger/decisions.md").matches("\n## ").count(), 150);
+    assert_eq!(sandbox.symbols().as_object().unwrap().len(), 14);
+}
