@@ -148,6 +148,7 @@ const COMMANDS: &[&[&str]] = &[
     &["group", "abort"],
     &["group", "priority"],
     &["do"],
+    &["mcp"],
     &["trail"],
     &["trail", "verify"],
     &["trail", "prove"],

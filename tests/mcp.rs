@@ -313,7 +313,10 @@ fn the_old_name_serves_without_setting_up_and_answers_in_lines() {
     let project = Sandbox::without_project();
     let name = project.path().join("heimdall-ledger-mcp");
     std::os::unix::fs::symlink(BINARY, &name).unwrap();
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"make_claim","arguments":{"surfaces":["src/a/**"],"task":"T-9","client_identity":"cursor"}}}"#;
+    let arguments = json!({ "surfaces": ["src/a/**"], "task": "T-9", "client_identity": "cursor" });
+    let params = json!({ "name": "make_claim", "arguments": arguments });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let body = body.to_string();
     let input = format!("Content-Length: {}\r\n\r\n{body}", body.len());
     let mut server = Command::new(&name)
         .current_dir(project.path())
