@@ -87,6 +87,9 @@ fn what_leads_nowhere_is_shown_or_refused() {
 #[test]
 fn could_not_look_is_not_the_same_as_not_there() {
     let tools = furnished();
+    for ending in ["db-wal", "db-shm"] {
+        let _ = std::fs::remove_file(tools.project.store().with_extension(ending));
+    }
     std::fs::write(tools.project.store(), "not a store at all").unwrap();
     let args = [BUILD, REFS, &["--strict"]].concat();
     tools.fails("heimdall-brief", &args, 3, "NON_VERIFIED: ");

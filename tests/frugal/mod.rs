@@ -8,7 +8,7 @@ mod messages;
 mod names;
 mod shared;
 
-use crate::support::{BINARY, Ran, Sandbox, passphrase};
+use crate::support::{Ran, Sandbox, passphrase};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
