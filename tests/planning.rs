@@ -160,7 +160,12 @@ fn files_show_what_the_trail_has() {
     let before = sandbox.all_files();
     std::fs::remove_dir_all(sandbox.planning_folder()).unwrap();
     sandbox.ok(&["rebuild"]);
-    assert_eq!(sandbox.all_files(), before, "all of it is in the trail");
+    let after = sandbox.all_files();
+    assert!(before.keys().eq(after.keys()));
+    for (path, text) in after {
+        let heard = path.ends_with("agents.json");
+        assert!(heard || before[&path] == text, "{} is not in the trail", path.display());
+    }
 }
 
 #[test]
@@ -220,8 +225,8 @@ fn what_somebody_wrote_can_be_taken_over() {
     sandbox.does("fact.set", &json!({ "key": "old", "value": "1" }));
     sandbox.overwrite("protocol/symbols.json", r#"{"symbols":{"F1":"z","F9":"new"}}"#);
     sandbox.overwrite("blackboard.json", r#"{"version":"2.0.0","facts":{"k":"v"}}"#);
-    sandbox
-        .write("protocol/capsules/w7.md", "---\nid: w7\ndepends: \nts: x\n---\nWHAT: by\nhand\n");
+    let by_hand = "---\nid: w7\ndepends: \nts: x\n---\nWHAT: by\nhand\n";
+    sandbox.overwrite("protocol/capsules/w7.md", by_hand);
     assert!(sandbox.finding()["says"].as_str().unwrap().contains("blackboard.json"));
     let done = sandbox.json(&["rebuild", "--adopt", "--as", "bob"]);
     assert_eq!(done["set_aside"], json!([]), "all of it was taken over: {done}");
@@ -355,7 +360,11 @@ fn whoever_is_killed_while_writing_leaves_nothing_half_done() {
     assert!(seen_behind, "nobody was killed in the middle");
     let before = sandbox.all_files();
     sandbox.ok(&["rebuild"]);
-    assert_eq!(sandbox.all_files(), before, "the files are those the trail makes");
+    for (path, text) in sandbox.all_files() {
+        // Whatever an agent does is a heartbeat; the file has those that were sent as such.
+        let same = before.get(&path) == Some(&text) || path.ends_with("agents.json");
+        assert!(same, "{} is not what the trail makes", path.display());
+    }
     assert!(sandbox.set_aside("").is_empty() && sandbox.set_aside("protocol").is_empty());
 }
 
