@@ -189,6 +189,21 @@ fn one_symbol_does_not_touch_the_capsules_and_a_question_touches_nothing() {
 }
 
 #[test]
+fn the_files_are_where_the_environment_says() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path().join("elsewhere");
+    let run = |args: &[&str]| {
+        let command = sandbox.command().env("HEIMDALL_PLANNING_DIR", &folder).args(args).status();
+        assert!(command.unwrap().success(), "{args:?}");
+    };
+    run(&["rebuild"]);
+    run(&["do", "symbol.set", r#"{"id":"F1","value":"a"}"#, "--as", "alice"]);
+    assert!(!sandbox.planning_folder().exists());
+    let text = std::fs::read_to_string(folder.join("protocol/symbols.json")).unwrap();
+    assert!(text.contains(r#""F1": "a""#), "{text}");
+}
+
+#[test]
 fn what_somebody_wrote_is_left_told_and_set_aside() {
     let sandbox = Sandbox::with_files();
     sandbox.does("symbol.set", &symbol("F1", "a"));
@@ -243,6 +258,30 @@ fn what_somebody_wrote_can_be_taken_over() {
     sandbox.overwrite("protocol/symbols.json", r#"{"symbols":{"F9":"new"}}"#);
     let done = sandbox.json(&["rebuild", "--adopt", "--as", "bob"]);
     assert_eq!(done["set_aside"].as_array().unwrap().len(), 2, "{done}");
+}
+
+#[test]
+fn a_log_that_lost_its_end_and_records_that_are_gone_come_back() {
+    let sandbox = Sandbox::with_files();
+    for n in 0..5 {
+        let log = json!({ "role": "r", "kind": "k", "tokens": n });
+        sandbox.does("ledger.log", &log);
+    }
+    // As after a power cut: in the middle of a line.
+    for log in ["protocol.log", "protocol/ledger.jsonl"] {
+        let text = sandbox.projected(log);
+        sandbox.overwrite(log, &text[..text.len() - 9]);
+    }
+    sandbox.does("ledger.log", &json!({ "role": "r", "kind": "k", "tokens": 5 }));
+    assert_eq!(sandbox.projected("protocol/ledger.jsonl").lines().count(), 6);
+    assert_eq!(sandbox.finding()["level"], "good", "{}", sandbox.finding());
+    std::fs::remove_dir_all(sandbox.state().join("planning")).unwrap();
+    sandbox.does("ledger.log", &json!({ "role": "r", "kind": "k", "tokens": 6 }));
+    assert_eq!(sandbox.projected("protocol/ledger.jsonl").lines().count(), 7);
+    std::fs::remove_dir_all(sandbox.planning_folder().join("ledger")).unwrap();
+    sandbox.does("decision.append", &json!({ "title": "t", "body": "b" }));
+    assert!(sandbox.projected("ledger/decisions.md").contains("— t"));
+    assert_eq!(sandbox.finding()["level"], "good", "{}", sandbox.finding());
 }
 
 #[test]
