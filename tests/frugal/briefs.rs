@@ -28,11 +28,9 @@ const REFS: &[&str] = &[
 fn a_brief_has_what_is_referred_to_and_nothing_else() {
     let tools = furnished();
     let brief = tools.ok("heimdall-brief", &[BUILD, REFS].concat());
-    let capsules: String = tools
-        .ok("heimdall-capsule", &["hydrate", "w2"])
-        .lines()
-        .map(|line| format!("  {line}\n"))
-        .collect();
+    let hydrated = tools.ok("heimdall-capsule", &["hydrate", "w2"]);
+    let capsules: Vec<String> = hydrated.lines().map(|line| format!("  {line}\n")).collect();
+    let capsules = capsules.concat();
     let expected = format!(
         "=== DELTA BRIEF — task 3.2 ===\n\
          # Refs only. Not the plan, not prior conversation, not restated criteria.\n\n\

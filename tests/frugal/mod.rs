@@ -54,6 +54,7 @@ impl Tools {
     }
 
     /// Runs something with this on its standard input.
+    #[expect(clippy::unused_self, reason = "what is run lies in its folder, which has to live")]
     fn with(&self, command: &mut Command, input: &[u8]) -> Ran {
         let mut child = command
             .stdin(Stdio::piped())
