@@ -28,11 +28,9 @@ const REFS: &[&str] = &[
 fn a_brief_has_what_is_referred_to_and_nothing_else() {
     let tools = furnished();
     let brief = tools.ok("heimdall-brief", &[BUILD, REFS].concat());
-    let capsules: String = tools
-        .ok("heimdall-capsule", &["hydrate", "w2"])
-        .lines()
-        .map(|line| format!("  {line}\n"))
-        .collect();
+    let hydrated = tools.ok("heimdall-capsule", &["hydrate", "w2"]);
+    let capsules: Vec<String> = hydrated.lines().map(|line| format!("  {line}\n")).collect();
+    let capsules = capsules.concat();
     let expected = format!(
         "=== DELTA BRIEF — task 3.2 ===\n\
          # Refs only. Not the plan, not prior conversation, not restated criteria.\n\n\
@@ -87,6 +85,9 @@ fn what_leads_nowhere_is_shown_or_refused() {
 #[test]
 fn could_not_look_is_not_the_same_as_not_there() {
     let tools = furnished();
+    for ending in ["db-wal", "db-shm"] {
+        let _ = std::fs::remove_file(tools.project.store().with_extension(ending));
+    }
     std::fs::write(tools.project.store(), "not a store at all").unwrap();
     let args = [BUILD, REFS, &["--strict"]].concat();
     tools.fails("heimdall-brief", &args, 3, "NON_VERIFIED: ");

@@ -8,7 +8,7 @@ mod messages;
 mod names;
 mod shared;
 
-use crate::support::{BINARY, Ran, Sandbox, passphrase};
+use crate::support::{Ran, Sandbox, passphrase};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -54,6 +54,7 @@ impl Tools {
     }
 
     /// Runs something with this on its standard input.
+    #[expect(clippy::unused_self, reason = "what is run lies in its folder, which has to live")]
     fn with(&self, command: &mut Command, input: &[u8]) -> Ran {
         let mut child = command
             .stdin(Stdio::piped())

@@ -4,7 +4,7 @@ use althing_dialects::frugal::haid::Haid;
 use serde_json::{Value, json};
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, desk_with};
+use super::{Stop, desk, desk_with, lines};
 use crate::frugal::{Desk, agent_name, own_haid, utc};
 use althing_kernel::Timestamp;
 
@@ -185,7 +185,7 @@ fn list(mut args: Args) -> Result<String, Stop> {
     }
     let line = |(haid, own): &(Haid, Entry)| {
         let Entry { status, human, role, last_heartbeat, .. } = own;
-        format!("{haid}\t{status}\t{human}\t{role}\tlast:{last_heartbeat}\n")
+        format!("{haid}\t{status}\t{human}\t{role}\tlast:{last_heartbeat}")
     };
-    Ok(known.iter().map(line).collect())
+    Ok(lines(known.iter().map(line)))
 }

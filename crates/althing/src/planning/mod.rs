@@ -35,7 +35,7 @@ use grow::{Grown, Pieces};
 use record::{Digest, Mark, Records};
 
 /// The variable that says where the files are.
-const VARIABLE: &str = "HEIMDALL_PLANNING_DIR";
+pub(crate) const VARIABLE: &str = "HEIMDALL_PLANNING_DIR";
 /// The file of the layout that is a document and not a picture of anything.
 const SCHEMA: &str = "protocol/message-schema.json";
 /// How much of the trail is read at a time, in bytes.
@@ -127,15 +127,19 @@ impl Planning {
 
     /// Brings the files up to what is true now.
     pub(crate) fn keep_up(&self, engine: &Engine) -> Result<(), Failure> {
-        let world = engine.world()?;
-        if self.records.mark().is_some_and(|mark| mark.seq == world.seq()) {
+        let seq = engine.world()?.seq();
+        if self.records.mark().is_some_and(|mark| mark.seq == seq) {
             return Ok(());
         }
         let Some(_lock) = self.records.lock()? else { return Ok(()) };
+        // Read under the lock: whoever had it before may have written what is newer.
+        let world = engine.world()?;
         let mut log = engine.reader()?;
         let generation = log.generation().map_err(engine_failure)?;
         let mark = self.records.mark().unwrap_or_default();
-        let goes_on = mark.generation == generation && mark.seq <= world.seq();
+        // Whoever deleted a folder wants it back whole.
+        let there = FOLDERS.iter().all(|folder| self.root.join(folder).is_dir());
+        let goes_on = there && mark.generation == generation && mark.seq <= world.seq();
         let from = if goes_on { mark.seq } else { 0 };
         let mut files = if from == 0 { planning::all(&world.state) } else { BTreeSet::new() };
         let mut pieces = Pieces::default();

@@ -66,11 +66,14 @@ impl Records {
         Some((first.parse().ok()?, second.parse().ok()?))
     }
 
-    /// A lost or torn one costs another look at the trail, so it is not synced.
+    /// Written over the old one and not synced: a lost or torn one costs another look at the trail.
     fn set_numbers(&self, name: &str, first: u64, second: u64) -> Result<(), Failure> {
-        let (path, new) = (self.folder.join(name), self.folder.join("new"));
-        let written = std::fs::write(&new, format!("{first} {second}\n"));
-        written.and_then(|()| std::fs::rename(&new, &path)).map_err(|error| unusable(&path, &error))
+        let path = self.folder.join(name);
+        let file = std::fs::File::options().create(true).write(true).truncate(false).open(&path);
+        // Of one width, so that nothing of a longer one is left behind it.
+        let text = format!("{first:020} {second:020}\n");
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|error| unusable(&path, &error))
     }
 
     pub(super) fn mark(&self) -> Option<Mark> {
