@@ -61,7 +61,10 @@ fn names_are_made_once_and_take_nobodys_place() {
     let tools = Tools::new();
     let folder = tools.bin.path().to_str().unwrap();
     let again = tools.project.json(&["shims", folder]);
-    assert_eq!(again.as_array().unwrap().len(), NAMES.len());
+    // Beside the tools there is the name of the server for hosts.
+    assert_eq!(again.as_array().unwrap().len(), NAMES.len() + 1);
+    let server = again.as_array().unwrap().last().unwrap();
+    assert!(server.to_string().contains("heimdall-ledger-mcp"), "{server}");
     assert!(again.as_array().unwrap().iter().all(|name| name["fate"] == "there"), "{again}");
     let own = tools.bin.path().join("heimdall-gate");
     std::fs::remove_file(&own).unwrap();
