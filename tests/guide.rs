@@ -10,8 +10,8 @@ struct Step {
     shown: Vec<String>,
 }
 
-fn guide() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/runs.md");
+fn guide(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     std::fs::read_to_string(path).unwrap()
 }
 
@@ -48,14 +48,28 @@ fn lasting(line: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn the_session_of_the_guide_runs_as_it_is_shown() {
-    let text = guide();
+    let text = guide("runs.md");
     let project = Sandbox::without_project();
     let plan = blocks(&text, "toml")[0];
     project.write("plan.toml", plan);
-    let folder = Path::new(crate::support::BINARY).parent().unwrap();
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let steps = steps(&text);
     assert!(steps.len() > 25, "{}", steps.len());
+    play(&project, steps);
+}
+
+#[test]
+fn the_session_of_the_frugal_side_runs_as_it_is_shown() {
+    let project = Sandbox::without_project();
+    let steps = steps(&guide("frugal.md"));
+    assert!(steps.len() > 12, "{}", steps.len());
+    play(&project, steps);
+}
+
+/// Runs the commands one after another; each says what it is shown to say.
+fn play(project: &Sandbox, steps: Vec<Step>) {
+    let folder = Path::new(crate::support::BINARY).parent().unwrap();
+    let bin = project.path().join("bin");
+    let path = format!("{}:{}:{}", folder.display(), bin.display(), std::env::var("PATH").unwrap());
     for Step { command, shown } in steps {
         let mut shell = Command::new("sh");
         shell.args(["-c", &command]).current_dir(project.path()).env("PATH", &path);

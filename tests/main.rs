@@ -12,6 +12,8 @@ mod drawings;
 mod ending;
 mod faults;
 #[cfg(unix)]
+mod frugal;
+#[cfg(unix)]
 mod guide;
 mod highway;
 mod identity;

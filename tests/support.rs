@@ -205,7 +205,7 @@ pub(crate) fn passphrase(user: &str) -> String {
 }
 
 impl Ran {
-    fn of(output: &Output) -> Self {
+    pub(crate) fn of(output: &Output) -> Self {
         Ran {
             code: output.status.code(),
             out: String::from_utf8(output.stdout.clone()).unwrap(),

@@ -165,5 +165,5 @@ fn the_dependency_tree_stays_within_budget() {
     let text = String::from_utf8(output.stdout).unwrap();
     let crates: std::collections::BTreeSet<&str> =
         text.lines().filter_map(|line| line.split(" (").next()).map(str::trim).collect();
-    assert!(crates.len() <= 130, "{} crates: {crates:#?}", crates.len());
+    assert!(crates.len() <= 140, "{} crates: {crates:#?}", crates.len());
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::output::Out;
-use crate::place::Place;
-use crate::planning::Planning;
+use crate::place::{Inside, Place};
+use crate::planning::{self, Planning};
 use crate::settings::{Asker, Origin, Settings};
 
 /// More than any passphrase has.
@@ -39,8 +39,21 @@ impl App {
     /// Finds where the project is, or would be.
     pub(crate) fn place(&self) -> Result<Place, Failure> {
         let start = self.globals.project.clone().unwrap_or_else(|| PathBuf::from("."));
-        let home = std::env::var_os("ALTHING_HOME").filter(|value| !value.is_empty());
-        Place::find(&start, home.map(PathBuf::from))
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let home = set("ALTHING_HOME").map(PathBuf::from);
+        let own = home.is_none();
+        let place = Place::find(&start, home)?;
+        // Files of the frugal dialect that are kept elsewhere bring their trail along, so that
+        // whoever names a folder of their own is alone in it.
+        let planning = set(planning::VARIABLE).filter(|_| own);
+        match planning.and_then(|folder| std::path::absolute(folder).ok()) {
+            Some(folder) if matches!(place.inside(&folder), Inside::Elsewhere) => Ok(Place {
+                state: folder.join(".althing"),
+                state_origin: planning::VARIABLE,
+                ..place
+            }),
+            _ => Ok(place),
+        }
     }
 
     /// Finds the project.

@@ -259,7 +259,6 @@ pub(crate) enum TokensCommand {
 
 /// Arguments of `tokens log`.
 #[derive(Debug, Args)]
-#[group(id = "amount", required = true, multiple = false, args = ["tokens", "file", "text"])]
 pub(crate) struct TokensLog {
     /// Whose they are.
     #[arg(long)]
@@ -268,10 +267,11 @@ pub(crate) struct TokensLog {
     #[arg(long)]
     pub(crate) kind: String,
     /// How many, as reported.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", required_unless_present_any = ["file", "text"])]
+    #[arg(conflicts_with_all = ["file", "text"])]
     pub(crate) tokens: Option<u64>,
     /// Count this file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
     pub(crate) file: Option<PathBuf>,
     /// Count this text.
     #[arg(long, value_name = "TEXT")]
@@ -280,8 +280,8 @@ pub(crate) struct TokensLog {
     #[arg(long, value_name = "ID")]
     pub(crate) msg_id: Option<String>,
     /// The agent they belong to.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) agent: Option<String>,
+    #[arg(long = "agent", value_name = "NAME")]
+    pub(crate) of_agent: Option<String>,
     /// The task they belong to.
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
@@ -305,8 +305,8 @@ pub(crate) struct HaidArgs {
     #[arg(long)]
     pub(crate) role: Option<String>,
     /// Print the name of the agent that it is.
-    #[arg(long)]
-    pub(crate) agent: bool,
+    #[arg(long = "agent")]
+    pub(crate) as_agent: bool,
 }
 
 /// Arguments of `validate`.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::args::{Args, unknown};
-use super::{Stop, desk, log};
+use super::{Stop, desk, lines, log};
 
 pub(super) const HELP: &str = "\
 heimdall-blackboard: facts that were found out once
@@ -40,9 +40,9 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             let facts = desk()?.list("fact.list")?;
             let line = |fact: &serde_json::Value| {
                 let text = |name: &str| fact[name].as_str().unwrap_or_default().to_owned();
-                format!("{}\t{}\n", text("key"), text("value"))
+                format!("{}\t{}", text("key"), text("value"))
             };
-            Ok(facts.iter().map(line).collect())
+            Ok(lines(facts.iter().map(line)))
         }
         _ => Err(unknown(first)),
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, log};
+use super::{Stop, desk, lines, log};
 use crate::frugal::{Desk, capsule_text, is_handle, strings};
 use althing_dialects::frugal::brief::list as ids;
 
@@ -29,8 +29,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         }
         Some("list") => {
             let capsules = desk()?.list("capsule.list")?;
-            let id = |own: &Value| format!("{}\n", own["id"].as_str().unwrap_or_default());
-            Ok(capsules.iter().map(id).collect())
+            Ok(lines(capsules.iter().map(|own| own["id"].as_str().unwrap_or_default().to_owned())))
         }
         Some("deps") => {
             let id = args.next().ok_or_else(|| Stop::usage("deps needs <id>"))?;
@@ -39,7 +38,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             let found = desk.ask("capsule.deps", &json!({ "ids": [id] }))?.unwrap_or_default();
             // What is depended on and not there is listed first, as it would come first.
             let all = strings(&found["missing"]).into_iter().chain(strings(&found["ids"]));
-            Ok(all.map(|id| format!("{id}\n")).collect())
+            Ok(lines(all))
         }
         Some("hydrate") => hydrate(args),
         _ => Err(unknown(first)),
@@ -119,7 +118,7 @@ fn hydrate(mut args: Args) -> Result<String, Stop> {
     match strings(&found["missing"]).as_slice() {
         [] => Ok(text),
         missing => {
-            let err = missing.iter().map(|id| format!("error: no capsule: {id}\n")).collect();
+            let err = lines(missing.iter().map(|id| format!("error: no capsule: {id}")));
             Err(Stop { out: text, err, code: 1, help: false })
         }
     }

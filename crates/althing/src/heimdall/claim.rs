@@ -5,6 +5,7 @@ use althing_dialects::frugal::haid::Haid;
 use althing_engine::Client;
 use althing_kernel::{Principal, Timestamp};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, desk, desk_with, haid};
@@ -46,7 +47,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         "show" => show(&given),
         "list" => {
             let claims = claims(&desk()?, None)?;
-            if given.json {
+            if given.has("--json") {
                 return Ok(format!("{}\n", json_of(&claims)));
             }
             Ok(claim::list(&claims))
@@ -66,13 +67,14 @@ struct Given {
     ttl_minutes: Option<u64>,
     haid: Option<Haid>,
     reason: Option<String>,
-    replace: bool,
-    by_override: bool,
-    passphrase: bool,
-    json: bool,
+    switches: BTreeSet<String>,
 }
 
 impl Given {
+    fn has(&self, switch: &str) -> bool {
+        self.switches.contains(switch)
+    }
+
     fn read(args: &mut Args, verb: &str) -> Result<Self, Stop> {
         let mut given = Given::default();
         let takes_surfaces = matches!(verb, "claim" | "check");
@@ -81,14 +83,13 @@ impl Given {
                 ("--", _) if takes_surfaces => given.surfaces.extend(args.rest()),
                 ("--task", "claim") => given.task = Some(args.value(&arg)?),
                 ("--ttl", "claim") => given.ttl_minutes = Some(minutes(&args.value(&arg)?)?),
-                ("--replace", "claim") => given.replace = true,
-                ("--override", "release") => given.by_override = true,
+                ("--replace", "claim")
+                | ("--override" | "--passphrase-stdin", "release")
+                | ("--json", "list" | "show") => _ = given.switches.insert(arg),
                 ("--reason", "release") => given.reason = Some(args.value(&arg)?),
-                ("--passphrase-stdin", "release") => given.passphrase = true,
                 ("--haid", verb) if !matches!(verb, "list" | "reap") => {
                     given.haid = Some(haid::parse(&args.value(&arg)?)?);
                 }
-                ("--json", "list" | "show") => given.json = true,
                 (flag, _) if flag.starts_with("--") || !takes_surfaces => {
                     return Err(unexpected(flag));
                 }
@@ -155,7 +156,7 @@ fn claim(given: &Given) -> Result<String, Stop> {
     let mut asked = json!({
         "surfaces": given.surfaces, "task": task, "ttl_s": ttl.saturating_mul(60),
     });
-    if given.replace {
+    if given.has("--replace") {
         asked["replace"] = true.into();
     }
     match desk.act_as("lease.open", &asked, &who.client(&desk)?) {
@@ -217,13 +218,13 @@ fn leases(desk: &Desk, of: Option<&Who>) -> Result<Vec<Value>, Stop> {
 }
 
 fn release(given: &Given) -> Result<String, Stop> {
-    let desk = desk_with(given.passphrase)?;
+    let desk = desk_with(given.has("--passphrase-stdin"))?;
     let who = Who::of(&desk, given.haid.as_ref())?;
     let held = leases(&desk, Some(&who))?;
     if held.is_empty() {
         return Ok(format!("no active claim for {}\n", who.shown));
     }
-    if given.by_override {
+    if given.has("--override") {
         let reason = given.reason.as_deref().filter(|reason| !reason.is_empty());
         let reason = reason.ok_or_else(|| Stop::usage("--override needs --reason TEXT"))?;
         let client = desk.client()?;
@@ -283,7 +284,7 @@ fn show(given: &Given) -> Result<String, Stop> {
     let desk = desk()?;
     let who = Who::of(&desk, given.haid.as_ref())?;
     let claims = claims(&desk, Some(&who))?;
-    if given.json {
+    if given.has("--json") {
         return Ok(format!("{}\n", json_of(&claims)));
     }
     if claims.is_empty() {

@@ -4,7 +4,7 @@ use althing_dialects::frugal::haid::Haid;
 use serde_json::{Value, json};
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, desk_with};
+use super::{Stop, desk, desk_with, lines};
 use crate::frugal::{Desk, agent_name, own_haid, utc};
 use althing_kernel::Timestamp;
 
@@ -117,35 +117,46 @@ fn stand(mut args: Args, command: &str, word: &str) -> Result<String, Stop> {
 
 fn check(mut args: Args) -> Result<String, Stop> {
     let haid = needed(args.next())?;
-    let status = entry(&desk()?, &haid)?.map(|own| own["status"].clone());
-    match status.as_ref().and_then(Value::as_str) {
+    let status = entry(&desk()?, &haid)?.map(|own| own.status);
+    match status.as_deref() {
         Some("active") => Ok(format!("{haid} active\n")),
         Some(_) => Err(Stop::error(NOT_ACTIVE, format!("HAID is revoked: {haid}"))),
         None => Err(Stop::error(NOT_ACTIVE, format!("HAID not in registry: {haid}"))),
     }
 }
 
-/// What is known of a HAID, in the order its fields are written.
-fn entry(desk: &Desk, haid: &Haid) -> Result<Option<Value>, Stop> {
+fn entry(desk: &Desk, haid: &Haid) -> Result<Option<Entry>, Stop> {
     let found = desk.ask("agent.get", &json!({ "agent": agent_name(haid)? }))?;
     Ok(found.map(|agent| shown(haid, &agent)))
 }
 
-fn shown(haid: &Haid, agent: &Value) -> Value {
-    let at = |name: &str| utc(Timestamp::from_micros(agent[name].as_u64().unwrap_or_default()));
-    let text = |name: &str| agent[name].as_str();
-    json!({
-        "human": text("human").unwrap_or_else(|| haid.human()),
-        "role": text("role").or(haid.role()).unwrap_or("orchestrator"),
-        "tool": text("tool").unwrap_or("unknown"),
-        "tool_version": text("tool_version").unwrap_or("unknown"),
-        "first_seen": at("first_seen"),
-        "last_heartbeat": at("last_heartbeat"),
-        "status": text("status").unwrap_or("active"),
-    })
+/// What is known of a HAID, with its fields in the order they are written.
+#[derive(serde::Serialize)]
+struct Entry {
+    human: String,
+    role: String,
+    tool: String,
+    tool_version: String,
+    first_seen: String,
+    last_heartbeat: String,
+    status: String,
 }
 
-fn pretty(value: &Value) -> String {
+fn shown(haid: &Haid, agent: &Value) -> Entry {
+    let at = |name: &str| utc(Timestamp::from_micros(agent[name].as_u64().unwrap_or_default()));
+    let text = |name: &str, or: &str| agent[name].as_str().unwrap_or(or).to_owned();
+    Entry {
+        human: text("human", haid.human()),
+        role: text("role", haid.role().unwrap_or("orchestrator")),
+        tool: text("tool", "unknown"),
+        tool_version: text("tool_version", "unknown"),
+        first_seen: at("first_seen"),
+        last_heartbeat: at("last_heartbeat"),
+        status: text("status", "active"),
+    }
+}
+
+fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
@@ -156,7 +167,7 @@ fn list(mut args: Args) -> Result<String, Stop> {
         Some(other) => return Err(unexpected(other)),
     };
     let agents = desk()?.list("agent.list")?;
-    let known: Vec<(Haid, Value)> = agents
+    let known: Vec<(Haid, Entry)> = agents
         .iter()
         .filter_map(|agent| {
             let haid = Haid::of_agent(agent["agent"].as_str()?)?;
@@ -165,17 +176,16 @@ fn list(mut args: Args) -> Result<String, Stop> {
         })
         .collect();
     if json {
-        let all: serde_json::Map<String, Value> =
+        let all: std::collections::BTreeMap<String, Entry> =
             known.into_iter().map(|(haid, entry)| (haid.to_string(), entry)).collect();
-        return Ok(format!("{}\n", pretty(&Value::Object(all))));
+        return Ok(format!("{}\n", pretty(&all)));
     }
     if known.is_empty() {
         return Ok("(no agents registered)\n".to_owned());
     }
-    let line = |(haid, own): &(Haid, Value)| {
-        let text = |name: &str| own[name].as_str().unwrap_or_default();
-        let (status, human, role) = (text("status"), text("human"), text("role"));
-        format!("{haid}\t{status}\t{human}\t{role}\tlast:{}\n", text("last_heartbeat"))
+    let line = |(haid, own): &(Haid, Entry)| {
+        let Entry { status, human, role, last_heartbeat, .. } = own;
+        format!("{haid}\t{status}\t{human}\t{role}\tlast:{last_heartbeat}")
     };
-    Ok(known.iter().map(line).collect())
+    Ok(lines(known.iter().map(line)))
 }

@@ -138,9 +138,19 @@ impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
         let way_out = failure.way_out();
         let mut stop = Stop::error(failure.exit.code(), &failure.message);
-        stop.err += &format!("  [{}] {way_out}\n", failure.rule);
+        stop.err += &lines([format!("  [{}] {way_out}", failure.rule)]);
         stop
     }
+}
+
+/// Lines, each with its end.
+fn lines(all: impl IntoIterator<Item = String>) -> String {
+    let mut text = String::new();
+    for line in all {
+        text += &line;
+        text.push('\n');
+    }
+    text
 }
 
 /// Runs a tool.

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, Seek as _, SeekFrom};
 
 use super::args::{Args, unknown};
-use super::{Stop, Tool, desk};
+use super::{Stop, Tool, desk, lines};
 use crate::frugal::waves;
 
 pub(super) const HELP: &str = "\
@@ -52,18 +52,17 @@ fn init() -> Result<String, Stop> {
     desk.project.planning().begin(desk.engine()?)?;
     let planning = desk.planning();
     let protocol = planning.join("protocol");
-    let mut text = format!("initialized protocol layout under {}\n", protocol.display());
-    for (name, path) in [
-        ("symbols", protocol.join("symbols.json").display().to_string()),
-        ("blackboard", planning.join("blackboard.json").display().to_string()),
-        ("capsules", format!("{}/", protocol.join("capsules").display())),
-        ("ledger", protocol.join("ledger.jsonl").display().to_string()),
-        ("schema", protocol.join("message-schema.json").display().to_string()),
-        ("log", planning.join("protocol.log").display().to_string()),
-    ] {
-        text += &format!("  {:<12}{path}\n", format!("{name}:"));
-    }
-    Ok(text)
+    let head = format!("initialized protocol layout under {}", protocol.display());
+    let paths = [
+        ("symbols:", protocol.join("symbols.json").display().to_string()),
+        ("blackboard:", planning.join("blackboard.json").display().to_string()),
+        ("capsules:", format!("{}/", protocol.join("capsules").display())),
+        ("ledger:", protocol.join("ledger.jsonl").display().to_string()),
+        ("schema:", protocol.join("message-schema.json").display().to_string()),
+        ("log:", planning.join("protocol.log").display().to_string()),
+    ];
+    let paths = paths.into_iter().map(|(name, path)| format!("  {name:<12}{path}"));
+    Ok(lines(std::iter::once(head).chain(paths)))
 }
 
 fn log(mut args: Args) -> Result<String, Stop> {
@@ -82,10 +81,10 @@ fn log(mut args: Args) -> Result<String, Stop> {
     let size = file.metadata().map_err(failed)?.len();
     let from = size.saturating_sub(TAIL_BYTES_MAX);
     file.seek(SeekFrom::Start(from)).map_err(failed)?;
-    let lines: Result<Vec<Vec<u8>>, _> = std::io::BufReader::new(file).split(b'\n').collect();
-    let lines = lines.map_err(failed)?;
+    let all: Result<Vec<Vec<u8>>, _> = std::io::BufReader::new(file).split(b'\n').collect();
+    let all = all.map_err(failed)?;
     // A line that begins before what is looked at is not whole.
-    let whole = &lines[usize::from(from > 0).min(lines.len())..];
+    let whole = &all[usize::from(from > 0).min(all.len())..];
     let last = &whole[whole.len().saturating_sub(count)..];
-    Ok(last.iter().map(|line| format!("{}\n", String::from_utf8_lossy(line))).collect())
+    Ok(lines(last.iter().map(|line| String::from_utf8_lossy(line).into_owned())))
 }

@@ -1,9 +1,9 @@
 //! `heimdall-resolve`: symbols.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::args::Args;
-use super::{Stop, desk, log};
+use super::{Stop, desk, lines, log};
 
 pub(super) const HELP: &str = "\
 heimdall-resolve: short ids for things that are named again and again
@@ -22,13 +22,9 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         "set" => set(args),
         "list" => {
             let symbols = desk()?.list("symbol.list")?;
-            let text = |name: &str, of: &serde_json::Value| {
-                of[name].as_str().unwrap_or_default().to_owned()
-            };
-            Ok(symbols
-                .iter()
-                .map(|own| format!("{}\t{}\n", text("id", own), text("value", own)))
-                .collect())
+            let text = |own: &Value, name: &str| own[name].as_str().unwrap_or_default().to_owned();
+            let line = |own: &Value| format!("{}\t{}", text(own, "id"), text(own, "value"));
+            Ok(lines(symbols.iter().map(line)))
         }
         "--reverse" => reverse(args),
         flag if flag.starts_with("--") => Err(super::args::unexpected(flag)),

@@ -35,7 +35,7 @@ use grow::{Grown, Pieces};
 use record::{Digest, Mark, Records};
 
 /// The variable that says where the files are.
-const VARIABLE: &str = "HEIMDALL_PLANNING_DIR";
+pub(crate) const VARIABLE: &str = "HEIMDALL_PLANNING_DIR";
 /// The file of the layout that is a document and not a picture of anything.
 const SCHEMA: &str = "protocol/message-schema.json";
 /// How much of the trail is read at a time, in bytes.

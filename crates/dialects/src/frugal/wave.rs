@@ -243,7 +243,8 @@ impl Project {
             references: 0,
             unresolved: Vec::new(),
         };
-        let table: String = self.symbols.iter().map(|(id, v)| format!("{id}\t{v}\n")).collect();
+        let rows: Vec<String> = self.symbols.iter().map(|(id, v)| format!("{id}\t{v}\n")).collect();
+        let table = rows.concat();
         measured.frugal.insert("symbol_table", count(&table));
         let mut done = String::new();
         for wave in self.waves.iter().take(waves) {

@@ -218,7 +218,7 @@ pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Failure> {
     if app.out.json {
         return app.out.value(&json!({ "haid": haid.as_str(), "agent": agent }));
     }
-    app.out.line(if args.agent { agent.as_str() } else { haid.as_str() })
+    app.out.line(if args.as_agent { agent.as_str() } else { haid.as_str() })
 }
 
 pub(crate) fn validate(app: &App, args: &ValidateArgs) -> Result<(), Failure> {

@@ -121,7 +121,7 @@ fn log(app: &App, args: &TokensLog) -> Result<(), Failure> {
     }
     let rest = [
         ("msg_id", &args.msg_id),
-        ("agent", &args.agent),
+        ("agent", &args.of_agent),
         ("task", &args.task),
         ("tool", &args.tool),
     ];

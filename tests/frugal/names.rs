@@ -1,0 +1,163 @@
+//! The names: each is there, helps, and leaves other files alone.
+
+use super::*;
+
+const NAMES: &[&str] = &[
+    "heimdall-protocol",
+    "heimdall-validate",
+    "heimdall-resolve",
+    "heimdall-capsule",
+    "heimdall-brief",
+    "heimdall-blackboard",
+    "heimdall-ledger",
+    "heimdall-gate",
+    "heimdall-claim",
+    "heimdall-haid",
+];
+
+#[test]
+fn every_name_helps_and_refuses_what_it_does_not_know() {
+    let tools = Tools::without_project();
+    for name in NAMES {
+        let help = tools.ok(name, &["--help"]);
+        assert!(help.starts_with(&format!("{name}: ")) && help.contains("Exit codes: "), "{help}");
+        assert_eq!(tools.ok(name, &["-h"]), help);
+        let ran = tools.run(name, &["--nonsense"]);
+        assert_eq!(ran.code, Some(2), "{name}: {ran:?}");
+        assert!(ran.err.starts_with("error: ") && ran.err.contains(&help), "{name}: {ran:?}");
+        assert_eq!(ran.out, "");
+    }
+    assert!(!tools.project.state().exists(), "asking for help sets nothing up");
+}
+
+#[test]
+fn the_umbrella_leads_to_the_tools() {
+    let tools = Tools::new();
+    let umbrella = |args: &[&str]| tools.run("heimdall-protocol", args);
+    assert_eq!(umbrella(&["resolve", "set", "F1", "a.rs"]).out, "F1 = a.rs\n");
+    assert_eq!(umbrella(&["resolve", "F1"]).out, tools.ok("heimdall-resolve", &["F1"]));
+    assert_eq!(umbrella(&["resolve", "nope"]).code, Some(1));
+    assert_eq!(umbrella(&["ledger", "--help"]).out, tools.ok("heimdall-ledger", &["--help"]));
+    assert_eq!(umbrella(&[]).code, Some(2));
+    assert_eq!(umbrella(&["nonsense"]).code, Some(2));
+    let wrong = umbrella(&["brief", "nonsense"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("heimdall-brief build"), "{wrong:?}");
+}
+
+#[test]
+fn init_says_where_things_are_and_can_be_done_again() {
+    let tools = Tools::without_project();
+    let said = tools.ok("heimdall-protocol", &["init"]);
+    assert!(said.starts_with("initialized protocol layout under "), "{said}");
+    for name in ["symbols:", "blackboard:", "capsules:", "ledger:", "schema:", "log:"] {
+        assert!(said.lines().any(|line| line.starts_with(&format!("  {name}"))), "{said}");
+    }
+    assert_eq!(tools.ok("heimdall-protocol", &["init"]), said);
+}
+
+#[test]
+fn names_are_made_once_and_take_nobodys_place() {
+    let tools = Tools::new();
+    let folder = tools.bin.path().to_str().unwrap();
+    let again = tools.project.json(&["shims", folder]);
+    assert_eq!(again.as_array().unwrap().len(), NAMES.len());
+    assert!(again.as_array().unwrap().iter().all(|name| name["fate"] == "there"), "{again}");
+    let own = tools.bin.path().join("heimdall-gate");
+    std::fs::remove_file(&own).unwrap();
+    std::fs::write(&own, "somebody's").unwrap();
+    let ran = tools.project.run(&["shims", folder]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), "somebody's");
+    // A link that leads nowhere is somebody's too.
+    std::fs::remove_file(&own).unwrap();
+    std::os::unix::fs::symlink("/nowhere/at/all", &own).unwrap();
+    assert_eq!(tools.project.run(&["shims", folder]).code, Some(1));
+    assert_eq!(std::fs::read_link(&own).unwrap().to_str(), Some("/nowhere/at/all"));
+}
+
+#[test]
+fn arguments_that_are_no_text_are_refused() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let tools = Tools::new();
+    let odd = std::ffi::OsStr::from_bytes(&[b'a', 0xff]);
+    let mut command = tools.command("heimdall-resolve");
+    let ran = tools.with(command.arg(odd), b"");
+    assert_eq!((ran.code, ran.err.contains("UTF-8")), (Some(2), true), "{ran:?}");
+}
+
+#[test]
+fn the_demo_builds_and_counts() {
+    let tools = Tools::without_project();
+    let said = tools.ok("heimdall-protocol", &["demo"]);
+    let lines = said.lines().filter(|line| line.contains(" workers x "));
+    let shares: Vec<(u64, u64)> = lines
+        .map(|line| {
+            let (_, numbers) = line.split_once(": ").unwrap();
+            let words: Vec<&str> = numbers.split_whitespace().collect();
+            (words[0].parse().unwrap(), words[2].parse().unwrap())
+        })
+        .collect();
+    assert!(shares.len() >= 4, "{said}");
+    let (before, after) = shares[0];
+    assert!(after * 10 <= before, "one wave of three: {said}");
+    assert!(shares.iter().any(|(before, after)| after * 20 <= *before), "{said}");
+    assert!(said.contains(&format!("orchestration: {before} -> {after} tokens (v1 baseline")));
+    assert!(!tools.project.state().exists());
+    // What is printed is the sum of what was built.
+    for way in ["v1, restated:", "v2, by refs:"] {
+        let line = said.lines().find(|line| line.trim_start().starts_with(way)).unwrap();
+        let (total, parts) = line.split_once(way).unwrap().1.split_once(" tokens (").unwrap();
+        let words = parts.trim_end_matches(')').split([' ', ',']);
+        let sum: u64 = words.filter_map(|word| word.parse::<u64>().ok()).sum();
+        assert_eq!(total.trim().parse(), Ok(sum), "{said}");
+    }
+}
+
+#[test]
+fn files_kept_elsewhere_have_a_trail_of_their_own() {
+    let tools = Tools::new();
+    tools.ok("heimdall-resolve", &["set", "F1", "here"]);
+    let folder = tempfile::tempdir().unwrap();
+    let elsewhere = |args: &[&str]| {
+        let mut command = tools.command("heimdall-resolve");
+        tools.with(command.args(args).env("HEIMDALL_PLANNING_DIR", folder.path()), b"")
+    };
+    assert_eq!(elsewhere(&["F1"]).code, Some(1), "it is alone there");
+    assert_eq!(elsewhere(&["set", "F1", "there"]).code, Some(0));
+    assert_eq!(elsewhere(&["F1"]).out, "there\n");
+    assert_eq!(tools.ok("heimdall-resolve", &["F1"]), "here\n");
+    let symbols = folder.path().join("protocol/symbols.json");
+    assert!(std::fs::read_to_string(symbols).unwrap().contains("there"));
+    let inside = tools.project.path().join(".planning");
+    let mut command = tools.command("heimdall-resolve");
+    let ran = tools.with(command.arg("F1").env("HEIMDALL_PLANNING_DIR", inside), b"");
+    assert_eq!(ran.out, "here\n", "the project's own folder is the project's");
+}
+
+#[test]
+fn what_is_looked_up_is_in_the_log() {
+    let tools = Tools::new();
+    tools.ok("heimdall-resolve", &["set", "F1", "a\tb"]);
+    tools.ok("heimdall-resolve", &["F1"]);
+    tools.ok("heimdall-resolve", &["--reverse", "a\tb"]);
+    tools.run("heimdall-resolve", &["nope"]);
+    tools.ok("heimdall-capsule", &["write", "w1", "--what", "x"]);
+    tools.ok("heimdall-brief", &["build", "--task", "t", "--spec", "s", "--capsules", "w1"]);
+    tools.piped("heimdall-validate", &[], b"{}");
+    let log = tools.ok("heimdall-protocol", &["log", "100"]);
+    let said: Vec<&str> = log.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
+    for line in [
+        "resolve\tset\tF1=a\\tb",
+        "resolve\tlookup\tF1",
+        "resolve\treverse\ta\\tb->F1",
+        "capsule\thydrate\tw1",
+        "brief\tbuild\ttask=t symbols= capsules=w1",
+    ] {
+        assert!(said.contains(&line), "{line}: {log}");
+    }
+    assert!(said.iter().any(|line| line.starts_with("validate\treject\t[")), "{log}");
+    assert!(said.iter().any(|line| line.starts_with("ledger\tlog\torchestration/delta_brief=")));
+    assert!(!log.contains("nope"));
+    assert_eq!(tools.ok("heimdall-protocol", &["log", "1"]).lines().count(), 1);
+}
