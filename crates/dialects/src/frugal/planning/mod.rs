@@ -247,13 +247,15 @@ pub fn conflict(view: &DisputeView) -> String {
     let branch = branch.unwrap_or_else(|| {
         format!("displaced/{}-{}", slug(displaced.as_deref().unwrap_or(&by)), view.id)
     });
-    let surfaces: String = view.surfaces.iter().map(|surface| format!("  - {surface}\n")).collect();
+    let surfaces: Vec<String> =
+        view.surfaces.iter().map(|surface| format!("  - {surface}")).collect();
+    let surfaces = surfaces.join("\n");
     format!(
         "# Conflict {id} — {title}\n\n\
          - **Date:** {date}\n\
          - **Overriding HAID:** {by}  (via heimdall-ledger-mcp)\n\
          - **Displaced HAID:** {displaced}\n\
-         - **Surfaces:**\n{surfaces}\n\
+         - **Surfaces:**\n{surfaces}\n\n\
          ## Both intents\n\n\
          - **Overriding agent wanted:** {wanted}\n\
          - **Displaced agent wanted:** {other}\n\n\
