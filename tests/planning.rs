@@ -20,7 +20,7 @@ impl Sandbox {
 
     fn projected(&self, path: &str) -> String {
         let path = self.planning_folder().join(path);
-        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"))
+        std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     fn overwrite(&self, path: &str, text: &str) {

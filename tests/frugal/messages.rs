@@ -2,7 +2,10 @@
 
 use super::*;
 
-const GOOD: &str = r#"{"type":"task_result","from":"coder","msg_id":"m1","task":"3.2","status":"pass","criteria":[1,2],"commit":"a2ef507"}"#;
+const GOOD: &str = concat!(
+    r#"{"type":"task_result","from":"coder","msg_id":"m1","task":"3.2","status":"pass","#,
+    r#""criteria":[1,2],"commit":"a2ef507"}"#
+);
 const VALID: &str = "{\"valid\":true,\"errors\":[]}\n";
 
 #[test]
@@ -30,7 +33,10 @@ fn one_message_gets_one_line() {
         ),
         (
             br#"{"type":"checkpoint","from":"a","msg_id":"m","wave":1,"state":"done"}"#,
-            r#"["checkpoint: wave must be a string","checkpoint: state not in enum [\"started\",\"in_progress\",\"complete\",\"blocked\"]: done"]"#,
+            concat!(
+                r#"["checkpoint: wave must be a string","checkpoint: state not in enum "#,
+                r#"[\"started\",\"in_progress\",\"complete\",\"blocked\"]: done"]"#
+            ),
         ),
     ];
     for (input, errors) in bad {

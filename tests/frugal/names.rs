@@ -107,6 +107,15 @@ fn the_demo_builds_and_counts() {
     assert!(shares.iter().any(|(before, after)| after * 20 <= *before), "{said}");
     assert!(said.contains(&format!("orchestration: {before} -> {after} tokens (v1 baseline")));
     assert!(!tools.project.state().exists());
+    let larger = tools.ok("heimdall-protocol", &["demo", "--workers", "4", "--waves", "2"]);
+    assert!(larger.starts_with("4 workers in each of 2 waves "), "{larger}");
+    tools.fails(
+        "heimdall-protocol",
+        &["demo", "--waves", "11"],
+        2,
+        "error: --waves takes a number",
+    );
+    tools.fails("heimdall-protocol", &["demo", "--waves"], 1, "error: --waves needs a value");
     // What is printed is the sum of what was built.
     for way in ["v1, restated:", "v2, by refs:"] {
         let line = said.lines().find(|line| line.trim_start().starts_with(way)).unwrap();

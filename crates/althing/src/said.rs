@@ -1,5 +1,6 @@
 //! What an entry says, in a few words, for people to read.
 
+use althing_kernel::commons::Label;
 use althing_kernel::integration::Mode;
 use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::meter::Amount;
@@ -166,7 +167,7 @@ fn said_in_common(event: &Event) -> String {
     match event {
         Event::AgentDescribed(body) => {
             let said = [&body.role, &body.human, &body.tool, &body.tool_version];
-            let said: Vec<&str> = said.into_iter().flatten().map(|own| own.as_str()).collect();
+            let said: Vec<&str> = said.into_iter().flatten().map(Label::as_str).collect();
             format!("{}: {}", body.agent, said.join(", "))
         }
         Event::AgentHeartbeat(body) | Event::AgentRevoked(body) | Event::AgentReinstated(body) => {

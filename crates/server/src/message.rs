@@ -68,7 +68,7 @@ fn envelope(message: Map<String, Value>) -> Read {
         (Some(Value::String(_)), None) => Read::Ignore,
         (Some(Value::String(method)), Some(id)) => {
             let method = method.clone();
-            request(message, &method, id)
+            request(message, &method, &id)
         }
         // Answers to questions, of which none was asked.
         (None, Some(_)) if message.contains_key("result") || message.contains_key("error") => {
@@ -78,10 +78,10 @@ fn envelope(message: Map<String, Value>) -> Read {
     }
 }
 
-fn request(mut message: Map<String, Value>, method: &str, id: Value) -> Read {
+fn request(mut message: Map<String, Value>, method: &str, id: &Value) -> Read {
     if !METHODS.contains(&method) {
         let text = format!("Method not found: {method}");
-        return refuse(&id, ErrorCode::METHOD_NOT_FOUND, &text);
+        return refuse(id, ErrorCode::METHOD_NOT_FOUND, &text);
     }
     if message.get("params").is_some_and(Value::is_null) {
         message.remove("params");
@@ -102,7 +102,7 @@ fn request(mut message: Map<String, Value>, method: &str, id: Value) -> Read {
         {
             Read::Deliver(Box::new(JsonRpcMessage::Request(read)))
         }
-        _ => refuse(&id, ErrorCode::INVALID_PARAMS, &format!("Invalid params of {method}")),
+        _ => refuse(id, ErrorCode::INVALID_PARAMS, &format!("Invalid params of {method}")),
     }
 }
 

@@ -314,7 +314,7 @@ pub(crate) struct HaidArgs {
 #[command(after_help = "\
 Examples:
   althing validate message.json
-  echo '{\"type\":\"question\",\"from\":\"coder\",\"msg_id\":\"q1\",\"question\":\"Which port?\"}' | althing validate -
+  echo '{\"type\":\"question\",\"from\":\"a\",\"msg_id\":\"q1\",\"question\":\"Port?\"}' | althing validate -
   althing validate --schema")]
 pub(crate) struct ValidateArgs {
     /// A file with one message; `-` is standard input.

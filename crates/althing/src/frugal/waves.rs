@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::failure::Failure;
+use crate::output::counted;
 
 /// The waves that are shown: workers and waves.
 pub(crate) const SIZES: &[(usize, usize)] = &[(3, 1), (3, 3), (5, 5), (3, 10), (10, 10)];
@@ -44,22 +45,26 @@ pub(crate) fn parts(parts: &BTreeMap<&'static str, u64>) -> String {
 }
 
 /// The demonstration of the dialect's own command line.
-pub(crate) fn demo() -> Result<String, Failure> {
-    let measured = measure(SIZES)?;
+pub(crate) fn demo(sizes: &[(usize, usize)]) -> Result<String, Failure> {
+    let measured = measure(sizes)?;
     let Some(first) = measured.first() else { return Ok(String::new()) };
     let (before, after) = (first.restated_tokens(), first.frugal_tokens());
     let mut text = format!(
-        "One wave of {} workers on the project in examples/wave, built and counted ({}):\n",
-        first.workers, first.tokenizer
+        "{} workers in each of {} on the project in examples/wave, built and counted ({}):\n",
+        first.workers,
+        counted(first.waves as u64, "wave", "waves"),
+        first.tokenizer
     );
     // Writing to a string does not fail.
     let _ = writeln!(text, "  v1, restated:  {before} tokens ({})", parts(&first.restated));
     let _ = writeln!(text, "  v2, by refs:   {after} tokens ({})", parts(&first.frugal));
     let delta = Delta { role: "orchestration".to_owned(), baseline: Some(before), measured: after };
     let _ = writeln!(text, "  {}", delta_line(&delta));
-    text += "\nMore workers, more waves:\n";
-    for one in &measured {
-        let _ = writeln!(text, "  {}", line(one));
+    if measured.len() > 1 {
+        text += "\nMore workers, more waves:\n";
+        for one in &measured {
+            let _ = writeln!(text, "  {}", line(one));
+        }
     }
     let references: usize = measured.iter().map(|one| one.references).sum();
     let _ = writeln!(

@@ -2,9 +2,10 @@
 
 use std::io::{BufRead as _, Seek as _, SeekFrom};
 
-use super::args::{Args, unknown};
+use super::args::{Args, unexpected, unknown};
 use super::{Stop, Tool, desk, lines};
 use crate::frugal::waves;
+use althing_dialects::frugal::wave::{WAVES_MAX, WORKERS_MAX};
 
 pub(super) const HELP: &str = "\
 heimdall-protocol: the frugal protocol in one command
@@ -12,7 +13,8 @@ heimdall-protocol: the frugal protocol in one command
   heimdall-protocol init                    make the files of the protocol
   heimdall-protocol resolve|blackboard|capsule|brief|ledger|validate|gate|claim|haid ...
   heimdall-protocol log [N]                 the last N lines of protocol.log (20)
-  heimdall-protocol demo                    build a wave of work both ways, and count it
+  heimdall-protocol demo [--workers N] [--waves M]
+                                            build waves of work both ways, and count them
 
 Exit codes: those of the command; 2 for one that there is not.
 ";
@@ -25,7 +27,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     let tool = match first.as_deref() {
         Some("init") => return init(),
         Some("log") => return log(args),
-        Some("demo") => return Ok(waves::demo()?),
+        Some("demo") => return demo(args),
         Some("resolve") => Tool::Resolve,
         Some("blackboard") => Tool::Blackboard,
         Some("capsule") => Tool::Capsule,
@@ -45,6 +47,24 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         let err = if stop.help { stop.err + tool.help() } else { stop.err };
         Stop { err, help: false, ..stop }
     })
+}
+
+fn demo(mut args: Args) -> Result<String, Stop> {
+    let (mut workers, mut rounds) = (None, None);
+    while let Some(flag) = args.next() {
+        let (slot, most) = match flag.as_str() {
+            "--workers" => (&mut workers, WORKERS_MAX),
+            "--waves" => (&mut rounds, WAVES_MAX),
+            other => return Err(unexpected(other)),
+        };
+        let number = args.value(&flag)?.parse().ok().filter(|number| (1..=most).contains(number));
+        let wrong = || Stop::usage(format!("{flag} takes a number from 1 to {most}"));
+        *slot = Some(number.ok_or_else(wrong)?);
+    }
+    if workers.is_none() && rounds.is_none() {
+        return Ok(waves::demo(waves::SIZES)?);
+    }
+    Ok(waves::demo(&[(workers.unwrap_or(3), rounds.unwrap_or(1))])?)
 }
 
 fn init() -> Result<String, Stop> {

@@ -102,7 +102,7 @@ fn is_handle(text: &str) -> bool {
 
 names!(
     /// The name of a symbol, a fact, a role, a kind of message: one line of text.
-    Label "a name" r"^[^\s\x00-\x1f]([^\x00-\x1f]*[^\s\x00-\x1f])?$" is_label
+    Label "a name" r"^\S(.*\S)?$" is_label
 );
 names!(
     /// The id of a capsule or a dispute: fit to be the name of a file.

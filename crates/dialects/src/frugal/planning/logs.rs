@@ -2,7 +2,10 @@
 
 use althing_kernel::commons::message::{Note, Outcome};
 use althing_kernel::commons::{capsule, decision, ledger};
+use althing_kernel::text::Text;
 use althing_kernel::{Actor, Event, Principal, Stamped};
+
+use std::fmt::Write as _;
 
 use super::{called, conflict_path, utc};
 
@@ -135,7 +138,7 @@ fn written(body: &capsule::Write) -> String {
 
 fn noted(body: &Note) -> (&'static str, String) {
     let errors = || {
-        let texts: Vec<&str> = body.errors.iter().map(|error| error.as_str()).collect();
+        let texts: Vec<&str> = body.errors.iter().map(Text::as_str).collect();
         serde_json::Value::from(texts).to_string()
     };
     let which = || body.msg_id.as_ref().map_or_else(|| "?".to_owned(), ToString::to_string);
@@ -170,7 +173,8 @@ fn tokens(entry: &Stamped, body: &ledger::Log) -> String {
     ];
     for (name, value) in rest {
         if let Some(value) = value {
-            text += &format!(",\"{name}\":{}", quoted(value.as_str()));
+            // Writing to a string does not fail.
+            let _ = write!(text, ",\"{name}\":{}", quoted(value.as_str()));
         }
     }
     text + "}\n"

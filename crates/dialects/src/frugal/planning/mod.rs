@@ -14,6 +14,7 @@ pub use moment::{date, utc};
 use althing_kernel::commons::Handle;
 use althing_kernel::commons::view::{CapsuleView, DisputeView};
 use althing_kernel::lease::Lease;
+use althing_kernel::text::Text;
 use althing_kernel::{Event, LeaseId, Principal, State, Timestamp};
 use std::collections::BTreeSet;
 
@@ -179,8 +180,8 @@ pub fn claim(state: &State, holder: &Principal) -> Option<Claim> {
         human: human(state, holder),
         claimed_surfaces: surfaces.map(ToString::to_string).collect(),
         task_ref: super::claim::task_ref(
-            last.task.as_ref().map(|task| task.as_str()),
-            last.purpose.as_ref().map(|purpose| purpose.as_str()),
+            last.task.as_ref().map(Text::as_str),
+            last.purpose.as_ref().map(Text::as_str),
         ),
         claimed_at: utc(first.opened_at),
         ttl_minutes: last.ttl.secs().div_ceil(60),
@@ -256,13 +257,15 @@ pub fn conflict(view: &DisputeView) -> String {
         ),
         None => ("(none)".to_owned(), "No displaced work was kept.".to_owned()),
     };
-    let surfaces: String = view.surfaces.iter().map(|surface| format!("  - {surface}\n")).collect();
+    let surfaces: Vec<String> =
+        view.surfaces.iter().map(|surface| format!("  - {surface}")).collect();
+    let surfaces = surfaces.join("\n");
     format!(
         "# Conflict {id} — {title}\n\n\
          - **Date:** {date}\n\
          - **Overriding HAID:** {by}  (via heimdall-ledger-mcp)\n\
          - **Displaced HAID:** {displaced}\n\
-         - **Surfaces:**\n{surfaces}\n\
+         - **Surfaces:**\n{surfaces}\n\n\
          ## Both intents\n\n\
          - **Overriding agent wanted:** {wanted}\n\
          - **Displaced agent wanted:** {other}\n\n\
