@@ -14,7 +14,7 @@ mod work;
 
 pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 pub(crate) use highway::{
-    EscalationArgs, EscalationCommand, GateApprove, GateArgs, GateCommand, GateList, GateModify,
+    EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
     HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
 };
 pub(crate) use mail::{

@@ -13,6 +13,7 @@ mod demo;
 mod do_by_name;
 mod doctor;
 mod ending;
+mod gate_sheet;
 mod gates;
 mod groups;
 mod highway;

@@ -60,7 +60,14 @@ impl Overview {
         let mut leases = query::leases(&world.state, moment, &LeaseList::default());
         leases.sort_by_key(|lease| lease.epoch);
         let refused = TrailQuery {
-            kinds: vec![Kind::CommandRefused, Kind::AuthenticationFailed],
+            kinds: vec![
+                Kind::CommandRefused,
+                Kind::AuthenticationFailed,
+                Kind::WorkspaceRejected,
+                Kind::EnvelopeRejected,
+                Kind::CheckpointRejected,
+                Kind::CapabilityDenied,
+            ],
             limit: Some(REFUSALS),
             last: true,
             after: Some(world.seq().saturating_sub(REFUSALS_AMONG)),

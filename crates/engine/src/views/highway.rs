@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::OfRun;
-use super::runs::{beginning, chosen};
+use super::runs::{beginning, chosen, no_run};
 use crate::error::EngineError;
 use crate::places::Places;
 use crate::row::{Row, Scope, Source, text};
@@ -275,7 +275,7 @@ pub fn highway(source: &Source, scope: &Scope, asked: &OfRun) -> Result<Highway,
         Ok(())
     })?;
     if reading.places.get(&reading.highway.run).is_none() {
-        return Err(EngineError::NotFound(format!("there is no run {}", reading.highway.run)));
+        return Err(no_run(source, scope, &reading.highway.run));
     }
     Ok(reading.finish())
 }
