@@ -138,6 +138,27 @@ fn a_person_is_asked_and_answers_in_words_that_arrive() {
     project.ok(&["trail", "verify", "--signatures"]);
 }
 
+#[test]
+fn whoever_watches_escalations_sees_them_come_and_go() {
+    let project = begun("off");
+    project.ok(&["workspace", "create", "--agent", "bob", "--directive", "go", "--as", "lead"]);
+    project.ok(&["inbox", "--take", "--as", "bob"]);
+    let mut command = project.command();
+    command.args(["escalations", "--watch", "--json"]).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    project.ok(&["signal", "escalation", "--reason", "may I?", "--as", "bob"]);
+    let open = next();
+    assert_eq!((&open["reason"], &open["open"]), (&"may I?".into(), &true.into()));
+    let id = open["escalation"].as_str().unwrap();
+    good(&project.as_user("ada", &["escalations", "answer", id, "You may."]));
+    let over = next();
+    assert_eq!((&over["escalation"], &over["open"]), (&open["escalation"], &false.into()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// Shows W-HH-06, W-HH-33.
 #[test]
 fn what_nobody_answers_is_answered_by_the_fallback_in_time() {

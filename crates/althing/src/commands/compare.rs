@@ -159,6 +159,7 @@ fn print(app: &App, comparison: &Comparison) -> Result<(), Failure> {
         let began = clock_time(run.started_at);
         app.out.line(format!("{name}  {}  began {began}, {ended}", one_line(&run.run)))?;
     }
+    say_deleted(app, a.deleted_entries.saturating_add(b.deleted_entries))?;
     app.out.line("")?;
     let row = |(name, of): &Figure| {
         let (of_a, of_b) = (of(a), of(b));

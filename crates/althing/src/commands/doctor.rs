@@ -4,7 +4,7 @@ use althing_engine::witness::{self, Witness};
 use althing_engine::{
     Blobs, Engine, Keyring, archives, compact, home, inventory, keyring, presence, snapshot,
 };
-use althing_kernel::{Blob, Span};
+use althing_kernel::{Blob, Rule, Span};
 use althing_trail::SignedHead;
 use althing_trail::archive::{Lines, Stage};
 use althing_trail::log::sqlite::{SqliteReader, beside};
@@ -92,7 +92,9 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
     }
     if let Some(exit) = worst {
         let failure = Failure::unavailable("the project is not in good health");
-        let failure = Failure { exit, ..failure };
+        let rule = if exit == Exit::Integrity { Rule::ArchiveThere } else { failure.rule };
+        let kind = if exit == Exit::Integrity { "integrity" } else { failure.kind };
+        let failure = Failure { exit, rule, kind, ..failure };
         return Err(failure.hint("What is wrong, and what to do about it, stands above."));
     }
     Ok(())

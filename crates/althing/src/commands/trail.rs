@@ -96,8 +96,9 @@ pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Fai
         Ok(Principal::User(user)) => desk.known_user(&user),
         Ok(_) => Ok(()),
         Err(_) => {
-            let agent = AgentName::new(text).ok();
-            if text == "protocol" || agent.is_some_and(|name| world.state.agent(&name).is_some()) {
+            // What cannot be a name at all is somebody else's to refuse.
+            let Ok(agent) = AgentName::new(text) else { return Ok(()) };
+            if text == "protocol" || world.state.agent(&agent).is_some() {
                 return Ok(());
             }
             let user = UserId::new(text).ok().filter(|user| world.state.user(user).is_some());

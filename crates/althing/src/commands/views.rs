@@ -292,6 +292,7 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
     let count = counted(flow.count, "message", "messages");
     let title = app.out.paint(Tone::Strong, &one_line(&flow.run));
     app.out.line(format!("{title}  {count}"))?;
+    say_deleted(app, flow.deleted_entries)?;
     if flow.messages.is_empty() {
         return Ok(());
     }
@@ -360,6 +361,7 @@ fn print_highway(app: &App, seen: &Highway) -> Result<(), Failure> {
         format!("waited {} in all", show_span(seen.waited)),
     ];
     app.out.line(format!("{title}  {}", figures.join(", ")))?;
+    say_deleted(app, seen.deleted_entries)?;
     let people: Vec<String> =
         seen.people.iter().map(|(who, n)| one_line(&format!("{who} {n}"))).collect();
     if !people.is_empty() {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::runs::{beginning, chosen, no_run};
+use super::runs::{beginning, chosen, deleted, no_run};
 use crate::error::EngineError;
 use crate::places::Places;
 use crate::row::{Row, Scope, Source, text};
@@ -108,6 +108,8 @@ pub struct Flow {
     pub parties: Vec<Party>,
     /// How many messages there were.
     pub count: u64,
+    /// How many entries of the run were deleted with archives: this is what is left.
+    pub deleted_entries: u64,
     /// Who wrote to whom, most first.
     pub edges: Vec<Edge>,
     /// The last messages, in the order they were sent.
@@ -312,6 +314,7 @@ impl Reading {
             run: self.run,
             parties: self.parties,
             count: self.count,
+            deleted_entries: 0,
             edges,
             messages: self.listed.into(),
         }
@@ -348,5 +351,6 @@ pub fn flow(source: &Source, scope: &Scope, asked: &OfFlow) -> Result<Flow, Engi
     if reading.places.get(&reading.run).is_none() {
         return Err(no_run(source, scope, &reading.run));
     }
-    Ok(reading.finish())
+    let deleted = deleted(source, scope)?.remove(&reading.run).unwrap_or(0);
+    Ok(Flow { deleted_entries: deleted, ..reading.finish() })
 }
