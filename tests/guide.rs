@@ -63,7 +63,9 @@ fn the_session_of_the_guide_runs_as_it_is_shown() {
     project.write("plan.toml", plan);
     let steps = steps(&text);
     assert!(steps.len() > 25, "{}", steps.len());
-    steps.iter().for_each(|step| carry_out(&project, step));
+    for step in &steps {
+        carry_out(&project, step);
+    }
 }
 
 /// Runs a command as it is shown, and holds what it says against what is shown of it.

@@ -94,7 +94,7 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
         let failure = Failure::unavailable("the project is not in good health");
         let rule = if exit == Exit::Integrity { Rule::ArchiveThere } else { failure.rule };
         let kind = if exit == Exit::Integrity { "integrity" } else { failure.kind };
-        let failure = Failure { exit, rule, kind, ..failure };
+        let failure = Failure { kind, rule, exit, ..failure };
         return Err(failure.hint("What is wrong, and what to do about it, stands above."));
     }
     Ok(())

@@ -33,19 +33,19 @@ const TEXT_BYTES_MAX: usize = 16 * 1024;
 struct Sheet(Vec<(&'static str, String)>);
 
 impl Sheet {
-    fn put(&mut self, key: &'static str, value: impl ToString) {
+    fn put(&mut self, key: &'static str, value: &(impl ToString + ?Sized)) {
         self.0.push((key, value.to_string()));
     }
 
     fn put_if<T: ToString>(&mut self, key: &'static str, value: Option<&T>) {
         if let Some(value) = value {
-            self.put(key, value.to_string());
+            self.put(key, value);
         }
     }
 
     fn each<T: ToString>(&mut self, key: &'static str, values: impl IntoIterator<Item = T>) {
         for value in values {
-            self.put(key, value.to_string());
+            self.put(key, &value);
         }
     }
 }
@@ -68,9 +68,9 @@ pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
             let blob = create.directive.as_ref().and_then(|said| said.content.blob());
             text = blob.cloned().or(text);
         }
-        Some(Request::Integrate(decide)) => of_merge(desk, &mut sheet, decide)?,
+        Some(Request::Integrate(decide)) => of_merge(desk, &mut sheet, decide),
         Some(Request::Salvage(salvage)) => of_salvage(desk, &mut sheet, salvage)?,
-        Some(Request::Resolve(resolve)) => of_resolve(desk, &mut sheet, resolve)?,
+        Some(Request::Resolve(resolve)) => of_resolve(desk, &mut sheet, resolve),
         Some(Request::Abort(abort)) => {
             if let Some(view) = seen(desk, &abort.workspace) {
                 of_workspace(&mut sheet, &view);
@@ -95,14 +95,14 @@ fn seen(desk: &Desk<'_>, id: &WorkspaceId) -> Option<WorkspaceView> {
 }
 
 fn of_task(sheet: &mut Sheet, task: &TaskView) {
-    sheet.put("task", format!("{}  {:?}", task.task, task.name));
-    sheet.put("priority", word(&task.priority));
+    sheet.put("task", &format!("{}  {:?}", task.task, task.name));
+    sheet.put("priority", &word(&task.priority));
     sheet.put_if("part of", task.parent_task.as_ref());
     sheet.each("after", &task.depends_on);
     if let Some(estimate) = &task.estimate {
         let tokens = counted(estimate.tokens, "token", "tokens");
         let (time, cost) = (show_secs(estimate.wall_time_s), show_cost(estimate.cost));
-        sheet.put("estimate", format!("{tokens}, {time}, cost {cost}"));
+        sheet.put("estimate", &format!("{tokens}, {time}, cost {cost}"));
     }
 }
 
@@ -111,7 +111,7 @@ fn of_envelope(sheet: &mut Sheet, sent: &EnvelopeView) {
     sheet.put("from", &sent.from);
     sheet.put("to", &sent.to);
     sheet.put("kind", &sent.kind);
-    sheet.put("priority", word(&sent.priority));
+    sheet.put("priority", &word(&sent.priority));
     sheet.put_if("answers", sent.in_reply_to.as_ref());
     sheet.each("carries", &sent.rights);
     sheet.each("attached", &sent.payload.attachments);
@@ -129,7 +129,7 @@ fn of_create(sheet: &mut Sheet, create: &Create) {
         Some(own) if own.is_empty() => sheet.put("may change", "nothing"),
         Some(own) => {
             let own: Vec<&str> = own.iter().map(althing_kernel::Surface::as_str).collect();
-            sheet.put("may change", own.join(" "));
+            sheet.put("may change", &own.join(" "));
         }
     }
     sheet.each("may read", &create.visibility);
@@ -142,10 +142,10 @@ fn of_create(sheet: &mut Sheet, create: &Create) {
     if create.budget.is_empty() {
         sheet.put("budget", "not limited");
     } else {
-        sheet.put("budget", budget_words(&create.budget));
+        sheet.put("budget", &budget_words(&create.budget));
     }
     if let Some(percent) = create.warn_at_percent {
-        sheet.put("warned at", format!("{} %", percent.get()));
+        sheet.put("warned at", &format!("{} %", percent.get()));
     }
     for (key, time) in [
         ("may take", create.timeout_s),
@@ -155,7 +155,7 @@ fn of_create(sheet: &mut Sheet, create: &Create) {
         sheet.put_if(key, time.map(|time| show_secs(time.secs())).as_ref());
     }
     if let Some(priority) = create.priority {
-        sheet.put("urgency", word(&priority));
+        sheet.put("urgency", &word(&priority));
     }
     sheet.put_if("group", create.group.as_ref());
     sheet.each("tool", &create.mounts);
@@ -166,7 +166,7 @@ fn of_create(sheet: &mut Sheet, create: &Create) {
 
 fn of_workspace(sheet: &mut Sheet, view: &WorkspaceView) {
     let agent = view.agent.as_ref().map_or("the system", |agent| agent.as_str());
-    sheet.put("workspace", format!("{} of {agent} is {}", view.workspace, view.status));
+    sheet.put("workspace", &format!("{} of {agent} is {}", view.workspace, view.status));
 }
 
 fn checkpoint(
@@ -180,11 +180,11 @@ fn checkpoint(
 
 fn of_checkpoint(sheet: &mut Sheet, made: &CheckpointView) {
     let (status, sure) = (word(&made.status), word(&made.confidence));
-    sheet.put("checkpoint", format!("{}  {status}, confidence {sure}", made.checkpoint));
+    sheet.put("checkpoint", &format!("{}  {status}, confidence {sure}", made.checkpoint));
     sheet.put("intent", &made.intent);
     for file in &made.files_changed {
         let content = file.content.as_ref().map_or("deleted".to_owned(), ToString::to_string);
-        sheet.put("file", format!("{}  {content}", file.path));
+        sheet.put("file", &format!("{}  {content}", file.path));
     }
 }
 
@@ -196,7 +196,7 @@ fn of_files(sheet: &mut Sheet, files: &[FileArg]) {
             None => "deleted".to_owned(),
             Some(blob) => blob.map_or_else(String::new, ToString::to_string),
         };
-        sheet.put("merged", format!("{}  {content}", file.path));
+        sheet.put("merged", &format!("{}  {content}", file.path));
     }
 }
 
@@ -207,28 +207,29 @@ fn of_findings(sheet: &mut Sheet, found: &[ConflictArg]) {
         let about =
             if about.is_empty() { String::new() } else { format!(": {}", about.join(", ")) };
         let words = format!("{} {}{about}", word(&conflict.kind), conflict.description);
-        sheet.put("FOUND", words);
+        sheet.put("FOUND", &words);
     }
     if !found.is_empty() {
         sheet.put("if approved", "the merge stops at what was found; it is then to be settled");
     }
 }
 
-fn of_merge(desk: &Desk<'_>, sheet: &mut Sheet, decide: &Decide) -> Result<(), Failure> {
+fn of_merge(desk: &Desk<'_>, sheet: &mut Sheet, decide: &Decide) {
     if let Some(view) = seen(desk, &decide.workspace) {
         of_workspace(sheet, &view);
         sheet.put_if("into", view.parent.as_ref());
         let made = checkpoint(desk, &decide.workspace, view.latest_final.as_ref());
-        made.iter().for_each(|made| of_checkpoint(sheet, made));
+        if let Some(made) = &made {
+            of_checkpoint(sheet, made);
+        }
     }
     if decide.decision != Decision::Accept {
-        sheet.put("decision", word(&decide.decision));
+        sheet.put("decision", &word(&decide.decision));
     }
-    sheet.put("strategy", word(&decide.strategy.unwrap_or_default()));
+    sheet.put("strategy", &word(&decide.strategy.unwrap_or_default()));
     of_files(sheet, decide.merged.as_deref().unwrap_or_default());
     sheet.put_if("reason", decide.reason.as_ref());
     of_findings(sheet, &decide.conflicts);
-    Ok(())
 }
 
 fn of_salvage(desk: &Desk<'_>, sheet: &mut Sheet, salvage: &Salvage) -> Result<(), Failure> {
@@ -237,7 +238,9 @@ fn of_salvage(desk: &Desk<'_>, sheet: &mut Sheet, salvage: &Salvage) -> Result<(
         let newest = view.latest_final.as_ref().or(view.head.as_ref());
         let which = salvage.checkpoint.as_ref().or(newest);
         let made = checkpoint(desk, &salvage.workspace, which);
-        made.iter().for_each(|made| of_checkpoint(sheet, made));
+        if let Some(made) = &made {
+            of_checkpoint(sheet, made);
+        }
     }
     let target = desk.engine.world()?.state.salvage_target(&salvage.workspace);
     sheet.put_if("into", target.as_ref());
@@ -247,18 +250,21 @@ fn of_salvage(desk: &Desk<'_>, sheet: &mut Sheet, salvage: &Salvage) -> Result<(
     Ok(())
 }
 
-fn of_resolve(desk: &Desk<'_>, sheet: &mut Sheet, resolve: &Resolve) -> Result<(), Failure> {
+fn of_resolve(desk: &Desk<'_>, sheet: &mut Sheet, resolve: &Resolve) {
     if let Some(view) = seen(desk, &resolve.workspace) {
         of_workspace(sheet, &view);
         let open = view.conflicts.iter().filter(|open| open.id == resolve.conflict);
-        open.for_each(|open| sheet.put("conflict", said_of_conflict(open)));
+        for open in open {
+            sheet.put("conflict", &said_of_conflict(open));
+        }
         let made = checkpoint(desk, &resolve.workspace, view.latest_final.as_ref());
-        made.iter().for_each(|made| of_checkpoint(sheet, made));
+        if let Some(made) = &made {
+            of_checkpoint(sheet, made);
+        }
     }
-    sheet.put("settled by", word(&resolve.strategy));
+    sheet.put("settled by", &word(&resolve.strategy));
     sheet.put("resolution", &resolve.resolution);
     of_files(sheet, resolve.merged.as_deref().unwrap_or_default());
-    Ok(())
 }
 
 /// A gate for scripts: as the kernel shows it, with short texts beside their hashes, and what it

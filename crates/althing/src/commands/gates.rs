@@ -119,11 +119,10 @@ fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
             let made = desk.workspaces(WorkspaceList { agent, ..WorkspaceList::default() })?;
             !made.iter().any(|view| view.created_at >= end.at)
         }
-        // What was saved of a failed workspace cannot be told from what was not.
-        (Some(Request::Salvage(_)), ..) => false,
         (None, Some(task), _) => task.status == task::Status::Draft,
         (None, _, Some(sent)) => sent.status == envelope::Status::Validated,
-        (None, None, None) => false,
+        // What was saved of a failed workspace cannot be told from what was not.
+        (Some(Request::Salvage(_)), ..) | (None, None, None) => false,
     })
 }
 
