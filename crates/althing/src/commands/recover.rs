@@ -12,7 +12,7 @@ pub(crate) fn run(app: &App, args: &Recover) -> Result<(), Failure> {
     let project = app.project()?;
     // Before the project is opened: as it is, it may not replay.
     let mended = match &args.from {
-        Some(copy) => mend::mend(&project.home, copy)?,
+        Some(copy) => mend::mend(&project.home, copy, project.options().patience)?,
         None => Vec::new(),
     };
     let engine = project.engine()?;

@@ -123,7 +123,11 @@ fn resolve(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     }
     let (workspace, conflict) = harness.random.pick(&scene.conflicts).clone();
     let again = harness.random.one_in(6);
-    let strategy = if again { "agent_rework" } else { "coordinator_resolve" };
+    let strategy = match harness.random.below(4) {
+        _ if again => "agent_rework",
+        0 => "escalate",
+        _ => "coordinator_resolve",
+    };
     let mut args = json!({
         "workspace": workspace, "conflict": conflict, "strategy": strategy, "resolution": "so be it",
     });

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use super::invariants::Ledger;
 use super::scene::{AGENTS, PEOPLE, Scene, Seen, agent, somebody};
 use super::{
-    Counts, Harness, Random, Scenario, Simulation, add, command, forgers_key, happened, plans,
-    resources, seeds, sign_up, system,
+    Counts, Harness, Random, Scenario, Simulation, add, command, forgers_key, happened, highway,
+    plans, resources, seeds, sign_up, system,
 };
 
 /// How long the carrier waits for an answer the first time.
@@ -81,6 +81,7 @@ impl Runs {
             66 => forged(harness, scene),
             67 if harness.random.one_in(3) => Some(post(harness, scene)),
             68..=74 => resources::ask(harness, scene),
+            75..=84 => highway::ask(harness, scene),
             _ => plans::ask(harness, scene),
         }
     }
@@ -184,6 +185,11 @@ fn start(harness: &mut Harness) -> Asked {
     }
     if !harness.random.one_in(3) {
         args["taxonomy"] = taxonomy();
+    }
+    match harness.random.below(6) {
+        0 => {}
+        1 | 2 => args["highway"] = json!({ "gates": [] }),
+        _ => args["highway"] = highway::wish(harness),
     }
     let caller = match harness.random.below(6) {
         0 => agent(harness.random.below(AGENTS)),
@@ -349,6 +355,11 @@ fn order(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         _ => scene.coordinator(harness),
     };
     let at_work = [Status::Active, Status::Blocked];
+    if !scene.orphans.is_empty() && harness.random.one_in(4) {
+        let lost = harness.random.pick(&scene.orphans).clone();
+        let args = json!({ "workspace": lost, "parent": scene.one(harness, &at_work)?.id });
+        return Some((caller, "workspace.reparent", args));
+    }
     let blocked = [Status::Blocked];
     let from = if harness.random.one_in(2) { &at_work[..] } else { &blocked };
     Some(match harness.random.below(22) {
