@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use crate::capability::{Deed, may};
-use crate::envelope::{Envelope, Payload};
+use crate::envelope::{self, Envelope, Payload};
 use crate::event::{Event, Stamped};
 use crate::highway::resolve::Resolved;
 use crate::id::{EnvelopeId, TaskId, WorkspaceId};
@@ -97,13 +97,12 @@ pub fn reads_all_content(state: &State, viewer: Viewer<'_>) -> bool {
 }
 
 /// Whether a viewer may read an envelope: its two ends and the coordinator, not whoever sees the
-/// workspaces. An agent reads what it was sent once it is in the inbox: until then somebody may
-/// stop or change it.
-pub fn reads_mail(state: &State, viewer: Viewer<'_>, envelope: &Envelope) -> bool {
-    let arrived = envelope.delivered_at.is_some();
-    reads_between(state, viewer, &envelope.from, Some(&envelope.to).filter(|_| arrived))
-        || (!matches!(viewer, Some(Principal::Agent(_)))
-            && reads_between(state, viewer, &envelope.from, Some(&envelope.to)))
+/// workspaces. An agent does not read what is stopped before its inbox, or was sent back there.
+pub fn reads_mail(state: &State, viewer: Viewer<'_>, id: &EnvelopeId, envelope: &Envelope) -> bool {
+    let on_its_way = envelope.status == envelope::Status::Validated && !state.is_stopped(id);
+    let comes = envelope.delivered_at.is_some() || on_its_way;
+    let to = Some(&envelope.to).filter(|_| comes || !matches!(viewer, Some(Principal::Agent(_))));
+    reads_between(state, viewer, &envelope.from, to)
 }
 
 /// Whether a viewer may read what an envelope brought when it was made, or when somebody changed
@@ -114,7 +113,7 @@ fn reads_payload(state: &State, viewer: Viewer<'_>, id: &EnvelopeId, brought: &P
         Some(Principal::Agent(_)) if envelope.payload != *brought => {
             reads_between(state, viewer, &envelope.from, None)
         }
-        _ => reads_mail(state, viewer, envelope),
+        _ => reads_mail(state, viewer, id, envelope),
     }
 }
 

@@ -171,6 +171,13 @@ pub struct Resolve {
     pub reason: Option<Text<1000>>,
 }
 
+impl Resolve {
+    /// What is different, if anything is.
+    pub(crate) fn changed(&self) -> Option<&Modifications> {
+        self.modifications.as_deref().filter(|changed| !changed.given().is_empty())
+    }
+}
+
 /// `gate_resolved`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -280,7 +287,7 @@ fn changes<'r>(gate: &Gate, resolve: &'r Resolve) -> Result<Option<&'r Modificat
         let names = allowed.iter().map(ToString::to_string);
         Err(Refusal::denied(Rule::GateFields, message).allowing(names))
     };
-    let given = resolve.modifications.as_deref();
+    let given = resolve.changed();
     let fields = given.map(Modifications::given).unwrap_or_default();
     match (resolve.action, fields.is_empty()) {
         (GateAction::Modify, true) => refuse("nothing is changed".to_owned()),
@@ -289,7 +296,7 @@ fn changes<'r>(gate: &Gate, resolve: &'r Resolve) -> Result<Option<&'r Modificat
         }
         _ => match fields.iter().find(|field| !allowed.contains(field)) {
             Some(field) => refuse(format!("{field} cannot be changed at this gate")),
-            None => Ok(given.filter(|_| !fields.is_empty())),
+            None => Ok(given),
         },
     }
 }

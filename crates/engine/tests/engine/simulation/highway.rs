@@ -96,7 +96,8 @@ fn resolve(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     };
     let (gate, kind) = open.clone();
     let args = match harness.random.below(10) {
-        0..=5 => json!({ "gate": gate, "action": "approve" }),
+        0..=4 => json!({ "gate": gate, "action": "approve" }),
+        5 => json!({ "gate": gate, "action": "approve", "modifications": {} }),
         6 | 7 => json!({ "gate": gate, "action": "reject", "reason": "simulated" }),
         _ => {
             let changed = modifications(harness, kind);

@@ -153,6 +153,11 @@ fn tasks(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     if scene.graphs.is_empty() || scene.tasks.len() < 25 && harness.random.one_in(10) {
         return Some((caller, "task.graph", plan(harness)));
     }
+    let failed = scene.tasks.iter().any(|(_, is, _)| *is == task::Status::Failed);
+    if failed && harness.random.one_in(3) {
+        let task = task_in(harness, scene, &[task::Status::Failed])?;
+        return Some((caller, "task.retry", json!({ "task": task })));
+    }
     Some(match harness.random.below(20) {
         0 => (caller, "task.add", add(harness, scene)),
         1..=6 => {
