@@ -216,6 +216,14 @@ fn a_message_that_waits_or_comes_back_says_so() {
     good(&project.told_user("ada", &[&["highway", "set"], &gates[..]].concat()));
     let sent = project.ok(&["send", "agent:bob", "psst", "--type", "feedback", "--as", "lead"]).out;
     says(&sent, &[&format!("it waits for a person (ada) at gate {}", first(&project))]);
+    // Whom it is for reads it once it arrives, and not at the gate.
+    let gate = first(&project);
+    assert_eq!(project.json(&["gate", "show", &gate])["envelope"]["text"], "psst");
+    says(&project.ok(&["gate", "show", &gate, "--as", "lead"]).out, &["  psst"]);
+    let seen = project.run(&["gate", "show", &gate, "--as", "bob"]);
+    assert!(!seen.out.contains("psst"), "{seen:?}");
+    let seen = project.run(&["gate", "show", &gate, "--as", "bob", "--json"]);
+    assert!(!seen.out.contains("psst"), "{seen:?}");
     good(&project.told_user("ada", &["gate", "reject", "--reason", "no"]));
     let mail = project.ok(&["inbox", "--take", "--as", "lead"]).out;
     says(&mail, &["returned   env_", "did not arrive: a person turned it down at its gate"]);

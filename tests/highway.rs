@@ -221,3 +221,51 @@ fn the_highway_is_shown_and_set_by_people() {
         assert!(matches!(ran.code, Some(1 | 2)), "{args:?} {ran:?}");
     }
 }
+
+/// A person agrees to what cannot be done any more: that is refused, and the trail stays sound.
+/// Shows W-HH-04.
+#[test]
+fn an_answer_that_leads_to_a_refusal_leaves_the_trail_sound() {
+    let project = Sandbox::new();
+    project.login("ada");
+    let start = ["coordinator", "start", "--agent", "lead", "--highway", "gated"];
+    good(&project.as_user("ada", &[&start[..], &["--max-workspaces", "1"]].concat()));
+    for agent in ["w1", "w2"] {
+        project.claim(agent, agent);
+        let order = ["workspace", "create", "--agent", agent, "--directive", "d", "--as", "lead"];
+        project.ok(&order);
+    }
+    let gates = project.json(&["gate", "list"]);
+    let gate = |at: usize| gates[at]["gate"].as_str().unwrap();
+    good(&project.as_user("ada", &["gate", "approve", gate(0)]));
+    let ran = project.as_user("ada", &["gate", "approve", gate(1)]);
+    assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(1), Some("W-ADM-01")), "{ran:?}");
+    let nowhere = ["gate", "modify", gate(1), "--visibility", "ws_none"];
+    assert_eq!(project.as_user("ada", &nowhere).code, Some(1));
+    let nothing = format!(r#"{{"gate":"{}","action":"reject","modifications":{{}}}}"#, gate(1));
+    good(&project.as_user("ada", &["do", "gate.resolve", &nothing]));
+    project.ok(&["trail", "verify", "--signatures"]);
+    project.ok(&["recover"]);
+}
+
+/// Shows W-HH-06: the time of a gate is over before anybody who comes later is answered.
+#[test]
+fn an_order_that_comes_too_late_for_a_gate_finds_it_closed() {
+    let project = Sandbox::new();
+    project.login("ada");
+    let start = ["coordinator", "start", "--agent", "lead", "--highway", "off"];
+    good(&project.as_user("ada", &start));
+    project.claim("w1", "w1");
+    let order = ["workspace", "create", "--agent", "w1", "--directive", "d", "--as", "lead"];
+    let made = project.json(&order);
+    let id = made["workspace"].as_str().unwrap();
+    let wish = r#"{"gates":["workspace_abort"],
+        "gate_defaults":{"fallback":"escalate_to_coordinator","timeout_s":1}}"#;
+    good(&project.as_user("ada", &["do", "highway.configure", wish]));
+    let abort = ["workspace", "abort", "agent:w1", "--as", "lead"];
+    assert_eq!(project.json(&abort)["type"], "workspace_abort");
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    project.ok(&abort);
+    assert_eq!(project.json(&["workspace", "show", id])["status"], "failed");
+    project.ok(&["trail", "verify"]);
+}

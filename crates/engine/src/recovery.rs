@@ -94,6 +94,25 @@ impl Ground<'_> {
         }
     }
 
+    /// Records what others could not: that the store had refused them. Word of it goes only once
+    /// it is on record, and one process at a time sees to it.
+    pub(crate) fn after_outages(&self, core: &mut Core, roll: &Roll) -> Result<(), EngineError> {
+        let words = presence::words(roll);
+        if words.is_empty() {
+            return Ok(());
+        }
+        let _turn = Recovering::begin(self.home, self.options.patience)?;
+        for word in words {
+            let Some(outage) = word.read() else { continue };
+            let caller =
+                Caller { principal: Principal::System, key: core.key().public(), session: None };
+            let job = Job { caller, command: outage.note(), proof: None };
+            core.run_own(&*self.options.clock, job)?;
+            word.forget()?;
+        }
+        Ok(())
+    }
+
     /// Recovers because a person asked for it: everything is examined.
     pub(crate) fn on_request(
         &self,

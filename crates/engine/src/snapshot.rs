@@ -20,7 +20,7 @@ use crate::home::{Home, replace};
 use crate::world::World;
 
 /// Begins every snapshot; the number changes when the form of what it holds does.
-const MAGIC: &[u8; 16] = b"althing snap  5\n";
+const MAGIC: &[u8; 16] = b"althing snap  6\n";
 /// What snapshots of every form begin with.
 const FAMILY: &[u8] = b"althing snap";
 /// The snapshot that recovery goes on from: everything up to it was examined.
@@ -85,12 +85,14 @@ pub(crate) fn save_examined(home: &Home, world: &World) -> Result<(), EngineErro
     write(home, world, &project.id, EXAMINED).map(|_| ())
 }
 
-/// The world up to which the trail was examined, or the empty one.
+/// The world up to which the trail was examined, or the one that replay begins with.
 pub(crate) fn load_examined(home: &Home, log: &mut dyn LogReader) -> Result<World, EngineError> {
-    let Some(project) = project_of(log)? else { return Ok(World::default()) };
+    let beginning = floor::beginning(home, log)?;
+    let Some(project) = project_of(log)? else { return Ok(beginning) };
     match read(&home.snapshots().join(project.as_str()).join(EXAMINED)) {
-        Some(world) if world.is_of(log)? => Ok(world),
-        _ => Ok(World::default()),
+        // What was examined before the floor cannot be gone on from: entries after it are gone.
+        Some(world) if world.seq() >= beginning.seq() && world.is_of(log)? => Ok(world),
+        _ => Ok(beginning),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What waits at a gate, in full: what somebody has to know before they answer.
 
+use althing_kernel::access::reads_all_content;
 use althing_kernel::checkpoint::CheckpointView;
 use althing_kernel::content::Content;
 use althing_kernel::envelope::PayloadArg;
@@ -13,7 +14,7 @@ use althing_kernel::integration::{Decide, Decision};
 use althing_kernel::task::view::TaskView;
 use althing_kernel::workspace::create::Create;
 use althing_kernel::workspace::view::WorkspaceView;
-use althing_kernel::{CheckpointId, WorkspaceId};
+use althing_kernel::{Actor, CheckpointId, Principal, WorkspaceId};
 use serde_json::{Value, json};
 
 use super::integration::said_of_conflict;
@@ -82,11 +83,22 @@ pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
     for (key, value) in sheet.0 {
         desk.out().line(format!("{key:<11} {}", one_line(&value)))?;
     }
+    if text.is_some() && !may_read(desk, gate)? {
+        return desk.out().line("  (what it says is for those who decide)");
+    }
     let blobs = desk.blobs();
     for line in text.iter().flat_map(|blob| content::shown(&blobs, blob)) {
         desk.out().line(format!("  {line}"))?;
     }
     Ok(())
+}
+
+/// Whether somebody reads what waits: people, the coordinator, and whoever asked for it. To whom a
+/// message is to go reads it once it has arrived.
+fn may_read(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
+    let Some(own @ Principal::Agent(_)) = desk.project.viewer()? else { return Ok(true) };
+    let asked = gate.asked_by == Actor::from(own.clone());
+    Ok(asked || reads_all_content(&desk.engine.world()?.state, Some(&own)))
 }
 
 /// A workspace, if whoever asks may read it.
@@ -272,12 +284,13 @@ fn of_resolve(desk: &Desk<'_>, sheet: &mut Sheet, resolve: &Resolve) {
 pub(super) fn json(desk: &Desk<'_>, gate: &GateView) -> Result<Value, Failure> {
     let mut value =
         serde_json::to_value(gate).map_err(|error| Failure::unavailable(error.to_string()))?;
+    let readable = may_read(desk, gate)?;
     for (at, name) in [
         ("/task", "/description"),
         ("/envelope", "/payload/content"),
         ("/request/create/directive", "/content/blob"),
     ] {
-        let Some(owner) = value.pointer_mut(at) else { continue };
+        let Some(owner) = value.pointer_mut(at).filter(|_| readable) else { continue };
         let text = owner.pointer(name).and_then(Value::as_str).and_then(|name| short(desk, name));
         if let Some(text) = text {
             owner["text"] = text.into();

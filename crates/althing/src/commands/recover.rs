@@ -17,7 +17,7 @@ pub(crate) fn run(app: &App, args: &Recover) -> Result<(), Failure> {
             let message = format!("there is no {} to put entries back from", copy.display());
             return Err(Failure::not_found(message).hint("Name a backup or an exported trail."));
         }
-        Some(copy) => mend::mend(&project.home, copy)?,
+        Some(copy) => mend::mend(&project.home, copy, project.options().patience)?,
         None => Vec::new(),
     };
     let engine = project.engine()?;

@@ -192,7 +192,9 @@ impl Overview {
                 format!("first {}", clock_time(burst.first_at)),
                 format!("last {}", from_now(burst.last_at, self.now)),
             ];
-            for (what, names) in [("owner", &burst.owners), ("role", &burst.roles)] {
+            for (what, names) in
+                [("owner", &burst.owners), ("role", &burst.roles), ("group", &burst.groups)]
+            {
                 if !names.is_empty() {
                     let names: Vec<&str> = names.iter().map(String::as_str).collect();
                     facts.push(format!("{what} {}", names.join(" ")));

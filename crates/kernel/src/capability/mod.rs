@@ -67,7 +67,7 @@ capabilities! {
     ViewTrailOwn "view_trail_own" "Read the trail of one's own workspaces; everybody's.";
     ViewTrailAny "view_trail_any" "Read all of the trail.";
     GrantDelegation "grant_delegation" "Give rights and delegation in one's own workspaces.";
-    DeactivateUser "deactivate_user" "Let people in, say how they stand and what they may do.";
+    DeactivateUser "deactivate_user" "Let people in, say how they stand and what they may do; delete old archives, restore backups.";
 }
 
 impl Capability {
@@ -118,6 +118,8 @@ pub enum Deed {
     ManageUsers,
     /// Ends somebody else's lease, which belongs to no workspace.
     ForceLease,
+    /// Deletes archives whose time is over, or replaces the trail by an older one.
+    DeleteHistory,
 }
 
 impl Deed {
@@ -134,6 +136,7 @@ impl Deed {
         Deed::GrantDelegation,
         Deed::ManageUsers,
         Deed::ForceLease,
+        Deed::DeleteHistory,
     ];
 
     /// The capability that allows it on what one owns, and the one that allows it everywhere.
@@ -153,6 +156,7 @@ impl Deed {
             Deed::GrantDelegation => (Some(C::GrantDelegation), None),
             Deed::ManageUsers => (None, Some(C::DeactivateUser)),
             Deed::ForceLease => (None, Some(C::AbortAny)),
+            Deed::DeleteHistory => (None, Some(C::DeactivateUser)),
         }
     }
 }

@@ -109,8 +109,12 @@ fn command(deed: Deed, ids: &[WorkspaceId; 3], lease: &str) -> Option<(&'static 
         Deed::GrantDelegation => ("right.grant", json!({ "holder": at, "target": beside })),
         Deed::ManageUsers => ("user.suspend", json!({ "user": "eve" })),
         Deed::ForceLease => ("lease.force", json!({ "lease": lease, "reason": "r" })),
-        // Budgets have no command yet, and reading is no command.
-        Deed::ModifyBudget | Deed::ViewTrail => return None,
+        Deed::ModifyBudget => {
+            ("workspace.set_priority", json!({ "workspace": at, "priority": "background" }))
+        }
+        // Reading is no command, and the runtime deletes for whoever asked; both have their own
+        // tests.
+        Deed::ViewTrail | Deed::DeleteHistory => return None,
     })
 }
 
@@ -180,8 +184,8 @@ fn every_deed_in_every_standing_with_every_capability_on_every_tree() {
             }
         }
     }
-    // 7 deeds have a capability for one's own tree, 5 of them one for all, and 2 know no trees.
-    assert_eq!((allowed, denied), (7 + 5 * 2 + 2 * 2, 9 * 4 * 18 * 2 - 21), "no cell is left out");
+    // 8 deeds have a capability for one's own tree, 6 of them one for all, and 2 know no trees.
+    assert_eq!((allowed, denied), (8 + 6 * 2 + 2 * 2, 10 * 4 * 18 * 2 - 24), "no cell is left out");
 }
 
 /// Shows W-USER-02, W-USER-05, W-USER-06.

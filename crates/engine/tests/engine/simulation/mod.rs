@@ -17,6 +17,8 @@
 
 mod channels;
 mod conduct;
+mod gates;
+mod highway;
 mod invariants;
 mod leases;
 mod plans;
