@@ -342,8 +342,12 @@ impl Gate {
         at.map(|at| at.charter.root.clone()).or_else(|| graph().map(|graph| graph.root.clone()))
     }
 
-    /// Whether there is still something to decide about.
+    /// Whether there is still something to decide about. Gates end with their run, whatever they
+    /// are about: what is to be saved of a workspace may be of an earlier one.
     pub(crate) fn is_valid(&self, state: &State) -> bool {
+        if state.root.is_none() {
+            return false;
+        }
         let status = || Some(state.workspaces.get(self.workspace.as_ref()?)?.status);
         match self.kind {
             GateType::TaskApproval => {

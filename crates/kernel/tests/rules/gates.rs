@@ -535,3 +535,24 @@ fn gates_end_with_their_run() {
     assert_eq!(run.world.ask("gate.list", r#"{"all":true}"#), json!([]));
     run.sound();
 }
+
+/// Shows W-HH-07, W-INT-20.
+#[test]
+fn what_is_to_be_saved_of_an_earlier_run_is_asked_about_in_this_one_alone() {
+    let mut run = gated(&["integration"], "reject");
+    let work = run.in_state(Status::Integrating, json!({ "agent": "w1" }));
+    run.ok(&user("ada"), "workspace.abort", json!({ "workspace": work }));
+    let salvage = json!({ "workspace": work, "merged": [] });
+    let next_run = |run: &mut Run| {
+        run.ok(&user("ada"), "run.end", json!({ "force": true }));
+        assert!(queue(run).is_empty(), "gates end with their run");
+        let highway = json!({ "preset": "gated" });
+        run.ok(&user("ada"), "run.start", json!({ "agent": "lead", "highway": highway }));
+    };
+    next_run(&mut run);
+    gate_of(run.ok(&Run::lead(), "integration.salvage", salvage.clone()));
+    next_run(&mut run);
+    gate_of(run.ok(&Run::lead(), "integration.salvage", salvage));
+    assert_eq!(queue(&run).len(), 1);
+    run.sound();
+}
