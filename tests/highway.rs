@@ -223,6 +223,7 @@ fn the_highway_is_shown_and_set_by_people() {
 }
 
 /// A person agrees to what cannot be done any more: that is refused, and the trail stays sound.
+///
 /// Shows W-HH-04.
 #[test]
 fn an_answer_that_leads_to_a_refusal_leaves_the_trail_sound() {
@@ -248,7 +249,9 @@ fn an_answer_that_leads_to_a_refusal_leaves_the_trail_sound() {
     project.ok(&["recover"]);
 }
 
-/// Shows W-HH-06: the time of a gate is over before anybody who comes later is answered.
+/// The time of a gate is over before anybody who comes later is answered.
+///
+/// Shows W-HH-06.
 #[test]
 fn an_order_that_comes_too_late_for_a_gate_finds_it_closed() {
     let project = Sandbox::new();

@@ -277,7 +277,9 @@ fn access_control_is_not_in_place_while_others_can_read_the_runtimes_key() {
     project.ok(&["coordinator", "start", "--as", "alice"]);
 }
 
-/// Shows W-SEC-14, W-TRAIL-03: whoever is refused a look does no harm to the record.
+/// Whoever is refused a look does no harm to the record.
+///
+/// Shows W-SEC-14, W-TRAIL-03.
 #[test]
 fn a_refused_look_leaves_the_trail_sound_whoever_asked() {
     let (project, _) = Sandbox::with_run();
@@ -303,8 +305,9 @@ fn a_refused_look_leaves_the_trail_sound_whoever_asked() {
     project.ok(&["backup", "copy"]);
 }
 
-/// Shows W-USER-41, W-SEC-13: what people decided is not undone by an older trail, unless one of
-/// them says so.
+/// What people decided is not undone by an older trail, unless one of them says so.
+///
+/// Shows W-USER-41, W-SEC-13.
 #[test]
 fn a_backup_is_restored_on_a_persons_word_where_there_are_people() {
     let project = Sandbox::new();

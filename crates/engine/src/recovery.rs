@@ -19,7 +19,8 @@ use crate::error::EngineError;
 use crate::examine::{Depth, Examination, Found, Remedy, examine};
 use crate::home::Home;
 use crate::mend::Mended;
-use crate::presence::{self, Fallen, Recovering, Roll};
+use crate::presence::{self, Fallen, Recovering, Roll, Word};
+use crate::shared::Outage;
 use crate::snapshot;
 
 /// What recovery found and did, or would do.
@@ -102,15 +103,14 @@ impl Ground<'_> {
             return Ok(());
         }
         let _turn = Recovering::begin(self.home, self.options.patience)?;
-        for word in words {
-            let Some(outage) = word.read() else { continue };
-            let caller =
-                Caller { principal: Principal::System, key: core.key().public(), session: None };
-            let job = Job { caller, command: outage.note(), proof: None };
-            core.run_own(&*self.options.clock, job)?;
-            word.forget()?;
-        }
-        Ok(())
+        let told: Vec<(Outage, Word)> =
+            words.into_iter().filter_map(|word| Some((word.read()?, word))).collect();
+        let outages = told.iter().map(|(outage, _)| outage.clone());
+        let Some(outage) = outages.reduce(Outage::and) else { return Ok(()) };
+        let caller =
+            Caller { principal: Principal::System, key: core.key().public(), session: None };
+        core.run_own(&*self.options.clock, Job { caller, command: outage.note(), proof: None })?;
+        told.into_iter().try_for_each(|(_, word)| word.forget())
     }
 
     /// Recovers because a person asked for it: everything is examined.

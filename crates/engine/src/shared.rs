@@ -28,6 +28,12 @@ pub struct Outage {
 }
 
 impl Outage {
+    /// Both as one: what several processes met is one trouble.
+    pub(crate) fn and(self, other: Outage) -> Self {
+        let turned_away = self.turned_away.saturating_add(other.turned_away);
+        Outage { since: self.since.min(other.since), reason: other.reason, turned_away }
+    }
+
     /// The runtime's own command that puts it on record.
     pub(crate) fn note(&self) -> Command {
         Command::RuntimeDegraded(NoteDegraded {

@@ -67,7 +67,8 @@ capabilities! {
     ViewTrailOwn "view_trail_own" "Read the trail of one's own workspaces; everybody's.";
     ViewTrailAny "view_trail_any" "Read all of the trail.";
     GrantDelegation "grant_delegation" "Give rights and delegation in one's own workspaces.";
-    DeactivateUser "deactivate_user" "Let people in, say how they stand and what they may do; delete old archives, restore backups.";
+    DeactivateUser "deactivate_user"
+        "Let people in, say how they stand and what they may do; delete and restore history.";
 }
 
 impl Capability {
@@ -154,9 +155,8 @@ impl Deed {
             Deed::ModifyBudget => (Some(C::ModifyBudget), Some(C::ModifyBudgetAny)),
             Deed::ViewTrail => (Some(C::ViewTrailOwn), Some(C::ViewTrailAny)),
             Deed::GrantDelegation => (Some(C::GrantDelegation), None),
-            Deed::ManageUsers => (None, Some(C::DeactivateUser)),
+            Deed::ManageUsers | Deed::DeleteHistory => (None, Some(C::DeactivateUser)),
             Deed::ForceLease => (None, Some(C::AbortAny)),
-            Deed::DeleteHistory => (None, Some(C::DeactivateUser)),
         }
     }
 }

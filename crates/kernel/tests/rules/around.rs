@@ -200,7 +200,9 @@ fn whoever_answers_at_a_gate_gives_only_what_they_may_give() {
     run.sound();
 }
 
-/// Shows W-HH-04: what a person puts into an envelope has a size and a proof of its own.
+/// What a person puts into an envelope has a size and a proof of its own.
+///
+/// Shows W-HH-04.
 #[test]
 fn an_envelope_that_was_changed_weighs_what_is_in_it() {
     let mut run = gated(&["envelope_delivery"], "reject");
