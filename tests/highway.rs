@@ -138,6 +138,27 @@ fn a_person_is_asked_and_answers_in_words_that_arrive() {
     project.ok(&["trail", "verify", "--signatures"]);
 }
 
+#[test]
+fn whoever_watches_escalations_sees_them_come_and_go() {
+    let project = begun("off");
+    project.ok(&["workspace", "create", "--agent", "bob", "--directive", "go", "--as", "lead"]);
+    project.ok(&["inbox", "--take", "--as", "bob"]);
+    let mut command = project.command();
+    command.args(["escalations", "--watch", "--json"]).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    project.ok(&["signal", "escalation", "--reason", "may I?", "--as", "bob"]);
+    let open = next();
+    assert_eq!((&open["reason"], &open["open"]), (&"may I?".into(), &true.into()));
+    let id = open["escalation"].as_str().unwrap();
+    good(&project.as_user("ada", &["escalations", "answer", id, "You may."]));
+    let over = next();
+    assert_eq!((&over["escalation"], &over["open"]), (&open["escalation"], &false.into()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
 /// Shows W-HH-06, W-HH-33.
 #[test]
 fn what_nobody_answers_is_answered_by_the_fallback_in_time() {
@@ -199,4 +220,55 @@ fn the_highway_is_shown_and_set_by_people() {
         let ran = project.as_user("ada", &args);
         assert!(matches!(ran.code, Some(1 | 2)), "{args:?} {ran:?}");
     }
+}
+
+/// A person agrees to what cannot be done any more: that is refused, and the trail stays sound.
+///
+/// Shows W-HH-04.
+#[test]
+fn an_answer_that_leads_to_a_refusal_leaves_the_trail_sound() {
+    let project = Sandbox::new();
+    project.login("ada");
+    let start = ["coordinator", "start", "--agent", "lead", "--highway", "gated"];
+    good(&project.as_user("ada", &[&start[..], &["--max-workspaces", "1"]].concat()));
+    for agent in ["w1", "w2"] {
+        project.claim(agent, agent);
+        let order = ["workspace", "create", "--agent", agent, "--directive", "d", "--as", "lead"];
+        project.ok(&order);
+    }
+    let gates = project.json(&["gate", "list"]);
+    let gate = |at: usize| gates[at]["gate"].as_str().unwrap();
+    good(&project.as_user("ada", &["gate", "approve", gate(0)]));
+    let ran = project.as_user("ada", &["gate", "approve", gate(1)]);
+    assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(1), Some("W-ADM-01")), "{ran:?}");
+    let nowhere = ["gate", "modify", gate(1), "--visibility", "ws_none"];
+    assert_eq!(project.as_user("ada", &nowhere).code, Some(1));
+    let nothing = format!(r#"{{"gate":"{}","action":"reject","modifications":{{}}}}"#, gate(1));
+    good(&project.as_user("ada", &["do", "gate.resolve", &nothing]));
+    project.ok(&["trail", "verify", "--signatures"]);
+    project.ok(&["recover"]);
+}
+
+/// The time of a gate is over before anybody who comes later is answered.
+///
+/// Shows W-HH-06.
+#[test]
+fn an_order_that_comes_too_late_for_a_gate_finds_it_closed() {
+    let project = Sandbox::new();
+    project.login("ada");
+    let start = ["coordinator", "start", "--agent", "lead", "--highway", "off"];
+    good(&project.as_user("ada", &start));
+    project.claim("w1", "w1");
+    let order = ["workspace", "create", "--agent", "w1", "--directive", "d", "--as", "lead"];
+    let made = project.json(&order);
+    let id = made["workspace"].as_str().unwrap();
+    let wish = r#"{"gates":["workspace_abort"],
+        "gate_defaults":{"fallback":"escalate_to_coordinator","timeout_s":1}}"#;
+    good(&project.as_user("ada", &["do", "highway.configure", wish]));
+    let abort = ["workspace", "abort", "agent:w1", "--as", "lead"];
+    assert_eq!(project.json(&abort)["type"], "workspace_abort");
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    project.ok(&abort);
+    assert_eq!(project.json(&["workspace", "show", id])["status"], "failed");
+    project.ok(&["trail", "verify"]);
 }

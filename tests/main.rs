@@ -11,6 +11,7 @@ mod docs;
 mod drawings;
 mod ending;
 mod faults;
+mod gates;
 #[cfg(unix)]
 mod frugal;
 #[cfg(unix)]

@@ -77,12 +77,19 @@ fn people_do_what_they_may_in_the_workspaces_they_answer_for() {
     assert_eq!((&root["owner"], &root["originator"]), (&json!("ada"), &json!("system")));
     let (first, second) = (project.worker("w1"), project.worker("w2"));
     let abort = ["workspace", "abort", first.as_str()];
-    assert_eq!(rule(&project.as_user("bob", &abort)), "W-USER-41");
+    let denied = project.as_user("bob", &abort);
+    assert_eq!(rule(&denied), "W-USER-41");
+    let way_out = denied.error()["way_out"].as_str().unwrap().to_owned();
+    assert!(way_out.contains("Ask the owner") && way_out.contains("_any"), "{way_out}");
+    let unseen = project.as_user("bob", &["workspace", "abort", "agent:w1"]);
+    assert_eq!(rule(&unseen), "W-ID-07", "what bob may not read is not there for him");
     assert_eq!(rule(&project.as_user("bob", &["coordinator", "stop", "--force"])), "W-USER-41");
 
     let given = ok(&project, "ada", &["workspace", "transfer", &first, "bob"]);
     assert_eq!((&given["owner"], &given["originator"]), (&json!("bob"), &json!("system")));
     assert_eq!(project.json(&["users", "show", "bob"])["owns"], json!([first]));
+    let back = project.as_user("ada", &["workspace", "transfer", &first, "ada"]);
+    assert_eq!(rule(&back), "W-USER-41", "who holds everything owns no more for that");
     let below = ["workspace", "create", "--agent", "w3", "--directive", "Work.", "--parent"];
     let own = ok(&project, "bob", &[&below[..], &[first.as_str()]].concat());
     assert_eq!((&own["owner"], &own["originator"]), (&json!("bob"), &json!("bob")));

@@ -310,3 +310,37 @@ fn a_damaged_entry_halts_recovery_until_it_is_put_back() {
     assert!(told.contains("integrity_violation") && told.contains("quarantined"), "{told}");
     project.ok(&["trail", "verify", "--signatures"]);
 }
+
+/// Shows W-REC-02, W-REC-07, W-TRAIL-45.
+#[test]
+fn what_was_deleted_on_record_is_not_in_the_way_of_recovery() {
+    let (project, _) = Sandbox::with_run();
+    let bob = project.worker("bob");
+    project.ok(&["workspace", "abort", &bob, "--as", "alice"]);
+    project.ok(&["trail", "compact", "--older-than", "0s"]);
+    project.write("althing.toml", "[trail]\narchive_retention = \"0s\"\n");
+    project.ok(&["trail", "prune", "--as", "alice"]);
+    // Asked for, after a crash, and in a copy that took the place of this one.
+    project.ok(&["recover", "--dry-run"]);
+    project.ok(&["recover"]);
+    project.crash();
+    project.go_on();
+    project.ok(&["backup", "copy", "--keys"]);
+    project.ok(&["backup", "copy", "--restore"]);
+    project.crash();
+    project.go_on();
+    project.ok(&["recover"]);
+    // Damage after the deletion is put back from the copy.
+    project.claim("alice", "precious");
+    project.ok(&["backup", "copy2"]);
+    let conn = rusqlite::Connection::open(project.store()).unwrap();
+    let damage = "UPDATE commits SET entries = replace(entries, 'precious', 'worthless') \
+                  WHERE entries LIKE '%precious%'";
+    assert_eq!(conn.execute(damage, []).unwrap(), 1);
+    drop(conn);
+    assert_eq!(project.run(&["recover"]).code, Some(5));
+    project.ok(&["recover", "--from", "copy2"]);
+    project.claim("bob", "x");
+    project.ok(&["trail", "verify", "--signatures"]);
+    project.ok(&["doctor"]);
+}

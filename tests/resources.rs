@@ -159,6 +159,8 @@ fn a_run_has_as_much_room_as_it_was_begun_with() {
     let body = rejected.unwrap()["body"].clone();
     assert_eq!(body["reason"], "capacity_exhausted");
     assert_eq!(body["short"], json!([{ "capacity": "compute", "limit": 1, "measured": 2 }]));
+    let status = project.ok(&["status"]).out;
+    assert!(status.contains("[W-ADM-01] capacity_exhausted compute 2, limit 1"), "{status}");
     project.ok(&[&create[..], &["--priority", "critical"]].concat());
     project.ok(&["coordinator", "stop", "--force", "--as", "alice"]);
 
@@ -177,7 +179,7 @@ fn the_coordinator_hears_of_an_agent_that_went_quiet() {
     let bob = worker(&project, "bob", &["--liveness", "1s"]);
     std::thread::sleep(std::time::Duration::from_millis(1200));
     let looked = project.ok(&["inbox", "--as", "alice"]).out;
-    assert!(looked.contains("quiet") && looked.contains("nothing of bob since"), "{looked}");
+    assert!(looked.contains("quiet") && looked.contains("nothing of bob since then, 1 interval"));
     let taken = project.json(&["inbox", "--take", "--as", "alice"]);
     assert_eq!(taken["quiet"][0]["workspace"], json!(bob));
     assert!(project.kinds().contains(&"liveness_warning".to_owned()));

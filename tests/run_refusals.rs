@@ -331,3 +331,15 @@ fn a_proof_shows_an_agent_nothing_it_may_not_read() {
     let last = project.entries().pop().unwrap();
     assert_eq!(last["kind"], "authentication_failed");
 }
+
+#[test]
+fn a_workspace_where_nothing_began_gets_no_other_agent() {
+    let (project, _) = Sandbox::with_run();
+    let create = ["workspace", "create", "--agent", "bob", "--directive", "go", "--as", "alice"];
+    project.ok(&create);
+    let migrate = ["workspace", "migrate", "agent:bob", "--to", "carol", "--as", "alice"];
+    let (_, rule) = project.refused(&migrate);
+    assert_eq!(rule, "W-WS-21");
+    project.ok(&["inbox", "--take", "--as", "bob"]);
+    project.ok(&migrate);
+}

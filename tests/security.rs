@@ -276,3 +276,55 @@ fn access_control_is_not_in_place_while_others_can_read_the_runtimes_key() {
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
     project.ok(&["coordinator", "start", "--as", "alice"]);
 }
+
+/// Whoever is refused a look does no harm to the record.
+///
+/// Shows W-SEC-14, W-TRAIL-03.
+#[test]
+fn a_refused_look_leaves_the_trail_sound_whoever_asked() {
+    let (project, _) = Sandbox::with_run();
+    project.login("ada");
+    let given = ["user.create", r#"{"user":"bob","key":"KEY"}"#];
+    let key = project.login("bob")["key"].as_str().unwrap_or_default().to_owned();
+    let args = given[1].replace("KEY", &key);
+    project.as_user("ada", &["do", given[0], &args]);
+    project.worker("w1");
+    let blob = project
+        .entries()
+        .iter()
+        .find_map(|entry| entry["body"]["payload"]["content"].as_str().map(str::to_owned));
+    let blob = blob.unwrap();
+    for who in [["--as", "stranger"], ["--user", "nobody"], ["--user", "bob"], ["--as", "w2"]] {
+        for what in [&["backup", "copy"][..], &["blob", "get", &blob]] {
+            let ran = project.run(&[what, &who[..]].concat());
+            assert_eq!(ran.code, Some(1), "{what:?} {who:?} {ran:?}");
+        }
+    }
+    project.ok(&["trail", "verify", "--signatures"]);
+    project.ok(&["recover"]);
+    project.ok(&["backup", "copy"]);
+}
+
+/// What people decided is not undone by an older trail, unless one of them says so.
+///
+/// Shows W-USER-41, W-SEC-13.
+#[test]
+fn a_backup_is_restored_on_a_persons_word_where_there_are_people() {
+    let project = Sandbox::new();
+    project.claim("alice", "a");
+    project.ok(&["backup", "before", "--keys"]);
+    project.ok(&["backup", "before", "--restore"]);
+    project.login("ada");
+    project.ok(&["backup", "after", "--keys"]);
+    project.claim("alice", "b");
+    for who in [&["--as", "alice"][..], &["--as", "stranger"], &[]] {
+        let (_, rule) = project.refused(&[&["backup", "after", "--restore"][..], who].concat());
+        assert_eq!(rule, "W-HH-35", "{who:?}");
+    }
+    assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 2);
+    let ran = project.as_user("ada", &["backup", "after", "--restore"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let restored = project.entries().into_iter().rfind(|e| e["kind"] == "runtime.restored");
+    assert_eq!(restored.unwrap()["body"]["asked_by"], "user:ada");
+    project.ok(&["trail", "verify", "--signatures"]);
+}

@@ -172,7 +172,7 @@ fn a_missing_archive_stops_only_what_needs_it() {
         assert!(message.contains(data.file_name().unwrap().to_str().unwrap()), "{message}");
     }
     let said = project.run(&["doctor"]);
-    assert!(said.code == Some(4) && said.out.contains("archive 1 is missing"), "{said:?}");
+    assert!(said.code == Some(5) && said.out.contains("archive 1 is missing"), "{said:?}");
     assert!(project.ok(&["trail", "tiers"]).out.contains("MISSING"));
     std::fs::rename(&hidden, &data).unwrap();
     project.ok(&["trail", "verify"]);
@@ -290,6 +290,19 @@ fn a_deletion_that_is_not_on_record_is_noticed() {
     assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(5), Some("A-TRAIL-01")), "{ran:?}");
 }
 
+#[test]
+fn an_archive_that_is_missing_is_a_trail_that_does_not_hold() {
+    let (project, ..) = one_ended();
+    let said = project.ok(&["trail", "compact", "--older-than", "0s"]).out;
+    assert!(said.starts_with("looked through 1 ended workspace: moved "), "{said}");
+    std::fs::remove_file(&project.archive_files(".zst")[0]).unwrap();
+    let ran = project.run(&["doctor"]);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    assert!(ran.out.contains("BAD   archives"), "{ran:?}");
+    let ran = project.run(&["recover", "--from", "/nope/nothing", "--json"]);
+    assert_eq!((ran.code, ran.error()["kind"].as_str()), (Some(1), Some("not_found")), "{ran:?}");
+}
+
 /// Shows W-TRAIL-46.
 #[test]
 fn a_snapshot_is_a_copy_on_record_that_a_stranger_can_verify() {
@@ -309,7 +322,9 @@ fn a_snapshot_is_a_copy_on_record_that_a_stranger_can_verify() {
     let stranger = Sandbox::bare();
     let report = stranger.json(&["trail", "verify", "--file", path, "--signatures"]);
     assert_eq!(report["checked"]["entries"], taken["up_to_entry"]);
-    assert_ne!(project.run(&["trail", "snapshot", path]).code, Some(0));
+    let again = project.run(&["trail", "snapshot", path, "--json"]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    assert!(again.error()["way_out"].as_str().unwrap().contains("another file"), "{again:?}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), content, "it is never written over");
 
     let early = project.path().join("early.jsonl");

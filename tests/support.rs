@@ -124,6 +124,12 @@ impl Sandbox {
         self.run_with(&args, passphrase(user).as_bytes())
     }
 
+    /// Runs as a person, for people to read.
+    pub(crate) fn told_user(&self, user: &str, args: &[&str]) -> Ran {
+        let args = [args, &["--user", user, "--passphrase-stdin"]].concat();
+        self.run_with(&args, passphrase(user).as_bytes())
+    }
+
     /// All entries of the trail.
     #[track_caller]
     pub(crate) fn entries(&self) -> Vec<Value> {

@@ -185,6 +185,13 @@ fn proofs_and_heads_convince_a_stranger() {
         assert_eq!(ran.code, Some(5), "{ran:?}");
     }
     project.ok(&["trail", "verify", "--head", &file("head"), "--signatures", "--key", &key]);
+    for (head, kept) in [(vec![], 0), (vec!["--head", &file("head")], 1)] {
+        let verify = [&["trail", "verify"], head.as_slice()].concat();
+        let json = project.json(&verify);
+        assert_eq!(json["checked"]["kept_heads"], kept, "{json}");
+        let said = project.ok(&verify).out;
+        assert!(said.contains(&format!("kept heads found: {kept}")), "{said}");
+    }
     let verifier_key = project.ok(&["trail", "head", "--key"]).out;
     assert!(verifier_key.starts_with("althing/") && verifier_key.contains('+'));
 }

@@ -493,3 +493,82 @@ fn many_failures_of_one_sort_are_one_thing() {
     let by_name = project.json(&["do", "trail.failures", r#"{"least":3}"#]);
     assert_eq!(by_name["bursts"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn what_the_meter_was_told_is_what_a_run_cost() {
+    let (project, _) = Sandbox::with_run();
+    project.planned(&["grammar", "parser"]);
+    project.ok(&["task", "assign", "grammar", "--agent", "bob", "--as", "alice"]);
+    project.ok(&["inbox", "--take", "--as", "bob"]);
+    project.ok(&["meter", "report", "--tokens", "1200", "--cost", "0.03", "--as", "bob"]);
+    // What a checkpoint claims about the same work is not counted on top.
+    project.report("bob", 1100, 30_000);
+    // Where the meter was told nothing, the claim is all there is.
+    project.ok(&["task", "assign", "parser", "--agent", "carol", "--as", "alice"]);
+    project.ok(&["inbox", "--take", "--as", "carol"]);
+    project.report("carol", 7, 20_000);
+    let run = project.json(&["view", "run"]);
+    assert_eq!((&run["tokens"], &run["cost"]), (&json!(1207), &json!(50_000)), "{run}");
+    let tokens = |n: usize| (&run["tasks"][n]["tokens"], &run["lanes"][n + 1]["tokens"]);
+    assert_eq!((tokens(0), tokens(1)), ((&json!(1200), &json!(1200)), (&json!(7), &json!(7))));
+    let shown = project.ok(&["view", "run"]).out;
+    assert!(shown.contains("1207 tokens, cost 0.05,") && shown.contains("0.03"), "{shown}");
+    let shown = project.ok(&["view", "workspace", "agent:bob"]).out;
+    assert!(shown.contains("1200 tokens, cost 0.03"), "{shown}");
+    let runs = project.ok(&["trail", "runs"]).out;
+    assert!(runs.contains("0.05") && runs.contains("1207"), "{runs}");
+    project.write("trail.jsonl", &project.ok(&["trail", "export"]).out);
+    let beside = project.ok(&["trail", "compare", "trail.jsonl", "root"]).out;
+    assert!(!beside.contains("millionths") && beside.contains("0.05"), "{beside}");
+}
+
+#[test]
+fn views_say_what_was_deleted_with_archives() {
+    let (project, _) = Sandbox::with_run();
+    let bob = project.worker("bob");
+    project.ok(&["signal", "started", "--as", "bob"]);
+    project.report("bob", 1, 1);
+    project.ok(&["signal", "complete", "--as", "bob"]);
+    project.ok(&["integrate", &bob, "accept", "--as", "alice"]);
+    for view in [vec!["view", "run"], vec!["view", "workspace", &bob], vec!["trail", "stats"]] {
+        assert_eq!(project.json(&view)["deleted_entries"], 0, "{view:?}");
+        assert!(!project.ok(&view).out.contains("deleted with archives"), "{view:?}");
+    }
+    project.ok(&["trail", "compact", "--older-than", "0s"]);
+    assert_eq!(project.json(&["view", "run"])["deleted_entries"], 0, "what is archived is there");
+    project.write("althing.toml", "[trail]\narchive_retention = \"0s\"\n");
+    let gone = project.json(&["trail", "prune", "--as", "alice"])["entries"].clone();
+    assert!(gone.as_u64() > Some(1), "{gone}");
+    let words = format!("{gone} entries were deleted with archives");
+    for view in [
+        vec!["view", "run"],
+        vec!["view", "workspace", &bob],
+        vec!["trail", "stats"],
+        vec!["trail", "stats", "--workspace", &bob],
+        vec!["trail", "runs"],
+        vec!["view", "flow"],
+        vec!["view", "highway"],
+    ] {
+        assert_eq!(project.json(&view)["deleted_entries"], gone, "{view:?}");
+        let shown = project.ok(&view).out;
+        assert!(shown.contains(&words), "{view:?}: {shown}");
+    }
+    let other = ["trail", "stats", "--kind", "run.stopped"];
+    assert_eq!(project.json(&other)["deleted_entries"], 0, "none of that kind is gone");
+}
+
+#[test]
+fn a_task_is_called_what_people_call_it_now() {
+    let project = Sandbox::new();
+    project.login("ada");
+    let start = ["coordinator", "start", "--agent", "alice", "--highway", "supervised"];
+    assert_eq!(project.as_user("ada", &start).code, Some(0));
+    let plan = json!({ "tasks": [{ "key": "parser" }] }).to_string();
+    project.run_with(&["task", "plan", "-", "--as", "alice"], plan.as_bytes());
+    let gate = project.json(&["gate", "list"])[0]["gate"].as_str().unwrap().to_owned();
+    let ran = project.as_user("ada", &["gate", "modify", &gate, "--name", "lexer"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(project.json(&["view", "run"])["tasks"][0]["name"], "lexer");
+    let ran = project.run(&["view", "workspace", "zzzz", "--json"]);
+    assert_eq!((ran.code, ran.error()["kind"].as_str()), (Some(1), Some("not_found")));
+}

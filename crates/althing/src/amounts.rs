@@ -127,6 +127,14 @@ pub(crate) fn show(dimension: Dimension, amount: u64) -> String {
     }
 }
 
+/// A budget, as it is written.
+pub(crate) fn budget_words(budget: &Budget) -> String {
+    let limit = |(what, limit): (&Dimension, &Amount)| {
+        format!("{}={}", name(*what), show(*what, limit.get()))
+    };
+    budget.iter().map(limit).collect::<Vec<_>>().join(" ")
+}
+
 /// A bar, and how full it is in percent.
 pub(crate) fn bar(amount: u64, limit: u64) -> String {
     let share = |parts: u64| {

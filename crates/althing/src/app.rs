@@ -1,6 +1,8 @@
 //! What every command needs: the project, the settings, the engine, and who is asking.
 
-use althing_engine::{Client, Engine, EngineError, Home, Keyring, Options, Signing, deployment};
+use althing_engine::{
+    Client, Credential, Engine, EngineError, Home, Keyring, Options, Signing, deployment,
+};
 use althing_kernel::{Principal, Rule, UserId};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -144,16 +146,29 @@ impl Project {
     }
 
     fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Failure> {
-        let keys = Keyring::of(&self.home);
-        let opened = if keys.has_user(user) {
-            keys.user(user, &app.passphrase(&format!("Passphrase of {user}: "))?)
-        } else {
-            let message = format!("there is no key of user {user} on this machine");
-            Err(EngineError::Credential(message))
-        };
-        match opened {
+        match self.opened(app, user)? {
             Ok(credential) => Ok(engine.client(credential, Signing::Each)),
             Err(error) => Err(self.not_who_they_said(engine, user, error)),
+        }
+    }
+
+    /// A person's key, opened with their passphrase.
+    fn opened(&self, app: &App, user: &UserId) -> Result<Result<Credential, EngineError>, Failure> {
+        let keys = Keyring::of(&self.home);
+        if !keys.has_user(user) {
+            let message = format!("there is no key of user {user} on this machine");
+            return Ok(Err(EngineError::Credential(message)));
+        }
+        Ok(keys.user(user, &app.passphrase(&format!("Passphrase of {user}: "))?))
+    }
+
+    /// Whoever is asking, with a key that is here; for what is done while the store may be
+    /// unreadable. Nobody in particular, if nobody was named.
+    pub(crate) fn credential(&self, app: &App) -> Result<Option<Credential>, Failure> {
+        match self.settings.asker()? {
+            Some(Asker::User(user)) => Ok(Some(self.opened(app, &user)??)),
+            Some(Asker::Agent(name)) => Ok(Keyring::of(&self.home).agent(&name)?),
+            None => Ok(None),
         }
     }
 

@@ -13,7 +13,7 @@ use althing_kernel::user::{Status, User};
 use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{
     AgentName, Blob, CheckpointId, Command, Content, GraphId, Principal, Reply, RightId, Rule,
-    TaskId, Timestamp, WorkspaceId, agent,
+    TaskId, Timestamp, UserId, WorkspaceId, agent,
 };
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -81,8 +81,20 @@ impl<'a> Desk<'a> {
         blob.into()
     }
 
+    /// Says so if there is no such person: an empty answer would be no answer.
+    pub(crate) fn known_user(&self, user: &UserId) -> Result<(), Failure> {
+        if self.engine.world()?.state.user(user).is_some() {
+            return Ok(());
+        }
+        let failure = Failure::not_found(format!("there is no user {user}"));
+        Err(failure.hint("`althing users` lists who there is; `althing login NAME` signs up."))
+    }
+
     /// Asks as whoever is at the desk.
     pub(crate) fn ask(&self, query: &Query) -> Result<Answer, Failure> {
+        if let Some(Principal::User(user)) = &self.viewer {
+            self.known_user(user)?;
+        }
         Ok(self.engine.ask_as(query, self.viewer.as_ref())?)
     }
 

@@ -48,6 +48,9 @@ impl Exit {
 pub(crate) const BLOB_WAY_OUT: &str =
     "Store the same content again with `althing blob put FILE`; a backup keeps it in `blobs`.";
 
+/// What was told already, and only shows in the exit code.
+pub(crate) const TOLD: &str = "told";
+
 /// A command that did not do what it was asked to.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -120,6 +123,11 @@ impl Failure {
     pub(crate) fn unmet(message: impl Into<String>, details: Value) -> Self {
         let failure = Failure::new("unmet", Rule::Conformance, Exit::Refused, message);
         Failure { details, ..failure }
+    }
+
+    /// Something was refused, and everything there is to say about it has been said.
+    pub(crate) fn told() -> Self {
+        Failure::new(TOLD, Rule::Usage, Exit::Refused, "")
     }
 
     /// The same failure with a way out of its own.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::io::{IsTerminal as _, Write};
 use std::process::ExitCode;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, TOLD};
 use crate::span::show_secs;
 
 /// Where and how to print.
@@ -108,6 +108,9 @@ impl Out {
     pub(crate) fn report(self, failure: &Failure) -> ExitCode {
         if failure.kind == BROKEN_PIPE {
             return ExitCode::SUCCESS;
+        }
+        if failure.kind == TOLD {
+            return ExitCode::from(failure.exit.code());
         }
         if self.json {
             // If this cannot be printed either, the exit code still tells.

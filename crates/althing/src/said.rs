@@ -1,5 +1,6 @@
 //! What an entry says, in a few words, for people to read.
 
+use althing_kernel::admission::Standing;
 use althing_kernel::commons::Label;
 use althing_kernel::integration::Mode;
 use althing_kernel::workspace::budget::Dimension;
@@ -106,7 +107,14 @@ fn said_at_work(event: &Event) -> String {
             why(body.reason.as_ref()),
             body.workspace_id
         ),
-        Event::WorkspaceRejected(body) => format!("[{}] {}", body.rule, word(&body.reason)),
+        Event::WorkspaceRejected(body) => {
+            let short = |own: &Standing| {
+                let (limit, measured) = (own.limit.get(), own.measured.get());
+                format!(" {} {measured}, limit {limit}", own.capacity.as_str())
+            };
+            let short: String = body.short.iter().map(short).collect();
+            format!("a workspace [{}] {}{short}", body.rule, word(&body.reason))
+        }
         Event::WorkspaceReparented(body) => {
             format!("{} from {} to {}", body.workspace_id, body.old_parent, body.new_parent)
         }

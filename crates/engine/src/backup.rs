@@ -6,8 +6,9 @@
 //! Content travels along. An entry is appended only after what it names is stored, so content is
 //! copied after the trail when a copy is made, and before it when one is put back.
 
+use althing_kernel::archive;
 use althing_kernel::runtime::NoteRestored;
-use althing_kernel::{Blob, Caller, Command, Principal, ProjectId};
+use althing_kernel::{Blob, Caller, Command, Principal, ProjectId, State};
 use althing_trail::archive::{Archives, inspect};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{Reserved, SqliteLog, SqliteReader, beside};
@@ -25,7 +26,7 @@ use crate::engine::Options;
 use crate::error::EngineError;
 use crate::home::{Home, owner_only, replace_synced, sync_folder_of};
 use crate::inventory::{Inventory, note_named};
-use crate::keyring::{self, Keyring};
+use crate::keyring::{self, Credential, Keyring};
 use crate::mint::RandomMint;
 use crate::transfer::damaged;
 use crate::verify::check_record;
@@ -189,7 +190,15 @@ fn copy_keys(from: &Path, to: &Path, aside: Option<&Aside>) -> Result<(), Engine
 }
 
 /// Puts a backup in place.
-pub fn restore(home: &Home, folder: &Path, options: &Options) -> Result<Restored, EngineError> {
+///
+/// Where people have signed up, one who may has to ask for it: what they decided since the backup
+/// was made is gone from the trail. A store that cannot be read any more says nothing of people.
+pub fn restore(
+    home: &Home,
+    folder: &Path,
+    options: &Options,
+    asked_by: Option<&Credential>,
+) -> Result<Restored, EngineError> {
     let store = folder.join(BACKUP_STORE);
     let source = SqliteReader::open(&store).map_err(|error| match error.kind {
         LogErrorKind::Missing => {
@@ -211,7 +220,7 @@ pub fn restore(home: &Home, folder: &Path, options: &Options) -> Result<Restored
     let _turn = Turn::take(home, options.patience)?;
     archives::carry(&bench_archives, &home.archives(), &mut copy)?;
     let aside = Aside::new(home)?;
-    let restoring = Restoring { home, options, folder, checked, world, bench, aside };
+    let restoring = Restoring { home, options, folder, asked_by, checked, world, bench, aside };
     let blobs = restoring.bring_blobs(&named)?;
     let before = match SqliteLog::create(home.store()) {
         Ok(log) => restoring.replace(log),
@@ -235,12 +244,15 @@ struct Before {
     project: Option<ProjectId>,
     /// Whether all of it could be read, up to the head this machine remembers.
     certain: bool,
+    /// What is true in it, as far as it could be read.
+    world: World,
 }
 
 struct Restoring<'a> {
     home: &'a Home,
     options: &'a Options,
     folder: &'a Path,
+    asked_by: Option<&'a Credential>,
     checked: Checked,
     /// What is true in the backup.
     world: World,
@@ -255,6 +267,7 @@ impl Restoring<'_> {
         log.reserve(self.options.patience)?;
         let before = self.before(&mut log)?;
         self.check_project(before.project.as_ref())?;
+        self.check_asker(&before.world.state)?;
         if !before.certain {
             self.aside.copy_store(self.home.store())?;
         }
@@ -311,7 +324,8 @@ impl Restoring<'_> {
             Some(project) => Some(project.id.clone()),
             None => snapshot::project_of(log)?,
         };
-        Ok(Before { entries, epoch: world.state.epoch() + unknown, project, certain })
+        let epoch = world.state.epoch() + unknown;
+        Ok(Before { entries, epoch, project, certain, world })
     }
 
     /// Brings the content of the backup here, before the trail that names it and while others
@@ -342,6 +356,18 @@ impl Restoring<'_> {
         }
     }
 
+    /// Whether whoever asks may have the trail replaced, and is who they say.
+    fn check_asker(&self, state: &State) -> Result<(), EngineError> {
+        let asked_by = self.asked_by.map(Credential::principal);
+        if let (Some(own), Some(Principal::User(user))) = (self.asked_by, asked_by)
+            && state.user(user).is_some_and(|known| known.key != own.key().public())
+        {
+            let message = format!("the key of user {user} here is not the one on record");
+            return Err(EngineError::Credential(message));
+        }
+        Ok(archive::may_restore(state, asked_by)?)
+    }
+
     /// Puts the store in place of one that cannot be read. Its files are set aside as they are.
     fn put_in_place(&self) -> Result<(u64, bool), EngineError> {
         let _turn = Reserved::new(self.home.store(), self.options.patience)?;
@@ -349,7 +375,8 @@ impl Restoring<'_> {
         // after the backup took an entry.
         let entries = self.remembered();
         let epoch = self.world.state.epoch() + entries + EPOCHS_UNKNOWN;
-        let before = Before { entries, epoch, project: None, certain: false };
+        let world = World::default();
+        let before = Before { entries, epoch, project: None, certain: false, world };
         let recorded = self.record(&before)?;
         // On the same disk as the store, so that it can take its place in one step.
         let ready = beside(self.home.store(), "-restoring");
@@ -383,6 +410,7 @@ impl Restoring<'_> {
         };
         let caller = Caller { principal: Principal::System, key: key.public(), session: None };
         let command = Command::RuntimeRestored(NoteRestored {
+            asked_by: self.asked_by.map(|own| own.principal().clone()),
             entries_before: before.entries,
             epoch: before.epoch,
         });

@@ -214,7 +214,8 @@ impl Core {
         for job in jobs.iter().take(JOBS_MAX) {
             // Whoever takes over says so first: until then nothing can be signed with the new
             // key. An abort comes before what is due, and that before everything else.
-            if !ticked && !takes_over(job) && !comes_first(&job.command) {
+            let first = comes_first(&job.command) && !turn.is_gate_due();
+            if !ticked && !takes_over(job) && !first {
                 ticked = true;
                 let more_is_due = turn.tick(TICK_MAX)?;
                 added = add_entries(&mut builder, &turn, added, None)?;

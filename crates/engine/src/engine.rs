@@ -479,13 +479,17 @@ impl Engine {
         let core = Core::new(log, key, mint, world).with_mechanisms(mechanisms);
         let mut core = core.within(Box::new(Disk::of(&inner.home)));
         let roll = presence::roll(&inner.home)?;
+        let before = core.world().seq();
         if !roll.fallen.is_empty() {
             self.ground().after_deaths(&mut core)?;
-            inner.shared.publish(core.world().clone(), inner.shared.generation());
         }
-        // What others could not record is recorded with the first commit.
-        for outage in presence::take_words(&roll) {
-            inner.shared.note_bad(outage.since, outage.reason, outage.turned_away);
+        match self.ground().after_outages(&mut core, &roll) {
+            // The outage is not over; word of it stays.
+            Ok(()) | Err(EngineError::Unavailable(_)) => {}
+            Err(error) => return Err(error),
+        }
+        if core.world().seq() != before {
+            inner.shared.publish(core.world().clone(), inner.shared.generation());
         }
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use crate::blobs::Blobs;
 use crate::error::EngineError;
+use crate::floor;
 use crate::home::Home;
 use crate::presence::Roll;
 use crate::snapshot;
@@ -93,7 +94,7 @@ pub(crate) fn examine(
     roll: &Roll,
 ) -> Result<Examination, EngineError> {
     let start = match depth {
-        Depth::Everything => World::default(),
+        Depth::Everything => floor::beginning(home, log)?,
         Depth::Unexamined => snapshot::load_examined(home, log)?,
     };
     let after = start.seq();

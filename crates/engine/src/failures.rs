@@ -74,6 +74,8 @@ pub struct Burst {
     pub owners: BTreeSet<String>,
     /// Their roles.
     pub roles: BTreeSet<String>,
+    /// The groups they belong to.
+    pub groups: BTreeSet<String>,
     /// Who caused the entries, or had the workspaces' work; at most 20.
     pub actors: BTreeSet<String>,
     /// The last of them in full words.
@@ -97,6 +99,19 @@ pub struct Failures {
     pub bursts: Vec<Burst>,
 }
 
+/// What a workspace ends by because somebody decided so, or because another one ended.
+const DECIDED: [&str; 9] = [
+    "aborted_by_coordinator",
+    "aborted_by_human",
+    "agent_rework",
+    "batch_abort",
+    "gate_rejected_by_human",
+    "parent_failed",
+    "rejected",
+    "revision_required",
+    "system_shutdown",
+];
+
 /// One failure.
 struct Failure {
     sort: Sort,
@@ -118,8 +133,7 @@ fn failure(row: &Row<'_>) -> Option<Failure> {
             }
             // What ends because something else did, or because somebody decided so, did not fail.
             let trigger = word(&body, "trigger");
-            let ended = ["parent_failed", "system_shutdown", "aborted_by"];
-            if ended.iter().any(|begins| trigger.starts_with(begins)) {
+            if DECIDED.contains(&trigger.as_str()) {
                 return None;
             }
             let reason = text(&body, "reason").map_or(String::new(), |why| format!(": {why}"));
@@ -244,6 +258,7 @@ impl Reading<'_> {
             workspaces: BTreeSet::new(),
             owners: BTreeSet::new(),
             roles: BTreeSet::new(),
+            groups: BTreeSet::new(),
             actors: BTreeSet::new(),
             example: String::new(),
             example_seq: 0,
@@ -256,6 +271,7 @@ impl Reading<'_> {
         if let Some(place) = place {
             burst.owners.insert(place.owner(row.seq).to_owned());
             burst.roles.insert(place.role.clone());
+            burst.groups.extend(place.group.clone());
         }
         let spread = self.spread.entry(key).or_default();
         spread.insert(failure.whose);

@@ -45,6 +45,14 @@ pub(crate) fn load<L: LogReader + ?Sized>(
     world_of(read(archives, &floor)?, &floor).map(Some)
 }
 
+/// The world to begin replay with: the floor, or the empty one.
+pub(crate) fn beginning<L: LogReader + ?Sized>(
+    home: &Home,
+    log: &mut L,
+) -> Result<World, EngineError> {
+    load(&home.archives(), log).map(Option::unwrap_or_default)
+}
+
 /// The same, for whoever verifies.
 pub(crate) fn base(
     archives: &Archives,

@@ -20,13 +20,15 @@ use sha2::Digest as _;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::archives::Turn;
 use crate::aside::Aside;
 use crate::error::EngineError;
 use crate::home::Home;
-use crate::snapshot;
 use crate::transfer::damaged;
 use crate::world::READ_BYTES;
+use crate::{floor, snapshot};
 
 /// The store in a backup's folder.
 const BACKUP_STORE: &str = "trail.db";
@@ -69,9 +71,11 @@ struct Repair {
 
 /// Puts damaged entries back from a backup's folder or an exported file. Where a damaged commit is
 /// not in the copy, or is another one there, nothing is changed.
-pub fn mend(home: &Home, copy: &Path) -> Result<Vec<Mended>, EngineError> {
+pub fn mend(home: &Home, copy: &Path, patience: Duration) -> Result<Vec<Mended>, EngineError> {
+    // Nobody moves entries to archives meanwhile.
+    let _turn = Turn::take(home, patience)?;
     let mut log = SqliteReader::open(home.store())?;
-    let repairs = prove(&mut log, copy)?;
+    let repairs = prove(home, &mut log, copy)?;
     drop(log);
     if repairs.is_empty() {
         return Ok(Vec::new());
@@ -91,10 +95,11 @@ pub fn mend(home: &Home, copy: &Path) -> Result<Vec<Mended>, EngineError> {
 }
 
 /// Walks the trail, with the copy's commit wherever one does not hold.
-fn prove(log: &mut SqliteReader, copy: &Path) -> Result<Vec<Repair>, EngineError> {
+fn prove(home: &Home, log: &mut SqliteReader, copy: &Path) -> Result<Vec<Repair>, EngineError> {
     let mut repairs = Vec::new();
-    let mut verifier = Verifier::new(VerifyOptions::default());
-    let mut at = 0;
+    let start = floor::beginning(home, log)?;
+    let mut at = start.seq();
+    let mut verifier = Verifier::resume(VerifyOptions::default(), start.chain, start.state);
     loop {
         let commits = log.tail(at, READ_BYTES)?;
         let Some(last) = commits.last() else { break };

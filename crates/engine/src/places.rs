@@ -33,14 +33,13 @@ impl Place {
 pub struct Places(BTreeMap<String, Place>);
 
 impl Places {
-    /// The workspaces of a state, as if nobody had ever handed one over; groups come with their
-    /// creation.
+    /// The workspaces of a state, as if nobody had ever handed one over.
     pub fn of_state(state: &State) -> Self {
         let place = |known: &althing_kernel::workspace::Workspace| Place {
             role: known.charter.role.to_string(),
             originator: known.charter.originator.to_string(),
             run: known.charter.root.to_string(),
-            group: None,
+            group: known.charter.group.as_ref().map(ToString::to_string),
             owners: vec![(0, known.owner.to_string())],
         };
         Places(state.workspaces().map(|(id, known)| (id.to_string(), place(known))).collect())

@@ -95,19 +95,31 @@ impl Presence {
     }
 }
 
-/// Takes what others left word of, oldest first. Each word is taken once.
-pub(crate) fn take_words(roll: &Roll) -> Vec<Outage> {
-    let mut words = roll.words.clone();
-    words.sort();
-    let outage = |path: &PathBuf| {
-        let name = path.file_stem()?.to_str()?;
+/// Word that somebody left of an outage. It stays until it is forgotten, which is for whoever has
+/// put it on record.
+pub(crate) struct Word(PathBuf);
+
+impl Word {
+    /// What it says; nothing, if somebody else has put it on record meanwhile.
+    pub(crate) fn read(&self) -> Option<Outage> {
+        let name = self.0.file_stem().filter(|_| self.0.exists())?.to_str()?;
         let mut numbers = name.split('-').map(|number| number.parse().ok());
         let (since, turned_away) = (numbers.next()??, numbers.next()??);
         let reason = "the store refused a process that has ended meanwhile".to_owned();
-        std::fs::remove_file(path).ok()?;
         Some(Outage { since: Timestamp::from_micros(since), reason, turned_away })
-    };
-    words.iter().filter_map(outage).collect()
+    }
+
+    /// It is on record.
+    pub(crate) fn forget(self) -> Result<(), EngineError> {
+        std::fs::remove_file(&self.0).map_err(EngineError::file("remove", &self.0))
+    }
+}
+
+/// What others left word of, oldest first.
+pub(crate) fn words(roll: &Roll) -> Vec<Word> {
+    let mut words = roll.words.clone();
+    words.sort();
+    words.into_iter().map(Word).collect()
 }
 
 impl Drop for Presence {

@@ -19,7 +19,8 @@ use crate::error::EngineError;
 use crate::examine::{Depth, Examination, Found, Remedy, examine};
 use crate::home::Home;
 use crate::mend::Mended;
-use crate::presence::{self, Fallen, Recovering, Roll};
+use crate::presence::{self, Fallen, Recovering, Roll, Word};
+use crate::shared::Outage;
 use crate::snapshot;
 
 /// What recovery found and did, or would do.
@@ -92,6 +93,24 @@ impl Ground<'_> {
             }
             self.recover(core, &roll, Depth::Unexamined, &[])?;
         }
+    }
+
+    /// Records what others could not: that the store had refused them. Word of it goes only once
+    /// it is on record, and one process at a time sees to it.
+    pub(crate) fn after_outages(&self, core: &mut Core, roll: &Roll) -> Result<(), EngineError> {
+        let words = presence::words(roll);
+        if words.is_empty() {
+            return Ok(());
+        }
+        let _turn = Recovering::begin(self.home, self.options.patience)?;
+        let told: Vec<(Outage, Word)> =
+            words.into_iter().filter_map(|word| Some((word.read()?, word))).collect();
+        let outages = told.iter().map(|(outage, _)| outage.clone());
+        let Some(outage) = outages.reduce(Outage::and) else { return Ok(()) };
+        let caller =
+            Caller { principal: Principal::System, key: core.key().public(), session: None };
+        core.run_own(&*self.options.clock, Job { caller, command: outage.note(), proof: None })?;
+        told.into_iter().try_for_each(|(_, word)| word.forget())
     }
 
     /// Recovers because a person asked for it: everything is examined.

@@ -6,14 +6,14 @@
 //! entries to go through. So they read a line into a [`Row`], one at a time.
 
 use althing_kernel::{Timestamp, WorkspaceId};
-use althing_trail::archive::Wanted;
+use althing_trail::archive::{Stub, Wanted};
 use althing_trail::export::Commits;
 use althing_trail::{Commit, LogReader};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -129,6 +129,34 @@ impl Source {
         let mut log = engine.reader()?;
         log.narrow(NOTHING_ARCHIVED);
         each_of(Box::new(LogCommits { log, after, ready: Vec::new().into_iter() }), after, see)
+    }
+
+    /// Shows what is left of every entry that was deleted with an archive, with its place, in the
+    /// order of the trail. Exported trails have none: they are whole or not made.
+    pub fn each_deleted(&self, see: &mut dyn FnMut(u64, &Stub)) -> Result<(), EngineError> {
+        let Source::Project(engine) = self else { return Ok(()) };
+        let world = engine.world()?;
+        let gone = world.state.archives().filter(|(_, archive)| archive.pruned.is_some());
+        let gone: BTreeMap<_, _> = gone.map(|(number, archive)| (number, archive.range)).collect();
+        let first = gone.values().map(|range| range.from).min();
+        let last = gone.values().map(|range| range.to).max();
+        let (Some(first), Some(last)) = (first, last) else { return Ok(()) };
+        let mut log = engine.reader()?;
+        let mut after = first.saturating_sub(1);
+        while after < last {
+            let commits = log.raw_tail(after, READ_BYTES)?;
+            let Some(end) = commits.last() else { break };
+            after = end.last;
+            for commit in commits.iter().filter(|commit| commit.has_stubs()) {
+                for (seq, line) in (commit.first..).zip(commit.slots()) {
+                    let stub = Stub::is_in(line).then(|| Stub::read(line).ok()).flatten();
+                    if let Some(stub) = stub.filter(|stub| gone.contains_key(&stub.archive)) {
+                        see(seq, &stub);
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Which workspace is whose. Who answers for one may have changed in the course of time, which

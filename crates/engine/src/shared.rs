@@ -1,6 +1,8 @@
 //! What the writer and everybody else in the process share: the published world, and its health.
 
-use althing_kernel::Timestamp;
+use althing_kernel::runtime::NoteDegraded;
+use althing_kernel::text::Text;
+use althing_kernel::{Command, Timestamp};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::world::World;
@@ -23,6 +25,23 @@ pub struct Outage {
     pub reason: String,
     /// How many commands were turned away.
     pub turned_away: u64,
+}
+
+impl Outage {
+    /// Both as one: what several processes met is one trouble.
+    pub(crate) fn and(self, other: Outage) -> Self {
+        let turned_away = self.turned_away.saturating_add(other.turned_away);
+        Outage { since: self.since.min(other.since), reason: other.reason, turned_away }
+    }
+
+    /// The runtime's own command that puts it on record.
+    pub(crate) fn note(&self) -> Command {
+        Command::RuntimeDegraded(NoteDegraded {
+            turned_away: self.turned_away,
+            reason: Text::lossy(&self.reason),
+            since: self.since,
+        })
+    }
 }
 
 /// The world as the process sees it.

@@ -85,12 +85,14 @@ pub(crate) fn save_examined(home: &Home, world: &World) -> Result<(), EngineErro
     write(home, world, &project.id, EXAMINED).map(|_| ())
 }
 
-/// The world up to which the trail was examined, or the empty one.
+/// The world up to which the trail was examined, or the one that replay begins with.
 pub(crate) fn load_examined(home: &Home, log: &mut dyn LogReader) -> Result<World, EngineError> {
-    let Some(project) = project_of(log)? else { return Ok(World::default()) };
+    let beginning = floor::beginning(home, log)?;
+    let Some(project) = project_of(log)? else { return Ok(beginning) };
     match read(&home.snapshots().join(project.as_str()).join(EXAMINED)) {
-        Some(world) if world.is_of(log)? => Ok(world),
-        _ => Ok(World::default()),
+        // What was examined before the floor cannot be gone on from: entries after it are gone.
+        Some(world) if world.seq() >= beginning.seq() && world.is_of(log)? => Ok(world),
+        _ => Ok(beginning),
     }
 }
 

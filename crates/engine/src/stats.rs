@@ -180,6 +180,9 @@ pub struct Stats {
     pub sum: Option<Field>,
     /// How many entries count.
     pub count: u64,
+    /// How many more were deleted with archives that may have counted, as far as place, time, kind
+    /// and workspace tell: the figures are of what is left.
+    pub deleted_entries: u64,
     /// What the number comes to over all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
@@ -302,7 +305,9 @@ impl TrailStats {
             group.1.take(row.at, number);
             Ok(())
         })?;
-        Ok(self.answer(&total, groups))
+        let mut deleted = 0;
+        source.each_deleted(&mut |seq, stub| deleted += u64::from(filter.may_fit(seq, stub)))?;
+        Ok(Stats { deleted_entries: deleted, ..self.answer(&total, groups) })
     }
 
     fn answer(&self, total: &Tally, groups: BTreeMap<String, (Vec<Value>, Tally)>) -> Stats {
@@ -330,6 +335,7 @@ impl TrailStats {
             group_by: self.group_by.clone(),
             sum: self.sum.clone(),
             count: total.count,
+            deleted_entries: 0,
             figures: summed.then(|| total.figures()),
             groups,
             left_out,

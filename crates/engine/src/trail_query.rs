@@ -3,7 +3,7 @@
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::Party;
 use althing_kernel::{Actor, Blob, Kind, Timestamp, WorkspaceId};
-use althing_trail::archive::Wanted;
+use althing_trail::archive::{Stub, Wanted};
 use althing_trail::{Entry, LogReader};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -154,6 +154,11 @@ impl TrailQuery {
             workspace: self.workspace.clone(),
             within: self.within.0.clone(),
         }
+    }
+
+    /// Whether an entry of which only a stub is left may have fitted.
+    pub(crate) fn may_fit(&self, seq: u64, stub: &Stub) -> bool {
+        self.wanted_of_archives().fits(seq, stub)
     }
 
     fn find_first(

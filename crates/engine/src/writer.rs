@@ -12,9 +12,7 @@
 //! happened. The next job is the next attempt, so the writer recovers by itself, and the first
 //! commit that goes through begins with a record of the outage.
 
-use althing_kernel::runtime::NoteDegraded;
-use althing_kernel::text::Text;
-use althing_kernel::{Caller, Command, Principal};
+use althing_kernel::{Caller, Principal};
 use althing_trail::LogError;
 use althing_trail::log::LogErrorKind;
 use std::collections::VecDeque;
@@ -294,12 +292,7 @@ impl Writer {
         let Health::Degraded(outage) = self.shared.health() else { return None };
         let caller =
             Caller { principal: Principal::System, key: self.core.key().public(), session: None };
-        let command = Command::RuntimeDegraded(NoteDegraded {
-            turned_away: outage.turned_away,
-            reason: Text::lossy(&outage.reason),
-            since: outage.since,
-        });
-        Some(Job { caller, command, proof: None })
+        Some(Job { caller, command: outage.note(), proof: None })
     }
 
     /// What can wait until nobody does: remember the head, and take a snapshot if one is due.

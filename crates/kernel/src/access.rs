@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use crate::capability::{Deed, may};
-use crate::envelope::Envelope;
+use crate::envelope::{self, Envelope, Payload};
 use crate::event::{Event, Stamped};
-use crate::id::{TaskId, WorkspaceId};
+use crate::highway::resolve::Resolved;
+use crate::id::{EnvelopeId, TaskId, WorkspaceId};
 use crate::name::AgentName;
 use crate::principal::{Actor, Principal};
 use crate::refusal::{RefusalKind, Refused};
@@ -96,12 +97,32 @@ pub fn reads_all_content(state: &State, viewer: Viewer<'_>) -> bool {
 }
 
 /// Whether a viewer may read an envelope: its two ends and the coordinator, not whoever sees the
-/// workspaces.
-pub fn reads_mail(state: &State, viewer: Viewer<'_>, envelope: &Envelope) -> bool {
-    reads_between(state, viewer, &envelope.from, &envelope.to)
+/// workspaces. An agent does not read what is stopped before its inbox, or was sent back there.
+pub fn reads_mail(state: &State, viewer: Viewer<'_>, id: &EnvelopeId, envelope: &Envelope) -> bool {
+    let on_its_way = envelope.status == envelope::Status::Validated && !state.is_stopped(id);
+    let comes = envelope.delivered_at.is_some() || on_its_way;
+    let to = Some(&envelope.to).filter(|_| comes || !matches!(viewer, Some(Principal::Agent(_))));
+    reads_between(state, viewer, &envelope.from, to)
 }
 
-fn reads_between(state: &State, viewer: Viewer<'_>, from: &WorkspaceId, to: &WorkspaceId) -> bool {
+/// Whether a viewer may read what an envelope brought when it was made, or when somebody changed
+/// it. Its receiver reads what arrived, and nothing that came in its place or was replaced.
+fn reads_payload(state: &State, viewer: Viewer<'_>, id: &EnvelopeId, brought: &Payload) -> bool {
+    let Some(envelope) = state.envelopes.get(id) else { return false };
+    match viewer {
+        Some(Principal::Agent(_)) if envelope.payload != *brought => {
+            reads_between(state, viewer, &envelope.from, None)
+        }
+        _ => reads_mail(state, viewer, id, envelope),
+    }
+}
+
+fn reads_between(
+    state: &State,
+    viewer: Viewer<'_>,
+    from: &WorkspaceId,
+    to: Option<&WorkspaceId>,
+) -> bool {
     let own = |id: &WorkspaceId| match viewer {
         None | Some(Principal::System) => true,
         // A person reads the mail of what they answer for.
@@ -110,7 +131,7 @@ fn reads_between(state: &State, viewer: Viewer<'_>, from: &WorkspaceId, to: &Wor
             state.workspaces.get(id).is_some_and(|known| known.agent.as_ref() == Some(agent))
         }
     };
-    reads_all_content(state, viewer) || own(from) || own(to)
+    reads_all_content(state, viewer) || own(from) || to.is_some_and(own)
 }
 
 /// Whether a viewer may read the content that an entry cites.
@@ -121,10 +142,21 @@ pub fn reads_cited(state: &State, viewer: Viewer<'_>, entry: &Stamped) -> bool {
     };
     match &entry.draft.event {
         _ if reads_all_content(state, viewer) => true,
-        Event::EnvelopeCreated(body) => reads_between(state, viewer, &body.from, &body.to),
+        Event::EnvelopeCreated(body) => {
+            reads_payload(state, viewer, &body.envelope_id, &body.payload)
+        }
+        Event::GateResolved(body) => changed_mail(state, body)
+            .is_some_and(|(id, payload)| reads_payload(state, viewer, &id, &payload)),
         Event::TaskCreated(body) => in_task(&body.task_id),
         _ => entry.draft.workspace.as_ref().is_some_and(|id| reads_content(state, viewer, id)),
     }
+}
+
+/// The envelope a person changed at a gate, and what they put into it.
+fn changed_mail(state: &State, resolved: &Resolved) -> Option<(EnvelopeId, Payload)> {
+    let payload = resolved.modifications.as_ref()?.payload.as_ref()?.stored().ok()?;
+    let gate = &state.closed_gates.get(&resolved.gate_id)?.gate;
+    Some((EnvelopeId::new(gate.subject.as_str()).ok()?, payload))
 }
 
 /// The workspaces a viewer may read, its sessions included.
@@ -181,7 +213,15 @@ pub(crate) fn decide_refused(turn: &mut Turn<'_>, note: &NoteRefused) -> Result<
         message: note.message.clone(),
         rule: note.rule,
     });
-    turn.note(None, note.requester.clone().into(), event)?;
+    // Whoever is not registered has no name on record yet, and what a person asked was not signed:
+    // the message says who it was.
+    let actor = match &note.requester {
+        own @ Principal::Agent(agent) if turn.state().agents.contains_key(agent) => {
+            own.clone().into()
+        }
+        _ => Actor::Protocol,
+    };
+    turn.note(None, actor, event)?;
     Ok(Reply::Done)
 }
 

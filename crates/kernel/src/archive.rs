@@ -8,11 +8,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::capability::{self, Deed};
 use crate::content::Blob;
 use crate::event::{Event, Kind, Stamped};
 use crate::id::WorkspaceId;
 use crate::principal::{Actor, Principal};
-use crate::refusal::Refusal;
+use crate::refusal::{Record, Refusal};
 use crate::rule::Rule;
 use crate::state::{ApplyError, State};
 use crate::text::Text;
@@ -374,12 +375,39 @@ fn is_past(archive: &Archive, retention: Span, now: Timestamp) -> bool {
     archive.since.after(retention) <= now
 }
 
+/// Archives are deleted by a person who may say who takes part. Where nobody has signed up the
+/// coordinator does it.
+pub(crate) fn may_prune(state: &State, asked_by: &Principal) -> Result<(), Refusal> {
+    let denied = |rule| {
+        let message = format!("{asked_by} may not delete archives");
+        Err(Refusal::denied(rule, message))
+    };
+    match asked_by {
+        Principal::User(user) => capability::may(state, user, Deed::DeleteHistory, None),
+        other if !workspace::is_coordinator(state, other) => denied(Rule::CoordinatorOnly),
+        _ if state.users.is_empty() => Ok(()),
+        _ => denied(Rule::PersonDecides),
+    }
+}
+
+/// A trail is replaced by an older one on the word of the same people: what came after is not in
+/// it any more.
+pub fn may_restore(state: &State, asked_by: Option<&Principal>) -> Result<(), Refusal> {
+    match asked_by {
+        _ if state.users.is_empty() => Ok(()),
+        Some(Principal::User(user)) => capability::may(state, user, Deed::DeleteHistory, None),
+        _ => {
+            let message = "people have signed up here: one of them has to say that the trail is \
+                           replaced by an older one";
+            Err(Refusal::denied(Rule::PersonDecides, message))
+        }
+    }
+}
+
 pub(crate) fn decide_prune(turn: &mut Turn<'_>, prune: &Prune) -> Result<Reply, Halt> {
     let state = turn.state();
-    if !workspace::is_coordinator(state, &prune.asked_by) {
-        let message = format!("{} may not delete archives", prune.asked_by);
-        return Err(Refusal::denied(Rule::CoordinatorOnly, message).into());
-    }
+    // The runtime asks; whose word it is, is in the message.
+    may_prune(state, &prune.asked_by).map_err(|no| no.recorded(Record::Command))?;
     let retention = Span::from_secs(prune.retention_s);
     let mut entries = 0;
     for number in &prune.archives {

@@ -69,7 +69,7 @@ rules! {
         => "Name somebody else; `althing workspace show` tells who answers for it.";
     Capability "W-USER-41":
         "A person does what a capability of theirs allows: on what they own, or everywhere."
-        => "Ask somebody who manages people for one of the capabilities named, or ask the coordinator.";
+        => "Ask the owner, or a person with the `_any` capability where there is one; people managers grant them.";
     GrantHeld "W-USER-42":
         "Nobody grants a capability they do not hold, and what is everybody's is never taken away."
         => "Look at `althing users show ID`; ask somebody who holds it.";
@@ -186,7 +186,7 @@ rules! {
         => "Use the run that goes on, or end it with `althing coordinator stop`.";
     ReferenceKnown "W-ID-07":
         "What a command refers to exists."
-        => "Check the id; `althing workspace tree`, `task list` and `inbox` show what there is.";
+        => "Check the id; `althing workspace tree`, `task list`, `inbox`, `users`, `group list` show what there is.";
     CoordinatorOnly "W-ROLE-04":
         "Creating, ending and pausing workspaces, plans, rights and the post itself are the coordinator's."
         => "Ask the coordinator, or have a person do it with `--user ID`.";
@@ -207,7 +207,7 @@ rules! {
         => "Set it at creation, or once the workspace is at work.";
     BudgetGrows "W-RES-07":
         "A limit is only raised, while its workspace is idle, active or blocked, and what is not limited stays so."
-        => "Give a limit above the present one; `althing meter WS` shows what is used.";
+        => "Raise what was limited from the start, before the work is finished; see `althing meter WS`.";
     BudgetDrawn "W-RES-08":
         "A workspace below a limited one draws on it: limited in the same things, within what is left there."
         => "Give it limits within those that are allowed, or have the limits above raised first.";

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::admission::Limits;
 use crate::deployment::Deployment;
 use crate::event::Event;
-use crate::highway::{Highway, Wish};
+use crate::highway::{GateType, Highway, Wish, gate};
 use crate::id::{IdKind, WorkspaceId};
 use crate::name::{AgentName, UserId};
 use crate::principal::{Actor, Caller, Principal};
@@ -295,6 +295,9 @@ pub(crate) fn decide_end(turn: &mut Turn<'_>, caller: &Caller, end: &End) -> Res
         let named: Vec<String> = going_on.take(NAMED_MAX).map(|(id, _)| id.to_string()).collect();
         let message = format!("{live} workspaces still go on: {}", named.join(", "));
         return Err(Refusal::denied(Rule::RunOver, message).into());
+    }
+    if live > 0 {
+        gate::not_around(turn.state(), caller, GateType::WorkspaceAbort)?;
     }
     let event = Event::RunStopped(Stopped {
         forced: end.force && live > 0,

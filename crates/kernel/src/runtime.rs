@@ -49,6 +49,8 @@ pub struct NoteUnauthentic {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteRestored {
+    /// On whose word, if somebody said who they are.
+    pub asked_by: Option<Principal>,
     /// How many entries the trail had that was replaced.
     pub entries_before: u64,
     /// The last fencing epoch that trail gave out.
@@ -59,6 +61,9 @@ pub struct NoteRestored {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Restored {
+    /// On whose word, if somebody said who they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<Principal>,
     /// How many entries the trail had that was replaced.
     #[serde(deserialize_with = "exact_integer")]
     pub entries_before: u64,
@@ -154,7 +159,8 @@ pub(crate) fn decide_unauthentic(
 
 pub(crate) fn decide_restored(turn: &mut Turn<'_>, note: &NoteRestored) -> Result<Reply, Halt> {
     let epoch = note.epoch.max(turn.state().epoch);
-    let event = Event::RuntimeRestored(Restored { entries_before: note.entries_before, epoch });
+    let (asked_by, entries_before) = (note.asked_by.clone(), note.entries_before);
+    let event = Event::RuntimeRestored(Restored { asked_by, entries_before, epoch });
     let draft = turn.project_draft(Principal::System.into(), event)?;
     turn.emit(draft)?;
     Ok(Reply::Done)

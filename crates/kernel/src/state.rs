@@ -411,6 +411,21 @@ impl State {
         self.envelopes.get(id).map(AsRef::as_ref)
     }
 
+    /// The gates that are open.
+    pub fn gates(&self) -> impl Iterator<Item = (&GateId, &Gate)> {
+        self.gates.iter().map(|(id, gate)| (id, gate.as_ref()))
+    }
+
+    /// The gates of this run that have ended.
+    pub fn closed_gates(&self) -> impl Iterator<Item = (&GateId, &ClosedGate)> {
+        self.closed_gates.iter().map(|(id, closed)| (id, closed.as_ref()))
+    }
+
+    /// The escalations that wait for an answer.
+    pub fn escalations(&self) -> impl Iterator<Item = (&SignalId, &Escalation)> {
+        self.escalations.iter().map(|(id, open)| (id, open.as_ref()))
+    }
+
     /// The root of the run that goes on, or of the last one.
     pub fn newest_root(&self) -> Option<&WorkspaceId> {
         let created =
@@ -421,6 +436,11 @@ impl State {
     /// The root of the run that goes on.
     pub fn root(&self) -> Option<&WorkspaceId> {
         self.root.as_ref()
+    }
+
+    /// Whether somebody's time to answer at a gate is over.
+    pub(crate) fn is_gate_due(&self, now: Timestamp) -> bool {
+        self.gates.values().any(|gate| gate.due().is_some_and(|due| due <= now))
     }
 
     /// Whether something has fallen due that is not recorded yet.
@@ -612,7 +632,6 @@ impl State {
             news: image.news.into_iter().collect(),
             graphs: image.graphs.into_iter().collect(),
             highway: Arc::new(image.highway),
-            closed_gates: image.closed_gates.into_iter().collect(),
             guarded: image.guarded.into_iter().collect(),
             released: image.released,
             shelves: image.shelves,
@@ -648,6 +667,9 @@ impl State {
         }
         for (id, task) in image.tasks {
             state.insert_task(id, task);
+        }
+        for (id, closed) in image.closed_gates {
+            state.insert_closed_gate(id, closed);
         }
         for (id, gate) in image.gates {
             state.insert_gate(id, gate)?;

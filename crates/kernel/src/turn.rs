@@ -544,6 +544,12 @@ impl<'m> Turn<'m> {
         (session.agent == *agent).then(|| (workspace.clone(), session.stream.clone()))
     }
 
+    /// Whether somebody's time to answer at a gate is over. What follows from that comes before
+    /// any order that the gate stands in the way of.
+    pub fn is_gate_due(&self) -> bool {
+        self.state.is_gate_due(self.now)
+    }
+
     pub(crate) fn state(&self) -> &State {
         &self.state
     }

@@ -41,12 +41,23 @@ Example:
   althing gate show 8fk2md")]
     Show(OneGate),
     /// Let what waits go on as it was ordered.
-    Approve(GateApprove),
+    #[command(after_help = "\
+Without GATE the first one in your own queue is meant. A gate that nobody answered and that was left
+to the coordinator is approved by the coordinator, who finds it in `gate list`.
+
+Examples:
+  althing gate approve --user ada
+  althing gate approve --all --user ada            one after another, whatever is refused
+  althing gate approve --as lead                   left to the coordinator")]
+    Approve(GateAnswer),
     /// Turn it down.
     #[command(after_help = "\
-Example:
+Without GATE the first one in your own queue is meant.
+
+Examples:
+  althing gate reject --reason 'not now' --user ada
   althing gate reject 8fk2md --reason 'out of scope' --user ada")]
-    Reject(GateReject),
+    Reject(GateAnswer),
     /// Let it go on with something changed.
     Modify(Box<GateModify>),
 }
@@ -78,17 +89,9 @@ pub(crate) struct OneGate {
     pub(crate) id: String,
 }
 
-/// Arguments of `gate approve`.
+/// Arguments of `gate approve` and `gate reject`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Without GATE the first one in your own queue is meant. A gate that nobody answered and that was left
-to the coordinator is approved by the coordinator.
-
-Examples:
-  althing gate approve --user ada
-  althing gate approve --all --user ada            one after another
-  althing gate approve 8fk2md --as lead            left to the coordinator")]
-pub(crate) struct GateApprove {
+pub(crate) struct GateAnswer {
     /// Which gates.
     #[arg(value_name = "GATE")]
     pub(crate) ids: Vec<String>,
@@ -100,22 +103,11 @@ pub(crate) struct GateApprove {
     pub(crate) reason: Option<Text<1000>>,
 }
 
-/// Arguments of `gate reject`.
-#[derive(Debug, Args)]
-pub(crate) struct GateReject {
-    /// Which gates.
-    #[arg(value_name = "GATE", required = true)]
-    pub(crate) ids: Vec<String>,
-    /// Why; everybody can read it.
-    #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
-    pub(crate) reason: Option<Text<1000>>,
-}
-
 /// Arguments of `gate modify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 What can be changed depends on the gate: of a task its name, description, priority and estimate; of
-a new workspace its urgency and what it sees; of an envelope its content; of a conflict that was
+a new workspace its urgency, what it sees and its budget; of an envelope its content; of a conflict that was
 handed to you the files. `gate show` lists it.
 
 Examples:
@@ -161,8 +153,8 @@ pub(crate) struct GateModify {
 /// Arguments of `inject`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A person may write to any workspace: no role and no right is needed. It is marked as a person's, and
-work that follows from it is on that person's account.
+It takes `inject_directive` for a workspace one owns, `inject_directive_any` for others; no role and
+no right to send. It is marked as a person's, and work that follows from it is on their account.
 
 Examples:
   althing inject agent:bob 'Leave the lexer alone.' --user ada
@@ -187,6 +179,7 @@ pub(crate) struct InjectArgs {
 #[command(after_help = "\
 Examples:
   althing escalations                              what agents need people for
+  althing escalations --watch                      the same, as it comes
   althing escalations answer 9sk2aa 'MIT, as the rest.' --user ada
   althing escalations abort 9sk2aa --reason 'not needed any more' --user ada
   althing escalations delegate 9sk2aa --user ada   the coordinator deals with it")]
@@ -196,6 +189,9 @@ pub(crate) struct EscalationArgs {
     /// Only those that wait for this person.
     #[arg(long, value_name = "USER", value_parser = user)]
     pub(crate) owner: Option<UserId>,
+    /// Stay, and show every change as it comes (JSON lines with --json).
+    #[arg(long)]
+    pub(crate) watch: bool,
 }
 
 /// What to do about an escalation.

@@ -21,7 +21,7 @@ pub(crate) use frugal::{
     SymbolCommand, TokensArgs, TokensBy, TokensCommand, TokensLog, ValidateArgs,
 };
 pub(crate) use highway::{
-    EscalationArgs, EscalationCommand, GateApprove, GateArgs, GateCommand, GateList, GateModify,
+    EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
     HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
 };
 pub(crate) use mail::{

@@ -90,7 +90,11 @@ fn highway(given: &str) -> Result<Wish, String> {
     if given == "off" {
         return Ok(Wish { gates: Some(BTreeSet::new()), ..Wish::default() });
     }
-    Ok(Wish { preset: Some(word::<Preset>(given)?), ..Wish::default() })
+    if let Ok(preset) = word::<Preset>(given) {
+        return Ok(Wish { preset: Some(preset), ..Wish::default() });
+    }
+    let known: Vec<&str> = Preset::ALL.iter().map(|preset| preset.as_str()).collect();
+    Err(format!("{given:?} is none of {}, off", known.join(", ")))
 }
 
 /// Arguments of `coordinator hand-over`.

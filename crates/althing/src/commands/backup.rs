@@ -63,7 +63,9 @@ fn name_lost(app: &App, blobs: &Inventory) {
 }
 
 fn restore(app: &App, args: &Backup, project: &Project) -> Result<(), Failure> {
-    let restored = backup::restore(&project.home, &args.folder, &project.options())?;
+    let asked_by = project.credential(app)?;
+    let options = project.options();
+    let restored = backup::restore(&project.home, &args.folder, &options, asked_by.as_ref())?;
     let aside = restored.aside.as_ref().map(|path| path.to_string_lossy());
     let entries = restored.checked.entries;
     if app.out.json {

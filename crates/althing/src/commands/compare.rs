@@ -6,6 +6,8 @@ use althing_kernel::{Span, WorkspaceId};
 use serde_json::json;
 use std::path::Path;
 
+use super::views::say_deleted;
+use crate::amounts::show_cost;
 use crate::app::App;
 use crate::cli::{TrailCompare, TrailRuns};
 use crate::desk::Desk;
@@ -15,11 +17,13 @@ use crate::naming::Naming;
 use crate::output::{Tone, clock_time, counted, one_line, show_span};
 
 pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Failure> {
-    let mut all = Vec::new();
+    let (mut all, mut deleted) = (Vec::new(), 0);
     if args.files.is_empty() {
         let desk = Desk::open(app)?;
         let scope = desk.engine.scope(desk.project.viewer()?.as_ref())?;
-        all.extend(runs::runs(&Source::Project(desk.engine.clone()), &scope)?);
+        let source = Source::Project(desk.engine.clone());
+        all.extend(runs::runs(&source, &scope)?);
+        deleted = runs::deleted(&source, &scope)?.values().sum();
     }
     for file in &args.files {
         all.extend(runs::runs(&Source::File(file.clone()), &Scope::default())?);
@@ -28,7 +32,9 @@ pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Failure> {
     if app.out.json {
         let totals: serde_json::Map<String, serde_json::Value> =
             FIGURES.iter().map(|(name, of)| ((*name).to_owned(), sum(*of).into())).collect();
-        return app.out.value(&json!({ "runs": all, "totals": totals }));
+        return app
+            .out
+            .value(&json!({ "runs": all, "totals": totals, "deleted_entries": deleted }));
     }
     if all.is_empty() {
         return app.out.line("there was no run; `althing coordinator start` begins one");
@@ -36,8 +42,7 @@ pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Failure> {
     let naming = Naming::of(all.iter().map(|run| &run.run));
     let row = |name: String, began: String, ended: String, of: &dyn Fn(usize) -> u64| {
         let mut cells = vec![name, began, ended];
-        cells.push(show_span(Span::from_micros(of(0))));
-        cells.extend((1..8).map(|at| of(at).to_string()));
+        cells.extend(FIGURES.iter().take(8).enumerate().map(|(at, (name, _))| shown(name, of(at))));
         cells
     };
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -63,7 +68,8 @@ pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Failure> {
         "CHECKPOINTS",
         "BY PEOPLE",
     ];
-    app.out.table(&titles, &rows)
+    app.out.table(&titles, &rows)?;
+    say_deleted(app, deleted)
 }
 
 pub(super) fn compare(app: &App, args: &TrailCompare) -> Result<(), Failure> {
@@ -115,9 +121,13 @@ fn in_file(path: &str, id: Option<&str>) -> Result<RunDigest, Failure> {
     all.pop().ok_or_else(|| Failure::not_found(format!("{path} has no such run")))
 }
 
-/// Figures that are lengths of time.
+/// A figure, in the words it has everywhere.
 fn shown(name: &str, value: u64) -> String {
-    if name == "wall" { show_span(Span::from_micros(value)) } else { value.to_string() }
+    match name {
+        "wall" => show_span(Span::from_micros(value)),
+        "cost" => show_cost(value),
+        _ => value.to_string(),
+    }
 }
 
 /// How the second stands to the first.
@@ -136,7 +146,6 @@ fn change(name: &str, a: u64, b: u64) -> String {
 fn called(name: &'static str) -> &'static str {
     match name {
         "wall" => "took",
-        "cost" => "cost, in millionths",
         "interventions" => "done by people",
         "at_once" => "at work at once",
         other => other,
@@ -150,6 +159,7 @@ fn print(app: &App, comparison: &Comparison) -> Result<(), Failure> {
         let began = clock_time(run.started_at);
         app.out.line(format!("{name}  {}  began {began}, {ended}", one_line(&run.run)))?;
     }
+    say_deleted(app, a.deleted_entries.saturating_add(b.deleted_entries))?;
     app.out.line("")?;
     let row = |(name, of): &Figure| {
         let (of_a, of_b) = (of(a), of(b));

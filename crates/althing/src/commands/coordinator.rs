@@ -1,11 +1,17 @@
 //! `althing coordinator`
 
+use althing_engine::trail_query::TrailQuery;
 use althing_kernel::admission::{Capacity, Limits, Standing};
+use althing_kernel::deployment::Deployment;
+use althing_kernel::highway::view::HighwayView;
 use althing_kernel::query::RunView;
 use althing_kernel::run::{End, HandOver, Start};
+use althing_kernel::workspace::Party;
 use althing_kernel::workspace::view::WorkspaceView;
-use althing_kernel::{AgentName, Command, Reply, Rule};
+use althing_kernel::{AgentName, Command, Event, Kind, Reply, Rule, WorkspaceId};
+use serde_json::json;
 
+use super::highway;
 use crate::app::App;
 use crate::cli::{CoordinatorCommand, CoordinatorStart};
 use crate::desk::{Desk, unexpected};
@@ -80,13 +86,24 @@ fn show(desk: &Desk<'_>) -> Result<(), Failure> {
         let failure = Failure::not_found("no run goes on");
         return Err(Failure { rule: Rule::RunNeeded, ..failure });
     };
+    let terms = Terms::of(desk, &run.root)?;
     if desk.out().json {
-        return desk.out().value(&run);
+        let mut value =
+            serde_json::to_value(&run).map_err(|error| Failure::unavailable(error.to_string()))?;
+        value["owner"] = json!(terms.owner);
+        value["deployment"] = json!(terms.deployment);
+        value["highway"] = json!(terms.highway);
+        return desk.out().value(&value);
     }
     let RunView { root, coordinator, live, limits, room, taxonomy, roles, envelope_types } = run;
     let out = desk.out();
     out.line(format!("root        {root}"))?;
     out.line(format!("coordinator {}", leader(coordinator.as_ref())))?;
+    out.line(format!("owner       {}", terms.owner))?;
+    if let Some(deployment) = terms.deployment {
+        out.line(format!("deployment  {deployment}"))?;
+    }
+    out.line(format!("highway     {}", terms.highway_words()))?;
     out.line(format!("live        {}", counted(live as u64, "workspace", "workspaces")))?;
     for line in room_lines(limits.as_ref(), &room) {
         out.line(format!("room        {line}"))?;
@@ -96,6 +113,44 @@ fn show(desk: &Desk<'_>) -> Result<(), Failure> {
     }
     out.line(format!("roles       {}", list(&roles)))?;
     out.line(format!("messages    {}", list(&envelope_types)))
+}
+
+/// The terms a run goes on under.
+struct Terms {
+    owner: Party,
+    deployment: Option<Deployment>,
+    highway: HighwayView,
+}
+
+impl Terms {
+    fn of(desk: &Desk<'_>, root: &WorkspaceId) -> Result<Self, Failure> {
+        // What a run declared at its beginning stands in the trail alone.
+        let began = TrailQuery {
+            kinds: vec![Kind::WorkspaceCreated],
+            workspace: Some(root.clone()),
+            limit: Some(1),
+            ..TrailQuery::default()
+        };
+        let found = began.find(&mut *desk.engine.reader()?)?;
+        let deployment = match found.first().map(|found| &found.entry.stamped.draft.event) {
+            Some(Event::WorkspaceCreated(body)) => body.run.as_ref(),
+            _ => None,
+        };
+        Ok(Terms {
+            owner: desk.workspace_view(root.clone())?.owner,
+            deployment: deployment.map(|run| run.deployment_model),
+            highway: highway::settings(desk)?,
+        })
+    }
+
+    fn highway_words(&self) -> String {
+        let gates: Vec<&str> = self.highway.effective.iter().map(|own| own.kind.as_str()).collect();
+        let preset = self.highway.preset.map_or("settings of its own", |preset| preset.as_str());
+        match gates.as_slice() {
+            [] => format!("{preset}; nothing waits for people"),
+            gates => format!("{preset}; people are asked about {}", gates.join(", ")),
+        }
+    }
 }
 
 /// What a run has room for, line by line.
@@ -114,7 +169,10 @@ pub(super) fn room_lines(limits: Option<&Limits>, room: &[Standing]) -> Vec<Stri
         })
         .collect();
     if let Some(floor) = limits.and_then(|limits| limits.disk_free_bytes) {
-        lines.push(format!("{} of disk stay free", show_bytes(floor.get())));
+        lines.push(format!(
+            "at least {} of disk free before a workspace is created",
+            show_bytes(floor.get())
+        ));
     }
     lines
 }

@@ -4,7 +4,7 @@ use althing_engine::witness::{self, Witness};
 use althing_engine::{
     Blobs, Engine, Keyring, archives, compact, home, inventory, keyring, presence, snapshot,
 };
-use althing_kernel::{Blob, Span};
+use althing_kernel::{Blob, Rule, Span};
 use althing_trail::SignedHead;
 use althing_trail::archive::{Lines, Stage};
 use althing_trail::log::sqlite::{SqliteReader, beside};
@@ -14,7 +14,7 @@ use std::path::Path;
 use super::status::file_bytes;
 use crate::app::{App, Project};
 use crate::cli::Doctor;
-use crate::failure::{BLOB_WAY_OUT, Failure};
+use crate::failure::{BLOB_WAY_OUT, Exit, Failure};
 use crate::output::{Tone, counted, show_bytes};
 use crate::progress::Progress;
 
@@ -34,19 +34,31 @@ struct Finding {
     says: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     way_out: Option<&'static str>,
+    /// What of it the exit code says.
+    #[serde(skip)]
+    exit: Exit,
 }
 
 impl Finding {
+    fn new(
+        check: &'static str,
+        level: Level,
+        says: impl Into<String>,
+        way_out: Option<&'static str>,
+    ) -> Self {
+        Finding { check, level, says: says.into(), way_out, exit: Exit::Unavailable }
+    }
+
     fn good(check: &'static str, says: impl Into<String>) -> Self {
-        Finding { check, level: Level::Good, says: says.into(), way_out: None }
+        Finding::new(check, Level::Good, says, None)
     }
 
     fn note(check: &'static str, says: impl Into<String>, way_out: &'static str) -> Self {
-        Finding { check, level: Level::Note, says: says.into(), way_out: Some(way_out) }
+        Finding::new(check, Level::Note, says, Some(way_out))
     }
 
     fn bad(check: &'static str, says: impl Into<String>, way_out: &'static str) -> Self {
-        Finding { check, level: Level::Bad, says: says.into(), way_out: Some(way_out) }
+        Finding::new(check, Level::Bad, says, Some(way_out))
     }
 }
 
@@ -61,7 +73,8 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
         });
     }
     let findings = examine(app, &project);
-    let worst_bad = findings.iter().any(|finding| finding.level == Level::Bad);
+    let bad = || findings.iter().filter(|finding| finding.level == Level::Bad);
+    let worst = bad().map(|finding| finding.exit).max_by_key(|exit| exit.code());
     if app.out.json {
         app.out.value(&findings)?;
     } else {
@@ -77,8 +90,11 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
             }
         }
     }
-    if worst_bad {
+    if let Some(exit) = worst {
         let failure = Failure::unavailable("the project is not in good health");
+        let rule = if exit == Exit::Integrity { Rule::ArchiveThere } else { failure.rule };
+        let kind = if exit == Exit::Integrity { "integrity" } else { failure.kind };
+        let failure = Failure { kind, rule, exit, ..failure };
         return Err(failure.hint("What is wrong, and what to do about it, stands above."));
     }
     Ok(())
@@ -293,7 +309,9 @@ fn archived(project: &Project, engine: &Engine) -> Finding {
     let (count, open, left) = match looked {
         Ok(looked) => looked,
         Err(error) => {
-            return Finding::bad("archives", error.to_string(), error.rule().way_out());
+            let found = Finding::bad("archives", error.to_string(), error.rule().way_out());
+            // A part of the trail that is not there is a trail that does not hold.
+            return Finding { exit: Failure::from(error).exit, ..found };
         }
     };
     let archives = counted(count, "archive", "archives");

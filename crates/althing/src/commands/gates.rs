@@ -1,20 +1,31 @@
 //! `althing gate`
 
+use althing_engine::EngineError;
+use althing_engine::trail_query::TrailQuery;
 use althing_kernel::content::Content;
+use althing_kernel::envelope::view::EnvelopeView;
 use althing_kernel::highway::gate::{GateAction, GateEnd};
 use althing_kernel::highway::request::Request;
 use althing_kernel::highway::resolve::{Modifications, Resolve};
 use althing_kernel::highway::view::GateView;
-use althing_kernel::query::{Answer, GateList as Asked, Query};
-use althing_kernel::task::Estimate;
+use althing_kernel::news::News;
+use althing_kernel::query::{Answer, GateList as Asked, Query, RunView, WorkspaceList};
+use althing_kernel::task::{self, Estimate};
 use althing_kernel::text::Text;
-use althing_kernel::workspace::Party;
-use althing_kernel::{Command, GateId, Principal, Reply, Rule};
+use althing_kernel::workspace::view::WorkspaceView;
+use althing_kernel::workspace::{Party, Status};
+use althing_kernel::{
+    Command, Event, GateId, Kind, Principal, Refusal, Reply, Rule, Span, Timestamp, WorkspaceId,
+    envelope,
+};
+use serde_json::{Value, json};
 use std::io::Write as _;
 use std::time::Duration;
 
+use super::gate_sheet;
+use super::integration::said_of_conflict;
 use crate::app::App;
-use crate::cli::{GateApprove, GateCommand, GateList, GateModify};
+use crate::cli::{GateAnswer, GateCommand, GateList, GateModify};
 use crate::content;
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
@@ -22,8 +33,10 @@ use crate::naming::Naming;
 use crate::output::{Tone, clock_time, counted, from_now, one_line, written};
 use crate::said::word;
 
-/// How often the time that is left is redrawn.
-const REDRAW: Duration = Duration::from_secs(1);
+/// How often it is looked whether something fell due.
+const LOOK: Duration = Duration::from_secs(1);
+/// How often the time that is left is redrawn while nothing changes.
+const REFRESH: Span = Span::from_secs(60);
 
 pub(crate) fn run(app: &App, command: GateCommand) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
@@ -32,27 +45,90 @@ pub(crate) fn run(app: &App, command: GateCommand) -> Result<(), Failure> {
         GateCommand::List(args) => {
             let gates = gates(&desk, &args)?;
             if desk.out().json {
-                return desk.out().value(&gates);
+                let gates = gates.iter().map(|gate| gate_sheet::json(&desk, gate));
+                return desk.out().value(&gates.collect::<Result<Vec<_>, _>>()?);
             }
             list(&desk, &gates)
         }
         GateCommand::Show(args) => {
             let gate = find(&desk, &args.id)?;
-            if desk.out().json { desk.out().value(&gate) } else { show(&desk, &gate) }
+            if desk.out().json {
+                desk.out().value(&gate_sheet::json(&desk, &gate)?)
+            } else {
+                show(&desk, &gate)
+            }
         }
-        GateCommand::Approve(args) => approve(&desk, &args),
-        GateCommand::Reject(args) => {
-            let ids = args.ids.iter().map(|id| find(&desk, id).map(|gate| gate.gate));
-            let ids = ids.collect::<Result<Vec<_>, _>>()?;
-            answer_all(&desk, ids, GateAction::Reject, args.reason.as_ref())
-        }
+        GateCommand::Approve(args) => answer(&desk, &args, GateAction::Approve),
+        GateCommand::Reject(args) => answer(&desk, &args, GateAction::Reject),
         GateCommand::Modify(args) => modify(&desk, *args),
     }
 }
 
+/// The gates that were asked for; the coordinator also sees what was left to it.
 fn gates(desk: &Desk<'_>, args: &GateList) -> Result<Vec<GateView>, Failure> {
-    let list = Asked { all: args.all, owner: args.owner.clone() };
-    match desk.ask(&Query::GateList(list))? {
+    if let Some(owner) = &args.owner {
+        desk.known_user(owner)?;
+    }
+    let asked = |all| -> Result<Vec<GateView>, Failure> {
+        let list = Asked { all, owner: args.owner.clone() };
+        match desk.ask(&Query::GateList(list))? {
+            Answer::Gates(gates) => Ok(gates),
+            other => Err(unexpected(&other)),
+        }
+    };
+    if args.all || !coordinates(desk)? {
+        return asked(args.all);
+    }
+    let mut found = Vec::new();
+    for gate in asked(true)? {
+        if gate.ended.is_none() || is_left(desk, &gate)? {
+            found.push(gate);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether whoever asks is the agent that coordinates.
+fn coordinates(desk: &Desk<'_>) -> Result<bool, Failure> {
+    let Some(Principal::Agent(own)) = desk.project.asker()? else { return Ok(false) };
+    let leads = |run: RunView| run.coordinator.as_ref() == Some(&own);
+    Ok(desk.run()?.is_some_and(leads))
+}
+
+/// Whether a gate was left to the coordinator, who has not decided yet.
+fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
+    let Some(end) = gate.ended.as_ref().filter(|end| end.action == GateEnd::Escalate) else {
+        return Ok(false);
+    };
+    let of = |id: &WorkspaceId| desk.workspace_view(id.clone()).ok();
+    Ok(match (&gate.request, &gate.task, &gate.envelope) {
+        (Some(Request::Abort(abort)), ..) => {
+            of(&abort.workspace).is_some_and(|view| !view.status.is_terminal())
+        }
+        (Some(Request::Integrate(decide)), ..) => {
+            of(&decide.workspace).is_some_and(|view| view.status == Status::Integrating)
+        }
+        (Some(Request::Resolve(resolve)), ..) => {
+            let open = |view: &WorkspaceView| {
+                view.conflicts.iter().any(|open| open.id == resolve.conflict)
+            };
+            of(&resolve.workspace).as_ref().is_some_and(open)
+        }
+        (Some(Request::Create(create)), ..) => {
+            let agent = Some(create.agent.clone());
+            let made = desk.workspaces(WorkspaceList { agent, ..WorkspaceList::default() })?;
+            !made.iter().any(|view| view.created_at >= end.at)
+        }
+        (None, Some(task), _) => task.status == task::Status::Draft,
+        (None, _, Some(sent)) => sent.status == envelope::Status::Validated,
+        // What was saved of a failed workspace cannot be told from what was not.
+        (Some(Request::Salvage(_)), ..) | (None, None, None) => false,
+    })
+}
+
+/// What waits for people.
+pub(super) fn open(desk: &Desk<'_>) -> Result<Vec<GateView>, Failure> {
+    match desk.ask(&Query::GateList(Asked::default()))? {
         Answer::Gates(gates) => Ok(gates),
         other => Err(unexpected(&other)),
     }
@@ -103,6 +179,7 @@ pub(super) fn waits(gate: &GateView) -> String {
 /// How it stands with a gate.
 fn standing(desk: &Desk<'_>, gate: &GateView) -> String {
     match (&gate.ended, gate.due) {
+        (Some(end), _) if end.action == GateEnd::Escalate => past(end.action).to_owned(),
         (Some(end), _) => format!("{} by {}", past(end.action), end.by),
         (None, Some(due)) => {
             format!("{} {}", word(&gate.fallback), from_now(due, desk.now()))
@@ -142,47 +219,42 @@ fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
 
 fn show(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
     let out = desk.out();
-    out.line(format!("gate      {}", gate.gate))?;
-    out.line(format!("type      {}", gate.kind))?;
-    out.line(one_line(&format!("waits     {}", waits(gate))))?;
-    out.line(format!("asked by  {}", gate.asked_by))?;
-    out.line(format!("owner     {}", gate.owner))?;
+    let mut facts = vec![
+        ("gate", gate.gate.to_string()),
+        ("type", gate.kind.to_string()),
+        ("waits", waits(gate)),
+        ("asked by", gate.asked_by.to_string()),
+        ("owner", gate.owner.to_string()),
+    ];
     if let Some(position) = gate.position {
-        out.line(format!("place     {position} in {}'s queue", gate.owner))?;
+        facts.push(("place", format!("{position} in {}'s queue", gate.owner)));
     }
-    out.line(format!("since     {}", clock_time(gate.since)))?;
-    out.line(format!("otherwise {}", standing(desk, gate)))?;
+    facts.push(("since", clock_time(gate.since)));
+    facts.push(("otherwise", standing(desk, gate)));
     if !gate.changeable.is_empty() && gate.ended.is_none() {
-        out.line(format!("change    {}", gate.changeable.join(", ")))?;
+        facts.push(("change", gate.changeable.join(", ")));
     }
-    let blobs = desk.blobs();
-    if let Some(task) = &gate.task {
-        out.line(format!("task      {}  {}", task.task, word(&task.priority)))?;
-        for id in &task.depends_on {
-            out.line(format!("after     {id}"))?;
-        }
-        for line in content::shown(&blobs, &task.description) {
-            out.line(format!("  {line}"))?;
-        }
+    for (key, value) in facts {
+        out.line(format!("{key:<11} {}", one_line(&value)))?;
     }
-    let text = match (&gate.envelope, &gate.request) {
-        (Some(sent), _) => Some(sent.payload.content.clone()),
-        (_, Some(Request::Create(create))) => {
-            create.directive.as_ref().and_then(|directive| directive.content.blob().cloned())
-        }
-        _ => None,
-    };
-    for line in text.iter().flat_map(|blob| content::shown(&blobs, blob)) {
-        out.line(format!("  {line}"))?;
-    }
-    Ok(())
+    gate_sheet::print(desk, gate)
 }
 
-fn approve(desk: &Desk<'_>, args: &GateApprove) -> Result<(), Failure> {
+/// Who answers has to be said: people do, and the coordinator what was left to it.
+pub(super) fn somebody(desk: &Desk<'_>) -> Result<(), Failure> {
+    match desk.project.asker()? {
+        Some(_) => Ok(()),
+        None => Err(Failure::misuse(Rule::WhoAreYou, "nobody says who answers")
+            .hint("Pass `--user NAME` (or set ALTHING_USER): people answer, with a passphrase.")),
+    }
+}
+
+fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<(), Failure> {
+    somebody(desk)?;
     if !args.ids.is_empty() {
         let ids = args.ids.iter().map(|id| find(desk, id).map(|gate| gate.gate));
         let ids = ids.collect::<Result<Vec<_>, _>>()?;
-        return answer_all(desk, ids, GateAction::Approve, args.reason.as_ref());
+        return answer_all(desk, ids, action, args.reason.as_ref());
     }
     let own = own_queue(desk)?;
     let count = if args.all { own.len() } else { 1 };
@@ -191,22 +263,24 @@ fn approve(desk: &Desk<'_>, args: &GateApprove) -> Result<(), Failure> {
         let failure = Failure::not_found("nothing waits for you");
         return Err(Failure { rule: Rule::GateOpen, ..failure });
     }
-    answer_all(desk, ids, GateAction::Approve, args.reason.as_ref())
+    answer_all(desk, ids, action, args.reason.as_ref())
 }
 
-/// What waits for whoever asks; what belongs to nobody in particular waits for everybody.
+/// What waits for whoever asks; what belongs to nobody in particular waits for everybody. For the
+/// coordinator waits what was left to it.
 fn own_queue(desk: &Desk<'_>) -> Result<Vec<GateView>, Failure> {
     let asker = desk.project.asker()?;
     let own = |gate: &GateView| match (&asker, &gate.owner) {
         (Some(Principal::User(user)), Party::User(owner)) => user == owner,
         (Some(Principal::User(_)), Party::System) => true,
-        _ => false,
+        _ => gate.ended.is_some(),
     };
     let mut open = gates(desk, &GateList { all: false, owner: None, watch: false })?;
     open.retain(own);
     Ok(open)
 }
 
+/// Answers one gate after another. What is refused at one is no reason to leave the others.
 fn answer_all(
     desk: &Desk<'_>,
     ids: Vec<GateId>,
@@ -215,25 +289,100 @@ fn answer_all(
 ) -> Result<(), Failure> {
     // One person, one passphrase, whatever the number of gates.
     let client = desk.client()?;
-    let mut replies = Vec::new();
+    let several = ids.len() > 1;
+    let (mut outcomes, mut refused) = (Vec::new(), 0);
     for gate in ids {
         let (reason, modifications) = (reason.cloned(), None);
-        let resolve = Resolve { action, gate, modifications, reason };
-        let reply = client.execute(Command::GateResolve(resolve))?;
-        if !desk.out().json {
-            tell(desk, &reply)?;
+        let resolve = Resolve { action, gate: gate.clone(), modifications, reason };
+        match client.execute(Command::GateResolve(resolve)) {
+            Ok(reply) if desk.out().json => outcomes.push(outcome(desk, &reply)?),
+            Ok(reply) => tell(desk, &reply)?,
+            Err(EngineError::Refused(refusal)) if several => {
+                let failure = ended_how(desk, &gate, Refusal::clone(&refusal).into());
+                refused += 1;
+                if desk.out().json {
+                    let error = failure.json()["error"].clone();
+                    outcomes.push(json!({ "gate": gate, "error": error }));
+                } else {
+                    desk.out().note(format!("gate {gate}:"));
+                    let _ = desk.out().report(&failure);
+                }
+            }
+            Err(EngineError::Refused(refusal)) => {
+                return Err(ended_how(desk, &gate, Refusal::clone(&refusal).into()));
+            }
+            Err(other) => return Err(other.into()),
         }
-        replies.push(reply);
     }
-    if desk.out().json { desk.out().value(&replies) } else { Ok(()) }
+    if desk.out().json {
+        desk.out().value(&outcomes)?;
+    }
+    if refused == 0 { Ok(()) } else { Err(Failure::told()) }
+}
+
+/// Of a gate that has ended, how it did: that is what whoever comes late wants to know.
+fn ended_how(desk: &Desk<'_>, gate: &GateId, failure: Failure) -> Failure {
+    let ended = find(desk, gate.as_str()).ok().filter(|gate| gate.ended.is_some());
+    match ended {
+        Some(ended) if failure.rule == Rule::GateOpen => {
+            let message = format!("gate {gate} has ended: {}", standing(desk, &ended));
+            // The message is our own now, and not the one on record.
+            Failure { message, refusal: None, ..failure }
+        }
+        _ => failure,
+    }
+}
+
+/// The workspace an order was about, as it stands now.
+fn stands(desk: &Desk<'_>, gate: &GateView) -> Option<WorkspaceView> {
+    let id = match gate.request.as_ref()? {
+        Request::Create(_) => WorkspaceId::new(gate.subject.as_str()).ok()?,
+        Request::Abort(abort) => abort.workspace.clone(),
+        Request::Integrate(decide) => decide.workspace.clone(),
+        Request::Resolve(resolve) => resolve.workspace.clone(),
+        Request::Salvage(salvage) => salvage.workspace.clone(),
+    };
+    desk.workspace_view(id).ok()
+}
+
+/// What came of an answer, for scripts.
+fn outcome(desk: &Desk<'_>, reply: &Reply) -> Result<Value, Failure> {
+    let Reply::Gate(gate) = reply else { return Err(unexpected(reply)) };
+    let mut value = gate_sheet::json(desk, gate)?;
+    if let Some(view) = stands(desk, gate) {
+        value["workspace_status"] = json!(view.status);
+    }
+    Ok(value)
 }
 
 fn tell(desk: &Desk<'_>, reply: &Reply) -> Result<(), Failure> {
     let Reply::Gate(gate) = reply else { return Err(unexpected(reply)) };
-    desk.out().line(one_line(&format!("{}: {}", waits(gate), standing(desk, gate))))
+    let left = gate.ended.as_ref().is_some_and(|end| end.action == GateEnd::Escalate);
+    let stood = if left {
+        "was left to the coordinator, who lets it go on".to_owned()
+    } else {
+        standing(desk, gate)
+    };
+    let view = stands(desk, gate);
+    let now = match (&view, &gate.task, &gate.envelope) {
+        (Some(view), ..) => format!("; {} is {}", view.workspace, view.status),
+        (None, Some(task), _) => format!("; it is {}", task.status),
+        (None, _, Some(sent)) => format!("; it is {}", word(&sent.status)),
+        _ => String::new(),
+    };
+    desk.out().line(one_line(&format!("{}: {stood}{now}", waits(gate))))?;
+    let conflicts = view.map(|view| view.conflicts).unwrap_or_default();
+    for conflict in &conflicts {
+        desk.out().line(format!("  {}", said_of_conflict(conflict)))?;
+    }
+    if !conflicts.is_empty() {
+        desk.out().note("it is not merged: `althing integrate WS resolve` settles each conflict");
+    }
+    Ok(())
 }
 
 fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Failure> {
+    somebody(desk)?;
     let gate = find(desk, &args.id)?.gate;
     let read = |given: &Option<String>| -> Result<Option<Content>, Failure> {
         given.as_deref().map(|given| content::read(desk, given)).transpose()
@@ -260,7 +409,7 @@ fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Failure> {
     let modifications = Some(Box::new(modifications));
     let resolve = Resolve { action: GateAction::Modify, gate, modifications, reason: args.reason };
     let reply = desk.order(Command::GateResolve(resolve))?;
-    if desk.out().json { desk.out().value(&reply) } else { tell(desk, &reply) }
+    if desk.out().json { desk.out().value(&outcome(desk, &reply)?) } else { tell(desk, &reply) }
 }
 
 /// Tokens, seconds and cost.
@@ -294,15 +443,61 @@ pub(super) fn said_to_wait(desk: &Desk<'_>, reply: &Reply) -> Result<bool, Failu
     Ok(true)
 }
 
+/// Says at which gate a message waits, if it does.
+pub(super) fn say_if_held(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Failure> {
+    if sent.status != envelope::Status::Validated {
+        return Ok(());
+    }
+    // Whoever sends it may know that it waits, whatever else they may read.
+    let all = desk.engine.ask_as(&Query::GateList(Asked::default()), None)?;
+    let Answer::Gates(open) = all else { return Ok(()) };
+    let held = |gate: &&GateView| gate.subject.as_str() == sent.envelope.as_str();
+    match open.iter().find(held) {
+        Some(gate) => {
+            let whom = &gate.owner;
+            desk.out().line(format!("it waits for a person ({whom}) at gate {}", gate.gate))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What a piece of news comes to, for the coordinator: how a gate ended and what waited there, or
+/// what was left to it.
+pub(super) fn news_says(desk: &Desk<'_>, news: &News) -> Result<Option<String>, Failure> {
+    let about = news.about.to_string();
+    if let Some(id) = about.strip_prefix("gate:") {
+        let gate = find(desk, id).ok();
+        return Ok(gate.map(|gate| format!("{}: {}", waits(&gate), standing(desk, &gate))));
+    }
+    let Some(id) = about.strip_prefix("escalation:") else { return Ok(None) };
+    let asked = TrailQuery {
+        kinds: vec![Kind::EscalationReceived],
+        mentions: Some(id.to_owned()),
+        limit: Some(1),
+        last: true,
+        ..TrailQuery::default()
+    };
+    let found = asked.find(&mut *desk.engine.reader()?)?;
+    let event = found.last().map(|found| &found.entry.stamped.draft.event);
+    let Some(Event::EscalationReceived(body)) = event else { return Ok(None) };
+    Ok(Some(format!("left to the coordinator: {}", body.reason)))
+}
+
 /// Shows every change as it comes: the list as a whole on a terminal, otherwise whatever is new.
 fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Failure> {
     let mut subscription = desk.engine.subscribe(desk.engine.world()?.seq())?;
     let mut before: Vec<GateView> = Vec::new();
     let mut first = true;
+    let mut drawn = Timestamp::default();
     loop {
         let now = gates(desk, args)?;
+        let same = !first && now == before;
         if desk.out().is_watched() && !desk.out().json {
-            redraw(desk, &now)?;
+            // What is on the screen stays for as long as it is so.
+            if !same || desk.now().since(drawn) >= REFRESH {
+                redraw(desk, &now)?;
+                drawn = desk.now();
+            }
         } else {
             for gate in now.iter().filter(|gate| !before.contains(gate)) {
                 changed(desk, gate)?;
@@ -316,13 +511,13 @@ fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Failure> {
         }
         (before, first) = (now, false);
         written(std::io::stdout().flush())?;
-        subscription.next(REDRAW)?;
+        subscription.next(LOOK)?;
     }
 }
 
 fn changed(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
     if desk.out().json {
-        return desk.out().value(gate);
+        return desk.out().value(&gate_sheet::json(desk, gate)?);
     }
     let line = format!("{}  {}: {}", gate.gate, waits(gate), standing(desk, gate));
     desk.out().line(one_line(&line))

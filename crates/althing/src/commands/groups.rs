@@ -3,6 +3,7 @@
 use althing_kernel::query::WorkspaceList;
 use althing_kernel::workspace::account::MeterGet;
 use althing_kernel::workspace::group::{AbortGroup, GroupName, GroupPriority};
+use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{Command, Reply, Rule};
 
 use super::{meter, workspaces};
@@ -18,8 +19,11 @@ pub(crate) fn run(app: &App, command: GroupCommand) -> Result<(), Failure> {
         GroupCommand::List => list(&desk),
         GroupCommand::Show(args) => show(&desk, &args.name),
         GroupCommand::Abort(args) => {
-            let abort = AbortGroup { group: args.name, reason: args.reason };
-            tell(&desk, desk.order(Command::WorkspaceBatchAbort(abort))?, "ended")
+            let abort = AbortGroup { group: args.name.clone(), reason: args.reason };
+            match desk.order(Command::WorkspaceBatchAbort(abort)) {
+                Ok(reply) => tell(&desk, reply, "ended"),
+                Err(failure) => Err(at_a_gate(&desk, &args.name, failure)),
+            }
         }
         GroupCommand::Priority(args) => {
             let order = GroupPriority { group: args.name, priority: args.priority };
@@ -40,7 +44,22 @@ fn list(desk: &Desk<'_>) -> Result<(), Failure> {
     meter::by_group(desk, &found, None)
 }
 
-fn show(desk: &Desk<'_>, name: &GroupName) -> Result<(), Failure> {
+/// Where ends of workspaces wait at a gate, an agent orders them one by one.
+fn at_a_gate(desk: &Desk<'_>, name: &GroupName, failure: Failure) -> Failure {
+    if failure.rule != Rule::GateWaits {
+        return failure;
+    }
+    match members(desk, name) {
+        Err(unknown) => unknown,
+        Ok(_) => failure.hint(
+            "Have a person do it with `--user NAME`, or order `althing workspace abort` for each: \
+             they wait at gates of their own.",
+        ),
+    }
+}
+
+/// The workspaces of a group of this run; those that are not there are no group.
+fn members(desk: &Desk<'_>, name: &GroupName) -> Result<Vec<WorkspaceView>, Failure> {
     let asked = WorkspaceList { group: Some(name.clone()), ..WorkspaceList::default() };
     let mut found = desk.workspaces(asked)?;
     // The same name in an older run is another group.
@@ -51,6 +70,11 @@ fn show(desk: &Desk<'_>, name: &GroupName) -> Result<(), Failure> {
         let message = format!("there is no group {:?} in this run", name.as_str());
         return Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) });
     }
+    Ok(found)
+}
+
+fn show(desk: &Desk<'_>, name: &GroupName) -> Result<(), Failure> {
+    let found = members(desk, name)?;
     if desk.out().json {
         return desk.out().value(&found);
     }

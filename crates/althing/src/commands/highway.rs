@@ -6,21 +6,28 @@ use althing_kernel::highway::view::{EscalationView, HighwayView};
 use althing_kernel::highway::{GatePolicy, GateType, Highway, Wish};
 use althing_kernel::id::SignalId;
 use althing_kernel::query::{Answer, EscalationList, Everything, Query};
-use althing_kernel::workspace::Timeout;
+use althing_kernel::workspace::{Party, Timeout};
 use althing_kernel::{Command, Reply, Rule};
+use std::io::Write as _;
+use std::time::Duration;
 
+use super::gates::somebody;
 use crate::app::App;
 use crate::cli::{EscalationArgs, EscalationCommand, HighwayCommand, HighwaySet, InjectArgs};
 use crate::content;
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
 use crate::naming::Naming;
-use crate::output::{from_now, one_line};
+use crate::output::{from_now, one_line, written};
 use crate::said::word;
 use crate::span::{parse_secs, show_secs};
 
+/// How often it is looked whether something fell due.
+const LOOK: Duration = Duration::from_secs(1);
+
 pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
+    somebody(&desk)?;
     let inject = Inject {
         in_reply_to: None,
         payload: content::payload(&desk, &args.content)?,
@@ -40,6 +47,7 @@ pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Failure> {
 pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
     let (id, response, payload, reason) = match args.command {
+        None if args.watch => return watch(&desk, &EscalationList { owner: args.owner }),
         None => return list(&desk, EscalationList { owner: args.owner }),
         Some(EscalationCommand::Answer(args)) => {
             let payload = content::payload(&desk, &args.content)?;
@@ -48,6 +56,7 @@ pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure
         Some(EscalationCommand::Abort(args)) => (args.id, ResponseType::Abort, None, args.reason),
         Some(EscalationCommand::Delegate(args)) => (args.id, ResponseType::Delegation, None, None),
     };
+    somebody(&desk)?;
     let escalation = find(&desk, &id)?;
     let answer = Response { escalation, payload, reason, response };
     let reply = desk.order(Command::EscalationAnswer(answer))?;
@@ -63,7 +72,67 @@ pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure
     desk.out().line(format!("{} of {} {done}", open.escalation, open.workspace))
 }
 
-fn waiting(desk: &Desk<'_>, list: EscalationList) -> Result<Vec<EscalationView>, Failure> {
+/// Says who is asked now, if anybody is.
+pub(super) fn say_waiting(desk: &Desk<'_>, id: &SignalId) -> Result<(), Failure> {
+    // Whoever asks may not be the one to see all that waits; it is their own signal.
+    let all = desk.engine.ask_as(&Query::EscalationList(EscalationList::default()), None)?;
+    let Answer::Escalations(open) = all else { return Ok(()) };
+    let Some(own) = open.into_iter().find(|open| open.escalation == *id) else { return Ok(()) };
+    let asked = match &own.owner {
+        Party::User(owner) => format!("user:{owner}"),
+        Party::System => "any person".to_owned(),
+    };
+    let words = format!("escalation {id} waits for {asked}: {}", otherwise(desk, &own));
+    desk.out().line(one_line(&words))
+}
+
+/// What happens if nobody answers.
+fn otherwise(desk: &Desk<'_>, open: &EscalationView) -> String {
+    match open.due {
+        Some(due) => format!("{} {}", word(&open.fallback), from_now(due, desk.now())),
+        None => "waits".to_owned(),
+    }
+}
+
+/// Shows each escalation as it comes, and when one is over.
+fn watch(desk: &Desk<'_>, asked: &EscalationList) -> Result<(), Failure> {
+    let mut subscription = desk.engine.subscribe(desk.engine.world()?.seq())?;
+    let mut before: Vec<EscalationView> = Vec::new();
+    let mut first = true;
+    loop {
+        let now = waiting(desk, asked.clone())?;
+        for open in now.iter().filter(|open| !before.contains(open)) {
+            changed(desk, open)?;
+        }
+        let over = |old: &&EscalationView| now.iter().all(|new| new.escalation != old.escalation);
+        for old in before.iter().filter(over) {
+            changed(desk, &EscalationView { open: false, ..old.clone() })?;
+        }
+        if first && now.is_empty() {
+            desk.out().note("no agent needs a person yet");
+        }
+        (before, first) = (now, false);
+        written(std::io::stdout().flush())?;
+        subscription.next(LOOK)?;
+    }
+}
+
+fn changed(desk: &Desk<'_>, open: &EscalationView) -> Result<(), Failure> {
+    if desk.out().json {
+        return desk.out().value(open);
+    }
+    let stands = if open.open { otherwise(desk, open) } else { "is over".to_owned() };
+    let words = format!("{}  {} for {}: {stands}", open.escalation, open.reason, open.owner);
+    desk.out().line(one_line(&words))
+}
+
+pub(super) fn waiting(
+    desk: &Desk<'_>,
+    list: EscalationList,
+) -> Result<Vec<EscalationView>, Failure> {
+    if let Some(owner) = &list.owner {
+        desk.known_user(owner)?;
+    }
     match desk.ask(&Query::EscalationList(list))? {
         Answer::Escalations(open) => Ok(open),
         other => Err(unexpected(&other)),
@@ -92,16 +161,12 @@ fn list(desk: &Desk<'_>, asked: EscalationList) -> Result<(), Failure> {
     let naming = Naming::of(open.iter().map(|open| &open.escalation));
     let names = desk.workspace_naming()?;
     let row = |open: &EscalationView| {
-        let otherwise = match open.due {
-            Some(due) => format!("{} {}", word(&open.fallback), from_now(due, desk.now())),
-            None => "waits".to_owned(),
-        };
         vec![
             naming.short(&open.escalation),
             open.owner.to_string(),
             names.short(&open.workspace),
             open.reason.clone(),
-            otherwise,
+            otherwise(desk, open),
         ]
     };
     let titles = ["ID", "OWNER", "WORKSPACE", "WHY", "OTHERWISE"];
@@ -123,7 +188,7 @@ pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Failure>
     if desk.out().json { desk.out().value(&view) } else { show(&desk, &view) }
 }
 
-fn settings(desk: &Desk<'_>) -> Result<HighwayView, Failure> {
+pub(super) fn settings(desk: &Desk<'_>) -> Result<HighwayView, Failure> {
     match desk.ask(&Query::HighwayGet(Everything {}))? {
         Answer::Highway(view) => Ok(*view),
         other => Err(unexpected(&other)),

@@ -2,16 +2,16 @@
 
 use althing_kernel::envelope::inbox::{NoticeView, Take};
 use althing_kernel::envelope::view::EnvelopeView;
-use althing_kernel::envelope::{PayloadArg, Priority, Send as Letter};
+use althing_kernel::envelope::{Origin, PayloadArg, Priority, Send as Letter};
 use althing_kernel::id::AnyId;
 use althing_kernel::news::News;
 use althing_kernel::query::{Answer, InboxList, InboxView, Query};
-use althing_kernel::signal::Emit;
-use althing_kernel::workspace::Status;
+use althing_kernel::signal::{Emit, SignalType};
 use althing_kernel::workspace::liveness::Quiet;
+use althing_kernel::workspace::{Party, Status};
 use althing_kernel::{Command, EnvelopeId, Reply, WorkspaceId};
 
-use super::meter;
+use super::{gates, highway, meter};
 use crate::amounts;
 use crate::app::App;
 use crate::cli::{Inbox, Send, SignalArgs};
@@ -44,7 +44,8 @@ pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
     }
     let Reply::Envelope(sent) = reply else { return Err(unexpected(&reply)) };
     let state = word(&sent.status);
-    desk.out().line(format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
+    desk.out().line(format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))?;
+    gates::say_if_held(&desk, &sent)
 }
 
 /// An envelope by its id, or by a part of it if it came to where one acts.
@@ -139,7 +140,9 @@ fn print_quiet(desk: &Desk<'_>, names: &Naming, quiet: &[Quiet]) -> Result<(), F
     for own in quiet {
         let agent = own.agent.as_ref().map_or("the system", |agent| agent.as_str());
         let (last, from) = (clock_time(own.last_activity), names.short(&own.workspace));
-        let line = format!("{last}  quiet      {from}  nothing of {agent} since");
+        let silent = counted(own.silent_intervals, "interval", "intervals");
+        let line =
+            format!("{last}  quiet      {from}  nothing of {agent} since then, {silent} by now");
         desk.out().line(desk.out().paint(Tone::Warn, &line))?;
     }
     Ok(())
@@ -154,18 +157,44 @@ fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<
         let shown = |amount| amounts::show(near.dimension, amount);
         format!(" [{what}: {} of {}]", shown(consumed), shown(limit))
     });
-    let said = format!("{}{reason}{near}{about}", notice.kind);
     let (at, from) = (clock_time(notice.at), names.short(&notice.from));
+    if let Some(envelope) = sent_back(notice) {
+        // It comes in the name of its receiver, who has nothing to do with it.
+        let why = match notice.reason.as_deref() {
+            Some("gate_rejected_by_human") => "a person turned it down at its gate",
+            Some(other) => other,
+            None => "it could not be delivered",
+        };
+        let words = format!("{envelope} to {from} did not arrive: {why}");
+        return desk.out().line(format!("{at}  returned   {}", one_line(&words)));
+    }
+    let said = format!("{}{reason}{near}{about}", notice.kind);
     desk.out().line(format!("{at}  signal     from {from}  {}", one_line(&said)))
+}
+
+/// The message that a signal tells the end of: `failed` about an envelope comes from the runtime.
+fn sent_back(notice: &NoticeView) -> Option<&str> {
+    let envelope = notice.about.as_deref().filter(|id| EnvelopeId::new(id).is_ok())?;
+    (notice.kind == SignalType::Failed && envelope.starts_with("env_")).then_some(envelope)
 }
 
 /// What else the coordinator is told of.
 fn print_news(desk: &Desk<'_>, news: &[News]) -> Result<(), Failure> {
     for one in news {
-        let at = clock_time(one.at);
-        desk.out().line(format!("{at}  news       about {}  {}", one.about, one.kind))?;
+        let (at, says) = (clock_time(one.at), gates::news_says(desk, one)?);
+        let says = says.map_or_else(String::new, |says| format!("  {says}"));
+        let line = format!("{at}  news       about {}  {}{says}", one.about, one.kind);
+        desk.out().line(one_line(&line))?;
     }
     Ok(())
+}
+
+/// Who speaks: a person's words come from the root only in form.
+fn sender(names: &Naming, sent: &EnvelopeView) -> String {
+    match (sent.origin, &sent.originator) {
+        (Origin::Human, Party::User(person)) => format!("user:{person}"),
+        _ => names.short(&sent.from),
+    }
 }
 
 fn print_head(
@@ -186,7 +215,7 @@ fn print_head(
         "{}  {} from {}  {}{pressing}{answers}{taken}",
         clock_time(sent.created_at),
         desk.out().paint(Tone::Strong, &kind),
-        names.short(&sent.from),
+        sender(names, sent),
         sent.envelope,
     ))
 }
@@ -242,7 +271,7 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
         return desk.out().value(&reply);
     }
     let Reply::Signal(said) = reply else { return Err(unexpected(&reply)) };
-    if !said.effect {
+    if !said.effect && args.signal != SignalType::Escalation {
         desk.out().note("the signal is on record; it changes nothing in this state");
     }
     if said.status == Status::Integrating && said.effect {
@@ -252,7 +281,11 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
                 .note("it has no final checkpoint, so its work can only be revised or rejected");
         }
     }
-    desk.out().line(format!("{} said {}; it is {}", said.workspace, args.signal, said.status))
+    desk.out().line(format!("{} said {}; it is {}", said.workspace, args.signal, said.status))?;
+    match args.signal {
+        SignalType::Escalation => highway::say_waiting(&desk, &said.signal_id),
+        _ => Ok(()),
+    }
 }
 
 /// Anything a signal can be about, by its id or a part of it.

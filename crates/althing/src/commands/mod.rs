@@ -14,6 +14,7 @@ mod do_by_name;
 mod doctor;
 mod ending;
 mod frugal;
+mod gate_sheet;
 mod gates;
 mod groups;
 mod highway;

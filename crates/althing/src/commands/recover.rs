@@ -12,7 +12,12 @@ pub(crate) fn run(app: &App, args: &Recover) -> Result<(), Failure> {
     let project = app.project()?;
     // Before the project is opened: as it is, it may not replay.
     let mended = match &args.from {
-        Some(copy) => mend::mend(&project.home, copy)?,
+        // A wrong name is wrong even where nothing has to be put back.
+        Some(copy) if !copy.exists() => {
+            let message = format!("there is no {} to put entries back from", copy.display());
+            return Err(Failure::not_found(message).hint("Name a backup or an exported trail."));
+        }
+        Some(copy) => mend::mend(&project.home, copy, project.options().patience)?,
         None => Vec::new(),
     };
     let engine = project.engine()?;

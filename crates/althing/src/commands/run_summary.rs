@@ -1,17 +1,18 @@
 //! What `althing status` tells about the run that goes on.
 
 use althing_engine::trail_query::TrailQuery;
-use althing_kernel::query::{RunView, TaskList, WorkspaceList};
+use althing_kernel::query::{EscalationList, RunView, TaskList, WorkspaceList};
 use althing_kernel::workspace::Status;
 use althing_kernel::workspace::view::WorkspaceView;
-use althing_kernel::{AgentName, Event, Kind, WorkspaceId, task};
+use althing_kernel::{AgentName, Event, Kind, Timestamp, WorkspaceId, task};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 use super::coordinator::{leader, room_lines};
+use super::{gates, highway};
 use crate::desk::Desk;
 use crate::failure::Failure;
-use crate::output::{Tone, counted, one_line};
+use crate::output::{Tone, counted, from_now, one_line};
 
 /// Among how many last entries the reason of a workspace that cannot go on is looked for.
 const REASONS_AMONG: u64 = 2_000;
@@ -26,6 +27,49 @@ pub(super) struct Summary {
     /// How many tasks of this run there are, by state.
     tasks: BTreeMap<&'static str, usize>,
     blocked: Vec<Blocked>,
+    /// What waits for people at gates.
+    gates: Waiting,
+    /// What agents need people for.
+    escalations: Waiting,
+}
+
+/// What waits for people.
+#[derive(Default, Serialize)]
+struct Waiting {
+    count: u64,
+    /// How many wait for whom.
+    owners: BTreeMap<String, u64>,
+    oldest: Option<Timestamp>,
+}
+
+impl Waiting {
+    fn of(all: impl Iterator<Item = (String, Timestamp)>) -> Self {
+        let mut waiting = Waiting::default();
+        for (owner, since) in all {
+            waiting.count += 1;
+            *waiting.owners.entry(owner).or_default() += 1;
+            waiting.oldest = Some(waiting.oldest.map_or(since, |oldest| oldest.min(since)));
+        }
+        waiting
+    }
+
+    fn print(
+        &self,
+        desk: &Desk<'_>,
+        (one, more): (&str, &str),
+        command: &str,
+    ) -> Result<(), Failure> {
+        let Some(oldest) = self.oldest else { return Ok(()) };
+        let owners: Vec<String> =
+            self.owners.iter().map(|(owner, count)| format!("{count} for {owner}")).collect();
+        let words = format!(
+            "{}: {}, the oldest came {}; see `{command}`",
+            counted(self.count, one, more),
+            owners.join(", "),
+            from_now(oldest, desk.now())
+        );
+        desk.out().line(desk.out().paint(Tone::Warn, &one_line(&words)))
+    }
 }
 
 /// A workspace that cannot go on.
@@ -48,7 +92,12 @@ impl Summary {
         let blocked = live.into_iter().filter(|view| view.status == Status::Blocked);
         let tasks = tasks(desk, &run.root)?;
         let blocked = blocked.map(|view| Blocked::of(desk, view)).collect::<Result<_, _>>()?;
-        Ok(Some(Summary { run, workspaces, tasks, blocked }))
+        let gates = gates::open(desk)?;
+        let gates = Waiting::of(gates.iter().map(|gate| (gate.owner.to_string(), gate.since)));
+        let asked = highway::waiting(desk, EscalationList::default())?;
+        let asked = asked.iter().map(|open| (open.owner.to_string(), open.since));
+        let escalations = Waiting::of(asked);
+        Ok(Some(Summary { run, workspaces, tasks, blocked, gates, escalations }))
     }
 
     pub(super) fn print(&self, desk: &Desk<'_>) -> Result<(), Failure> {
@@ -62,6 +111,10 @@ impl Summary {
         for line in room_lines(self.run.limits.as_ref(), &self.run.room) {
             out.line(format!("room: {line}"))?;
         }
+        let gates = ("gate waits for a person", "gates wait for people");
+        self.gates.print(desk, gates, "althing gate list")?;
+        let asked = ("agent needs a person", "agents need people");
+        self.escalations.print(desk, asked, "althing escalations")?;
         let naming = desk.workspace_naming()?;
         for Blocked { workspace, agent, reason } in &self.blocked {
             let agent = agent.as_ref().map_or("the system", |agent| agent.as_str());

@@ -5,7 +5,8 @@ use althing_engine::{Clock as _, SystemClock};
 use althing_kernel::Timestamp;
 use serde_json::Value;
 
-use super::trail::query_of;
+use super::trail::{check_names, query_of};
+use super::views::say_deleted;
 use crate::app::App;
 use crate::cli::TrailStats;
 use crate::desk::Desk;
@@ -34,13 +35,15 @@ pub(super) fn run(app: &App, args: &TrailStats) -> Result<(), Failure> {
         let desk = Desk::open(app)?;
         let narrowed = app.globals.workspace.as_deref();
         let workspace = narrowed.map(|text| desk.workspace(text)).transpose()?;
+        check_names(&desk, &args.which)?;
         let filter = query_of(&args.which, workspace, desk.now())?;
         asked(filter).of(&desk.engine, desk.project.viewer()?.as_ref())?
     };
     if app.out.json {
         return app.out.value(&stats);
     }
-    print(app.out, &stats)
+    print(app.out, &stats)?;
+    say_deleted(app, stats.deleted_entries)
 }
 
 fn print(out: Out, stats: &Stats) -> Result<(), Failure> {

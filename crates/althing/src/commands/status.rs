@@ -60,7 +60,14 @@ impl Overview {
         let mut leases = query::leases(&world.state, moment, &LeaseList::default());
         leases.sort_by_key(|lease| lease.epoch);
         let refused = TrailQuery {
-            kinds: vec![Kind::CommandRefused, Kind::AuthenticationFailed],
+            kinds: vec![
+                Kind::CommandRefused,
+                Kind::AuthenticationFailed,
+                Kind::WorkspaceRejected,
+                Kind::EnvelopeRejected,
+                Kind::CheckpointRejected,
+                Kind::CapabilityDenied,
+            ],
             limit: Some(REFUSALS),
             last: true,
             after: Some(world.seq().saturating_sub(REFUSALS_AMONG)),
@@ -185,7 +192,9 @@ impl Overview {
                 format!("first {}", clock_time(burst.first_at)),
                 format!("last {}", from_now(burst.last_at, self.now)),
             ];
-            for (what, names) in [("owner", &burst.owners), ("role", &burst.roles)] {
+            for (what, names) in
+                [("owner", &burst.owners), ("role", &burst.roles), ("group", &burst.groups)]
+            {
                 if !names.is_empty() {
                     let names: Vec<&str> = names.iter().map(String::as_str).collect();
                     facts.push(format!("{what} {}", names.join(" ")));

@@ -36,12 +36,13 @@ pub(crate) fn compact(app: &App, args: &TrailCompact) -> Result<(), Failure> {
         app.out.line(format!("finished what was begun with archive {number}"))?;
     }
     let workspaces = counted(done.workspaces, "ended workspace", "ended workspaces");
+    let looked = format!("looked through {workspaces}");
     let (moved, stay) = (counted(done.archived, "entry", "entries"), done.preserved);
     if done.dry_run {
         let bytes = show_bytes(done.bytes);
-        return app.out.line(format!("would move {moved} ({bytes}) of {workspaces}; {stay} stay"));
+        return app.out.line(format!("{looked}: would move {moved} ({bytes}); {stay} stay"));
     }
-    app.out.line(format!("moved {moved} of {workspaces}; {stay} stay in the store"))?;
+    app.out.line(format!("{looked}: moved {moved}; {stay} stay in the store"))?;
     if done.archives.is_empty() {
         return Ok(());
     }
@@ -140,6 +141,11 @@ pub(crate) fn snapshot(app: &App, args: &TrailSnapshot) -> Result<(), Failure> {
     let engine = project.engine()?;
     engine.check_reads_everything(project.viewer()?.as_ref())?;
     let upto = moment::parse(&args.upto, engine.now()).map_err(Failure::usage)?;
+    if std::fs::symlink_metadata(&args.file).is_ok() {
+        let message = format!("{} is there already", args.file.display());
+        let failure = Failure::refused(Rule::Usage, message);
+        return Err(failure.hint("Name another file: a snapshot never takes the place of one."));
+    }
     let bar = Progress::new(app.out, "copying entries");
     let taken = transfer::take(&engine, &args.file, upto, &mut |done, of| bar.at(done, of))?;
     drop(bar);

@@ -3,7 +3,10 @@
 use althing_engine::row::Row;
 use althing_engine::trail_query::{ENTRIES_MAX, Found, TrailQuery};
 use althing_engine::{Engine, door, transfer, verify};
-use althing_kernel::{Actor, Event, Kind, PublicKey, Rule, Timestamp, WorkspaceId};
+use althing_kernel::workspace::Party;
+use althing_kernel::{
+    Actor, AgentName, Event, Kind, Principal, PublicKey, Rule, Timestamp, UserId, WorkspaceId,
+};
 use althing_trail::export::Commits;
 use althing_trail::proof::{Consistency, Inclusion, ProofError};
 use althing_trail::verify::{Finding, Options, Verifier};
@@ -80,6 +83,35 @@ pub(super) fn query_of(
     })
 }
 
+/// Says so if somebody is named who is not there: an empty answer would be no answer.
+pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Failure> {
+    for party in [&which.owner, &which.originator].into_iter().flatten() {
+        if let Party::User(user) = party {
+            desk.known_user(user)?;
+        }
+    }
+    let Some(text) = which.actor.as_deref() else { return Ok(()) };
+    let world = desk.engine.world()?;
+    match text.parse::<Principal>() {
+        Ok(Principal::User(user)) => desk.known_user(&user),
+        Ok(_) => Ok(()),
+        Err(_) => {
+            // What cannot be a name at all is somebody else's to refuse.
+            let Ok(agent) = AgentName::new(text) else { return Ok(()) };
+            if text == "protocol" || world.state.agent(&agent).is_some() {
+                return Ok(());
+            }
+            let user = UserId::new(text).ok().filter(|user| world.state.user(user).is_some());
+            Err(match user {
+                Some(user) => Failure::usage(format!("--actor: there is no agent {user}"))
+                    .hint("A person is named with `user:` before the id, as the trail does."),
+                None => Failure::not_found(format!("--actor: nobody here is called {text:?}"))
+                    .hint("`althing agents` and `althing users` list who there is."),
+            })
+        }
+    }
+}
+
 fn no_kind(error: &althing_kernel::event::UnknownKind) -> Failure {
     let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
     Failure::usage(format!("--kind: {error}; there are {}", known.join(", ")))
@@ -95,6 +127,7 @@ fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
         let message = format!("--last shows at most {ENTRIES_MAX} entries; --all shows all");
         return Err(Failure::misuse(Rule::Limits, message));
     }
+    check_names(&desk, &filter.which)?;
     let asked = TrailQuery {
         limit: Some(if filter.all { ENTRIES_MAX } else { filter.last }),
         last: !filter.all,
@@ -262,15 +295,16 @@ fn verify_project(app: &App, options: Options) -> Result<(), Failure> {
     let verdict =
         verify::verify(&project.home, &mut log, options, &mut |done, of| bar.at(done, of))?;
     drop(bar);
-    let report = match verdict {
+    let mut report = match verdict {
         verify::Verdict::Bad(finding) => return Err(bad(&finding)),
         other => other.sound()?,
     };
+    // What this machine remembers by itself is told apart from what somebody kept.
+    report.trail.kept_heads -= u64::from(report.witness);
     if app.out.json {
         return app.out.value(&json!({ "sound": true, "checked": report }));
     }
-    let named = report.trail.kept_heads - u64::from(report.witness);
-    say_sound(app, &report.trail, named)?;
+    say_sound(app, &report.trail, report.trail.kept_heads)?;
     let witness = if report.witness {
         "the head this machine remembers is in it"
     } else {

@@ -12,6 +12,7 @@ use althing_trail::Entry;
 use std::path::Path;
 
 use super::compare::meant;
+use crate::amounts::show_cost;
 use crate::app::App;
 use crate::cli::{ViewCommand, ViewFlow, ViewRun, ViewWorkspace};
 use crate::desk::Desk;
@@ -122,14 +123,25 @@ fn headline(app: &App, run: &RunDigest) -> Result<(), Failure> {
     app.out.line(one_line(&figures.join(", ")))?;
     let figures = [
         counted(run.tokens, "token", "tokens"),
-        format!("cost {} millionths", run.cost),
+        format!("cost {}", show_cost(run.cost)),
         counted(run.messages.values().sum(), "message", "messages"),
         counted(run.conflicts, "conflict", "conflicts"),
         counted(run.refusals, "refusal", "refusals"),
         format!("{} done by people", run.interventions),
         counted(run.entries, "entry", "entries"),
     ];
-    app.out.line(figures.join(", "))
+    app.out.line(figures.join(", "))?;
+    say_deleted(app, run.deleted_entries)
+}
+
+/// Says so where what is shown is not all there was.
+pub(super) fn say_deleted(app: &App, entries: u64) -> Result<(), Failure> {
+    if entries == 0 {
+        return Ok(());
+    }
+    let gone = counted(entries, "entry was", "entries were");
+    let words = format!("{gone} deleted with archives; what is shown is of what is left");
+    app.out.line(app.out.paint(Tone::Warn, &words))
 }
 
 fn tasks(app: &App, run: &RunDigest) -> Result<(), Failure> {
@@ -143,12 +155,13 @@ fn tasks(app: &App, run: &RunDigest) -> Result<(), Failure> {
             task.status.clone(),
             task.attempts.to_string(),
             task.tokens.to_string(),
+            show_cost(task.cost),
             show_span(task.took),
             bar(task.took.micros(), max, 20),
         ]
     };
     app.out.line("")?;
-    let titles = ["TASK", "STATE", "TRIED", "TOKENS", "TOOK", ""];
+    let titles = ["TASK", "STATE", "TRIED", "TOKENS", "COST", "TOOK", ""];
     app.out.table(&titles, &run.tasks.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -163,16 +176,27 @@ fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
         None => None,
     };
     let seen = timeline(&looked.source, viewer.as_ref(), &asked)?;
+    if seen.lane.is_none() && seen.count == 0 && seen.deleted_entries == 0 {
+        let message = format!("there is no workspace {} that you may read", asked.workspace);
+        return Err(Failure::not_found(message));
+    }
     if app.out.json {
         return app.out.value(&seen);
     }
     let Some(lane) = &seen.lane else {
-        return app.out.line("no entries");
+        app.out.line(format!("nothing is left of how {} began", asked.workspace))?;
+        say_deleted(app, seen.deleted_entries)?;
+        return entries(app, &seen);
     };
     let agent = lane.agent.as_deref().unwrap_or("the system");
     let title = app.out.paint(Tone::Strong, &one_line(&lane.workspace));
     let state = lane.steps.last().map_or("", |step| step.state.as_str());
     app.out.line(format!("{title}  {} of {}, {state}", lane.role, one_line(agent)))?;
+    if lane.tokens > 0 || lane.cost > 0 {
+        let tokens = counted(lane.tokens, "token", "tokens");
+        app.out.line(format!("{tokens}, cost {}", show_cost(lane.cost)))?;
+    }
+    say_deleted(app, seen.deleted_entries)?;
     let begun = lane.steps.first().map_or(seen.last_at, |step| step.at);
     app.out.line(format!("{}  {}", clock_time(begun), drawn(lane, begun, seen.last_at)))?;
     let max = seen.spent.values().map(|span| span.micros()).max().unwrap_or(0);
@@ -246,7 +270,8 @@ fn column(flow: &Flow, id: &str) -> Option<usize> {
 fn flow_edges(flow: &Flow) -> Vec<(usize, usize, String)> {
     let edge = |edge: &althing_engine::views::flow::Edge| {
         let (from, to) = (column(flow, &edge.from)?, column(flow, &edge.to)?);
-        Some((from, to, format!("{} x{}", edge.kind, edge.count)))
+        let by = edge.by.as_ref().map_or_else(String::new, |person| format!(" by {person}"));
+        Some((from, to, format!("{}{by} x{}", edge.kind, edge.count)))
     };
     flow.edges.iter().filter_map(edge).collect()
 }
@@ -255,7 +280,10 @@ fn arrow(flow: &Flow, message: &Message) -> Option<Arrow> {
     Some(Arrow {
         from: column(flow, &message.from)?,
         to: message.to.as_ref().and_then(|to| column(flow, to)),
-        label: one_line(&message.kind),
+        label: one_line(&match &message.by {
+            Some(person) => format!("{} by {person}", message.kind),
+            None => message.kind.clone(),
+        }),
         lost: message.lost.is_some(),
     })
 }
@@ -264,6 +292,7 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
     let count = counted(flow.count, "message", "messages");
     let title = app.out.paint(Tone::Strong, &one_line(&flow.run));
     app.out.line(format!("{title}  {count}"))?;
+    say_deleted(app, flow.deleted_entries)?;
     if flow.messages.is_empty() {
         return Ok(());
     }
@@ -274,7 +303,8 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
         .iter()
         .map(|edge| {
             let lost = if edge.lost == 0 { String::new() } else { format!("{} lost", edge.lost) };
-            let ends = vec![short(&edge.from), short(&edge.to), edge.kind.clone()];
+            let from = edge.by.clone().unwrap_or_else(|| short(&edge.from));
+            let ends = vec![from, short(&edge.to), edge.kind.clone()];
             [ends, vec![edge.count.to_string(), lost]].concat()
         })
         .collect();
@@ -291,11 +321,15 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
         let side = if message.concurrent == Some(true) { '‖' } else { ' ' };
         let at = clock_time(message.at);
         let said = if let Some(arrow) = arrow(flow, message).filter(|_| draws) {
-            messages::row(names.len(), &arrow)
+            // There is little room on an arrow: whose words it carries stands beside it.
+            let by = message.by.as_ref().map_or_else(String::new, |by| format!("  {by}"));
+            let arrow = Arrow { label: one_line(&message.kind), ..arrow };
+            format!("{}{}", messages::row(names.len(), &arrow), one_line(&by))
         } else {
             let to = message.to.as_ref().map_or_else(|| "nobody".to_owned(), short);
             let lost = message.lost.as_ref().map_or(String::new(), |why| format!(", {why}"));
-            one_line(&format!("{} -> {to}  {}{lost}", short(&message.from), message.kind))
+            let from = message.by.clone().unwrap_or_else(|| short(&message.from));
+            one_line(&format!("{from} -> {to}  {}{lost}", message.kind))
         };
         app.out.line(format!("{} {side} {said}", app.out.paint(Tone::Faint, &at)).trim_end())?;
     }
@@ -327,6 +361,7 @@ fn print_highway(app: &App, seen: &Highway) -> Result<(), Failure> {
         format!("waited {} in all", show_span(seen.waited)),
     ];
     app.out.line(format!("{title}  {}", figures.join(", ")))?;
+    say_deleted(app, seen.deleted_entries)?;
     let people: Vec<String> =
         seen.people.iter().map(|(who, n)| one_line(&format!("{who} {n}"))).collect();
     if !people.is_empty() {

@@ -4,10 +4,8 @@ use althing_kernel::file::File;
 use althing_kernel::query::{Answer, OfWorkspace, Query, WorkspaceList as List};
 use althing_kernel::text::Text;
 use althing_kernel::workspace::abort::Abort;
-use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::create::Create;
 use althing_kernel::workspace::memory::Write;
-use althing_kernel::workspace::meter::Amount;
 use althing_kernel::workspace::migrate::Migrate;
 use althing_kernel::workspace::priority::SetPriority;
 use althing_kernel::workspace::suspend::{Resume, Suspend};
@@ -61,7 +59,14 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
         WorkspaceCommand::Priority(args) => {
             let (workspace, priority) = (desk.workspace(&args.id)?, args.priority);
             let set = SetPriority { priority, workspace };
-            tell(&desk, desk.order(Command::WorkspaceSetPriority(set))?)
+            let reply = desk.order(Command::WorkspaceSetPriority(set))?;
+            if !desk.out().json
+                && let Reply::Workspace(view) = &reply
+            {
+                let now = format!("{} is {}", view.workspace, word(&view.priority));
+                return desk.out().line(now);
+            }
+            tell(&desk, reply)
         }
         WorkspaceCommand::Write(args) => write(&desk, &args),
         WorkspaceCommand::Files(args) => files(&desk, &args.id),
@@ -200,13 +205,14 @@ pub(super) fn table(desk: &Desk<'_>, found: &[WorkspaceView]) -> Result<(), Fail
             naming.short(&view.workspace),
             view.role.to_string(),
             view.agent.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+            view.owner.to_string(),
             view.status.to_string(),
             from_now(view.since, desk.now()),
             view.inbox.to_string(),
             view.parent.as_ref().map_or_else(|| "-".to_owned(), |parent| naming.short(parent)),
         ]
     };
-    let titles = ["WORKSPACE", "ROLE", "AGENT", "STATE", "SINCE", "MAIL", "BELOW"];
+    let titles = ["WORKSPACE", "ROLE", "AGENT", "OWNER", "STATE", "SINCE", "MAIL", "BELOW"];
     desk.out().table(&titles, &found.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -288,10 +294,7 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
     }
     facts.push(("priority", word(&view.priority)));
     if !view.budget.is_empty() {
-        let limit = |(what, limit): (&Dimension, &Amount)| {
-            format!("{}={}", amounts::name(*what), amounts::show(*what, limit.get()))
-        };
-        facts.push(("budget", list(view.budget.iter().map(limit).collect())));
+        facts.push(("budget", amounts::budget_words(&view.budget)));
     }
     if let Some(interval) = view.liveness_interval_s {
         let interval = show_secs(interval.secs());

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::runs::{beginning, chosen};
+use super::runs::{beginning, chosen, deleted, no_run};
 use crate::error::EngineError;
 use crate::places::Places;
 use crate::row::{Row, Scope, Source, text};
@@ -47,6 +47,9 @@ pub struct Message {
     pub kind: String,
     /// Who sent it.
     pub from: String,
+    /// The person whose words it carries; it then comes from the root only in form.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// Whom it was for.
     pub to: Option<String>,
     /// What it answers.
@@ -69,6 +72,9 @@ pub struct Message {
 pub struct Edge {
     /// Who sent them.
     pub from: String,
+    /// The person whose words they carry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// Whom they were for.
     pub to: String,
     /// Their type.
@@ -102,11 +108,17 @@ pub struct Flow {
     pub parties: Vec<Party>,
     /// How many messages there were.
     pub count: u64,
+    /// How many entries of the run were deleted with archives: this is what is left.
+    pub deleted_entries: u64,
     /// Who wrote to whom, most first.
     pub edges: Vec<Edge>,
     /// The last messages, in the order they were sent.
     pub messages: Vec<Message>,
 }
+
+/// What messages have in common that are counted together: the two ends, whether they are
+/// signals, their type, and whose words they carry.
+type Alike = (String, String, bool, String, Option<String>);
 
 /// What somebody could have known of: how far each workspace had come.
 type Clock = BTreeMap<usize, u64>;
@@ -130,7 +142,7 @@ struct Reading {
     open: BTreeMap<String, Clock>,
     /// The sender of the message listed last, and how far it had come.
     above: Option<(usize, u64)>,
-    edges: BTreeMap<(String, String, bool, String), (u64, u64)>,
+    edges: BTreeMap<Alike, (u64, u64)>,
     count: u64,
     listed: VecDeque<Message>,
     used: std::collections::BTreeSet<String>,
@@ -208,8 +220,11 @@ impl Reading {
         });
         self.above = moved;
         self.count += 1;
+        let by = (text(body, "origin") == Some("human"))
+            .then(|| text(body, "originator").map(|person| format!("user:{person}")))
+            .flatten();
         if let Some(to) = to {
-            let key = (from.to_owned(), to.to_owned(), signal, kind.to_owned());
+            let key = (from.to_owned(), to.to_owned(), signal, kind.to_owned(), by.clone());
             self.edges.entry(key).or_default().0 += 1;
         }
         self.used.extend([Some(from), to].into_iter().flatten().map(str::to_owned));
@@ -222,6 +237,7 @@ impl Reading {
                 signal,
                 kind: kind.to_owned(),
                 from: from.to_owned(),
+                by,
                 to: to.map(str::to_owned),
                 in_reply_to: text(body, "in_reply_to").map(str::to_owned),
                 at: row.at,
@@ -259,7 +275,7 @@ impl Reading {
         let (Some(from), Some(to)) = (text(body, "from"), text(body, "to")) else { return };
         // What never arrived is known by its ends alone; it counts with the first type that fits.
         let kind = text(body, "type").map(str::to_owned);
-        let fits = |(a, b, signal, own): &(String, String, bool, String)| {
+        let fits = |(a, b, signal, own, _): &Alike| {
             a == from && b == to && !signal && kind.as_ref().is_none_or(|kind| kind == own)
         };
         if let Some((_, counts)) = self.edges.iter_mut().find(|(key, _)| fits(key)) {
@@ -283,8 +299,9 @@ impl Reading {
             message.concurrent = None;
         }
         self.parties.retain(|party| self.used.contains(&party.workspace));
-        let edge = |((from, to, signal, kind), (count, lost))| Edge {
+        let edge = |((from, to, signal, kind, by), (count, lost))| Edge {
             from,
+            by,
             to,
             kind,
             signal,
@@ -297,6 +314,7 @@ impl Reading {
             run: self.run,
             parties: self.parties,
             count: self.count,
+            deleted_entries: 0,
             edges,
             messages: self.listed.into(),
         }
@@ -331,7 +349,8 @@ pub fn flow(source: &Source, scope: &Scope, asked: &OfFlow) -> Result<Flow, Engi
         Ok(())
     })?;
     if reading.places.get(&reading.run).is_none() {
-        return Err(EngineError::NotFound(format!("there is no run {}", reading.run)));
+        return Err(no_run(source, scope, &reading.run));
     }
-    Ok(reading.finish())
+    let deleted = deleted(source, scope)?.remove(&reading.run).unwrap_or(0);
+    Ok(Flow { deleted_entries: deleted, ..reading.finish() })
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::OfRun;
-use super::runs::{beginning, chosen};
+use super::runs::{beginning, chosen, deleted, no_run};
 use crate::error::EngineError;
 use crate::places::Places;
 use crate::row::{Row, Scope, Source, text};
@@ -85,6 +85,8 @@ pub struct Escalation {
 pub struct Highway {
     /// The root of the run.
     pub run: String,
+    /// How many entries of the run were deleted with archives: this is what is left.
+    pub deleted_entries: u64,
     /// The gates, in the order they closed.
     pub gates: Vec<Gate>,
     /// What people put in.
@@ -275,7 +277,8 @@ pub fn highway(source: &Source, scope: &Scope, asked: &OfRun) -> Result<Highway,
         Ok(())
     })?;
     if reading.places.get(&reading.highway.run).is_none() {
-        return Err(EngineError::NotFound(format!("there is no run {}", reading.highway.run)));
+        return Err(no_run(source, scope, &reading.highway.run));
     }
-    Ok(reading.finish())
+    let deleted = deleted(source, scope)?.remove(&reading.highway.run).unwrap_or(0);
+    Ok(Highway { deleted_entries: deleted, ..reading.finish() })
 }

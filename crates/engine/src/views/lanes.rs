@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+use super::usage::Usages;
 use crate::row::{Row, text};
 
 /// A state a workspace came into.
@@ -33,9 +34,9 @@ pub struct Lane {
     pub steps: Vec<Step>,
     /// When it made checkpoints.
     pub checkpoints: Vec<Timestamp>,
-    /// Tokens its agent reported.
+    /// Tokens it used: what the meter was told, else what its checkpoints claim.
     pub tokens: u64,
-    /// What its agent reported to have cost, in millionths.
+    /// What that cost, in millionths.
     pub cost: u64,
 }
 
@@ -93,21 +94,29 @@ impl Lanes {
         }
     }
 
+    /// A person gave a task another name.
+    pub(super) fn renamed(&mut self, from: &str, to: &str) {
+        for lane in self.lanes.iter_mut().filter(|lane| lane.task.as_deref() == Some(from)) {
+            lane.task = Some(to.to_owned());
+        }
+    }
+
     pub(super) fn works_on(&mut self, id: &str, task: &str) {
         if let Some(lane) = self.lane(id) {
             lane.task = Some(task.to_owned());
         }
     }
 
-    pub(super) fn checkpoint(&mut self, row: &Row<'_>, id: &str, tokens: u64, cost: u64) {
+    pub(super) fn checkpoint(&mut self, row: &Row<'_>, id: &str) {
         if let Some(lane) = self.lane(id) {
             lane.checkpoints.push(row.at);
-            lane.tokens = lane.tokens.saturating_add(tokens);
-            lane.cost = lane.cost.saturating_add(cost);
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Lane> {
+    pub(super) fn finish(mut self, usages: &Usages) -> Vec<Lane> {
+        for lane in &mut self.lanes {
+            (lane.tokens, lane.cost) = usages.of(&lane.workspace);
+        }
         self.lanes
     }
 }

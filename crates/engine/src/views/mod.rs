@@ -15,6 +15,7 @@ pub mod highway;
 pub mod lanes;
 pub mod runs;
 pub mod timeline;
+mod usage;
 
 use schemars::JsonSchema;
 use serde::Deserialize;

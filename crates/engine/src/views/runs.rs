@@ -7,6 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::lanes::{Lane, Lanes};
+use super::usage::Usages;
 use crate::error::EngineError;
 use crate::row::{Row, Scope, Source, number, text};
 
@@ -25,9 +26,9 @@ pub struct TaskDigest {
     pub first_at: Option<Timestamp>,
     /// From then until it last changed its state, or until now if it is being worked on.
     pub took: Span,
-    /// Tokens its workspaces reported.
+    /// Tokens its workspaces used.
     pub tokens: u64,
-    /// What its workspaces reported to have cost, in millionths.
+    /// What that cost, in millionths.
     pub cost: u64,
 }
 
@@ -48,6 +49,8 @@ pub struct RunDigest {
     pub wall: Span,
     /// How many entries belong to it.
     pub entries: u64,
+    /// How many more were deleted with archives: all figures are of what is left.
+    pub deleted_entries: u64,
     /// How many workspaces there were besides the root, by role.
     pub roles: BTreeMap<String, u64>,
     /// How many workspaces there were besides the root.
@@ -62,11 +65,12 @@ pub struct RunDigest {
     pub retries: u64,
     /// How many checkpoints were made.
     pub checkpoints: u64,
-    /// Tokens that agents reported with them.
+    /// Tokens that were used: of each workspace what the meter was told, else what its
+    /// checkpoints claim.
     pub tokens: u64,
-    /// What agents reported them to have cost, in millionths.
+    /// What that cost, in millionths.
     pub cost: u64,
-    /// The time agents reported with them.
+    /// The time agents claimed with their checkpoints.
     pub reported: Span,
     /// How many messages were sent, by type.
     pub messages: BTreeMap<String, u64>,
@@ -107,6 +111,9 @@ struct Reading {
     tasks: BTreeMap<String, usize>,
     /// The task of each workspace that works on one.
     works_on: BTreeMap<String, usize>,
+    /// The task each gate stands before.
+    gates: BTreeMap<String, usize>,
+    usages: Usages,
     lanes: Option<Lanes>,
 }
 
@@ -183,6 +190,9 @@ impl Reading {
             "workspace_created" => self.workspace(row),
             "workspace_state_changed" => self.step(row),
             "checkpoint_created" => self.checkpoint(row),
+            "meter.reported" => self.usages.take(row, &row.body()),
+            "gate_triggered" => self.gate(&row.body()),
+            "gate_resolved" => self.answered(&row.body()),
             "task_created" => self.task(&row.body()),
             "task_assigned" => self.assigned(row),
             "task_status_changed" => self.task_step(row),
@@ -238,23 +248,33 @@ impl Reading {
 
     fn checkpoint(&mut self, row: &Row<'_>) {
         let body = row.body();
-        let usage = body.get("resource_usage").cloned().unwrap_or_default();
-        let (tokens, cost) = (number(&usage, "tokens_consumed"), number(&usage, "cost"));
+        self.usages.take(row, &body);
+        let claimed = body.get("resource_usage").map_or(0, |usage| number(usage, "wall_time"));
         let digest = &mut self.digest;
         digest.checkpoints += 1;
-        digest.tokens = digest.tokens.saturating_add(tokens);
-        digest.cost = digest.cost.saturating_add(cost);
-        let reported = digest.reported.micros().saturating_add(number(&usage, "wall_time"));
-        digest.reported = Span::from_micros(reported);
-        let Some(id) = text(&body, "workspace") else { return };
+        digest.reported = Span::from_micros(digest.reported.micros().saturating_add(claimed));
+        if let (Some(lanes), Some(id)) = (&mut self.lanes, text(&body, "workspace")) {
+            lanes.checkpoint(row, id);
+        }
+    }
+
+    fn gate(&mut self, body: &Value) {
+        let task = text(body, "subject").and_then(|id| self.tasks.get(id));
+        if let (Some(task), Some(gate)) = (task, text(body, "gate_id")) {
+            self.gates.insert(gate.to_owned(), *task);
+        }
+    }
+
+    /// A person may have given a task another name at its gate.
+    fn answered(&mut self, body: &Value) {
+        let task = text(body, "gate_id").and_then(|id| self.gates.get(id));
+        let name = body.pointer("/modifications/name").and_then(Value::as_str);
+        let (Some(task), Some(name)) = (task, name) else { return };
+        let task = &mut self.digest.tasks[*task];
         if let Some(lanes) = &mut self.lanes {
-            lanes.checkpoint(row, id, tokens, cost);
+            lanes.renamed(&task.name, name);
         }
-        if let Some(task) = self.works_on.get(id) {
-            let task = &mut digest.tasks[*task];
-            task.tokens = task.tokens.saturating_add(tokens);
-            task.cost = task.cost.saturating_add(cost);
-        }
+        name.clone_into(&mut task.name);
     }
 
     fn task(&mut self, body: &Value) {
@@ -303,7 +323,13 @@ impl Reading {
                 task.took = end.since(first);
             }
         }
-        self.digest.lanes = self.lanes.map(Lanes::finish).unwrap_or_default();
+        for (at, task) in self.digest.tasks.iter_mut().enumerate() {
+            let own = self.works_on.iter().filter(|(_, task)| **task == at);
+            (task.tokens, task.cost) = self.usages.sum(own.map(|(workspace, _)| workspace));
+        }
+        (self.digest.tokens, self.digest.cost) = self.usages.total();
+        let lanes = self.lanes.map(|lanes| lanes.finish(&self.usages));
+        self.digest.lanes = lanes.unwrap_or_default();
         self.digest
     }
 }
@@ -328,7 +354,25 @@ fn read(
         Ok(())
     })?;
     let runs = reader.runs.into_iter().map(Reading::finish);
-    Ok(runs.filter(|run| run.entries > 0).collect())
+    let mut runs: Vec<RunDigest> = runs.filter(|run| run.entries > 0).collect();
+    let deleted = deleted(source, scope)?;
+    for run in &mut runs {
+        run.deleted_entries = deleted.get(&run.run).copied().unwrap_or(0);
+    }
+    Ok(runs)
+}
+
+/// How many entries of each run were deleted with archives.
+pub fn deleted(source: &Source, scope: &Scope) -> Result<BTreeMap<String, u64>, EngineError> {
+    let mut deleted: BTreeMap<String, u64> = BTreeMap::new();
+    let places = source.places(false)?;
+    source.each_deleted(&mut |_, stub| {
+        let may = scope.0.as_ref().is_none_or(|within| within.contains(&stub.workspace));
+        if let Some(place) = places.get(stub.workspace.as_str()).filter(|_| may) {
+            *deleted.entry(place.run.clone()).or_default() += 1;
+        }
+    })?;
+    Ok(deleted)
 }
 
 impl Reader {
@@ -371,8 +415,21 @@ pub fn run(
     let run = chosen(source, run)?;
     let after = beginning(source, &run)?;
     let found = read(source, scope, after, Some(run.clone()))?;
-    let digest = found.into_iter().find(|digest| digest.run == run);
-    digest.ok_or_else(|| EngineError::NotFound(format!("there is no run {run}")))
+    match found.into_iter().find(|digest| digest.run == run) {
+        Some(digest) => Ok(digest),
+        None => Err(no_run(source, scope, &run)),
+    }
+}
+
+/// A run that is not there, or not any more.
+pub(super) fn no_run(source: &Source, scope: &Scope, run: &str) -> EngineError {
+    match deleted(source, scope).map(|deleted| deleted.get(run).copied()) {
+        Err(error) => error,
+        Ok(None) => EngineError::NotFound(format!("there is no run {run}")),
+        Ok(Some(gone)) => EngineError::NotFound(format!(
+            "the beginning of run {run} was deleted with archives, {gone} entries in all"
+        )),
+    }
 }
 
 /// `trail.compare`

@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 use super::lanes::{Lane, Lanes};
+use super::usage::Usages;
 use crate::error::EngineError;
-use crate::row::{Row, Source, number, text};
+use crate::row::{Row, Source, text};
 use crate::trail_query::{ENTRIES_MAX, TrailQuery};
 
 /// How many of the last entries are shown where nothing is said.
@@ -35,6 +36,8 @@ pub struct Timeline {
     pub spent: BTreeMap<String, Span>,
     /// How many entries its local trail has.
     pub count: u64,
+    /// How many more were deleted with archives: all figures are of what is left.
+    pub deleted_entries: u64,
     /// How many there are of each kind.
     pub kinds: BTreeMap<String, u64>,
     /// When its last entry was made.
@@ -56,8 +59,11 @@ pub fn timeline(
         Source::File(_) => Some(query),
     };
     let mut reading = Reading::new(&asked.workspace, asked.last.unwrap_or(ENTRIES_DEFAULT));
+    let mut deleted = 0;
     if let Some(query) = query {
         let after = beginning(source, &asked.workspace)?;
+        source
+            .each_deleted(&mut |_, stub| deleted += u64::from(stub.workspace == asked.workspace))?;
         source.each(after, &mut |row| {
             reading.about_task(row);
             if query.fits(row) {
@@ -66,7 +72,7 @@ pub fn timeline(
             Ok(())
         })?;
     }
-    reading.finish()
+    Ok(Timeline { deleted_entries: deleted, ..reading.finish()? })
 }
 
 fn beginning(source: &Source, id: &WorkspaceId) -> Result<u64, EngineError> {
@@ -80,6 +86,7 @@ struct Reading<'a> {
     id: &'a WorkspaceId,
     wanted: usize,
     lanes: Lanes,
+    usages: Usages,
     kinds: BTreeMap<String, u64>,
     count: u64,
     last_at: Timestamp,
@@ -92,6 +99,7 @@ impl<'a> Reading<'a> {
             id,
             wanted: wanted.min(ENTRIES_MAX),
             lanes: Lanes::default(),
+            usages: Usages::default(),
             kinds: BTreeMap::new(),
             count: 0,
             last_at: Timestamp::default(),
@@ -122,10 +130,10 @@ impl<'a> Reading<'a> {
                 self.lanes.step(row, id, text(&body, "to_state").unwrap_or_default());
             }
             "checkpoint_created" => {
-                let usage = row.body().get("resource_usage").cloned().unwrap_or_default();
-                let (tokens, cost) = (number(&usage, "tokens_consumed"), number(&usage, "cost"));
-                self.lanes.checkpoint(row, id, tokens, cost);
+                self.usages.take(row, &row.body());
+                self.lanes.checkpoint(row, id);
             }
+            "meter.reported" => self.usages.take(row, &row.body()),
             _ => {}
         }
         if self.lines.len() == self.wanted {
@@ -137,7 +145,7 @@ impl<'a> Reading<'a> {
     }
 
     fn finish(self) -> Result<Timeline, EngineError> {
-        let lane = self.lanes.finish().pop();
+        let lane = self.lanes.finish(&self.usages).pop();
         let spent = lane.as_ref().map(|lane| lane.spent(self.last_at)).unwrap_or_default();
         let spent = spent.into_iter().map(|(state, span)| (state.to_owned(), span)).collect();
         let raw = self.lines.into_iter().map(RawValue::from_string);
@@ -146,6 +154,7 @@ impl<'a> Reading<'a> {
             spent,
             lane,
             count: self.count,
+            deleted_entries: 0,
             kinds: self.kinds,
             last_at: self.last_at,
             entries: entries.map_err(|error| EngineError::Defect(error.to_string()))?,

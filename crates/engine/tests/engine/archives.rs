@@ -354,7 +354,7 @@ fn a_missing_archive_is_named_and_only_what_needs_it_stops() {
     backup::backup(&project.home, &copy, true, &mut |_, _| {}).unwrap();
     std::fs::remove_file(&data).unwrap();
     drop(engine);
-    backup::restore(&project.home, &copy, &project.options()).unwrap();
+    backup::restore(&project.home, &copy, &project.options(), None).unwrap();
     assert_eq!(verified(&project).unwrap().archives, 1);
     assert!(find(of(&workspaces[0])).unwrap().len() > 40);
 }
@@ -403,7 +403,7 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     let copy = project.folder.path().join("copy");
     backup::backup(&project.home, &copy, true, &mut |_, _| {}).unwrap();
     drop(engine);
-    backup::restore(&project.home, &copy, &project.options()).unwrap();
+    backup::restore(&project.home, &copy, &project.options(), None).unwrap();
     verified(&project).unwrap();
     // The floor is all that is left of what was, and nobody can put another in its place.
     let floor = files(&project, ".zst").into_iter().find(|path| is_floor(path)).unwrap();

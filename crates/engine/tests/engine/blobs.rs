@@ -306,7 +306,7 @@ fn content_travels_with_a_backup_and_nothing_is_taken_away() {
     assert_eq!(made.blobs, both);
 
     let fresh = Home::new(&project.folder.path().join("new machine"));
-    let restored = backup::restore(&fresh, &folder, &project.options()).unwrap();
+    let restored = backup::restore(&fresh, &folder, &project.options(), None).unwrap();
     assert_eq!(restored.blobs, both);
     for (blob, number) in [(&named, 1), (&unnamed, 2)] {
         assert_eq!(Blobs::of(&fresh).get(blob).unwrap(), content(number));
@@ -315,7 +315,7 @@ fn content_travels_with_a_backup_and_nothing_is_taken_away() {
     // What is here and damaged is mended, what came since stays.
     let since = blobs.put(&content(3)).unwrap();
     std::fs::write(blobs.path(&named), "rot").unwrap();
-    let restored = backup::restore(&project.home, &folder, &project.options()).unwrap();
+    let restored = backup::restore(&project.home, &folder, &project.options(), None).unwrap();
     assert_eq!(restored.blobs, both);
     assert_eq!(blobs.get(&named).unwrap(), content(1));
     assert_eq!(blobs.get(&since).unwrap(), content(3));
@@ -340,7 +340,7 @@ fn lost_content_is_told_and_does_not_keep_the_rest_from_travelling() {
     assert!(!folder.join("blobs").join(&rotten.hex()[..2]).join(rotten.hex()).exists());
 
     let fresh = Home::new(&project.folder.path().join("new machine"));
-    let restored = backup::restore(&fresh, &folder, &project.options()).unwrap();
+    let restored = backup::restore(&fresh, &folder, &project.options(), None).unwrap();
     let mut gone = vec![lost.clone(), rotten.clone()];
     gone.sort();
     assert_eq!(told(&restored.blobs), (2, Vec::new(), gone));
@@ -349,10 +349,10 @@ fn lost_content_is_told_and_does_not_keep_the_rest_from_travelling() {
     // What the copy lacks and the folder has is not missing.
     Blobs::of(&fresh).put(&content(1)).unwrap();
     std::fs::write(folder.join("blobs").join(&sound.hex()[..2]).join(sound.hex()), "rot").unwrap();
-    let restored = backup::restore(&fresh, &folder, &project.options()).unwrap();
+    let restored = backup::restore(&fresh, &folder, &project.options(), None).unwrap();
     assert_eq!(told(&restored.blobs), (2, Vec::new(), vec![rotten.clone()]));
     std::fs::remove_file(Blobs::of(&fresh).path(&sound)).unwrap();
-    let restored = backup::restore(&fresh, &folder, &project.options()).unwrap();
+    let restored = backup::restore(&fresh, &folder, &project.options(), None).unwrap();
     assert_eq!(told(&restored.blobs), (1, vec![sound], vec![rotten]));
 }
 
@@ -362,7 +362,7 @@ fn a_backup_of_another_project_brings_no_content() {
     Blobs::of(&theirs.home).put(b"theirs").unwrap();
     let folder = theirs.folder.path().join("backup");
     backup::backup(&theirs.home, &folder, true, &mut |_, _| {}).unwrap();
-    let error = backup::restore(&ours.home, &folder, &ours.options()).unwrap_err();
+    let error = backup::restore(&ours.home, &folder, &ours.options(), None).unwrap_err();
     assert_eq!(error.rule(), Rule::StoreForeign, "{error}");
     assert!(Blobs::of(&ours.home).list().unwrap().is_empty());
 }

@@ -11,6 +11,7 @@ use althing_trail::{Commit, Entry, LogReader as _};
 use rusqlite::Connection;
 use serde_json::json;
 use std::path::PathBuf;
+use std::time::Duration;
 
 impl Project {
     /// Somebody wrote here and was killed.
@@ -48,6 +49,8 @@ impl Project {
     }
 }
 
+/// How long whoever puts entries back waits for the archives.
+const PATIENCE: Duration = Duration::from_secs(5);
 const FIRST: &str = "00000000000000aa";
 const SECOND: &str = "00000000000000bb";
 
@@ -276,12 +279,12 @@ fn a_damaged_entry_is_put_back_from_a_copy_that_has_the_very_same() {
                 "UPDATE commits SET entries = {change} WHERE last = \
                  (SELECT max(last) FROM commits WHERE entries LIKE '%\"f3\"%')"
             ));
-            let mended = mend::mend(&project.home, copy).unwrap();
+            let mended = mend::mend(&project.home, copy, PATIENCE).unwrap();
             assert_eq!(mended.len(), 1);
             assert!(mended[0].aside.exists());
             let report = project.open().recover(&mended).unwrap();
             assert_eq!(report.completed.unwrap().quarantined_entries, 1);
-            assert!(mend::mend(&project.home, copy).unwrap().is_empty(), "all is well");
+            assert!(mend::mend(&project.home, copy, PATIENCE).unwrap().is_empty(), "all is well");
         }
     }
     let entries = project.entries();
@@ -307,7 +310,7 @@ fn a_copy_that_tells_another_story_is_not_believed() {
     let copy = Connection::open(folder.join("trail.db")).unwrap();
     let other = damage.replace("'\"f4\"'", "'\"f5\"'");
     assert_eq!(copy.execute(&other, []).unwrap(), 1);
-    let error = mend::mend(&project.home, &folder).unwrap_err();
+    let error = mend::mend(&project.home, &folder, PATIENCE).unwrap_err();
     assert!(matches!(error, EngineError::Damaged { .. }), "{error}");
     assert_eq!(std::fs::read(project.home.store()).unwrap(), bytes, "nothing was changed");
     assert!(!project.home.quarantine().exists());

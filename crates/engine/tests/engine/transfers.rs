@@ -73,7 +73,7 @@ fn back_up(project: &Project, with_keys: bool) -> std::path::PathBuf {
 }
 
 fn restore(project: &Project, folder: &std::path::Path) -> Result<Restored, EngineError> {
-    backup::restore(&project.home, folder, &project.options())
+    backup::restore(&project.home, folder, &project.options(), None)
 }
 
 fn assert_sound(home: &Home, options: Options) {
@@ -109,7 +109,7 @@ fn a_backup_restores_and_what_it_replaces_is_set_aside() {
     assert_eq!(before.world().unwrap().seq(), later, "nothing was lost");
 
     let home = Home::new(&project.folder.path().join("new machine"));
-    backup::restore(&home, &folder, &project.options()).unwrap();
+    backup::restore(&home, &folder, &project.options(), None).unwrap();
     let engine = Engine::open(&home, project.options()).unwrap();
     agent(&engine, "alice").execute(claim("with her own key")).unwrap();
     assert_sound(&home, project.options());
@@ -301,7 +301,7 @@ fn without_its_key_a_backup_replaces_nothing_that_gave_out_epochs() {
     agent(&project.open(), "alice").execute(claim("goes on")).unwrap();
     assert_sound(&project.home, project.options());
     let home = Home::new(&project.folder.path().join("new machine"));
-    let restored = backup::restore(&home, &folder, &project.options()).unwrap();
+    let restored = backup::restore(&home, &folder, &project.options(), None).unwrap();
     assert!(!restored.recorded);
 }
 

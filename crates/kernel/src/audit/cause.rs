@@ -279,6 +279,8 @@ fn to_people(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
             }
         },
         Event::HumanInjection(_) => cause.from(&[K::EnvelopeCreated]),
+        // Somebody is not asked: because too much waits, or because they are gone or leave.
+        Event::CapabilityDenied(_) => cause.from(&[K::SignalEmitted, K::UserDeactivated]),
         _ => cause.from(&[K::SignalEmitted]),
     }
 }

@@ -276,7 +276,7 @@ fn on_highway(command: &Command, event: &Event) -> bool {
             };
             asked.gate == got.gate_id
                 && action == got.action
-                && asked.modifications == got.modifications
+                && asked.changed() == got.modifications.as_deref()
                 && asked.reason == got.reason
         }
         (Command::GateResolve(asked), Event::GateReentryBlocked(got)) => {

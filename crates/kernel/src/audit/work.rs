@@ -137,7 +137,7 @@ fn of_the_rest(state: &State, entry: &Stamped) -> Audited {
         }
         Event::TrailPruned(body) => {
             by_runtime(entry)?;
-            told(workspace::is_coordinator(state, &body.asked_by), "archive")
+            told(archive::may_prune(state, &body.asked_by).is_ok(), "archive")
         }
         Event::TrailSnapshotCreated(body) => {
             by_runtime(entry)?;

@@ -9,7 +9,8 @@ use crate::command::Command;
 use crate::commons;
 use crate::event::Event;
 use crate::highway::escalation::ResponseType;
-use crate::highway::gate;
+use crate::highway::resolve::Modifications;
+use crate::highway::{GateType, Highway, gate};
 use crate::id::{GateId, RightId, TaskId, WorkspaceId};
 use crate::name::{AgentName, UserId};
 use crate::refusal::Refusal;
@@ -76,13 +77,15 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
             None => overall(Deed::ModifyBudget),
         },
         Command::HighwayInject(args) => on(Deed::Inject, &args.to),
-        Command::GateResolve(args) => at_gate(state, &args.gate),
+        Command::GateResolve(args) => at_gate(state, &args.gate, args.modifications.as_deref()),
         Command::EscalationAnswer(args) => {
             let open = state.escalations.get(&args.escalation);
             open.map_or_else(Vec::new, |open| answer(args.response, &open.workspace))
         }
-        Command::HighwayConfigure(_)
-        | Command::TaskGraph(_)
+        Command::HighwayConfigure(wish) => {
+            setting(state, &Highway::clone(&state.highway).with(wish))
+        }
+        Command::TaskGraph(_)
         | Command::TaskAdd(_)
         | Command::TaskApprove(_)
         | Command::TaskRetry(_) => overall(Deed::CreateWorkspace),
@@ -198,12 +201,12 @@ fn of_work(state: &State, user: &UserId, event: &Event) -> Option<Deeds> {
 /// The same for what people are asked and say.
 fn of_highway(state: &State, event: &Event) -> Option<Deeds> {
     Some(match event {
-        Event::HighwayConfigured(_) => overall(Deed::CreateWorkspace),
+        Event::HighwayConfigured(body) => setting(state, &body.highway),
         Event::GateTriggered(body) => match &body.workspace {
             Some(id) => on(gate::deed_at(body.gate_type), id),
             None => overall(gate::deed_at(body.gate_type)),
         },
-        Event::GateResolved(body) => at_gate(state, &body.gate_id),
+        Event::GateResolved(body) => at_gate(state, &body.gate_id, body.modifications.as_deref()),
         Event::GateReentryBlocked(body) => overall(gate::deed_at(body.gate_type)),
         Event::EscalationResolved(body) => answer(body.response_type, &body.workspace),
         Event::HumanInjection(body) => on(Deed::Inject, &body.to),
@@ -241,11 +244,31 @@ fn in_group(state: &State, deed: Deed, group: &GroupName) -> Deeds {
     members.map(|id| (deed, Some(id.clone()))).collect()
 }
 
-/// Answering at a gate: what is decided there.
-fn at_gate(state: &State, id: &GateId) -> Deeds {
+/// Answering at a gate: what is decided there, and what is given away by changing it.
+fn at_gate(state: &State, id: &GateId, changed: Option<&Modifications>) -> Deeds {
     let open = state.gates.get(id);
     let gate = open.or_else(|| state.closed_gates.get(id).map(|closed| &closed.gate));
-    gate.map_or_else(Vec::new, |gate| vec![(gate::deed_at(gate.kind), gate.workspace.clone())])
+    let Some(gate) = gate else { return Vec::new() };
+    let mut deeds = vec![(gate::deed_at(gate.kind), gate.workspace.clone())];
+    if let Some(changed) = changed {
+        let shown = changed.visibility.iter().flatten();
+        deeds.extend(shown.map(|id| (Deed::ViewTrail, Some(id.clone()))));
+        if changed.budget.is_some() || changed.workspace_priority.is_some() {
+            deeds.push((Deed::ModifyBudget, gate.workspace.clone()));
+        }
+    }
+    deeds
+}
+
+/// Setting what people are asked about: whoever takes a gate away, or says how it answers by
+/// itself, decides what is decided there.
+fn setting(state: &State, wanted: &Highway) -> Deeds {
+    let mut deeds = overall(Deed::CreateWorkspace);
+    let differs = |kind: &GateType| state.highway.gate(*kind) != wanted.gate(*kind);
+    let changed = GateType::ALL.into_iter().filter(differs);
+    deeds.extend(changed.map(|kind| (gate::deed_at(kind), None)));
+    deeds.dedup();
+    deeds
 }
 
 /// Answering an escalation.

@@ -67,7 +67,8 @@ capabilities! {
     ViewTrailOwn "view_trail_own" "Read the trail of one's own workspaces; everybody's.";
     ViewTrailAny "view_trail_any" "Read all of the trail.";
     GrantDelegation "grant_delegation" "Give rights and delegation in one's own workspaces.";
-    DeactivateUser "deactivate_user" "Let people in, say how they stand and what they may do.";
+    DeactivateUser "deactivate_user"
+        "Let people in, say how they stand and what they may do; delete and restore history.";
 }
 
 impl Capability {
@@ -120,6 +121,8 @@ pub enum Deed {
     ForceLease,
     /// Says whether an agent may hold leases.
     RevokeAgent,
+    /// Deletes archives whose time is over, or replaces the trail by an older one.
+    DeleteHistory,
 }
 
 impl Deed {
@@ -137,6 +140,7 @@ impl Deed {
         Deed::ManageUsers,
         Deed::ForceLease,
         Deed::RevokeAgent,
+        Deed::DeleteHistory,
     ];
 
     /// The capability that allows it on what one owns, and the one that allows it everywhere.
@@ -154,7 +158,7 @@ impl Deed {
             Deed::ModifyBudget => (Some(C::ModifyBudget), Some(C::ModifyBudgetAny)),
             Deed::ViewTrail => (Some(C::ViewTrailOwn), Some(C::ViewTrailAny)),
             Deed::GrantDelegation => (Some(C::GrantDelegation), None),
-            Deed::ManageUsers => (None, Some(C::DeactivateUser)),
+            Deed::ManageUsers | Deed::DeleteHistory => (None, Some(C::DeactivateUser)),
             Deed::ForceLease => (None, Some(C::AbortAny)),
             Deed::RevokeAgent => (None, Some(C::SuspendAny)),
         }

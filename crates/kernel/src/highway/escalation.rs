@@ -164,10 +164,15 @@ pub(crate) fn on_emitted(
         workspace: workspace.clone(),
     });
     turn.note(Some(workspace), Actor::Protocol, event)?;
-    match gate::owner_of(turn.state(), Some(workspace)) {
+    reroute(turn, signal)
+}
+
+/// Where nobody is there whom it could go to, the coordinator finds somebody else.
+fn reroute(turn: &mut Turn<'_>, signal: &SignalId) -> Result<(), ApplyError> {
+    let Some(open) = turn.state().escalations.get(signal).cloned() else { return Ok(()) };
+    match gate::owner_of(turn.state(), Some(&open.workspace)) {
         Party::User(owner) if is_gone(turn.state(), &owner) => {
-            // Nobody is there whom it could go to: the coordinator finds somebody else.
-            denied(turn, workspace, owner, DenialReason::UserNotActive)?;
+            denied(turn, &open.workspace, owner, DenialReason::UserNotActive)?;
             let (by, how) = (Resolver::Protocol, ResponseType::Delegation);
             resolved(turn, signal, by, how, None, Actor::Protocol)
         }
@@ -316,7 +321,8 @@ pub(crate) fn on_deadline(turn: &mut Turn<'_>, id: &SignalId) -> Result<(), Appl
     }
 }
 
-/// Closes the escalations of workspaces that have ended.
+/// Closes the escalations of workspaces that have ended, and hands on those whose owner has left
+/// for good since.
 pub(super) fn sweep(turn: &mut Turn<'_>) -> Result<(), ApplyError> {
     let state = turn.state();
     let ended = |open: &Escalation| {
@@ -327,7 +333,8 @@ pub(super) fn sweep(turn: &mut Turn<'_>) -> Result<(), ApplyError> {
     for id in gone {
         resolved(turn, &id, Resolver::Protocol, ResponseType::Abort, None, Actor::Protocol)?;
     }
-    Ok(())
+    let waiting: Vec<SignalId> = turn.state().escalations.keys().cloned().collect();
+    waiting.iter().try_for_each(|id| reroute(turn, id))
 }
 
 pub(crate) fn apply_received(

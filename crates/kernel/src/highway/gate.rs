@@ -97,6 +97,15 @@ pub struct ClosedGate {
     pub by: resolve::Resolver,
     /// When.
     pub at: Timestamp,
+    /// Whether the coordinator, to whom it was left, has let it go on since.
+    pub released: bool,
+}
+
+impl ClosedGate {
+    /// Whether it waits for the coordinator, to whom people left it.
+    pub fn is_left(&self) -> bool {
+        self.end == GateEnd::Escalate && !self.released
+    }
 }
 
 /// `gate_triggered`
@@ -195,7 +204,10 @@ pub(crate) fn pass(turn: &mut Turn<'_>, caller: &Caller, stop: Stop) -> Result<W
     {
         return Ok(Way::Free);
     }
-    if let Some(gate) = closed_by_fallback(state, stop.kind, &stop.subject) {
+    if let Some((gate, closed)) = guard(state, &stop) {
+        if closed.end == GateEnd::Reject {
+            return Err(turned_back(&gate).into());
+        }
         return Ok(Way::Again(gate, stop.kind, stop.subject));
     }
     if let Some((gate, _)) = state.open_gate(stop.kind, &stop.subject) {
@@ -204,6 +216,24 @@ pub(crate) fn pass(turn: &mut Turn<'_>, caller: &Caller, stop: Stop) -> Result<W
     }
     let actor = caller.principal.clone().into();
     trigger(turn, stop, actor).map(Way::Waits)
+}
+
+/// The gate for the same order that its fallback closed. To save what is left of a workspace is
+/// another order than to merge it.
+fn guard(state: &State, stop: &Stop) -> Option<(GateId, Arc<ClosedGate>)> {
+    let id = closed_by_fallback(state, stop.kind, &stop.subject)?;
+    let closed = state.closed_gates.get(&id)?.clone();
+    let saves = |request: &Option<Request>| matches!(request, Some(Request::Salvage(_)));
+    (saves(&closed.gate.request) == saves(&stop.request)).then_some((id, closed))
+}
+
+/// Nobody answered in time, and that means no.
+fn turned_back(gate: &GateId) -> Refusal {
+    let message = format!(
+        "nobody answered at gate {gate} in time, and its fallback turned this back; a person \
+         who may answer there can still order it"
+    );
+    Refusal::denied(Rule::GateWaits, message)
 }
 
 /// There is no way around a gate: what would do the same without asking is refused.
@@ -221,6 +251,14 @@ pub(crate) fn escalated(turn: &mut Turn<'_>, stop: Stop, actor: Actor) -> Result
     if let Some((gate, _)) = turn.state().open_gate(stop.kind, &stop.subject) {
         let message = format!("this waits for a person already, at gate {gate}");
         return Err(Refusal::denied(Rule::GateWaits, message).into());
+    }
+    if let Some((gate, closed)) = guard(turn.state(), &stop) {
+        let left = "people left this to the coordinator, who settles it in another way";
+        let refusal = match closed.end {
+            GateEnd::Reject => turned_back(&gate),
+            _ => Refusal::denied(Rule::GateWaits, format!("at gate {gate} {left}")),
+        };
+        return Err(refusal.into());
     }
     trigger(turn, stop, actor)
 }
@@ -304,8 +342,12 @@ impl Gate {
         at.map(|at| at.charter.root.clone()).or_else(|| graph().map(|graph| graph.root.clone()))
     }
 
-    /// Whether there is still something to decide about.
+    /// Whether there is still something to decide about. Gates end with their run, whatever they
+    /// are about: what is to be saved of a workspace may be of an earlier one.
     pub(crate) fn is_valid(&self, state: &State) -> bool {
+        if state.root.is_none() {
+            return false;
+        }
         let status = || Some(state.workspaces.get(self.workspace.as_ref()?)?.status);
         match self.kind {
             GateType::TaskApproval => {
@@ -314,7 +356,11 @@ impl Gate {
                     task.status == task::Status::Draft && task::is_of_this_run(state, task)
                 })
             }
-            GateType::WorkspaceCreate => status().is_some_and(Status::is_open),
+            GateType::WorkspaceCreate => {
+                let task = self.task.as_ref().map(|id| state.tasks.get(id).map(|task| task.status));
+                let wanted = task.is_none_or(|status| status == Some(task::Status::Pending));
+                wanted && status().is_some_and(Status::is_open)
+            }
             GateType::EnvelopeDelivery => {
                 let sent = EnvelopeId::new(self.subject.as_str()).ok();
                 let sent = sent.and_then(|id| state.envelopes.get(&id));
@@ -407,6 +453,9 @@ pub(crate) fn apply_reentry(
         return Err(ApplyError::Mismatch("a gate that its fallback closed"));
     }
     if entry.draft.causation.is_none() {
+        state.stopped.remove(&(blocked.gate_type, blocked.subject_id.clone()));
+        let closed = ClosedGate { released: true, ..closed.as_ref().clone() };
+        state.closed_gates.insert(blocked.gate_id.clone(), Arc::new(closed));
         state.released = Some(blocked.gate_id.clone());
     }
     Ok(())
@@ -433,7 +482,16 @@ impl State {
         self.gates.get(id).map(|gate| (id, gate))
     }
 
-    /// Whether an envelope waits for a person.
+    /// Takes in a gate that has ended. An envelope that was left to the coordinator waits on.
+    pub(crate) fn insert_closed_gate(&mut self, id: GateId, closed: Arc<ClosedGate>) {
+        if closed.is_left() && closed.gate.kind == GateType::EnvelopeDelivery {
+            let subject = closed.gate.subject.clone();
+            self.stopped.insert((GateType::EnvelopeDelivery, subject), id.clone());
+        }
+        self.closed_gates.insert(id, closed);
+    }
+
+    /// Whether an envelope waits for a person, or for the coordinator to whom people left it.
     pub(crate) fn is_stopped(&self, envelope: &EnvelopeId) -> bool {
         !self.stopped.is_empty()
             && self.stopped.contains_key(&(GateType::EnvelopeDelivery, envelope.into()))
@@ -443,6 +501,7 @@ impl State {
     pub(crate) fn forget_gates(&mut self) {
         self.closed_gates = imbl::OrdMap::new();
         self.guarded = imbl::OrdMap::new();
+        self.stopped = imbl::OrdMap::new();
         self.released = None;
     }
 }

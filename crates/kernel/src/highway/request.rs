@@ -11,6 +11,7 @@ use crate::integration::salvage::{self, Salvage};
 use crate::integration::{self, Decide};
 use crate::key::PublicKey;
 use crate::principal::{Actor, Caller};
+use crate::refusal::Record;
 use crate::turn::{Halt, Turn};
 use crate::workspace::abort::{self, Abort};
 use crate::workspace::create::{self, Create};
@@ -69,7 +70,8 @@ fn with_changes(create: &Create, changed: Option<&Modifications>) -> Create {
         }
         create.priority = changed.workspace_priority.or(create.priority);
         if let Some(budget) = &changed.budget {
-            create.budget.clone_from(budget);
+            // What is not named stays as it was ordered.
+            create.budget.extend(budget.clone());
         }
     }
     create
@@ -82,7 +84,7 @@ pub(super) fn carry_out(
     changed: Option<&Modifications>,
 ) -> Result<(), Halt> {
     let (Some(caller), Some(request)) = (asker(gate), gate.request.clone()) else { return Ok(()) };
-    turn.on_behalf(|turn| match &request {
+    let done = turn.on_behalf(|turn| match &request {
         Request::Abort(order) => abort::decide_abort(turn, &caller, order).map(|_| ()),
         Request::Create(create) => {
             let reserved = WorkspaceId::new(gate.subject.as_str()).ok();
@@ -98,5 +100,12 @@ pub(super) fn carry_out(
             }
             integration::conflict::settle(turn, &caller, &resolve)
         }
+    });
+    done.map_err(|halt| match halt {
+        // What is refused is the answer at the gate, whatever the order itself would have said.
+        Halt::Refused(why) if !matches!(why.record, Record::Violation(_)) => {
+            why.recorded(Record::Command).into()
+        }
+        other => other,
     })
 }

@@ -31,6 +31,7 @@ use crate::text::Text;
 use crate::turn::{Halt, Reply, Turn};
 use crate::workspace::budget::Budget;
 use crate::workspace::change::{self, Change};
+use crate::workspace::meter::Amount;
 use crate::workspace::{self, Initiator, Status, Trigger};
 
 /// Who ended a gate.
@@ -170,6 +171,13 @@ pub struct Resolve {
     pub reason: Option<Text<1000>>,
 }
 
+impl Resolve {
+    /// What is different, if anything is.
+    pub(crate) fn changed(&self) -> Option<&Modifications> {
+        self.modifications.as_deref().filter(|changed| !changed.given().is_empty())
+    }
+}
+
 /// `gate_resolved`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -187,6 +195,9 @@ pub struct Resolved {
     pub integrity: Option<Integrity>,
     /// What a person changed.
     pub modifications: Option<Box<Modifications>>,
+    /// How much is in an envelope that a person changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload_bytes: Option<Amount>,
     /// Why.
     pub reason: Option<Text<1000>>,
 }
@@ -211,7 +222,8 @@ pub(crate) fn decide_resolve(
         gate_id: resolve.gate.clone(),
         gate_type: gate.kind,
         integrity: None,
-        modifications: resolve.modifications.clone(),
+        modifications: changed.map(|changed| Box::new(changed.clone())),
+        payload_bytes: new_payload(changed).map(|payload| turn.bytes_of_payload(&payload)),
         reason: resolve.reason.clone(),
     };
     close(turn, resolved, caller.principal.clone().into())?;
@@ -230,7 +242,7 @@ fn after_the_end(turn: &mut Turn<'_>, caller: &Caller, resolve: &Resolve) -> Res
         let message = format!("there is no gate {}", resolve.gate);
         return Err(Refusal::not_found(Rule::GateOpen, message).into());
     };
-    if closed.end != GateEnd::Escalate || !closed.gate.is_valid(turn.state()) {
+    if !closed.is_left() || !closed.gate.is_valid(turn.state()) {
         let message = format!("gate {} has ended ({})", resolve.gate, closed.by);
         return Err(Refusal::denied(Rule::GateOpen, message).into());
     }
@@ -247,7 +259,11 @@ fn after_the_end(turn: &mut Turn<'_>, caller: &Caller, resolve: &Resolve) -> Res
     });
     let home = closed.gate.home(turn.state());
     turn.note(home.as_ref(), caller.principal.clone().into(), event)?;
-    let_through(turn, &closed.gate, None, ApprovalSource::Coordinator)?;
+    let source = match caller.principal {
+        Principal::User(_) => ApprovalSource::Human,
+        _ => ApprovalSource::Coordinator,
+    };
+    let_through(turn, &closed.gate, None, source)?;
     reply(turn, &resolve.gate)
 }
 
@@ -271,7 +287,7 @@ fn changes<'r>(gate: &Gate, resolve: &'r Resolve) -> Result<Option<&'r Modificat
         let names = allowed.iter().map(ToString::to_string);
         Err(Refusal::denied(Rule::GateFields, message).allowing(names))
     };
-    let given = resolve.modifications.as_deref();
+    let given = resolve.changed();
     let fields = given.map(Modifications::given).unwrap_or_default();
     match (resolve.action, fields.is_empty()) {
         (GateAction::Modify, true) => refuse("nothing is changed".to_owned()),
@@ -308,6 +324,7 @@ pub(super) fn invalidate(
         gate_type: gate.kind,
         integrity: None,
         modifications: None,
+        payload_bytes: None,
         reason: Some(words(&reason)),
     };
     close(turn, resolved, Actor::Protocol)
@@ -327,6 +344,7 @@ pub(super) fn fall_back(turn: &mut Turn<'_>, id: &GateId, gate: &Gate) -> Result
         gate_type: gate.kind,
         integrity: None,
         modifications: None,
+        payload_bytes: None,
         reason: None,
     };
     let done = turn.attempt(|turn| {
@@ -448,6 +466,7 @@ pub(crate) fn approve_task(
         gate_type: GateType::TaskApproval,
         integrity: None,
         modifications: None,
+        payload_bytes: None,
         reason: None,
     };
     close(turn, resolved, actor)?;
@@ -470,14 +489,19 @@ pub(crate) fn apply_resolved(
         state.guarded.insert(guard, resolved.gate_id.clone());
     }
     if let Some(changed) = &resolved.modifications {
-        apply_changes(state, &gate, changed, resolved.integrity)?;
+        apply_changes(state, &gate, changed, resolved)?;
     }
     let goes_on = matches!(resolved.action, GateEnd::Approve | GateEnd::Modify);
     state.released = goes_on.then(|| resolved.gate_id.clone());
-    let closed =
-        ClosedGate { gate, end: resolved.action, by: resolved.actor.clone(), at: entry.at };
-    state.closed_gates.insert(resolved.gate_id.clone(), Arc::new(closed));
+    let (end, by, at) = (resolved.action, resolved.actor.clone(), entry.at);
+    let closed = ClosedGate { gate, end, by, at, released: false };
+    state.insert_closed_gate(resolved.gate_id.clone(), Arc::new(closed));
     Ok(())
+}
+
+/// What a person put into an envelope.
+fn new_payload(changed: Option<&Modifications>) -> Option<Payload> {
+    changed?.payload.as_ref()?.stored().ok()
 }
 
 /// The envelope as a person changed it, if that is what happened at a gate.
@@ -495,7 +519,7 @@ fn apply_changes(
     state: &mut State,
     gate: &Gate,
     changed: &Modifications,
-    integrity: Option<Integrity>,
+    resolved: &Resolved,
 ) -> Result<(), ApplyError> {
     if let (GateType::TaskApproval, Some(id)) = (gate.kind, &gate.task) {
         let known = state.tasks.get_mut(id).ok_or(ApplyError::Unknown("the task"))?;
@@ -516,7 +540,10 @@ fn apply_changes(
         let payload: Payload = payload.stored().map_err(|_| ApplyError::Mismatch("the payload"))?;
         let envelope = Arc::make_mut(known);
         envelope.payload = payload;
-        envelope.integrity = integrity;
+        envelope.integrity = resolved.integrity;
+        let before = envelope.bytes;
+        envelope.bytes = resolved.payload_bytes.map_or(before, Amount::get);
+        state.queued = state.queued.saturating_sub(before).saturating_add(envelope.bytes);
     }
     Ok(())
 }

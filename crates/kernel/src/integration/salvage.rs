@@ -71,6 +71,7 @@ pub(crate) fn decide_salvage(
     if let Some(busy) = busy(turn.state(), &target) {
         return Err(busy.into());
     }
+    turn.check_checkpoint(&checkpoint)?;
     conflict::sound(&salvage.conflicts, Strategy::Evaluated)?;
     let merged = file::stored(&salvage.merged);
     let merged = merged.map_err(|error| Refusal::denied(Rule::MergeSound, error.to_string()))?;

@@ -223,8 +223,8 @@ impl Asked<'_> {
         reads_content(self.state, self.viewer, id)
     }
 
-    fn reads_mail(self, envelope: &Envelope) -> bool {
-        reads_mail(self.state, self.viewer, envelope)
+    fn reads_mail(self, id: &EnvelopeId, envelope: &Envelope) -> bool {
+        reads_mail(self.state, self.viewer, id, envelope)
     }
 
     pub(super) fn inbox(self, list: &InboxList) -> Answer {
@@ -233,7 +233,7 @@ impl Asked<'_> {
             return missing("workspace", id);
         }
         let view = |id: &EnvelopeId| {
-            let envelope = self.state.envelopes.get(id).filter(|sent| self.reads_mail(sent));
+            let envelope = self.state.envelopes.get(id).filter(|sent| self.reads_mail(id, sent));
             envelope.map(|envelope| EnvelopeView::of(id, envelope))
         };
         let envelopes = if list.all {
@@ -254,7 +254,7 @@ impl Asked<'_> {
     }
 
     pub(super) fn envelope(self, id: &EnvelopeId) -> Answer {
-        match self.state.envelopes.get(id).filter(|sent| self.reads_mail(sent)) {
+        match self.state.envelopes.get(id).filter(|sent| self.reads_mail(id, sent)) {
             Some(envelope) => Answer::Envelope(Box::new(EnvelopeView::of(id, envelope))),
             None => missing("envelope", id),
         }

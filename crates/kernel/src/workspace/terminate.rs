@@ -13,6 +13,7 @@ use super::{Status, Timeout, Trigger, Workspace, suspend};
 use crate::content::{Blob, Content};
 use crate::envelope::{self, Payload, PayloadArg, Send};
 use crate::event::{Event, Stamped};
+use crate::highway::{GateType, gate};
 use crate::id::{CheckpointId, WorkspaceId};
 use crate::principal::{Actor, Caller};
 use crate::refusal::Refusal;
@@ -126,6 +127,7 @@ pub(crate) fn decide_terminate(
         let message = format!("{} may not ask workspace {id} to finish", caller.principal);
         return Err(Refusal::denied(Rule::CoordinatorOnly, message).into());
     }
+    gate::not_around(turn.state(), caller, GateType::WorkspaceAbort)?;
     suspend::at_work(turn, id, "asking it to finish")?;
     let workspace = super::get(turn.state(), id)?;
     if let Some(due) = workspace.grace_ends() {

@@ -1,8 +1,9 @@
 //! The trail's storage lifecycle: what may leave the store, when, and on whose word.
 
-use crate::run::Run;
+use crate::run::{Run, person_with, second_person};
 use crate::support::{agent, system, user};
 use althing_kernel::archive::{Number, Tier, is_archivable, may_be_archivable};
+use althing_kernel::capability::Capability;
 use althing_kernel::workspace::Status;
 use althing_kernel::{Blob, Command, Event, Kind, Refusal, Reply, WorkspaceId};
 use serde_json::{Value, json};
@@ -124,7 +125,7 @@ fn nobody_but_the_runtime_says_that_something_was_archived() {
     assert_eq!(run.world.state.archives().count(), 0);
 }
 
-/// Shows W-TRAIL-45.
+/// Shows W-TRAIL-45, W-USER-04, W-USER-41.
 #[test]
 fn an_archive_is_deleted_after_its_retention_and_on_somebodys_word() {
     let mut run = Run::new();
@@ -135,6 +136,12 @@ fn an_archive_is_deleted_after_its_retention_and_on_somebodys_word() {
     assert_eq!(rule(run.prune(&[1], "user:ada", day)), "A-TRAIL-05");
     run.world.pass(day);
     assert_eq!(rule(run.prune(&[1], "agent:w1", day)), "W-ROLE-04");
+    person_with(&mut run.world, "bob", Capability::OWN_SCOPE);
+    assert_eq!(rule(run.prune(&[1], "user:bob", day)), "W-USER-41", "not everybody");
+    second_person(&mut run.world, "eve");
+    let away = json!({ "user": "eve", "reason": "left" });
+    run.ok(&user("ada"), "user.deactivate", away);
+    assert_eq!(rule(run.prune(&[1], "user:eve", day)), "W-USER-04", "nobody who is gone");
     assert_eq!(rule(run.prune(&[2], "user:ada", day)), "W-ID-07");
     assert!(run.world.state.archive(Number(1)).unwrap().pruned.is_none());
     run.prune(&[1], "user:ada", day).unwrap();

@@ -2,8 +2,9 @@
 
 use crate::run::{Run, payload, second_person};
 use crate::support::{agent, user};
+use althing_kernel::capability::DenialReason;
 use althing_kernel::workspace::Status;
-use althing_kernel::{Kind, Reply, WorkspaceId};
+use althing_kernel::{Event, Kind, Reply, WorkspaceId};
 use serde_json::{Value, json};
 
 fn say(to: &WorkspaceId, kind: &str) -> Value {
@@ -48,6 +49,19 @@ fn a_person_says_anything_registered_to_anybody() {
     run.sound();
 }
 
+/// Has a workspace that was interrupted go on.
+fn wake(run: &mut Run, status: Status, id: &WorkspaceId) {
+    match status {
+        Status::Migrating => {
+            let agent = run.view(id).agent.unwrap();
+            assert!(run.signal(agent.as_str(), id, "ready"));
+        }
+        _ => {
+            run.ok(&Run::lead(), "workspace.resume", json!({ "workspace": id }));
+        }
+    }
+}
+
 /// Shows W-HH-21.
 #[test]
 fn what_is_said_to_a_workspace_waits_or_is_turned_away_by_its_state() {
@@ -67,6 +81,11 @@ fn what_is_said_to_a_workspace_waits_or_is_turned_away_by_its_state() {
                 run.ok(&user("ada"), "highway.inject", say(&id, "feedback"));
                 let mail = mail(&run, &id);
                 assert!(mail.iter().all(|sent| sent["origin"] != "human"), "{status}: it waits");
+                wake(&mut run, status, &id);
+                let mail = self::mail(&run, &id);
+                let there = mail.iter().any(|sent| sent["origin"] == "human");
+                assert!(there, "{status}: it arrives afterwards");
+                run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": id }));
             }
             Some(reason) => {
                 run.refused(&user("ada"), "highway.inject", say(&id, "feedback"), "W-ENV-19");
@@ -238,8 +257,13 @@ fn too_many_escalations_push_out_the_oldest_and_say_so() {
     let open = waiting(&run);
     assert_eq!(open.len(), ESCALATIONS_MAX);
     assert!(open.iter().all(|open| open["escalation"] != oldest));
-    let kinds = run.world.kinds();
-    assert!(kinds.contains(&Kind::CapabilityDenied), "it is on record who was not asked");
+    let denied = run.world.entries.iter().find_map(|entry| match &entry.draft.event {
+        Event::CapabilityDenied(body) => Some(body),
+        _ => None,
+    });
+    let denied = denied.expect("it is on record who was not asked");
+    assert_eq!(denied.reason, DenialReason::EscalationQueueOverflow);
+    assert_eq!(denied.target, Some((&id).into()));
     run.sound();
 }
 
@@ -272,6 +296,8 @@ fn how_the_owner_stands_decides_where_an_escalation_goes() {
     let (ada, bob) = (user("ada"), second_person(&mut run.world, "bob"));
     let id = run.in_state(Status::Active, json!({ "agent": "w1", "owner": "bob" }));
     // Somebody who is away finds it later, in order, and its time runs on.
+    run.ok(&ada, "user.block", json!({ "user": "bob", "condition": "c" }));
+    run.ok(&ada, "user.unblock", json!({ "user": "bob", "condition": "c" }));
     run.ok(&ada, "user.suspend", json!({ "user": "bob" }));
     let args = json!({ "workspace": id, "type": "escalation", "reason": "first" });
     run.ok(&agent("w1"), "signal.emit", args);
@@ -295,8 +321,16 @@ fn how_the_owner_stands_decides_where_an_escalation_goes() {
     let delegation =
         json!({ "escalation": waiting(&run)[0]["escalation"], "response": "delegation" });
     run.ok(&bob, "escalation.answer", delegation);
-    // Nobody is asked who is gone; the coordinator is told and finds somebody.
+    // What waits for somebody who leaves goes to the coordinator, and so does what comes later:
+    // nobody is asked who is gone.
+    let args = json!({ "workspace": id, "type": "escalation", "reason": "before" });
+    run.ok(&agent("w1"), "signal.emit", args);
+    run.ok(&ada, "user.block", json!({ "user": "bob", "condition": "c" }));
+    assert_eq!(waiting(&run)[0]["presented"], false);
+    let before = run.count();
     run.ok(&ada, "user.deactivate", json!({ "user": "bob", "reason": "left" }));
+    assert!(waiting(&run).is_empty());
+    assert!(run.kinds_since(before).contains(&Kind::EscalationResolved));
     let before = run.count();
     let args = json!({ "workspace": id, "type": "escalation", "reason": "third" });
     run.ok(&agent("w1"), "signal.emit", args);

@@ -2,12 +2,14 @@
 
 use crate::run::{Run, blob, payload, second_person, workspace_of};
 use crate::support::{agent, system, user};
+use althing_kernel::highway::gate::Triggered;
 use althing_kernel::highway::view::GateView;
+use althing_kernel::task::orders::ApprovalSource;
 use althing_kernel::workspace::Status;
-use althing_kernel::{Caller, Kind, Reply, TaskId, WorkspaceId};
+use althing_kernel::{Caller, Event, Kind, Reply, Stamped, TaskId, WorkspaceId};
 use serde_json::{Value, json};
 
-fn gate_of(reply: Reply) -> GateView {
+pub(crate) fn gate_of(reply: Reply) -> GateView {
     match reply {
         Reply::Gate(gate) => *gate,
         other => panic!("nothing waits: {other:?}"),
@@ -15,7 +17,7 @@ fn gate_of(reply: Reply) -> GateView {
 }
 
 /// A run in which some gates stand, each for a minute.
-fn gated(gates: &[&str], fallback: &str) -> Run {
+pub(crate) fn gated(gates: &[&str], fallback: &str) -> Run {
     let defaults = json!({ "fallback": fallback, "timeout_s": 60 });
     Run::with_highway(json!({ "gates": gates, "gate_defaults": defaults }))
 }
@@ -30,7 +32,7 @@ fn plan(run: &mut Run, who: &Caller, count: usize) -> Vec<TaskId> {
     }
 }
 
-fn queue(run: &Run) -> Vec<Value> {
+pub(crate) fn queue(run: &Run) -> Vec<Value> {
     run.world.ask("gate.list", "{}").as_array().unwrap().clone()
 }
 
@@ -39,12 +41,12 @@ fn task_status(run: &Run, task: &TaskId) -> String {
     task["status"].as_str().unwrap().to_owned()
 }
 
-fn answer(run: &mut Run, gate: &Value, action: &str) -> GateView {
+pub(crate) fn answer(run: &mut Run, gate: &Value, action: &str) -> GateView {
     gate_of(run.ok(&user("ada"), "gate.resolve", json!({ "gate": gate, "action": action })))
 }
 
 /// Lets the minute of the gates pass.
-fn wait(run: &mut Run) {
+pub(crate) fn wait(run: &mut Run) {
     run.world.pass(61);
     run.world.tick();
 }
@@ -65,11 +67,18 @@ fn every_task_has_a_gate_of_its_own_in_the_order_they_were_planned() {
     assert_eq!(open[0]["owner"], run.world.ask("workspace.get", &at(&run.root))["owner"]);
     let due = open[0]["due"].as_u64().unwrap() - open[0]["since"].as_u64().unwrap();
     assert_eq!(due, 60_000_000);
+    let triggered: Vec<&Triggered> = run.world.entries.iter().filter_map(triggered).collect();
+    let places: Vec<u32> = triggered.iter().map(|gate| gate.queue_position).collect();
+    assert_eq!(places, [1, 2, 3, 4], "as the trail has it");
+    assert_eq!(triggered[0].workspace, None, "a plan is of no workspace yet");
+    assert_eq!(json!(triggered[0].graph_ref), graph_of(&run));
+    assert_eq!(triggered[0].task_ref.as_ref(), Some(&tasks[0]));
     run.refused(&Run::lead(), "task.approve", json!({ "tasks": [tasks[0]] }), "W-HH-09");
     let before = run.count();
     answer(&mut run, &open[0]["gate"], "approve");
     let approved = [Kind::GateResolved, Kind::TaskApproved, Kind::TaskStatusChanged];
     assert_eq!(run.kinds_since(before), approved);
+    assert_eq!(source_of(&run), Some(ApprovalSource::Human));
     assert_eq!(run.world.entries[before].draft.actor, user("ada").principal.into());
     let before = run.count();
     answer(&mut run, &open[1]["gate"], "reject");
@@ -85,6 +94,27 @@ fn every_task_has_a_gate_of_its_own_in_the_order_they_were_planned() {
         json!({ "gate": open[0]["gate"], "action": "reject" }),
         "W-HH-06",
     );
+    run.sound();
+}
+
+fn triggered(entry: &Stamped) -> Option<&Triggered> {
+    match &entry.draft.event {
+        Event::GateTriggered(body) => Some(body),
+        _ => None,
+    }
+}
+
+/// Shows W-HH-03.
+#[test]
+fn a_gate_without_a_time_waits_for_ever() {
+    let mut run = Run::with_highway(json!({ "preset": "gated" }));
+    let task = plan(&mut run, &Run::lead(), 1).remove(0);
+    run.world.pass(400 * 24 * 60 * 60);
+    run.world.tick();
+    assert_eq!(task_status(&run, &task), "draft");
+    assert_eq!(queue(&run)[0]["due"], json!(null));
+    let last = run.world.entries.iter().rev().find_map(triggered).unwrap();
+    assert_eq!(last.timeout, None);
     run.sound();
 }
 
@@ -144,8 +174,22 @@ fn when_nobody_answers_the_fallback_does_to_the_second() {
             assert!(kinds.contains(&Kind::GateReentryBlocked), "{kinds:?}");
             assert_eq!(task_status(&run, &task), "pending");
         }
+        let source = match fallback {
+            "approve" => Some(ApprovalSource::Timeout),
+            "reject" => None,
+            _ => Some(ApprovalSource::Coordinator),
+        };
+        assert_eq!(source_of(&run), source, "{fallback}");
         run.sound();
     }
+}
+
+/// On whose word the last task was taken up.
+fn source_of(run: &Run) -> Option<ApprovalSource> {
+    run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
+        Event::TaskApproved(body) => Some(body.approval_source),
+        _ => None,
+    })
 }
 
 /// Shows W-HH-05.
@@ -315,22 +359,6 @@ fn a_merge_and_an_abort_wait_and_can_be_turned_down() {
     let resolved = run.world.entries.iter().rev();
     let mut resolved = resolved.filter(|e| e.draft.event.kind() == Kind::GateResolved);
     assert!(format!("{:?}", resolved.next().unwrap()).contains("subject_invalidated"));
-    run.sound();
-}
-
-/// Shows W-HH-08.
-#[test]
-fn what_a_fallback_closed_is_not_asked_again() {
-    let mut run = gated(&["workspace_abort"], "reject");
-    let id = run.active();
-    let abort = json!({ "workspace": id });
-    gate_of(run.ok(&Run::lead(), "workspace.abort", abort.clone()));
-    wait(&mut run);
-    assert_eq!(run.status(&id), Status::Active);
-    let before = run.count();
-    run.ok(&Run::lead(), "workspace.abort", abort);
-    assert_eq!(run.status(&id), Status::Failed);
-    assert!(run.kinds_since(before).contains(&Kind::GateReentryBlocked));
     run.sound();
 }
 
@@ -505,5 +533,26 @@ fn gates_end_with_their_run() {
     assert!(queue(&run).is_empty());
     run.ok(&user("ada"), "run.start", json!({}));
     assert_eq!(run.world.ask("gate.list", r#"{"all":true}"#), json!([]));
+    run.sound();
+}
+
+/// Shows W-HH-07, W-INT-20.
+#[test]
+fn what_is_to_be_saved_of_an_earlier_run_is_asked_about_in_this_one_alone() {
+    let mut run = gated(&["integration"], "reject");
+    let work = run.in_state(Status::Integrating, json!({ "agent": "w1" }));
+    run.ok(&user("ada"), "workspace.abort", json!({ "workspace": work }));
+    let salvage = json!({ "workspace": work, "merged": [] });
+    let next_run = |run: &mut Run| {
+        run.ok(&user("ada"), "run.end", json!({ "force": true }));
+        assert!(queue(run).is_empty(), "gates end with their run");
+        let highway = json!({ "preset": "gated" });
+        run.ok(&user("ada"), "run.start", json!({ "agent": "lead", "highway": highway }));
+    };
+    next_run(&mut run);
+    gate_of(run.ok(&Run::lead(), "integration.salvage", salvage.clone()));
+    next_run(&mut run);
+    gate_of(run.ok(&Run::lead(), "integration.salvage", salvage));
+    assert_eq!(queue(&run).len(), 1);
     run.sound();
 }

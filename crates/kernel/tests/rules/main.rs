@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
 mod archives;
+mod around;
 mod canonical;
 mod checkpoints;
 mod commons;

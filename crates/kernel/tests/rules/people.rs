@@ -111,8 +111,12 @@ fn command(deed: Deed, ids: &[WorkspaceId; 3], lease: &str) -> Option<(&'static 
         Deed::ManageUsers => ("user.suspend", json!({ "user": "eve" })),
         Deed::ForceLease => ("lease.force", json!({ "lease": lease, "reason": "r" })),
         Deed::RevokeAgent => ("agent.revoke", json!({ "agent": "w1" })),
-        // Budgets have no command yet, and reading is no command.
-        Deed::ModifyBudget | Deed::ViewTrail => return None,
+        Deed::ModifyBudget => {
+            ("workspace.set_priority", json!({ "workspace": at, "priority": "background" }))
+        }
+        // Reading is no command, and the runtime deletes for whoever asked; both have their own
+        // tests.
+        Deed::ViewTrail | Deed::DeleteHistory => return None,
     })
 }
 
@@ -182,8 +186,8 @@ fn every_deed_in_every_standing_with_every_capability_on_every_tree() {
             }
         }
     }
-    // 7 deeds have a capability for one's own tree, 5 of them one for all, and 3 know no trees.
-    assert_eq!((allowed, denied), (7 + 5 * 2 + 3 * 2, 10 * 4 * 18 * 2 - 23), "no cell is left out");
+    // 8 deeds have a capability for one's own tree, 6 of them one for all, and 3 know no trees.
+    assert_eq!((allowed, denied), (8 + 6 * 2 + 3 * 2, 11 * 4 * 18 * 2 - 26), "no cell is left out");
 }
 
 /// Shows W-USER-02, W-USER-05, W-USER-06.

@@ -303,6 +303,14 @@ fn a_checkpoint_that_was_changed_is_refused_and_recorded_and_never_merged() {
         let files = run.world.ask("workspace.files", &json!({ "workspace": run.root }).to_string());
         assert_eq!(files["merged"], json!([]), "{field}: {files}");
     }
+    // Nor is anything saved of it, once its workspace has failed.
+    let lost = run.in_state(Status::Integrating, json!({ "agent": "w2" }));
+    run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": lost }));
+    let saved = run.view(&lost).latest_final.unwrap();
+    let whole = run.world.state.clone();
+    run.world.state = altered(&whole, "checkpoints", saved.as_str(), "intent", json!("another"));
+    refused_as_bad(&mut run, "integration.salvage", json!({ "workspace": lost, "merged": [] }));
+    run.world.state = whole;
     // What is whole is merged.
     run.ok(&Run::lead(), "integration.decide", json!({ "workspace": done, "decision": "accept" }));
     assert_eq!(run.status(&done), Status::Closed);

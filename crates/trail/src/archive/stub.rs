@@ -129,7 +129,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// Whether an archived entry may be among what is wanted.
-    pub(crate) fn fits(&self, seq: u64, stub: &Stub) -> bool {
+    pub fn fits(&self, seq: u64, stub: &Stub) -> bool {
         seq > self.after
             && self.upto.is_none_or(|upto| seq <= upto)
             && self.since.is_none_or(|since| stub.at >= since)

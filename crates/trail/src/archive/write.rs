@@ -25,8 +25,11 @@ pub struct ArchiveWriter {
     path: PathBuf,
     piece: Piece,
     stubs: sha2::Sha256,
-    press: Option<(SyncSender<Piece>, JoinHandle<Result<Pressed, LogError>>)>,
+    press: Option<Press>,
 }
+
+/// The thread that presses pieces, and the way to it.
+type Press = (SyncSender<Piece>, JoinHandle<Result<Pressed, LogError>>);
 
 /// An archive that is on the disk.
 #[derive(Clone, Debug)]

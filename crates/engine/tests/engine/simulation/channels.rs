@@ -3,11 +3,17 @@
 //! Nothing here asks the kernel: what may follow is worked out anew from the entries alone.
 
 use althing_kernel::envelope::deliver::{Attempted, Undeliverable};
-use althing_kernel::envelope::{self, Status as Stage, UndeliverableReason, deliver, inbox};
+use althing_kernel::envelope::{
+    self, Origin, RejectReason, Status as Stage, UndeliverableReason, deliver, inbox,
+};
+use althing_kernel::highway::gate::GateEnd;
+use althing_kernel::highway::{GateType, escalation};
 use althing_kernel::right::{self, RightType};
 use althing_kernel::signal::{self, SignalType};
 use althing_kernel::workspace::Status;
-use althing_kernel::{Actor, EnvelopeId, Event, RightId, Stamped, State, Timestamp, WorkspaceId};
+use althing_kernel::{
+    Actor, EnvelopeId, Event, GateId, Principal, RightId, Stamped, State, Timestamp, WorkspaceId,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 use super::Counts;
@@ -52,6 +58,8 @@ pub(super) struct Channels {
     blocking: BTreeMap<WorkspaceId, EnvelopeId>,
     sent: Vec<EnvelopeId>,
     touched: Vec<EnvelopeId>,
+    /// Envelopes that wait for a person, by their gates.
+    stopped: BTreeMap<GateId, EnvelopeId>,
     next: Next,
 }
 
@@ -117,6 +125,29 @@ impl Channels {
                 self.emitted(at, tree, body);
             }
             Event::SignalDelivered(body) => self.received(at, tree, body),
+            Event::GateTriggered(body) if body.gate_type == GateType::EnvelopeDelivery => {
+                let id = EnvelopeId::new(body.subject.as_str()).unwrap();
+                at.must(self.letter(at, &id).attempts == 0, "it waits before it is sent");
+                self.stopped.insert(body.gate_id.clone(), id);
+            }
+            // What is left to the coordinator waits on.
+            Event::GateResolved(body) if body.action != GateEnd::Escalate => {
+                self.stopped.remove(&body.gate_id);
+            }
+            Event::GateReentryBlocked(body) => {
+                self.stopped.remove(&body.gate_id);
+            }
+            Event::EnvelopeRejected(body) if body.reason == RejectReason::GateRejectedByHuman => {
+                let letter = self.letter(at, &body.envelope_id);
+                at.must(letter.stage == Stage::Validated, "what is sent back was on its way");
+                letter.stage = Stage::Rejected;
+                let channel = (body.from.clone(), body.to.clone());
+                self.on_the_way
+                    .entry(channel.clone())
+                    .or_default()
+                    .retain(|id| *id != body.envelope_id);
+                self.on_the_way.retain(|_, queue| !queue.is_empty());
+            }
             _ => {}
         }
     }
@@ -158,10 +189,16 @@ impl Channels {
         if at.entry.draft.actor == Actor::Protocol {
             let own = receiver.body.directive.as_ref() == Some(&body.envelope_id);
             let asked = receiver.finish.is_some() && body.kind.as_str() == "feedback";
-            at.must(own || asked, "the runtime sends the first word and the request to finish");
+            let sent = own || asked || is_proceed(body);
+            at.must(sent, "the runtime sends the first word and what it was to say");
         }
         let first = receiver.body.directive.as_ref() == Some(&body.envelope_id);
-        if !first {
+        let outside = body.origin == Origin::Human || is_proceed(body);
+        if body.origin == Origin::Human {
+            let person = matches!(at.entry.draft.actor, Actor::Principal(Principal::User(_)));
+            at.must(person, "people speak from outside");
+        }
+        if !first && !outside {
             let holds = |kind| {
                 let wanted = (kind, body.from.clone(), body.to.clone());
                 self.rights.values().any(|right| *right == wanted)
@@ -208,6 +245,8 @@ impl Channels {
         at.must((&letter.from, &letter.to) == (&body.from, &body.to), "it goes where it was sent");
         letter.stage = Stage::Delivered;
         letter.retry_at = None;
+        let waits = self.stopped.values().any(|id| *id == body.envelope_id);
+        at.must(!waits, "it does not wait for a person");
         let receiver = &tree[&body.to];
         at.must(receiver.takes_mail(), "its receiver takes mail");
         let free = !self.blocking.contains_key(&body.to);
@@ -323,7 +362,8 @@ impl Channels {
             let first = &self.letters[&queue[0]];
             assert!(!receiver.status.is_terminal(), "seed {seed}: {} goes back", queue[0]);
             let open = receiver.takes_mail() && !self.blocking.contains_key(to);
-            let stuck = open && first.retry_at.is_none();
+            let waits = self.stopped.values().any(|id| *id == queue[0]);
+            let stuck = open && first.retry_at.is_none() && !waits;
             assert!(!stuck, "seed {seed}: {} waits for nothing", queue[0]);
         }
         for (to, queue) in &self.pending {
@@ -359,6 +399,11 @@ impl Channels {
         let late = |id: &&EnvelopeId| self.letters[*id].retry_at.is_some_and(|at| at < turn);
         waiting.into_iter().find(late)
     }
+}
+
+/// Whether this is what an agent is told whom nobody answered.
+fn is_proceed(body: &envelope::Created) -> bool {
+    body.payload.content == escalation::proceed()
 }
 
 impl Letter {

@@ -19,6 +19,7 @@ use althing_kernel::{
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::channels::Channels;
+use super::gates::Gates;
 use super::{Counts, conduct};
 
 /// About how much falls due in one commit at most; beyond that something may be left over.
@@ -38,6 +39,35 @@ pub(super) const EXPECTED: &[&str] = &[
     "conflict_detected",
     "conflict_resolved",
     "envelope_redelivered",
+    "escalation Abort",
+    "escalation Delegation",
+    "escalation Envelope",
+    "escalation_timeout",
+    "gate conflict_resolution Approve by a person",
+    "gate conflict_resolution Reject by the runtime",
+    "gate envelope_delivery Approve by a person",
+    "gate envelope_delivery Approve by its fallback",
+    "gate envelope_delivery Escalate by its fallback",
+    "gate envelope_delivery Modify by a person",
+    "gate envelope_delivery Reject by a person",
+    "gate envelope_delivery Reject by its fallback",
+    "gate envelope_delivery Reject by the runtime",
+    "gate integration Approve by a person",
+    "gate integration Reject by a person",
+    "gate task_approval Approve by its fallback",
+    "gate task_approval Escalate by its fallback",
+    "gate task_approval Modify by a person",
+    "gate task_approval Reject by its fallback",
+    "gate workspace_abort Approve by a person",
+    "gate workspace_create Approve by a person",
+    "gate workspace_create Approve by its fallback",
+    "gate workspace_create Escalate by its fallback",
+    "gate workspace_create Modify by a person",
+    "gate workspace_create Reject by its fallback",
+    "gate_reentry_blocked",
+    "highway.configured",
+    "injection Delivered",
+    "injection Rejected",
     "forced shutdown",
     "grace over",
     "graceful_termination_initiated",
@@ -190,6 +220,7 @@ pub(super) struct Ledger {
     tree: Tree,
     root: Option<WorkspaceId>,
     channels: Channels,
+    gates: Gates,
     tasks: BTreeMap<TaskId, Work>,
     /// Workspaces that were ever bound to a task.
     bound: BTreeSet<WorkspaceId>,
@@ -211,6 +242,7 @@ impl Ledger {
             tree: Tree::new(),
             root: None,
             channels: Channels::default(),
+            gates: Gates::default(),
             tasks: BTreeMap::new(),
             bound: BTreeSet::new(),
             merges: BTreeMap::new(),
@@ -248,6 +280,7 @@ impl Ledger {
         conduct::check(&at, &self.tree, self.root.as_ref());
         conduct::check_person(&at, &self.away);
         self.channels.note(&at, &self.tree, &mut self.counts);
+        self.gates.note(&at, &mut self.counts);
         match &entry.draft.event {
             Event::WorkspaceCreated(body) => self.created(&at, body),
             Event::WorkspaceStateChanged(body) => self.changed(&at, body),
@@ -463,6 +496,7 @@ impl Ledger {
             self.channels.ended(id);
             if self.root.as_ref() == Some(id) {
                 self.root = None;
+                self.gates.run_over();
                 let badly = to == Status::Failed && body.trigger != Trigger::SystemShutdown;
                 self.count(if badly { "root failed" } else { "root ended" });
             }
@@ -548,6 +582,7 @@ impl Ledger {
             self.compare_workspace(id, known);
         }
         self.channels.compare(seed, &self.tree, state);
+        self.gates.compare(seed, state);
         self.compare_tasks(state);
         self.compare_sight(state);
         let all_done = std::mem::take(&mut self.news) < DUE_MAX;
@@ -558,6 +593,7 @@ impl Ledger {
             let late = late.map(|(id, _)| id);
             assert_eq!(late, None, "seed {seed}: overdue at {turn:?}");
             assert_eq!(self.channels.overdue(turn), None, "seed {seed}: overdue at {turn:?}");
+            assert_eq!(self.gates.overdue(turn), None, "seed {seed}: overdue at {turn:?}");
         }
     }
 

@@ -18,6 +18,8 @@
 mod channels;
 mod commons;
 mod conduct;
+mod gates;
+mod highway;
 mod invariants;
 mod leases;
 mod plans;

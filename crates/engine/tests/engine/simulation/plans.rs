@@ -123,7 +123,11 @@ fn resolve(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     }
     let (workspace, conflict) = harness.random.pick(&scene.conflicts).clone();
     let again = harness.random.one_in(6);
-    let strategy = if again { "agent_rework" } else { "coordinator_resolve" };
+    let strategy = match harness.random.below(4) {
+        _ if again => "agent_rework",
+        0 => "escalate",
+        _ => "coordinator_resolve",
+    };
     let mut args = json!({
         "workspace": workspace, "conflict": conflict, "strategy": strategy, "resolution": "so be it",
     });
@@ -148,6 +152,11 @@ fn tasks(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     };
     if scene.graphs.is_empty() || scene.tasks.len() < 25 && harness.random.one_in(10) {
         return Some((caller, "task.graph", plan(harness)));
+    }
+    let failed = scene.tasks.iter().any(|(_, is, _)| *is == task::Status::Failed);
+    if failed && harness.random.one_in(3) {
+        let task = task_in(harness, scene, &[task::Status::Failed])?;
+        return Some((caller, "task.retry", json!({ "task": task })));
     }
     Some(match harness.random.below(20) {
         0 => (caller, "task.add", add(harness, scene)),

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use super::invariants::Ledger;
 use super::scene::{AGENTS, PEOPLE, Scene, Seen, agent, somebody};
 use super::{
-    Counts, Harness, Random, Scenario, Simulation, add, command, forgers_key, happened, plans,
-    resources, seeds, sign_up, system,
+    Counts, Harness, Random, Scenario, Simulation, add, command, forgers_key, happened, highway,
+    plans, resources, seeds, sign_up, system,
 };
 
 /// How long the carrier waits for an answer the first time.
@@ -81,6 +81,7 @@ impl Runs {
             66 => forged(harness, scene),
             67 if harness.random.one_in(3) => Some(post(harness, scene)),
             68..=74 => resources::ask(harness, scene),
+            75..=84 => highway::ask(harness, scene),
             _ => plans::ask(harness, scene),
         }
     }
@@ -184,6 +185,11 @@ fn start(harness: &mut Harness) -> Asked {
     }
     if !harness.random.one_in(3) {
         args["taxonomy"] = taxonomy();
+    }
+    match harness.random.below(6) {
+        0 => {}
+        1 | 2 => args["highway"] = json!({ "gates": [] }),
+        _ => args["highway"] = highway::wish(harness),
     }
     let caller = match harness.random.below(6) {
         0 => agent(harness.random.below(AGENTS)),
@@ -349,6 +355,11 @@ fn order(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         _ => scene.coordinator(harness),
     };
     let at_work = [Status::Active, Status::Blocked];
+    if !scene.orphans.is_empty() && harness.random.one_in(4) {
+        let lost = harness.random.pick(&scene.orphans).clone();
+        let args = json!({ "workspace": lost, "parent": scene.one(harness, &at_work)?.id });
+        return Some((caller, "workspace.reparent", args));
+    }
     let blocked = [Status::Blocked];
     let from = if harness.random.one_in(2) { &at_work[..] } else { &blocked };
     Some(match harness.random.below(22) {
@@ -490,14 +501,14 @@ fn expected() -> Vec<String> {
 /// Shows W-REC-04, W-REC-08.
 #[test]
 fn runs_keep_their_promises_whatever_goes_wrong() {
-    let seeds = seeds(110);
+    let seeds = seeds(140);
     let mut counts = Counts::new();
     for seed in seeds.clone() {
         // Most are short, so that there are many; some grow large.
         add(&mut counts, run(seed, if seed % 15 == 1 { 1_500 } else { 300 }));
     }
     println!("{counts:#?}");
-    if seeds.end - seeds.start >= 110 {
+    if seeds.end - seeds.start >= 140 {
         let expected = expected();
         let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
         happened(&counts, &expected, 10);

@@ -1,8 +1,10 @@
 //! What a simulated client sees before it asks for something: who is there, and in which state.
 
+use althing_kernel::highway::GateType;
+use althing_kernel::id::SignalId;
 use althing_kernel::workspace::Status;
 use althing_kernel::{
-    AgentName, Caller, CheckpointId, GraphId, Principal, PublicKey, RightId, State, TaskId,
+    AgentName, Caller, CheckpointId, GateId, GraphId, Principal, PublicKey, RightId, State, TaskId,
     WorkspaceId, task,
 };
 
@@ -72,6 +74,12 @@ pub(super) struct Scene {
     pub(super) wrecks: Vec<WorkspaceId>,
     /// What lost its parent and goes on.
     pub(super) orphans: Vec<WorkspaceId>,
+    /// What waits for a person, oldest first.
+    pub(super) gates: Vec<(GateId, GateType)>,
+    /// What people left to the coordinator.
+    pub(super) left: Vec<GateId>,
+    /// What agents need a person for.
+    pub(super) escalations: Vec<SignalId>,
 }
 
 impl Scene {
@@ -86,7 +94,12 @@ impl Scene {
             conflicts: Vec::new(),
             wrecks: Vec::new(),
             orphans: Vec::new(),
+            gates: state.gates().map(|(id, gate)| (id.clone(), gate.kind)).collect(),
+            left: Vec::new(),
+            escalations: state.escalations().map(|(id, _)| id.clone()).collect(),
         };
+        let left = state.closed_gates().filter(|(_, closed)| closed.is_left());
+        scene.left = left.map(|(id, _)| id.clone()).collect();
         for (id, known) in state.workspaces() {
             if known.status.is_terminal() {
                 if known.status == Status::Failed && known.head.is_some() {
@@ -140,6 +153,15 @@ impl Scene {
             (0..=5, Some(agent)) => named(agent),
             (0..=7, _) => somebody(harness),
             _ => system(),
+        }
+    }
+
+    /// A person; now and then somebody who claims a person's part.
+    pub(super) fn person_or_not(&self, harness: &mut Harness) -> Caller {
+        match harness.random.below(12) {
+            0 => agent(harness.random.below(AGENTS)),
+            1 => self.coordinator(harness),
+            _ => somebody(harness),
         }
     }
 

@@ -1,0 +1,194 @@
+//! What has to hold of gates and escalations, kept by reading the trail: each ends once, by
+//! somebody who may end it, and never before or after its time without a reason.
+
+use althing_kernel::highway::escalation::{self, ResponseType};
+use althing_kernel::highway::gate::{self, GateEnd};
+use althing_kernel::highway::request::Request;
+use althing_kernel::highway::resolve::{self, Resolver};
+use althing_kernel::highway::{EscalationFallback, GateFallback, GateType};
+use althing_kernel::id::{AnyId, SignalId};
+use althing_kernel::{Actor, Event, GateId, Principal, State, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Counts;
+use super::invariants::Place;
+
+/// A question that is open.
+struct Open<F> {
+    due: Option<Timestamp>,
+    fallback: F,
+    /// Whether its time was said to be over; what follows is the fallback.
+    over: bool,
+}
+
+impl<F: Copy + PartialEq + std::fmt::Debug> Open<F> {
+    fn new(at: &Place<'_>, timeout: Option<althing_kernel::Span>, fallback: F) -> Self {
+        Open { due: timeout.map(|span| at.entry.at.after(span)), fallback, over: false }
+    }
+
+    fn time_out(&mut self, at: &Place<'_>, fallback: F) {
+        at.must(self.due.is_some_and(|due| due <= at.entry.at), "its time was over");
+        at.must(self.fallback == fallback, "what was agreed on happens");
+        at.must(!self.over, "its time is over once");
+        self.over = true;
+    }
+}
+
+/// What a gate is about; to save what is left of a workspace is another question than to merge it.
+type Subject = (GateType, AnyId, bool);
+
+#[derive(Default)]
+pub(super) struct Gates {
+    open: BTreeMap<GateId, (Open<GateFallback>, Subject)>,
+    closed: BTreeMap<GateId, GateEnd>,
+    /// What a fallback closed a gate for: it does not come up again.
+    guarded: BTreeMap<Subject, GateId>,
+    escalations: BTreeMap<SignalId, Open<EscalationFallback>>,
+    answered: BTreeSet<SignalId>,
+}
+
+impl Gates {
+    pub(super) fn note(&mut self, at: &Place<'_>, counts: &mut Counts) {
+        match &at.entry.draft.event {
+            Event::GateTriggered(body) => self.triggered(at, body),
+            Event::GateTimeout(body) => {
+                let open = self.open.get_mut(&body.gate_id);
+                at.must(open.is_some(), "it was open");
+                open.unwrap().0.time_out(at, body.fallback_action);
+            }
+            Event::GateResolved(body) => {
+                self.resolved(at, body);
+                let by = match body.actor {
+                    Resolver::User(_) => "a person",
+                    Resolver::Fallback => "its fallback",
+                    Resolver::Protocol => "the runtime",
+                };
+                let what = format!("gate {} {:?} by {by}", body.gate_type, body.action);
+                *counts.entry(what).or_default() += 1;
+            }
+            Event::GateReentryBlocked(body) => {
+                let known = self.guarded.values().any(|gate| *gate == body.gate_id);
+                at.must(known, "a fallback closed a gate for it");
+                let no = self.closed[&body.gate_id] == GateEnd::Reject;
+                at.must(!no, "what was turned back stays so");
+            }
+            Event::EscalationReceived(body) => {
+                let open = Open::new(at, body.timeout, body.fallback);
+                let new = !self.answered.contains(&body.signal_id);
+                let before = self.escalations.insert(body.signal_id.clone(), open);
+                at.must(new && before.is_none(), "it is asked once");
+            }
+            Event::EscalationTimeout(body) => {
+                let open = self.escalations.get_mut(&body.signal_id);
+                at.must(open.is_some(), "it was open");
+                open.unwrap().time_out(at, body.fallback_action);
+            }
+            Event::EscalationResolved(body) => {
+                self.answered(at, body);
+                let what = format!("escalation {:?}", body.response_type);
+                *counts.entry(what).or_default() += 1;
+            }
+            Event::HumanInjection(body) => {
+                let follows = at.entry.draft.causation.is_some();
+                let by = match &at.entry.draft.actor {
+                    Actor::Principal(Principal::User(id)) => *id == body.actor,
+                    actor => *actor == Actor::Protocol && follows,
+                };
+                at.must(by, "a person said it");
+                *counts.entry(format!("injection {:?}", body.status)).or_default() += 1;
+            }
+            Event::HighwayConfigured(_) => {
+                let by = matches!(&at.entry.draft.actor, Actor::Principal(Principal::User(_)));
+                at.must(by, "people set their own gates");
+            }
+            _ => {}
+        }
+    }
+
+    fn triggered(&mut self, at: &Place<'_>, body: &gate::Triggered) {
+        let saves = matches!(body.request, Some(Request::Salvage(_)));
+        let about = (body.gate_type, body.subject.clone(), saves);
+        at.must(!self.guarded.contains_key(&about), "it does not come up again");
+        let same = |other: &Subject| (other.0, &other.1) == (about.0, &about.1);
+        let twice = self.open.values().any(|(_, other)| same(other));
+        at.must(!twice, "one gate for one thing");
+        let open = Open::new(at, body.timeout, body.fallback);
+        let new = !self.closed.contains_key(&body.gate_id);
+        let before = self.open.insert(body.gate_id.clone(), (open, about));
+        at.must(new && before.is_none(), "it is a new gate");
+    }
+
+    fn resolved(&mut self, at: &Place<'_>, body: &resolve::Resolved) {
+        let open = self.open.remove(&body.gate_id);
+        at.must(open.is_some(), "a gate ends once");
+        let (open, about) = open.unwrap();
+        match &body.actor {
+            Resolver::User(user) => {
+                // Who approves of several tasks does one thing; the rest follows from it.
+                let follows = at.entry.draft.causation.is_some();
+                let by = match &at.entry.draft.actor {
+                    Actor::Principal(Principal::User(id)) => id == user,
+                    actor => *actor == Actor::Protocol && follows,
+                };
+                at.must(by && !open.over, "the person answered in time");
+            }
+            Resolver::Fallback => {
+                let agreed = match open.fallback {
+                    GateFallback::Approve => GateEnd::Approve,
+                    GateFallback::Reject => GateEnd::Reject,
+                    GateFallback::EscalateToCoordinator => GateEnd::Escalate,
+                };
+                at.must(open.over && body.action == agreed, "its time was over");
+                self.guarded.insert(about, body.gate_id.clone());
+            }
+            Resolver::Protocol => at.must(body.action == GateEnd::Reject, "nothing is let through"),
+        }
+        self.closed.insert(body.gate_id.clone(), body.action);
+    }
+
+    fn answered(&mut self, at: &Place<'_>, body: &escalation::Resolved) {
+        let open = self.escalations.remove(&body.signal_id);
+        at.must(open.is_some(), "an escalation is answered once");
+        let open = open.unwrap();
+        match &body.actor {
+            Resolver::User(_) => at.must(!open.over, "the person answered in time"),
+            Resolver::Fallback => {
+                let agreed = match open.fallback {
+                    EscalationFallback::Approve => ResponseType::Envelope,
+                    EscalationFallback::Reject => ResponseType::Abort,
+                    EscalationFallback::DelegateToCoordinator => ResponseType::Delegation,
+                };
+                // Whoever does not listen any more is left to the coordinator.
+                let left = open.fallback == EscalationFallback::Approve
+                    && body.response_type == ResponseType::Delegation;
+                at.must(open.over && (body.response_type == agreed || left), "its time was over");
+            }
+            Resolver::Protocol => {}
+        }
+        self.answered.insert(body.signal_id.clone());
+    }
+
+    /// A run is over: its gates go with it.
+    pub(super) fn run_over(&mut self) {
+        self.guarded.clear();
+    }
+
+    /// The state knows what the trail says is open, to the microsecond.
+    pub(super) fn compare(&self, seed: u64, state: &State) {
+        let known: Vec<_> = state.gates().map(|(id, gate)| (id, gate.due())).collect();
+        let told: Vec<_> = self.open.iter().map(|(id, (open, _))| (id, open.due)).collect();
+        assert_eq!(known, told, "seed {seed}: gates");
+        let known: Vec<_> = state.escalations().map(|(id, open)| (id, open.due())).collect();
+        let told: Vec<_> = self.escalations.iter().map(|(id, open)| (id, open.due)).collect();
+        assert_eq!(known, told, "seed {seed}: escalations");
+    }
+
+    /// Something whose time was over before, if there is.
+    pub(super) fn overdue(&self, turn: Timestamp) -> Option<String> {
+        let past = |due: Option<Timestamp>| due.is_some_and(|due| due < turn);
+        let gate = self.open.iter().find(|(_, (open, _))| past(open.due));
+        let gate = gate.map(|(id, _)| id.to_string());
+        let escalation = || self.escalations.iter().find(|(_, open)| past(open.due));
+        gate.or_else(|| escalation().map(|(id, _)| id.to_string()))
+    }
+}
