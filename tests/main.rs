@@ -11,9 +11,9 @@ mod docs;
 mod drawings;
 mod ending;
 mod faults;
-mod gates;
 #[cfg(unix)]
 mod frugal;
+mod gates;
 #[cfg(unix)]
 mod guide;
 mod highway;
