@@ -91,7 +91,12 @@ fn resolve(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
             return Some((scene.coordinator(harness), "gate.resolve", args));
         }
         _ if scene.gates.is_empty() => return None,
-        1 => &scene.gates[0],
+        1 if harness.random.one_in(2) => &scene.gates[0],
+        // Merges are rarer than plans and messages, and matter as much.
+        1 => {
+            let merge = scene.gates.iter().find(|(_, kind)| *kind == GateType::Integration);
+            merge.unwrap_or(&scene.gates[0])
+        }
         _ => harness.random.pick(&scene.gates),
     };
     let (gate, kind) = open.clone();
