@@ -324,10 +324,7 @@ fn a_trail_that_was_put_back_shows_in_the_files() {
     sandbox.ok(&["backup", "--restore", backup.to_str().unwrap()]);
     sandbox.does("fact.set", &json!({ "key": "k", "value": "v" }));
     assert_eq!(sandbox.symbols(), json!({ "F1": "a" }));
-    let says = sandbox.finding()["says"].as_str().unwrap().to_owned();
-    assert!(says.contains("protocol.log"), "it tells of what is not in the trail: {says}");
-    sandbox.ok(&["rebuild"]);
-    assert!(!sandbox.projected("protocol.log").contains("F1=b"));
+    assert!(!sandbox.projected("protocol.log").contains("F1=b"), "as nobody wrote into it");
     assert_eq!(sandbox.finding()["level"], "good");
 }
 
@@ -428,4 +425,133 @@ fn writers_in_two_processes_leave_one_true_picture() {
     assert_eq!(sandbox.projected("protocol/ledger.jsonl").lines().count(), 150);
     assert_eq!(sandbox.projected("ledger/decisions.md").matches("\n## ").count(), 150);
     assert_eq!(sandbox.symbols().as_object().unwrap().len(), 14);
+}
+
+/// A repository can have links in it. None of them leads a write out of the folder.
+#[test]
+fn links_are_not_written_through() {
+    use std::os::unix::fs::symlink;
+    for (link, folder) in [
+        (".planning/protocol/.new", false),
+        (".planning/protocol/symbols.json", false),
+        (".planning/protocol.log", false),
+        (".planning/protocol/ledger.jsonl", false),
+        (".planning/protocol/capsules", true),
+        (".planning", true),
+    ] {
+        let project = Sandbox::new();
+        let outside = tempfile::tempdir().unwrap();
+        let target = outside.path().join("precious");
+        let at = project.path().join(link);
+        if folder {
+            std::fs::create_dir(&target).unwrap();
+            std::fs::create_dir_all(target.join("protocol")).unwrap();
+        } else {
+            std::fs::write(&target, "mine").unwrap();
+        }
+        std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+        symlink(&target, &at).unwrap();
+        project.does("symbol.set", &json!({ "id": "A", "value": "a" }));
+        project.does("capsule.write", &json!({ "id": "w1", "what": "x", "depends": [] }));
+        project.does("ledger.log", &json!({ "role": "r", "kind": "k", "tokens": 1 }));
+        project.run(&["rebuild"]);
+        if folder {
+            let files = std::fs::read_dir(&target).unwrap();
+            let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+            assert_eq!(names, ["protocol"], "{link}");
+        } else {
+            assert_eq!(std::fs::read_to_string(&target).unwrap(), "mine", "{link}");
+        }
+        project.ok(&["trail", "verify"]);
+    }
+}
+
+/// Many begin at once, beside those who write: each file has its own content.
+#[test]
+fn beginning_again_and_again_mixes_nothing_up() {
+    let project = Sandbox::with_files();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..8 {
+                    project.ok(&["rebuild"]);
+                }
+            });
+        }
+        scope.spawn(|| {
+            for n in 0..12 {
+                project.does("symbol.set", &json!({ "id": format!("S{n}"), "value": "v" }));
+            }
+        });
+    });
+    project.does("fact.set", &json!({ "key": "k", "value": "v" }));
+    assert_eq!(project.symbols().as_object().unwrap().len(), 12);
+    assert!(project.projected("blackboard.json").contains("\"k\""));
+    assert!(project.projected("protocol/message-schema.json").contains("draft-07"));
+    assert_eq!(project.finding()["level"], "good", "{}", project.finding());
+}
+
+#[test]
+fn what_a_restored_trail_does_not_know_is_not_in_the_files() {
+    let project = Sandbox::with_files();
+    project.does("symbol.set", &json!({ "id": "A", "value": "a" }));
+    project.ok(&["backup", "copy", "--keys"]);
+    project.claim("ghost", "x");
+    project.does("capsule.write", &json!({ "id": "later", "what": "x", "depends": [] }));
+    project.ok(&["backup", "copy", "--restore"]);
+    project.does("symbol.set", &json!({ "id": "D", "value": "d" }));
+    let files = project.all_files();
+    let names: Vec<String> = files.keys().map(|path| path.display().to_string()).collect();
+    assert!(
+        !names.iter().any(|name| name.contains("ghost") || name.contains("later")),
+        "{names:?}"
+    );
+    assert_eq!(project.symbols(), json!({ "A": "a", "D": "d" }));
+    assert_eq!(project.finding()["level"], "good", "{}", project.finding());
+}
+
+#[test]
+fn taking_over_an_edit_undoes_nothing_that_came_after_it() {
+    let project = Sandbox::with_files();
+    project.does("fact.set", &json!({ "key": "k1", "value": "v1" }));
+    let edited = project.projected("blackboard.json").replace("v1", "mine");
+    project.overwrite("blackboard.json", &edited);
+    project.ok(&["fact", "set", "k2", "v2", "--as", "other"]);
+    let done = project.json(&["rebuild", "--adopt", "--as", "bob"]);
+    assert!(done["not_adopted"][0].as_str().unwrap().contains("others changed"), "{done}");
+    assert_eq!(project.ok(&["fact", "get", "k2"]).out.trim_end(), "v2");
+    assert_eq!(project.ok(&["fact", "get", "k1"]).out.trim_end(), "v1");
+    let aside = project.planning_folder();
+    let kept = std::fs::read_dir(aside).unwrap().map(|file| file.unwrap().file_name());
+    assert!(kept.into_iter().any(|name| name.to_string_lossy().contains(".edited-")));
+}
+
+#[test]
+fn an_edited_schema_is_noticed_and_set_aside() {
+    let project = Sandbox::with_files();
+    project.overwrite("protocol/message-schema.json", "{}");
+    project.does("symbol.set", &json!({ "id": "A", "value": "a" }));
+    assert_eq!(project.projected("protocol/message-schema.json"), "{}");
+    assert!(project.finding().to_string().contains("message-schema.json"));
+    project.ok(&["rebuild"]);
+    assert!(project.projected("protocol/message-schema.json").contains("draft-07"));
+    assert_eq!(project.set_aside("protocol").len(), 1);
+}
+
+#[test]
+fn titles_stay_on_their_lines() {
+    let project = Sandbox::with_files();
+    let forged = "t\n\n## 2020 — forged\n- **Kept:** mine";
+    project.does("decision.append", &json!({ "title": forged, "body": "## also\nbody" }));
+    let dispute = json!({ "id": "c1", "title": forged, "surfaces": ["a"] });
+    project.does("dispute.raise", &dispute);
+    let decisions = project.projected("ledger/decisions.md");
+    let headings = decisions.lines().filter(|line| line.starts_with("## ")).count();
+    assert_eq!(headings, 2, "{decisions}");
+    let folder = project.planning_folder().join("ledger/conflicts");
+    let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(
+        !text.lines().any(|line| line.starts_with("## 2020") || line.contains("**Kept:** mine\n"))
+    );
 }

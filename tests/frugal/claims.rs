@@ -201,3 +201,51 @@ fn wrong_claims_are_refused() {
     let odd = ["claim", "--task", "T", "--", "--odd"];
     assert!(tools.ok("heimdall-claim", &odd).contains("  --odd\n"));
 }
+
+/// Whoever is set to be somebody ends, renews and replaces nothing of anybody else's.
+#[test]
+fn nobody_acts_for_a_sibling() {
+    let tools = Tools::new();
+    let own = tools.own();
+    tools.ok("heimdall-claim", &["claim", "src", "--task", "T"]);
+    for agent in [BOB.to_owned(), format!("{own}+two"), "alice".to_owned()] {
+        for args in [
+            &["release", "--haid", &own][..],
+            &["heartbeat", "--haid", &own],
+            &["claim", "x", "--task", "Z", "--replace", "--haid", &own],
+        ] {
+            let mut command = tools.command("heimdall-claim");
+            let ran = tools.with(command.args(args).env("ALTHING_AGENT", &agent), b"");
+            assert_eq!(ran.code, Some(1), "{agent} {args:?} {ran:?}");
+            assert!(ran.err.contains("and not"), "{ran:?}");
+        }
+    }
+    assert!(tools.ok("heimdall-claim", &["list"]).contains("src"), "it is held as before");
+}
+
+/// What ran out is told of, and is in the files no more.
+#[test]
+fn a_claim_that_ran_out_is_reaped() {
+    let tools = Tools::new();
+    let open = r#"{"surfaces":["src"],"ttl_s":1}"#;
+    tools.project.ok(&["do", "lease.open", open, "--as", "gone"]);
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let said = tools.ok("heimdall-claim", &["reap"]);
+    assert_eq!(said, "reaped 1 expired claim(s); 0 active claim(s) remain\n");
+    let decisions = tools.project.path().join(".planning/ledger/decisions.md");
+    let decisions = std::fs::read_to_string(decisions).unwrap();
+    assert!(decisions.contains("auto-release"), "{decisions}");
+    let claims = tools.project.path().join(".planning/ledger/claims");
+    assert_eq!(std::fs::read_dir(claims).unwrap().count(), 0);
+}
+
+/// A glob is held as a whole, whatever symbol is named in it.
+#[test]
+fn two_symbols_of_one_glob_collide() {
+    let tools = Tools::new();
+    assert_eq!(bob(&tools, &["claim", "src/**#g", "--task", "t"]).code, Some(0));
+    let ran = tools.run("heimdall-claim", &["claim", "src/**#f", "--task", "t"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    tools.ok("heimdall-claim", &["claim", "lib/a.ts#f", "--task", "t"]);
+    assert_eq!(bob(&tools, &["claim", "lib/a.ts#g", "--task", "t"]).code, Some(0));
+}

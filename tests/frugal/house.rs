@@ -1,7 +1,7 @@
 //! The same under `althing`, in the house's own manner.
 
 use super::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn both_command_lines_see_the_same() {
@@ -82,8 +82,18 @@ fn tokens_are_shown_exported_and_compared() {
     assert!(lines.contains(&"\"a,\"\"b\"\"\",30,0,30,1"), "{csv}");
     let delta = project.json(&["tokens", "delta"]);
     assert_eq!(delta["net_saving"], 68, "what tools cost is not saved: {delta}");
+    // What tools cost a role that has a baseline is part of what it was measured with, once.
+    project.ok(&["tokens", "baseline", "cursor", "50"]);
+    let line = ["tokens", "log", "--role", "cursor", "--kind", "tool_result", "--tokens", "10"];
+    project.ok(&line);
+    let delta = project.json(&["tokens", "delta"]);
+    assert_eq!((&delta["net_saving"], &delta["tools"]), (&json!(68 + 40), &json!(40)), "{delta}");
+    let one = project.json(&["tokens", "delta", "--role", "cursor"]);
+    assert_eq!(one["net_saving"], 40, "a role is asked about by itself: {one}");
+    let line = ["tokens", "log", "--role", "x", "--kind", "note", "--tokens", "0"];
+    project.ok(&line);
     for by in ["role", "agent", "task", "tool", "kind"] {
-        assert_eq!(project.json(&["tokens", "--by", by])["total"]["tokens"], 32);
+        assert_eq!(project.json(&["tokens", "--by", by])["total"]["tokens"], 42);
     }
 }
 
@@ -110,4 +120,47 @@ fn without_a_project_the_house_says_so() {
         assert_eq!(ran.code, Some(1), "{args:?}: {ran:?}");
         assert_eq!(ran.error()["kind"], "not_found");
     }
+}
+
+#[test]
+fn budgets_of_tokens_come_from_the_meters_of_workspaces() {
+    let (project, _) = Sandbox::with_run();
+    let args = ["workspace", "create", "--agent", "w1", "--directive", "d", "--as", "alice"];
+    project.claim("w1", "w1");
+    project.ok(&[&args[..], &["--budget", "tokens=1000"]].concat());
+    project.ok(&["meter", "report", "--tokens", "250", "--as", "w1"]);
+    project.ok(&["tokens", "log", "--role", "w1", "--kind", "k", "--tokens", "5", "--as", "w1"]);
+    let budgets = project.json(&["tokens"])["budgets"].clone();
+    let own = &budgets[0];
+    assert_eq!(
+        (&own["agent"], &own["used"], &own["limit"]),
+        (&json!("w1"), &json!(250), &json!(1000))
+    );
+    let shown = project.ok(&["tokens"]).out;
+    assert!(shown.contains("BUDGET OF") && shown.contains("750"), "{shown}");
+}
+
+/// Two at once: every one is on record, the last one stands, and the file says so.
+#[test]
+fn writers_of_one_key_lose_nothing() {
+    let tools = Tools::new();
+    let project = &tools.project;
+    project.ok(&["init"]);
+    project.ok(&["rebuild"]);
+    std::thread::scope(|scope| {
+        for agent in ["a", "b", "c"] {
+            scope.spawn(move || {
+                for n in 0..10 {
+                    project.ok(&["fact", "set", "port", &format!("{agent}{n}"), "--as", agent]);
+                }
+            });
+        }
+    });
+    let all = project.entries();
+    let set: Vec<&Value> = all.iter().filter(|entry| entry["kind"] == "fact.set").collect();
+    assert_eq!(set.len(), 30, "none is lost");
+    let last = set.last().unwrap()["body"]["value"].as_str().unwrap();
+    assert_eq!(project.ok(&["fact", "get", "port"]).out.trim_end(), last);
+    let file = std::fs::read_to_string(project.path().join(".planning/blackboard.json")).unwrap();
+    assert!(file.contains(last), "{file}");
 }

@@ -31,6 +31,14 @@ impl Args {
         self.next().ok_or_else(|| Stop::error(1, format!("{flag} needs a value")))
     }
 
+    /// Nothing more was given: what would be dropped unread is asked about.
+    pub(super) fn end(&mut self) -> Result<(), Stop> {
+        match self.next() {
+            Some(more) => Err(unexpected(&more)),
+            None => Ok(()),
+        }
+    }
+
     /// All that is left.
     pub(super) fn rest(&mut self) -> Vec<String> {
         self.0.drain(..).collect()

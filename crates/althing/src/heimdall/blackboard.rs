@@ -23,12 +23,14 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             let (Some(key), Some(value)) = (args.next(), args.next()) else {
                 return Err(Stop::error(2, "set needs <key> <value>"));
             };
+            args.end()?;
             desk()?.act("fact.set", &json!({ "key": key, "value": value }))?;
             Ok(format!("{key} = {value}\n"))
         }
         Some("get") => get(args),
         Some("del") => {
             let key = args.next().ok_or_else(|| Stop::error(2, "del needs <key>"))?;
+            args.end()?;
             let desk = desk()?;
             // Deleting what is not there is no failure.
             if desk.ask("fact.get", &json!({ "key": key }))?.is_some() {
@@ -37,6 +39,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             Ok(format!("deleted {key}\n"))
         }
         Some("list") => {
+            args.end()?;
             let facts = desk()?.list("fact.list")?;
             let line = |fact: &serde_json::Value| {
                 let text = |name: &str| fact[name].as_str().unwrap_or_default().to_owned();
@@ -50,6 +53,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
 
 fn get(mut args: Args) -> Result<String, Stop> {
     let key = args.next().ok_or_else(|| Stop::error(2, "get needs <key>"))?;
+    args.end()?;
     let desk = desk()?;
     let found = match desk.ask("fact.get", &json!({ "key": key })) {
         Err(failure) if failure.kind == "usage" => None,

@@ -52,12 +52,22 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             }
             Ok(claim::list(&claims))
         }
-        _ => {
-            // What ran out is gone by itself; there is never anything left to do.
-            let left = claims(&desk()?, None)?.len();
-            Ok(format!("reaped 0 expired claim(s); {left} active claim(s) remain\n"))
-        }
+        _ => reap(),
     }
+}
+
+/// What ran out is over by itself. That is put on record with the next commit, and this makes one
+/// if there is anything to record.
+fn reap() -> Result<String, Stop> {
+    let desk = desk()?;
+    let engine = desk.engine()?;
+    let (now, world) = (engine.now(), engine.world().map_err(Failure::from)?);
+    let over = world.state.leases().filter(|(_, lease)| lease.expires_at <= now).count();
+    if over > 0 {
+        desk.act("agent.heartbeat", &json!({}))?;
+    }
+    let left = claims(&desk, None)?.len();
+    Ok(format!("reaped {over} expired claim(s); {left} active claim(s) remain\n"))
 }
 
 #[derive(Default)]
@@ -132,10 +142,21 @@ impl Who {
     fn client(&self, desk: &Desk) -> Result<Client, Stop> {
         let own = own_haid(&desk.project)?;
         let set = desk.project.asker()?;
-        match &self.haid {
-            _ if set.as_ref() == Some(&self.principal) => Ok(desk.client()?),
-            Some(haid) if haid.root() == own.as_str() => Ok(desk.client_of(haid)?),
-            _ => Err(Stop::error(1, format!("you are {own}, and not {}", self.shown))),
+        match (&self.haid, &set) {
+            (_, Some(set)) if *set == self.principal => Ok(desk.client()?),
+            // Whoever is set to be somebody is nobody else.
+            (_, Some(set)) => {
+                let (set, _) = named(&set.to_string());
+                Err(Stop::error(1, format!("you are {set}, and not {}", self.shown)))
+            }
+            (Some(haid), None) if haid.root() == own.as_str() => Ok(desk.client_of(haid)?),
+            (_, None) => Err(Stop::error(
+                1,
+                format!(
+                    "you are {own}, and not {}; ALTHING_AGENT says who you are to be",
+                    self.shown
+                ),
+            )),
         }
     }
 }

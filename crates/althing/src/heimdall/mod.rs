@@ -165,10 +165,18 @@ pub(crate) fn main(tool: Tool, given: Vec<OsString>) -> ExitCode {
         Err(stop) if stop.help => (stop.out, stop.err + tool.help(), stop.code),
         Err(stop) => (stop.out, stop.err, stop.code),
     };
-    // A reader that went away is no failure of ours.
-    let _ = std::io::stdout().write_all(out.as_bytes());
+    let mut stdout = std::io::stdout();
+    let written = stdout.write_all(out.as_bytes()).and_then(|()| stdout.flush());
+    // There is nowhere left to say that nobody can be told.
     let _ = std::io::stderr().write_all(err.as_bytes());
-    ExitCode::from(code)
+    match written {
+        // A reader that went away is no failure of ours.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            let _ = writeln!(std::io::stderr(), "error: the answer could not be written: {error}");
+            ExitCode::from(4)
+        }
+        _ => ExitCode::from(code),
+    }
 }
 
 /// The project around the current folder.

@@ -72,6 +72,7 @@ fn init() -> Result<String, Stop> {
     desk.project.planning().begin(desk.engine()?)?;
     let planning = desk.planning();
     let protocol = planning.join("protocol");
+    super::log::looked(&desk, "protocol", "init", &protocol.display().to_string());
     let head = format!("initialized protocol layout under {}", protocol.display());
     let paths = [
         ("symbols:", protocol.join("symbols.json").display().to_string()),

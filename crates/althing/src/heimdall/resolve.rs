@@ -21,6 +21,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     match first.as_str() {
         "set" => set(args),
         "list" => {
+            args.end()?;
             let symbols = desk()?.list("symbol.list")?;
             let text = |own: &Value, name: &str| own[name].as_str().unwrap_or_default().to_owned();
             let line = |own: &Value| format!("{}\t{}", text(own, "id"), text(own, "value"));
@@ -28,7 +29,10 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         }
         "--reverse" => reverse(args),
         flag if flag.starts_with("--") => Err(super::args::unexpected(flag)),
-        id => look_up(id),
+        id => {
+            args.end()?;
+            look_up(id)
+        }
     }
 }
 
@@ -36,6 +40,7 @@ fn set(mut args: Args) -> Result<String, Stop> {
     let (Some(id), Some(value)) = (args.next(), args.next()) else {
         return Err(Stop::error(2, "set needs <id> <value>"));
     };
+    args.end()?;
     desk()?.act("symbol.set", &json!({ "id": id, "value": value }))?;
     Ok(format!("{id} = {value}\n"))
 }
@@ -58,6 +63,7 @@ fn look_up(id: &str) -> Result<String, Stop> {
 
 fn reverse(mut args: Args) -> Result<String, Stop> {
     let value = args.next().ok_or_else(|| Stop::usage("--reverse needs <value>"))?;
+    args.end()?;
     let desk = desk()?;
     let found = desk.ask("symbol.reverse", &json!({ "value": value }))?;
     let id = found.as_ref().and_then(|found| found["id"].as_str());

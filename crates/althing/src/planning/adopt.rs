@@ -19,6 +19,13 @@ pub(crate) fn adopt(
     let mut refused = Vec::new();
     for path in report.edited.iter().chain(&report.strangers) {
         let text = planning.read(path)?.unwrap_or_default();
+        if !planning.is_as_edited(engine, path)? {
+            refused.push(format!(
+                "{path}: others changed what it shows since it was edited; take over by hand what \
+                 is still wanted"
+            ));
+            continue;
+        }
         for (name, args) in meant(engine, path, &text)? {
             let request = door::read(name, &args.to_string());
             let done =

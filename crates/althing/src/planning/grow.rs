@@ -5,24 +5,35 @@ use althing_dialects::frugal::planning::{Log, is_look_up, line};
 use althing_kernel::Stamped;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
-use super::{Planning, unusable};
+use super::{Planning, plain, unusable};
 use crate::failure::Failure;
 
 /// More than this is written as a whole file: one write of less is not torn by a kill.
 const PIECE_BYTES_MAX: usize = 64 << 10;
 
 /// What logs gain, entry by entry.
-#[derive(Default)]
-pub(super) struct Pieces(Vec<(Log, u64, String)>);
+pub(super) struct Pieces {
+    gained: Vec<(Log, u64, String)>,
+    replaced: bool,
+}
 
 impl Pieces {
+    /// Of a trail that may have taken the place of another.
+    pub(super) fn new(replaced: bool) -> Self {
+        Pieces { gained: Vec::new(), replaced }
+    }
+
+    fn is_replaced(&self) -> bool {
+        self.replaced
+    }
+
     pub(super) fn add(&mut self, seq: u64, entry: &Stamped) {
         let gained = Log::ALL.into_iter().filter_map(|log| Some((log, seq, line(log, entry)?)));
-        self.0.extend(gained);
+        self.gained.extend(gained);
     }
 
     fn of(&self, log: Log, after: u64) -> String {
-        let own = self.0.iter().filter(|(of, seq, _)| *of == log && *seq > after);
+        let own = self.gained.iter().filter(|(of, seq, _)| *of == log && *seq > after);
         own.map(|(.., text)| text.as_str()).collect()
     }
 }
@@ -74,12 +85,18 @@ impl Planning {
         let (seq, bytes) = self.records.grown(log.path());
         let piece = pieces.of(log, seq);
         let path = self.root.join(log.path());
+        plain(&path)?;
         let is = std::fs::metadata(&path).map_or(0, |data| data.len());
+        let looked = || self.has_look_ups_after(log, bytes);
+        let as_left = is == bytes || (log == Log::Protocol && looked()?);
+        if pieces.is_replaced() && as_left {
+            // It said what another trail said, and nobody wrote into it.
+            let there = self.read(log.path())?.unwrap_or_default();
+            return self.replace_log(log, &there, &full()?, until);
+        }
         if piece.is_empty() && path.exists() {
             return Ok(());
         }
-        let as_left =
-            is == bytes || (log == Log::Protocol && self.has_look_ups_after(log, bytes)?);
         if as_left && piece.len() <= PIECE_BYTES_MAX {
             let grown = std::fs::File::options().create(true).append(true).open(&path);
             let grown = grown.and_then(|mut file| {

@@ -99,7 +99,22 @@ impl Planning {
 
     /// Whether the project wants them.
     pub(crate) fn is_used(&self) -> bool {
-        self.root.join(MARK).is_dir()
+        self.own_folders().is_ok() && self.root.join(MARK).is_dir()
+    }
+
+    /// Links are not followed: a repository could have the files written anywhere by having one.
+    /// Where the files are kept elsewhere on purpose, the variable says so.
+    fn own_folders(&self) -> Result<(), Failure> {
+        let folders = FOLDERS.iter().map(|folder| self.root.join(folder));
+        let root = Some(self.root.clone()).filter(|_| std::env::var_os(VARIABLE).is_none());
+        for path in root.into_iter().chain(folders) {
+            if is_link(&path) {
+                let message = format!("{} is a link, and is not written through", path.display());
+                let hint = "Remove it, or say where the files are: HEIMDALL_PLANNING_DIR.";
+                return Err(Failure::unavailable(message).hint(hint));
+            }
+        }
+        Ok(())
     }
 
     /// Says that the project wants them. The next command makes them.
@@ -110,27 +125,52 @@ impl Planning {
 
     /// The same, and makes them now.
     pub(crate) fn begin(&self, engine: &Engine) -> Result<(), Failure> {
-        self.lay_out()?;
+        {
+            let Some(_lock) = self.records.lock()? else { return Err(busy()) };
+            self.lay_out()?;
+        }
         self.keep_up(engine)
     }
 
     /// Makes every folder and file of the layout that is not there.
     fn lay_out(&self) -> Result<(), Failure> {
+        self.own_folders()?;
         for folder in FOLDERS {
             let path = self.root.join(folder);
             std::fs::create_dir_all(&path).map_err(|error| unusable(&path, &error))?;
         }
-        let schema = serde_json::to_string_pretty(&message::schema())
-            .map_err(|error| Failure::unavailable(error.to_string()))?;
-        self.write(SCHEMA, &format!("{schema}\n"))
+        let schema = schema()?;
+        match self.schema_stands(&schema)? {
+            Put::Written => {
+                let there = self.read(SCHEMA)?;
+                let (is, shall) = (Digest::of(there.as_deref()), Digest::of(Some(&schema)));
+                self.records.set(SCHEMA, &is, &shall)?;
+                self.write(SCHEMA, &schema)
+            }
+            Put::Same | Put::Edited => Ok(()),
+        }
+    }
+
+    /// How the published schema is: as it should be, to be written, or changed by somebody.
+    fn schema_stands(&self, schema: &str) -> Result<Put, Failure> {
+        let there = self.read(SCHEMA)?;
+        Ok(match &there {
+            Some(there) if there == schema => Put::Same,
+            Some(_) if !self.records.knows(SCHEMA, &Digest::of(there.as_deref())) => Put::Edited,
+            _ => Put::Written,
+        })
     }
 
     /// Brings the files up to what is true now.
     pub(crate) fn keep_up(&self, engine: &Engine) -> Result<(), Failure> {
-        let seq = engine.world()?.seq();
-        if self.records.mark().is_some_and(|mark| mark.seq == seq) {
+        let here = Mark {
+            seq: engine.world()?.seq(),
+            generation: engine.reader()?.generation().map_err(engine_failure)?,
+        };
+        if self.records.mark() == Some(here) {
             return Ok(());
         }
+        self.own_folders()?;
         let Some(_lock) = self.records.lock()? else { return Ok(()) };
         // Read under the lock: whoever had it before may have written what is newer.
         let world = engine.world()?;
@@ -142,7 +182,7 @@ impl Planning {
         let goes_on = there && mark.generation == generation && mark.seq <= world.seq();
         let from = if goes_on { mark.seq } else { 0 };
         let mut files = if from == 0 { planning::all(&world.state) } else { BTreeSet::new() };
-        let mut pieces = Pieces::default();
+        let mut pieces = Pieces::new(mark.seq > 0 && mark.generation != generation);
         each_entry(&mut *log, from, world.seq(), &mut |seq, entry| {
             files.extend(planning::touched(&world.state, &entry.draft.event));
             pieces.add(seq, entry);
@@ -152,6 +192,9 @@ impl Planning {
         }
         for file in &files {
             self.put(&world.state, file)?;
+        }
+        if from == 0 {
+            self.clear(&world.state)?;
         }
         for own in Log::ALL {
             let full = || full(engine, own, world.seq());
@@ -173,11 +216,31 @@ impl Planning {
         }
         // What is about to be written is known before it is there.
         self.records.set(&path, &is, &shall)?;
+        // Somebody may have written into it meanwhile.
+        if Digest::of(self.read(&path)?.as_deref()) != is {
+            return Ok(Put::Edited);
+        }
         match text {
             Some(text) => self.write(&path, &text)?,
             None => self.remove(&path)?,
         }
         Ok(Put::Written)
+    }
+
+    /// Removes files that were written here and of which the trail knows nothing any more: it was
+    /// replaced by an older one. Whatever somebody else put there stays.
+    fn clear(&self, state: &State) -> Result<(), Failure> {
+        let files = planning::all(state);
+        let paths = files.iter().filter_map(|file| planning::file(state, file));
+        let known: BTreeSet<String> = paths.map(|(path, _)| path).collect();
+        for path in self.strangers(&known)? {
+            let is = Digest::of(self.read(&path)?.as_deref());
+            if self.records.knows(&path, &is) {
+                self.records.set(&path, &is, &Digest::of(None))?;
+                self.remove(&path)?;
+            }
+        }
+        Ok(())
     }
 
     /// How the files are. This changes nothing.
@@ -201,6 +264,12 @@ impl Planning {
             }
             if own { &mut report.behind } else { &mut report.edited }.push(path);
         }
+        report.files += 1;
+        match self.schema_stands(&schema()?)? {
+            Put::Same => {}
+            Put::Written => report.behind.push(SCHEMA.to_owned()),
+            Put::Edited => report.edited.push(SCHEMA.to_owned()),
+        }
         for own in Log::ALL {
             report.files += 1;
             let (there, full) = (self.read(own.path())?, full(engine, own, world.seq())?);
@@ -213,11 +282,26 @@ impl Planning {
         }
         report.strangers = self.strangers(&known)?;
         // A claim that is over and a file that was never one look the same but for the record.
-        report.strangers.retain(|path| {
+        let own = |path: &String| {
             let is = self.read(path).ok().flatten();
-            !self.records.knows(path, &Digest::of(is.as_deref()))
-        });
+            self.records.knows(path, &Digest::of(is.as_deref()))
+        };
+        let (own, strange) = report.strangers.into_iter().partition(own);
+        (report.behind, report.strangers) = ([report.behind, own].concat(), strange);
         Ok(report)
+    }
+
+    /// Whether the trail still says of an edited file what was in it before the edit. Otherwise
+    /// nobody can tell what was meant and what is merely old.
+    fn is_as_edited(&self, engine: &Engine, path: &str) -> Result<bool, Failure> {
+        let state = &engine.world()?.state;
+        let mut files = planning::all(state).into_iter();
+        let text =
+            files.find_map(|file| planning::file(state, &file).filter(|(own, _)| own == path));
+        Ok(match text {
+            Some((_, text)) => self.records.was_last(path, &Digest::of(text.as_deref())),
+            None => true,
+        })
     }
 
     /// Files where ours are that are not ours.
@@ -251,13 +335,18 @@ impl Planning {
         keep: &dyn Fn(&str, &str, &str) -> bool,
     ) -> Result<Rebuilt, Failure> {
         let Some(_lock) = self.records.lock()? else {
-            return Err(Failure::unavailable("another process has been writing these files"));
+            return Err(busy());
         };
+        let mut done = Rebuilt::default();
+        let now = utc(engine.now()).replace(['-', ':'], "");
+        done.files += 1;
+        if self.schema_stands(&schema()?)? == Put::Edited {
+            done.aside.push((SCHEMA.to_owned(), self.set_aside(SCHEMA, &now)?));
+            done.written += 1;
+        }
         self.lay_out()?;
         let world = engine.world()?;
         let generation = engine.reader()?.generation().map_err(engine_failure)?;
-        let mut done = Rebuilt::default();
-        let now = utc(engine.now()).replace(['-', ':'], "");
         for file in planning::all(&world.state) {
             done.files += 1;
             if self.put(&world.state, &file)? == Put::Edited
@@ -273,6 +362,7 @@ impl Planning {
                 done.written += 1;
             }
         }
+        self.clear(&world.state)?;
         for own in Log::ALL {
             done.files += 1;
             let (there, full) = (self.read(own.path())?, full(engine, own, world.seq())?);
@@ -305,6 +395,7 @@ impl Planning {
 
     fn read(&self, path: &str) -> Result<Option<String>, Failure> {
         let path = self.root.join(path);
+        plain(&path)?;
         match std::fs::read(&path) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -316,7 +407,9 @@ impl Planning {
     fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
         // One name for all that are on their way: there is a lock, and what a killed process
         // leaves there is overwritten by the next.
-        record::replace(&self.root.join(MARK).join(".new"), &self.root.join(path), text)
+        let path = self.root.join(path);
+        plain(&path)?;
+        record::replace(&self.root.join(MARK).join(".new"), &path, text)
     }
 
     fn remove(&self, path: &str) -> Result<(), Failure> {
@@ -343,9 +436,37 @@ impl Follower for Planning {
     }
 }
 
+/// The published schema of messages, as its file has it.
+fn schema() -> Result<String, Failure> {
+    let schema = serde_json::to_string_pretty(&message::schema());
+    schema
+        .map(|schema| format!("{schema}\n"))
+        .map_err(|error| Failure::unavailable(error.to_string()))
+}
+
 /// Whether a file was set aside.
 fn is_aside(name: &str) -> bool {
     name.contains(".edited-")
+}
+
+fn is_link(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_symlink())
+}
+
+/// Refuses what is there and is no file of its own: a link leads elsewhere, and nobody knows when
+/// a pipe or a device would end.
+fn plain(path: &Path) -> Result<(), Failure> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if !found.file_type().is_file() => {
+            let message = format!("{} is no plain file, and was left alone", path.display());
+            Err(Failure::unavailable(message).hint("Move it away and run `althing rebuild`."))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn busy() -> Failure {
+    Failure::unavailable("another process has been writing these files")
 }
 
 fn unusable(path: &Path, error: &std::io::Error) -> Failure {

@@ -99,6 +99,12 @@ impl Records {
         text.is_ok_and(|text| text.split_whitespace().any(|own| own == is.0))
     }
 
+    /// Whether this is what a file was to say when it was written last, if it ever was.
+    pub(super) fn was_last(&self, path: &str, is: &Digest) -> bool {
+        let text = std::fs::read_to_string(self.folder.join("files").join(path));
+        text.map_or(true, |text| text.split_whitespace().next_back() == Some(is.0.as_str()))
+    }
+
     pub(super) fn set(&self, path: &str, is: &Digest, shall: &Digest) -> Result<(), Failure> {
         let record = self.folder.join("files").join(path);
         if let Some(folder) = record.parent() {
@@ -114,7 +120,15 @@ fn flat(log: &str) -> String {
 
 /// Writes a file beside its place, syncs it and renames it.
 pub(super) fn replace(new: &Path, path: &Path, text: &str) -> Result<(), Failure> {
-    let written = std::fs::File::create(new).and_then(|mut file| {
+    // What a killed process left there goes, and a link is never written through.
+    match std::fs::remove_file(new) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(unusable(new, &error));
+        }
+        _ => {}
+    }
+    let created = std::fs::File::options().write(true).create_new(true).open(new);
+    let written = created.and_then(|mut file| {
         file.write_all(text.as_bytes())?;
         file.sync_data()
     });

@@ -103,5 +103,7 @@ pub fn list(claims: &[Claim]) -> String {
 pub fn show(claim: &Claim) -> String {
     let Claim { haid, task_ref, ttl_minutes, heartbeat, claimed_surfaces, .. } = claim;
     let surfaces = claimed_surfaces.join(", ");
+    // One line for one claim, whatever the task is called.
+    let task_ref = task_ref.split_whitespace().collect::<Vec<&str>>().join(" ");
     format!("  {haid}\t{task_ref}\tttl:{ttl_minutes}m\thb:{heartbeat}\n    surfaces: {surfaces}\n")
 }

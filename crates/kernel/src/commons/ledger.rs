@@ -80,6 +80,9 @@ pub enum By {
     Kind,
 }
 
+/// How kinds of lines begin that cost tokens only because there are tools.
+const TOOL_KINDS: &str = "tool_";
+
 /// A sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
@@ -87,15 +90,33 @@ pub struct Sum {
     pub tokens: u64,
     /// Those among them that a tokenizer counted.
     pub counted: u64,
+    /// Those among them that are spent only because there are tools.
+    pub tools: u64,
     /// In how many lines.
     pub messages: u64,
 }
 
+/// What one line adds to a sum.
+#[derive(Clone, Copy)]
+struct Line {
+    tokens: u64,
+    counted: bool,
+    tools: bool,
+}
+
+impl Line {
+    fn of(body: &Log) -> Self {
+        let tools = body.tool.is_some() || body.kind.as_str().starts_with(TOOL_KINDS);
+        Line { tokens: body.tokens.get(), counted: body.tokenizer.is_some(), tools }
+    }
+}
+
 impl Sum {
-    fn add(&mut self, tokens: u64, counted: bool) {
+    fn add(&mut self, Line { tokens, counted, tools }: Line) {
         let plus = |sum: u64, more: u64| sum.saturating_add(more).min(JSON_INTEGER_MAX);
         self.tokens = plus(self.tokens, tokens);
         self.counted = plus(self.counted, if counted { tokens } else { 0 });
+        self.tools = plus(self.tools, if tools { tokens } else { 0 });
         self.messages = plus(self.messages, 1);
     }
 }
@@ -148,15 +169,15 @@ impl Ledger {
     }
 }
 
-fn count(sums: &mut Sums, name: Option<&Label>, tokens: u64, counted: bool) {
+fn count(sums: &mut Sums, name: Option<&Label>, line: Line) {
     let Some(name) = name else { return };
     if let Some(sum) = sums.get_mut(name) {
-        return sum.add(tokens, counted);
+        return sum.add(line);
     }
     let other = || Label::new(OTHER).unwrap_or_else(|_| name.clone());
     let name = if sums.len() < NAMES_MAX { name.clone() } else { other() };
     let mut sum = sums.get(&name).copied().unwrap_or_default();
-    sum.add(tokens, counted);
+    sum.add(line);
     sums.insert(name, sum);
 }
 
@@ -187,19 +208,19 @@ pub(crate) fn check(commons: &Commons, args: &Baseline) -> Result<(), Refusal> {
 }
 
 pub(super) fn apply_logged(state: &mut State, entry: &Stamped, body: &Log) {
-    let (tokens, counted) = (body.tokens.get(), body.tokenizer.is_some());
+    let line = Line::of(body);
     let own = match &entry.draft.actor {
         Actor::Principal(Principal::Agent(name)) => Label::new(name.as_str()).ok(),
         Actor::Principal(other) => Label::new(&other.to_string()).ok(),
         Actor::Protocol => None,
     };
     let ledger = &mut state.commons.ledger;
-    count(&mut ledger.roles, Some(&body.role), tokens, counted);
-    count(&mut ledger.kinds, Some(&body.kind), tokens, counted);
-    count(&mut ledger.agents, body.agent.as_ref().or(own.as_ref()), tokens, counted);
-    count(&mut ledger.tasks, body.task.as_ref(), tokens, counted);
-    count(&mut ledger.tools, body.tool.as_ref(), tokens, counted);
-    ledger.all.add(tokens, counted);
+    count(&mut ledger.roles, Some(&body.role), line);
+    count(&mut ledger.kinds, Some(&body.kind), line);
+    count(&mut ledger.agents, body.agent.as_ref().or(own.as_ref()), line);
+    count(&mut ledger.tasks, body.task.as_ref(), line);
+    count(&mut ledger.tools, body.tool.as_ref(), line);
+    ledger.all.add(line);
 }
 
 pub(super) fn apply_baselined(state: &mut State, body: &Baseline) {

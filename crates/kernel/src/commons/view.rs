@@ -222,6 +222,8 @@ pub struct SumView {
     pub counted: u64,
     /// Those that callers reported.
     pub reported: u64,
+    /// Those that are spent only because there are tools.
+    pub tools: u64,
     /// In how many lines.
     pub messages: u64,
 }
@@ -230,7 +232,7 @@ impl SumView {
     pub(crate) fn of(name: &Label, sum: Sum) -> Self {
         let (tokens, counted, messages) = (sum.tokens, sum.counted, sum.messages);
         let reported = tokens.saturating_sub(counted);
-        SumView { name: name.clone(), tokens, counted, reported, messages }
+        SumView { name: name.clone(), tokens, counted, reported, tools: sum.tools, messages }
     }
 }
 
@@ -298,6 +300,8 @@ pub struct DeltaView {
     pub baseline: Option<u64>,
     /// What was counted since.
     pub measured: u64,
+    /// How much of that is spent only because there are tools.
+    pub tools: u64,
 }
 
 /// About one symbol.
@@ -449,17 +453,16 @@ impl Commons {
     /// The tokens that were counted, by one sort of name.
     pub fn report(&self, by: By) -> ReportView {
         let rows = self.ledger.by(by).iter().map(|(name, sum)| SumView::of(name, *sum)).collect();
-        let Sum { tokens, counted, messages } = self.ledger.all();
+        let Sum { tokens, counted, messages, .. } = self.ledger.all();
         let reported = tokens.saturating_sub(counted);
         ReportView { by, rows, total: TotalView { tokens, counted, reported, messages } }
     }
 
     /// Tokens beside what was used before: of one role, or of all that have a baseline.
     pub fn delta(&self, role: Option<&Label>) -> Vec<DeltaView> {
-        let of = |role: &Label, baseline| DeltaView {
-            role: role.clone(),
-            baseline,
-            measured: self.ledger.by(By::Role).get(role).map_or(0, |sum| sum.tokens),
+        let of = |role: &Label, baseline| {
+            let sum = self.ledger.by(By::Role).get(role).copied().unwrap_or_default();
+            DeltaView { role: role.clone(), baseline, measured: sum.tokens, tools: sum.tools }
         };
         match role {
             Some(role) => vec![of(role, self.ledger.baseline(role))],

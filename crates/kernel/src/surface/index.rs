@@ -43,7 +43,7 @@ struct Mark {
 
 impl Mark {
     fn of(lease: &LeaseId, pattern: &Pattern) -> Self {
-        Mark { lease: lease.clone(), symbol: pattern.symbol.clone(), below: pattern.below }
+        Mark { lease: lease.clone(), symbol: pattern.scope().cloned(), below: pattern.below }
     }
 }
 
@@ -322,7 +322,7 @@ impl Walk<'_> {
             if self.is_full() {
                 return;
             }
-            let same_scope = symbols_meet(self.pattern.symbol.as_ref(), mark.symbol.as_ref());
+            let same_scope = symbols_meet(self.pattern.scope(), mark.symbol.as_ref());
             if same_scope && meets(mark) && (self.counts)(&mark.lease, holder) {
                 self.found.insert(mark.lease.clone());
             }

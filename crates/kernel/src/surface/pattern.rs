@@ -132,9 +132,15 @@ impl Pattern {
         }
     }
 
+    /// The symbol that tells it apart from others of the same file. A glob is held as a whole:
+    /// which files it stands for is not known, so neither is what a symbol means in them.
+    pub(super) fn scope(&self) -> Option<&Symbol> {
+        self.symbol.as_ref().filter(|_| !self.is_wild())
+    }
+
     /// Whether some path is covered by both patterns.
     pub(super) fn meets(&self, other: &Pattern) -> bool {
-        if !symbols_meet(self.symbol.as_ref(), other.symbol.as_ref()) {
+        if !symbols_meet(self.scope(), other.scope()) {
             return false;
         }
         let (a, b) = (self.with_tail(), other.with_tail());

@@ -18,8 +18,6 @@ use crate::output::Tone;
 const TEXT_BYTES_MAX: u64 = 16 << 20;
 /// How wide the longest bar is.
 const BAR_WIDTH: u64 = 24;
-/// Kinds that cost tokens only because there are tools.
-const OVERHEAD: &str = "tool_";
 
 pub(crate) fn run(app: &App, args: TokensArgs) -> Result<(), Failure> {
     match args.command {
@@ -48,7 +46,8 @@ fn rows(report: &Value) -> &[Value] {
 }
 
 fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
-    let found = ask(&desk(app)?, by)?;
+    let desk = desk(app)?;
+    let mut found = ask(&desk, by)?;
     if csv {
         app.out.line(format!("{},tokens,counted,reported,messages", by.word()))?;
         for row in rows(&found) {
@@ -59,7 +58,9 @@ fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
         }
         return Ok(());
     }
+    let budgets = budgets(&desk)?;
     if app.out.json {
+        found["budgets"] = budgets.into();
         return app.out.value(&found);
     }
     if number(&found["total"], "messages") == 0 {
@@ -82,7 +83,36 @@ fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
         .collect();
     lines.push(row("all", &found["total"], String::new()));
     let title = by.word().to_uppercase();
-    app.out.table(&[&title, "TOKENS", "COUNTED", "REPORTED", "MESSAGES", ""], &lines)
+    app.out.table(&[&title, "TOKENS", "COUNTED", "REPORTED", "MESSAGES", ""], &lines)?;
+    if budgets.is_empty() {
+        return Ok(());
+    }
+    app.out.line("")?;
+    let row = |own: &Value| {
+        let (used, limit) = (number(own, "used"), number(own, "limit"));
+        let agent = own["agent"].as_str().unwrap_or("-");
+        let workspace = own["workspace"].as_str().unwrap_or_default();
+        let left = number(own, "left").to_string();
+        let bar = bar(used.min(limit), limit, BAR_WIDTH);
+        vec![agent.to_owned(), used.to_string(), limit.to_string(), left, workspace.to_owned(), bar]
+    };
+    let lines: Vec<Vec<String>> = budgets.iter().map(row).collect();
+    app.out.table(&["BUDGET OF", "USED", "LIMIT", "LEFT", "WORKSPACE", ""], &lines)
+}
+
+/// What workspaces that go on may use of tokens and have used, as their meters say.
+fn budgets(desk: &Desk) -> Result<Vec<Value>, Failure> {
+    let meter = desk.ask("meter.get", &json!({}))?.unwrap_or_default();
+    let metered = meter["workspaces"].as_array().map_or(&[][..], Vec::as_slice);
+    let of = |row: &Value| {
+        let limits = row["limits"].as_array()?;
+        let tokens = limits.iter().find(|limit| limit["dimension"] == "token_limit")?;
+        Some(json!({
+            "agent": row["agent"], "workspace": row["workspace"], "status": row["status"],
+            "used": tokens["used"], "limit": tokens["limit"], "left": tokens["left"],
+        }))
+    };
+    Ok(metered.iter().filter_map(of).collect())
 }
 
 /// A cell of comma-separated values. One that a spreadsheet would take for a formula is kept from
@@ -141,14 +171,15 @@ fn delta(app: &App, role: Option<&str>) -> Result<(), Failure> {
         Some(Value::Array(deltas)) => deltas,
         _ => Vec::new(),
     };
-    let kinds = ask(&desk, TokensBy::Kind)?;
-    let is_overhead =
-        |row: &&Value| row["name"].as_str().is_some_and(|name| name.starts_with(OVERHEAD));
-    let overhead: u64 =
-        rows(&kinds).iter().filter(is_overhead).map(|row| number(row, "tokens")).sum();
     let compared = || deltas.iter().filter(|delta| delta["baseline"].is_u64());
-    let before: u64 = compared().map(|delta| number(delta, "baseline")).sum();
-    let after: u64 = compared().map(|delta| number(delta, "measured")).sum::<u64>() + overhead;
+    let sum = |name: &str| compared().map(|delta| number(delta, name)).sum::<u64>();
+    let (before, measured, own_tools) = (sum("baseline"), sum("measured"), sum("tools"));
+    // What tools cost those who have no baseline is spent all the same. One role is asked about
+    // by itself.
+    let roles = ask(&desk, TokensBy::Role)?;
+    let all_tools: u64 = rows(&roles).iter().map(|row| number(row, "tools")).sum();
+    let elsewhere = if role.is_some() { 0 } else { all_tools.saturating_sub(own_tools) };
+    let (overhead, after) = (own_tools + elsewhere, measured + elsewhere);
     if app.out.json {
         return app.out.value(&json!({
             "roles": deltas, "tools": overhead, "baseline": before, "measured": after,

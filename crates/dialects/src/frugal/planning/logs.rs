@@ -7,7 +7,7 @@ use althing_kernel::{Actor, Event, Principal, Stamped};
 
 use std::fmt::Write as _;
 
-use super::{called, conflict_path, utc};
+use super::{called, conflict_path, one_line, utc};
 
 /// A file that only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,10 +147,12 @@ fn noted(body: &Note) -> (&'static str, String) {
         (Outcome::Accept, Some(1)) => ("accept", "attempt=1".to_owned()),
         (Outcome::Accept, Some(tries)) => ("accept-retry", format!("attempt={tries}")),
         (Outcome::Reject, _) => ("reject", errors()),
-        (Outcome::Retry, tries) => {
-            ("retry", format!("attempt={} {}", tries.unwrap_or(1), errors()))
+        (Outcome::Retry, tries) => ("accept-retry", format!("attempt={}", tries.unwrap_or(2))),
+        // Two malformed ones are too many; with fewer it was the stream that ended.
+        (Outcome::Escalate, Some(2..)) => ("escalate", "attempts=2".to_owned()),
+        (Outcome::Escalate, tries) => {
+            ("escalate", format!("stream-end attempts={}", tries.unwrap_or(0)))
         }
-        (Outcome::Escalate, tries) => ("escalate", format!("attempts={}", tries.unwrap_or(0))),
     }
 }
 
@@ -180,8 +182,16 @@ fn tokens(entry: &Stamped, body: &ledger::Log) -> String {
     text + "}\n"
 }
 
+/// A text that begins no entry of its own.
+fn no_headings(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        if line.trim_start().starts_with('#') { format!("\\{line}") } else { line.to_owned() }
+    });
+    lines.collect::<Vec<String>>().join("\n")
+}
+
 fn decided(entry: &Stamped, body: &decision::Appended) -> String {
-    let (ts, title, by) = (utc(entry.at), &body.title, called(&body.by));
+    let (ts, title, by) = (utc(entry.at), one_line(body.title.as_str()), called(&body.by));
     let link = match &body.dispute {
         Some(id) => {
             let path = conflict_path(entry.at, id);
@@ -190,7 +200,8 @@ fn decided(entry: &Stamped, body: &decision::Appended) -> String {
         }
         None => String::new(),
     };
-    format!("\n## {ts} — {title}\n\n{}{link}\n\n*— recorded via althing by `{by}`*\n", body.body)
+    let body = no_headings(body.body.as_str());
+    format!("\n## {ts} — {title}\n\n{body}{link}\n\n*— recorded via althing by `{by}`*\n")
 }
 
 fn lapsed(entry: &Stamped, holder: &Principal, lease: &str) -> String {

@@ -161,7 +161,12 @@ pub fn called(who: &Principal) -> String {
 pub fn claim_path(holder: &Principal) -> String {
     let name = called(holder).replace(['/', ':'], "_");
     let known = matches!(holder, Principal::Agent(own) if Haid::of_agent(own.as_str()).is_some());
-    if known { format!("{CLAIMS}/{name}.json") } else { format!("{CLAIMS}/other_{name}.json") }
+    if known {
+        return format!("{CLAIMS}/{name}.json");
+    }
+    // Two names may read the same once they are made one for a file.
+    let hash = althing_kernel::Blob::of(holder.to_string().as_bytes()).hex();
+    format!("{CLAIMS}/other_{name}-{}.json", &hash[..6])
 }
 
 /// Everything somebody holds, as one claim.
@@ -242,6 +247,11 @@ pub fn conflict_path(at: Timestamp, id: &Handle) -> String {
     format!("{CONFLICTS}/{}-{apart}.md", date(at))
 }
 
+/// A text that stays on its line, so that it cannot be taken for more than it is.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
 /// A dispute, for whoever has to settle it.
 pub fn conflict(view: &DisputeView) -> String {
     let by = called(&view.raised_by);
@@ -275,11 +285,11 @@ pub fn conflict(view: &DisputeView) -> String {
          - **Preserved on branch:** {branch}\n\n\
          ## Recovery path\n\n{recovery}\n",
         id = view.id,
-        title = view.title,
+        title = one_line(&view.title),
         date = date(view.raised_at),
         displaced = or(displaced.clone()),
-        wanted = or(view.overriding_intent.clone()),
-        other = or(view.displaced_intent.clone()),
+        wanted = or(view.overriding_intent.as_deref().map(one_line)),
+        other = or(view.displaced_intent.as_deref().map(one_line)),
     )
 }
 
