@@ -273,6 +273,27 @@ fn headers_are_read_by_bytes_and_answered_in_kind() {
 }
 
 #[test]
+fn a_bad_header_swallows_no_request() {
+    let project = Sandbox::new();
+    let mut host = Host::silent(&project, &["--drop-in"]);
+    for (bad, code) in [
+        ("content-nonsense", -32700),
+        ("content-nonsense: 7", -32700),
+        ("Content-Length: nine", -32700),
+        ("Content-Length: 99999999999\r\n", -32600),
+    ] {
+        host.say(bad.as_bytes());
+        host.say(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        host.say(br#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+        assert_eq!(host.hear()["error"]["code"], code, "{bad}");
+        for id in [1, 2] {
+            assert_eq!(host.hear(), json!({ "jsonrpc": "2.0", "id": id, "result": {} }), "{bad}");
+        }
+    }
+    host.end();
+}
+
+#[test]
 fn what_was_asked_before_the_end_is_answered_in_order() {
     let project = Sandbox::new();
     let mut input = String::new();
