@@ -355,6 +355,23 @@ fn the_old_name_serves_without_setting_up_and_answers_in_lines() {
 }
 
 #[test]
+fn under_the_old_name_only_what_changes_something_sets_a_project_up() {
+    let project = Sandbox::without_project();
+    let mut host = Host::silent(&project, &["--drop-in"]);
+    host.ask("tools/list", json!({}));
+    assert_eq!(host.done("read_claims", json!({}))["count"], 0);
+    assert_eq!(host.done("read_capsules", json!({}))["count"], 0);
+    host.end();
+    assert!(!project.store().exists(), "{:?}", project.store());
+    let mut host = Host::silent(&project, &["--drop-in"]);
+    host.ask("tools/list", json!({}));
+    host.done("make_claim", json!({ "surfaces": ["a"], "task": "T" }));
+    assert_eq!(host.done("read_claims", json!({}))["count"], 1);
+    host.end();
+    assert!(project.store().exists());
+}
+
+#[test]
 fn without_a_project_tools_say_what_to_do() {
     let project = Sandbox::without_project();
     let mut host = Host::named(&project, "cursor");

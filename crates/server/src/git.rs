@@ -255,25 +255,20 @@ impl Draft<'_> {
     }
 
     fn add(&self, paths: &[Name]) -> Result<(), Fault> {
-        let mut input = paths.join(&0);
-        input.push(0);
-        if paths.is_empty() {
-            return Ok(());
-        }
-        let args = ["update-index", "-z", "--add", "--replace", "--stdin"];
-        self.git.run(&args, Some(&self.index), &input).map(|_| ())
+        self.update(&["update-index", "-z", "--add", "--replace", "--stdin"], paths)
     }
 
     fn remove(&self, paths: &[Name]) -> Result<(), Fault> {
-        let mut input = Vec::new();
-        for path in paths {
-            // No mode means no file. What stands for its content is not looked at.
-            input.extend_from_slice(format!("0 {}\t", "0".repeat(40)).as_bytes());
-            input.extend_from_slice(path);
-            input.push(0);
+        self.update(&["update-index", "-z", "--force-remove", "--stdin"], paths)
+    }
+
+    fn update(&self, args: &[&str], paths: &[Name]) -> Result<(), Fault> {
+        if paths.is_empty() {
+            return Ok(());
         }
-        let args = ["update-index", "-z", "--index-info"];
-        self.git.run(&args, Some(&self.index), &input).map(|_| ())
+        let mut input = paths.join(&0);
+        input.push(0);
+        self.git.run(args, Some(&self.index), &input).map(|_| ())
     }
 
     /// Puts a file with this content.
