@@ -273,6 +273,27 @@ fn headers_are_read_by_bytes_and_answered_in_kind() {
 }
 
 #[test]
+fn a_bad_header_swallows_no_request() {
+    let project = Sandbox::new();
+    let mut host = Host::silent(&project, &["--drop-in"]);
+    for (bad, code) in [
+        ("content-nonsense", -32700),
+        ("content-nonsense: 7", -32700),
+        ("Content-Length: nine", -32700),
+        ("Content-Length: 99999999999\r\n", -32600),
+    ] {
+        host.say(bad.as_bytes());
+        host.say(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);
+        host.say(br#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#);
+        assert_eq!(host.hear()["error"]["code"], code, "{bad}");
+        for id in [1, 2] {
+            assert_eq!(host.hear(), json!({ "jsonrpc": "2.0", "id": id, "result": {} }), "{bad}");
+        }
+    }
+    host.end();
+}
+
+#[test]
 fn what_was_asked_before_the_end_is_answered_in_order() {
     let project = Sandbox::new();
     let mut input = String::new();
@@ -331,6 +352,23 @@ fn the_old_name_serves_without_setting_up_and_answers_in_lines() {
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     let held = project.json(&["claims"]);
     assert!(held[0]["holder"].as_str().unwrap().ends_with("+cursor"), "{held}");
+}
+
+#[test]
+fn under_the_old_name_only_what_changes_something_sets_a_project_up() {
+    let project = Sandbox::without_project();
+    let mut host = Host::silent(&project, &["--drop-in"]);
+    host.ask("tools/list", json!({}));
+    assert_eq!(host.done("read_claims", json!({}))["count"], 0);
+    assert_eq!(host.done("read_capsules", json!({}))["count"], 0);
+    host.end();
+    assert!(!project.store().exists(), "{:?}", project.store());
+    let mut host = Host::silent(&project, &["--drop-in"]);
+    host.ask("tools/list", json!({}));
+    host.done("make_claim", json!({ "surfaces": ["a"], "task": "T" }));
+    assert_eq!(host.done("read_claims", json!({}))["count"], 1);
+    host.end();
+    assert!(project.store().exists());
 }
 
 #[test]

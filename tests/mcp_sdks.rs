@@ -12,17 +12,26 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Something that was installed, unless it was not.
-fn installed(path: &str) -> Option<PathBuf> {
-    let path = root().join("target/mcp").join(path);
-    if path.exists() {
-        return Some(path);
+/// What is in a folder that was installed to its end, from these requirements as they are now.
+fn installed(folder: &str, from: &str, path: &str) -> Option<PathBuf> {
+    let folder = root().join("target/mcp").join(folder);
+    let marker = std::fs::read_to_string(folder.join(".done")).unwrap_or_default();
+    if !marker.trim().is_empty() && marker.trim() == digest(from) {
+        return Some(folder.join(path));
     }
     let required = std::env::var_os("ALTHING_SDKS").is_some_and(|value| value == "required");
-    assert!(!required, "{} is not there", path.display());
-    let said = format!("skipped: {} is not there; scripts/test installs it\n", path.display());
+    assert!(!required, "{} is not installed", folder.display());
+    let folder = folder.display();
+    let said = format!("skipped: {folder} is not installed from {from}; scripts/test does that\n");
     std::io::stderr().write_all(said.as_bytes()).unwrap();
     None
+}
+
+/// The digest of a file in `tests/mcp`, as `scripts/test` takes it.
+fn digest(name: &str) -> String {
+    let path = root().join("tests/mcp").join(name);
+    let ran = Command::new("git").args(["hash-object", "--no-filters"]).arg(path).output().unwrap();
+    String::from_utf8(ran.stdout).unwrap().trim().to_owned()
 }
 
 fn project() -> Sandbox {
@@ -42,7 +51,7 @@ fn all_well(command: &mut Command) {
 
 #[test]
 fn the_python_client_is_served() {
-    let Some(python) = installed("python/bin/python") else { return };
+    let Some(python) = installed("python", "requirements.txt", "bin/python") else { return };
     let project = project();
     for mode in ["legacy", "auto"] {
         let script = root().join("tests/mcp/client.py");
@@ -53,7 +62,7 @@ fn the_python_client_is_served() {
 
 #[test]
 fn the_typescript_client_is_served() {
-    let Some(modules) = installed("node/node_modules") else { return };
+    let Some(modules) = installed("node", "package-lock.json", "node_modules") else { return };
     let project = project();
     let script = root().join("tests/mcp/client.mjs");
     let node = modules.parent().unwrap();

@@ -266,7 +266,9 @@ fn a_conflict_becomes_a_branch_and_displaced_work_is_kept() {
     let raised = cursor.done("raise_conflict_pr", args.clone());
     let relative = raised["relative_path"].as_str().unwrap();
     assert!(relative.starts_with("ledger/conflicts/20") && relative.ends_with("-conf-1.md"));
-    assert!(ends(&raised["conflict_file"], &format!(".planning/{relative}")), "{raised}");
+    assert_eq!(raised["conflict_file"], Value::Null, "nothing is written out here");
+    assert_eq!(raised["branch_file"], format!("conflict/conf-1:.planning/{relative}"));
+    assert_eq!(raised["not_preserved"], json!([]));
     let kept = raised["preserved_branch"].as_str().unwrap();
     assert!(kept.starts_with("displaced/haid-") && kept.ends_with("-conf-1"), "{kept}");
     assert!(raised["pr_path"].as_str().unwrap().contains("conflict/conf-1"), "{raised}");
@@ -341,9 +343,26 @@ fn conflicts_need_no_commit_and_no_repository() {
     let mut host = Host::named(&project, "cursor");
     let args =
         json!({ "id": "c1", "title": "t", "surfaces": ["a"], "displaced_haid": "haid:b.m-0000" });
+    let (told, _) = host.failed("raise_conflict_pr", args);
+    assert!(told["error"].as_str().unwrap().contains("no agent haid:b.m-0000"), "{told}");
+    assert!(told["detail"].as_str().unwrap().contains("agent.list"), "{told}");
+    project.claim("bob", "b");
+    let args = json!({ "id": "c1", "title": "t", "surfaces": ["a"], "displaced_haid": "bob" });
     let raised = host.done("raise_conflict_pr", args);
-    assert_eq!(raised["preserved_branch"], "displaced/haid-b-m-0000-c1");
-    assert_eq!(git(&project, &["show", "displaced/haid-b-m-0000-c1:a"]), "a\n");
+    assert_eq!(raised["preserved_branch"], "displaced/bob-c1");
+    assert_eq!(git(&project, &["show", "displaced/bob-c1:a"]), "a\n");
+    // Where nothing is, nothing is said to be kept.
+    let raised = host
+        .done("raise_conflict_pr", json!({ "id": "c2", "title": "t", "surfaces": ["none/**"] }));
+    assert_eq!(raised["preserved_branch"], Value::Null);
+    assert!(raised["pr_path"].as_str().unwrap().contains("no file lies under"), "{raised}");
+    assert!(!git(&project, &["branch", "--list"]).contains("-c2"));
+    // With files for people there is one of this conflict.
+    std::fs::create_dir_all(project.path().join(".planning/protocol")).unwrap();
+    let raised =
+        host.done("raise_conflict_pr", json!({ "id": "c3", "title": "t", "surfaces": ["a"] }));
+    let file = std::path::PathBuf::from(raised["conflict_file"].as_str().unwrap());
+    assert!(file.is_file(), "{raised}");
 
     let plain = Sandbox::bare();
     plain.ok(&["init"]);
@@ -352,6 +371,69 @@ fn conflicts_need_no_commit_and_no_repository() {
     let raised = host.done("raise_conflict_pr", args);
     assert_eq!(raised["preserved_branch"], Value::Null);
     assert_eq!(plain.json(&["do", "dispute.list", "{}"])[0]["id"], "c1");
+}
+
+/// Names that are no text, names that no surface can have, repositories in the repository, and
+/// what cannot be kept at all.
+#[cfg(unix)]
+#[test]
+fn displaced_work_of_any_name_is_kept_and_the_rest_is_named() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let project = Sandbox::new();
+    project.write("s/old.rs", "old\n");
+    project.write("s/link/under.rs", "under\n");
+    project.write("s/staged-away.rs", "away\n");
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "--quiet", "-m", "first"]);
+    git(&project, &["rm", "--quiet", "s/staged-away.rs"]);
+    std::fs::remove_dir_all(project.path().join("s/link")).unwrap();
+    std::os::unix::fs::symlink("/tmp", project.path().join("s/link")).unwrap();
+    let raw = project.path().join(std::ffi::OsStr::from_bytes(b"s/raw-\xff.rs"));
+    std::fs::write(raw, "raw\n").unwrap();
+    project.write("s/line\nbreak.rs", "line\n");
+    project.write("s/nested/inner.rs", "inner\n");
+    git(&project, &["init", "--quiet", "s/nested"]);
+    // A file that gave way to something that cannot be read.
+    std::fs::remove_file(project.path().join("s/old.rs")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(project.path().join("s/old.rs")).unwrap();
+
+    let mut host = Host::named(&project, "cursor");
+    let raised =
+        host.done("raise_conflict_pr", json!({ "id": "c1", "title": "t", "surfaces": ["s/**"] }));
+    let kept = raised["preserved_branch"].as_str().unwrap();
+    let listed = Command::new("git")
+        .args(["ls-tree", "-r", "-z", "--name-only", kept])
+        .current_dir(project.path())
+        .output()
+        .unwrap();
+    let mut names: Vec<&[u8]> = listed.stdout.split(|byte| *byte == 0).collect();
+    names.retain(|name| name.starts_with(b"s/"));
+    let expected: [&[u8]; 5] =
+        [b"s/line\nbreak.rs", b"s/link", b"s/nested/inner.rs", b"s/old.rs", b"s/raw-\xff.rs"];
+    assert_eq!(names, expected, "{}", String::from_utf8_lossy(&listed.stdout));
+    let left = json!([{ "path": "s/old.rs", "why": "neither a file nor a link" }]);
+    assert_eq!(raised["not_preserved"], left);
+    let file = git(&project, &["show", raised["branch_file"].as_str().unwrap()]);
+    assert!(
+        file.ends_with("## Not preserved\n\n- s/old.rs: neither a file nor a link\n"),
+        "{file}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn capsules_lead_nowhere_else_and_are_not_endless() {
+    let project = Sandbox::new();
+    let long = "x".repeat(100_000);
+    project.write(".planning/ledger/completed/long.md", &long);
+    project.write("elsewhere", "secret\n");
+    let link = project.path().join(".planning/ledger/completed/link.md");
+    std::os::unix::fs::symlink(project.path().join("elsewhere"), link).unwrap();
+    let mut host = Host::named(&project, "cursor");
+    let read = host.done("read_capsules", json!({}));
+    assert_eq!(read["count"], 1, "{}", read["capsules"][1]);
+    let body = read["capsules"][0]["body"].as_str().unwrap();
+    assert!(body.len() < 66_000 && ends(&read["capsules"][0]["body"], "the file)\n"));
 }
 
 #[test]

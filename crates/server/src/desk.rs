@@ -75,18 +75,41 @@ impl Desk {
         Desk { setup, engine: Mutex::default(), clients: Mutex::default() }
     }
 
-    /// The project, opened when first asked for.
+    /// The project for a call that changes it: set up first if that is wanted, and opened.
     pub fn engine(&self) -> Result<Engine, EngineError> {
-        let mut opened = lock(&self.engine);
-        if let Some(engine) = &*opened {
-            return Ok(engine.clone());
+        match self.opened() {
+            Err(error) if self.is_yet_to_be(&error) => {}
+            opened => return opened,
         }
         let Setup { home, options, create, .. } = &self.setup;
         if let Some(name) = create {
             Engine::create(home, name, options)?;
         }
+        self.opened()
+    }
+
+    /// The project as it is there, opened when first asked for. Nothing is set up for it.
+    pub fn opened(&self) -> Result<Engine, EngineError> {
+        let mut opened = lock(&self.engine);
+        if let Some(engine) = &*opened {
+            return Ok(engine.clone());
+        }
+        let Setup { home, options, .. } = &self.setup;
         let engine = Engine::open(home, options.clone())?;
         Ok(opened.insert(engine).clone())
+    }
+
+    /// The project for a call that only reads. None if there is none yet and the first call that
+    /// changes something will set it up: then there is nothing to be read.
+    pub fn readable(&self) -> Result<Option<Engine>, EngineError> {
+        match self.opened() {
+            Err(error) if self.is_yet_to_be(&error) => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    fn is_yet_to_be(&self, error: &EngineError) -> bool {
+        self.setup.create.is_some() && error.kind() == "not_found"
     }
 
     /// Somebody who can issue commands, with a key made on first use and a name registered.
@@ -110,7 +133,7 @@ impl Desk {
     pub fn ask(&self, who: &Identity, name: &str, args: &Value) -> Result<Value, Fault> {
         let viewer = Principal::Agent(who.agent.clone());
         let request = door::read(name, &args.to_string())?;
-        value(&door::perform(&self.engine()?, None, Some(&viewer), request)?)
+        value(&door::perform(&self.opened()?, None, Some(&viewer), request)?)
     }
 }
 

@@ -57,6 +57,8 @@ pub(crate) struct Frame {
 /// Frames out of a byte stream.
 pub(crate) struct Frames<R> {
     input: R,
+    /// A line that was read as part of a header and is none.
+    held: Option<Vec<u8>>,
 }
 
 /// A line, without what ends it.
@@ -68,13 +70,17 @@ enum Line {
 
 impl<R: BufRead> Frames<R> {
     pub(crate) fn new(input: R) -> Self {
-        Frames { input }
+        Frames { input, held: None }
     }
 
     /// The next frame; none at the end of the stream.
     pub(crate) fn next(&mut self) -> io::Result<Option<Frame>> {
         loop {
-            let found = match self.line()? {
+            let line = match self.held.take() {
+                Some(line) => Line::Text(line),
+                None => self.line()?,
+            };
+            let found = match line {
                 Line::End => return Ok(None),
                 Line::TooLong => Found::TooLong,
                 Line::Text(line) if line.trim_ascii().is_empty() => continue,
@@ -88,7 +94,8 @@ impl<R: BufRead> Frames<R> {
         }
     }
 
-    /// A message behind a header whose first line was read.
+    /// A message behind a header whose first line was read. Where a message begins instead of
+    /// the blank line, the header is broken and that message is read as a line.
     fn headed(&mut self, first: &[u8]) -> io::Result<Found> {
         let mut length = content_length(first);
         for _ in 0..HEADER_LINES_MAX {
@@ -98,6 +105,10 @@ impl<R: BufRead> Frames<R> {
                         Some(length) => self.body(length),
                         None => Ok(Found::Broken),
                     };
+                }
+                Line::Text(line) if begins_message(&line) => {
+                    self.held = Some(line);
+                    return Ok(Found::Broken);
                 }
                 Line::Text(line) => length = length.or_else(|| content_length(&line)),
                 Line::TooLong => {}
@@ -110,7 +121,8 @@ impl<R: BufRead> Frames<R> {
     fn body(&mut self, length: u64) -> io::Result<Found> {
         let fits = usize::try_from(length).is_ok_and(|length| length <= MESSAGE_BYTES_MAX);
         if !fits {
-            io::copy(&mut self.input.by_ref().take(length), &mut io::sink())?;
+            // Such a length is no more to be trusted than what follows it. Skipping that many
+            // bytes could swallow everything that is ever sent; reading on by lines does not.
             return Ok(Found::TooLong);
         }
         let mut body = Vec::new();
@@ -155,7 +167,14 @@ impl<R: BufRead> Frames<R> {
 
 /// Whether a line begins a header. No JSON does.
 fn is_header(line: &[u8]) -> bool {
-    line.get(..8).is_some_and(|start| start.eq_ignore_ascii_case(b"content-"))
+    let name = line.split(|byte| *byte == b':').next().unwrap_or_default().trim_ascii();
+    let known: [&[u8]; 2] = [b"content-length", b"content-type"];
+    name.len() < line.len() && known.iter().any(|known| name.eq_ignore_ascii_case(known))
+}
+
+/// Whether a line begins a message. No header does.
+fn begins_message(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
 fn content_length(line: &[u8]) -> Option<u64> {
@@ -216,6 +235,13 @@ mod tests {
         use Framing::{Header, Line};
         check("Content-Length: 9\r\n\r\n{}", &[("Broken", Header)]);
         check("Content-Length: 9", &[("Broken", Header)]);
+        check(
+            "content-nonsense\n{}\n[]\n",
+            &[("content-nonsense", Line), ("{}", Line), ("[]", Line)],
+        );
+        check("Content-Length\n{}\n", &[("Content-Length", Line), ("{}", Line)]);
+        check("Content-Type: x\n{}\n[]\n", &[("Broken", Header), ("{}", Line), ("[]", Line)]);
+        check("Content-Length: 2\n{}\n", &[("Broken", Header), ("{}", Line)]);
         check("Content-Length: nine\r\n\r\n{}\n", &[("Broken", Header), ("{}", Line)]);
         check("Content-Length: -1\r\n\r\n{}\n", &[("Broken", Header), ("{}", Line)]);
     }
@@ -227,10 +253,11 @@ mod tests {
         let found = all(input.as_bytes());
         assert_eq!(found[0].0, "TooLong");
         assert_eq!(found[1].0, "{}");
-        let input = format!("Content-Length: {}\r\n\r\n{long}{{}}\n", long.len());
-        let found = all(input.as_bytes());
-        assert_eq!(found[0].0, "TooLong");
-        assert_eq!(found[1].0, "{}");
+        for length in [MESSAGE_BYTES_MAX as u64 + 1, u64::MAX] {
+            let input = format!("Content-Length: {length}\r\n\r\n{{}}\n[]\n");
+            let found: Vec<String> = all(input.as_bytes()).into_iter().map(|one| one.0).collect();
+            assert_eq!(found, ["TooLong", "{}", "[]"]);
+        }
     }
 
     #[test]

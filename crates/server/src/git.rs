@@ -3,11 +3,41 @@
 //! Commits are made from a throw-away index, and branches appear with their first commit or not at
 //! all. What the person has checked out, staged or not yet saved stays as it is.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
 use crate::fault::Fault;
+
+/// How deep repositories lie in each other at most.
+const NESTED_MAX: usize = 8;
+
+/// The name of a file below the root, as git has it: bytes.
+type Name = Vec<u8>;
+
+/// What was taken over from a work tree.
+#[derive(Default)]
+pub(crate) struct Taken {
+    /// How many files are as they were there, also those that are gone.
+    pub(crate) files: usize,
+    /// What was not taken over.
+    pub(crate) left: Vec<Left>,
+}
+
+/// A file that was not taken over.
+pub(crate) struct Left {
+    pub(crate) path: String,
+    pub(crate) why: String,
+}
+
+impl Taken {
+    fn leave(&mut self, name: &[u8], why: &str) {
+        let why = why.lines().next().unwrap_or_default().to_owned();
+        self.left.push(Left { path: shown(name), why });
+    }
+}
 
 /// A repository.
 pub(crate) struct Git {
@@ -41,6 +71,8 @@ impl Git {
     fn run(&self, args: &[&str], index: Option<&Path>, input: &[u8]) -> Result<Vec<u8>, Fault> {
         let cannot = |error: std::io::Error| Fault::unavailable(format!("git: {error}"));
         let mut git = Process::new("git");
+        // Nothing that a repository configures is to be started for a look at its files.
+        git.args(["-c", "core.fsmonitor=false"]);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("GIT_") {
                 git.env_remove(name);
@@ -97,16 +129,43 @@ impl Git {
         self.run(&["rev-parse", "--quiet", "--verify", &full], None, b"").is_ok()
     }
 
-    /// The files that are tracked, or would be if they were added.
-    pub(crate) fn files(&self) -> Result<Vec<String>, Fault> {
-        let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
-        let listed = self.run(&args, None, b"")?;
-        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-        let mut names: Vec<String> =
-            names.filter_map(|name| String::from_utf8(name.to_vec()).ok()).collect();
-        names.sort();
-        names.dedup();
-        Ok(names)
+    /// The files that are tracked, with whether each is a commit of another repository.
+    fn tracked(&self, index: Option<&Path>) -> Result<Vec<(Name, bool)>, Fault> {
+        let listed = self.run(&["ls-files", "-z", "--stage"], index, b"")?;
+        let entry = |line: &[u8]| {
+            let tab = line.iter().position(|byte| *byte == b'\t')?;
+            Some((line[tab + 1..].to_vec(), line.starts_with(b"160000 ")))
+        };
+        Ok(names(&listed).filter_map(entry).collect())
+    }
+
+    /// The files that would be tracked if they were added. A repository inside this one is one
+    /// name with a slash at its end.
+    fn untracked(&self) -> Result<Vec<Name>, Fault> {
+        let args = ["ls-files", "-z", "--others", "--exclude-standard"];
+        Ok(names(&self.run(&args, None, b"")?).map(<[u8]>::to_vec).collect())
+    }
+
+    /// The repository in a folder of this one.
+    fn inside(&self, folder: &[u8]) -> Git {
+        Git { root: self.root.join(os(folder)), author: self.author.clone() }
+    }
+
+    /// The files of this repository and of those inside it that nobody tracks, below a name.
+    fn all_below(&self, prefix: &[u8], depth: usize, into: &mut Vec<Name>) -> Result<(), Fault> {
+        let mut found = self.untracked()?;
+        found.extend(self.tracked(None)?.into_iter().map(|(name, _)| name));
+        for name in found {
+            let full = [prefix, name.as_slice()].concat();
+            if name.ends_with(b"/") && depth > 0 {
+                let inner = self.inside(&name).all_below(&full, depth - 1, into);
+                if inner.is_ok() {
+                    continue;
+                }
+            }
+            into.push(full);
+        }
+        Ok(())
     }
 
     /// A commit in the making on top of what is checked out.
@@ -134,15 +193,82 @@ impl Git {
 }
 
 impl Draft<'_> {
-    /// Takes over files as they are in the work tree: changed, new, or gone.
-    pub(crate) fn take_from_work_tree(&self, paths: &[String]) -> Result<(), Fault> {
-        let mut input = Vec::new();
-        for path in paths {
-            input.extend_from_slice(path.as_bytes());
-            input.push(0);
+    /// Takes over files as they are in the work tree, of those that are wanted: changed, new, or
+    /// gone.
+    pub(crate) fn take(&self, wanted: impl Fn(&[u8]) -> bool) -> Result<Taken, Fault> {
+        let mut taken = Taken::default();
+        let (mut put, mut gone) = (Vec::new(), Vec::new());
+        for (name, is_commit) in self.candidates(&wanted, &mut taken)? {
+            match look(&self.git.root, &name) {
+                _ if is_commit => taken.leave(&name, "a submodule: its commit is named, not kept"),
+                Seen::File => put.push(name),
+                Seen::Nothing => gone.push(name),
+                Seen::Unusable(why) => taken.leave(&name, &why),
+            }
         }
-        let args = ["update-index", "-z", "--add", "--remove", "--stdin"];
-        self.git.run(&args, Some(&self.index), &input).map(|_| ())
+        self.remove(&gone)?;
+        if self.add(&put).is_err() {
+            // One of them cannot be added; the others can.
+            for name in &put {
+                if let Err(fault) = self.add(std::slice::from_ref(name)) {
+                    taken.leave(name, fault.message());
+                }
+            }
+        }
+        let kept: BTreeSet<Name> =
+            self.git.tracked(Some(&self.index))?.into_iter().map(|(name, _)| name).collect();
+        let left: BTreeSet<String> = taken.left.iter().map(|left| left.path.clone()).collect();
+        for name in &put {
+            if kept.contains(name) {
+                taken.files += 1;
+            } else if !left.contains(&shown(name)) {
+                taken.leave(name, "git does not take a file of that name");
+            }
+        }
+        taken.files += gone.len();
+        Ok(taken)
+    }
+
+    /// Every file that is wanted: of the last commit, of the person's index, and new ones.
+    fn candidates(
+        &self,
+        wanted: &impl Fn(&[u8]) -> bool,
+        taken: &mut Taken,
+    ) -> Result<BTreeMap<Name, bool>, Fault> {
+        let mut found: BTreeMap<Name, bool> = BTreeMap::new();
+        found.extend(self.git.tracked(Some(&self.index))?);
+        found.extend(self.git.tracked(None)?);
+        for name in self.git.untracked()? {
+            if !name.ends_with(b"/") {
+                found.insert(name, false);
+            } else if wanted(&name[..name.len() - 1]) {
+                let mut inner = Vec::new();
+                let listed = self.git.inside(&name).all_below(&name, NESTED_MAX, &mut inner);
+                if let Err(fault) = listed {
+                    taken.leave(&name, fault.message());
+                }
+                found.extend(inner.into_iter().map(|name| (name, false)));
+            }
+        }
+        found.retain(|name, _| wanted(name.strip_suffix(b"/").unwrap_or(name)));
+        Ok(found)
+    }
+
+    fn add(&self, paths: &[Name]) -> Result<(), Fault> {
+        self.update(&["update-index", "-z", "--add", "--replace", "--stdin"], paths)
+    }
+
+    fn remove(&self, paths: &[Name]) -> Result<(), Fault> {
+        self.update(&["update-index", "-z", "--force-remove", "--stdin"], paths)
+    }
+
+    fn update(&self, args: &[&str], paths: &[Name]) -> Result<(), Fault> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let mut input = paths.join(&0);
+        input.push(0);
+        self.git.run(args, Some(&self.index), &input).map(|_| ())
     }
 
     /// Puts a file with this content.
@@ -162,4 +288,71 @@ impl Draft<'_> {
         }
         self.git.line(&args, None, message.as_bytes())
     }
+}
+
+fn names(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
+    listed.split(|byte| *byte == 0).filter(|name| !name.is_empty())
+}
+
+/// What is where a file should be.
+enum Seen {
+    File,
+    Nothing,
+    Unusable(String),
+}
+
+fn look(root: &Path, name: &[u8]) -> Seen {
+    let relative = PathBuf::from(os(name));
+    // What lies beyond a link is not in this tree: the link is.
+    let linked = |above: &Path| !above.as_os_str().is_empty() && root.join(above).is_symlink();
+    if relative.ancestors().skip(1).any(linked) {
+        return Seen::Nothing;
+    }
+    let path = root.join(&relative);
+    let data = match path.symlink_metadata() {
+        Ok(data) => data,
+        Err(error) if is_absent(&error) => return Seen::Nothing,
+        Err(error) => return Seen::Unusable(error.to_string()),
+    };
+    if data.is_symlink() {
+        return Seen::File;
+    }
+    if data.is_dir() {
+        // A file that gave way to a folder is gone; what is in the folder is named by itself.
+        let own = name.ends_with(b"/");
+        return if own {
+            Seen::Unusable("a repository that cannot be read".into())
+        } else {
+            Seen::Nothing
+        };
+    }
+    if !data.is_file() {
+        return Seen::Unusable("neither a file nor a link".into());
+    }
+    match std::fs::File::open(path) {
+        Ok(_) => Seen::File,
+        Err(error) => Seen::Unusable(error.to_string()),
+    }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
+/// A name for people to read.
+fn shown(name: &[u8]) -> String {
+    let text = String::from_utf8_lossy(name);
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+#[cfg(unix)]
+fn os(name: &[u8]) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(name.to_vec())
+}
+
+/// Elsewhere git's names are UTF-8.
+#[cfg(not(unix))]
+fn os(name: &[u8]) -> OsString {
+    String::from_utf8_lossy(name).into_owned().into()
 }

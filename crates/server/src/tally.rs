@@ -125,7 +125,7 @@ impl Recorder {
                 self.unlogged.why = error.to_string();
             }
         }
-        if let Ok(engine) = self.desk.engine() {
+        if let Ok(engine) = self.desk.opened() {
             engine.follow();
         }
         let over = self.waiting.len().saturating_sub(KEPT_MAX);
@@ -134,6 +134,8 @@ impl Recorder {
     }
 
     fn submit(&self, line: &Line, done: Done) -> Result<(), Fault> {
+        // Counting is no reason to set a project up.
+        self.desk.opened()?;
         let client = self.desk.client(&line.who)?;
         let door::Request::Command(command) = door::read("ledger.log", &line.args)? else {
             return Err(Fault::defect("ledger.log is no command"));

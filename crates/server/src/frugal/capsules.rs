@@ -4,14 +4,15 @@ use althing_dialects::frugal::capsule::{Said, render};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::io::Read as _;
 use std::path::Path;
 
 use super::{Ledger, stamp_of};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
 
-/// The longest hand-off record that is read, in bytes.
-const RECORD_BYTES_MAX: u64 = 256 * 1024;
+/// How much of a hand-off record is read, in bytes.
+const RECORD_BYTES_MAX: usize = 64 * 1024;
 
 /// Arguments of `read_capsules`.
 #[derive(Deserialize, JsonSchema)]
@@ -28,8 +29,11 @@ pub(super) fn read(
     who: &Identity,
     args: ReadCapsules,
 ) -> Result<Value, Fault> {
-    let mut capsules = completed(&ledger.planning.join("ledger/completed"));
-    let listed = call.desk.ask(who, "capsule.list", &json!({}))?;
+    let mut capsules = completed(&ledger.planning);
+    let listed = match call.desk.readable()? {
+        Some(_) => call.desk.ask(who, "capsule.list", &json!({}))?,
+        None => json!([]),
+    };
     let folder = ledger.planning.join("protocol/capsules");
     for capsule in listed.as_array().into_iter().flatten() {
         let id = capsule["id"].as_str().unwrap_or_default();
@@ -46,26 +50,45 @@ pub(super) fn read(
     Ok(json!({ "count": capsules.len(), "capsules": capsules }))
 }
 
-/// The hand-off records that people and agents left, by name. A folder that is not there has none.
-fn completed(folder: &Path) -> Vec<Value> {
+/// The hand-off records that people and agents left, by name. A folder that is not there has
+/// none. Links are not followed: they may lead out of the project.
+fn completed(planning: &Path) -> Vec<Value> {
+    let ledger = planning.join("ledger");
+    let folder = ledger.join("completed");
+    if [planning, &ledger, &folder].into_iter().any(Path::is_symlink) {
+        return Vec::new();
+    }
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     let is_record = |path: &&std::path::PathBuf| {
         path.extension().is_some_and(|ending| ending == "md")
             && path.file_name().is_some_and(|name| name != "README.md")
-            && path.metadata().is_ok_and(|data| data.is_file() && data.len() <= RECORD_BYTES_MAX)
+            && path.symlink_metadata().is_ok_and(|data| data.is_file())
     };
     let record = |path: &std::path::PathBuf| {
-        let body = std::fs::read(path).ok()?;
         Some(json!({
             "id": path.file_stem()?.to_string_lossy(),
             "source": "completed",
             "path": path,
-            "body": String::from_utf8_lossy(&body),
+            "body": body(path).ok()?,
         }))
     };
     paths.iter().filter(is_record).filter_map(record).collect()
+}
+
+/// What a record says. Of one that is too long the beginning, and that it was cut.
+fn body(path: &Path) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path)?;
+    file.take(RECORD_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    let is_long = bytes.len() > RECORD_BYTES_MAX;
+    bytes.truncate(RECORD_BYTES_MAX);
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    if is_long {
+        text.push_str("\n\n(cut after 64 KiB; the rest is in the file)\n");
+    }
+    Ok(text)
 }
 
 /// A capsule as its file has it.

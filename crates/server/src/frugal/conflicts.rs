@@ -16,7 +16,7 @@ use std::path::Path;
 use super::{Ledger, SERVER, named, shown};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
-use crate::git::Git;
+use crate::git::{Git, Left};
 
 /// Arguments of `raise_conflict_pr`.
 #[derive(Deserialize, JsonSchema)]
@@ -38,6 +38,14 @@ struct Branches {
     conflict: Made,
     /// There may be nothing to keep.
     displaced: Option<Made>,
+    /// What lies under the surfaces and was not kept.
+    left: Vec<Left>,
+}
+
+/// The work that gives way, in a commit.
+struct Kept {
+    commit: Option<String>,
+    left: Vec<Left>,
 }
 
 /// A branch that was made, with its commit.
@@ -66,8 +74,10 @@ pub(super) fn raise(
     let path = planning::conflict_path(at, &id);
     let record = Record { id, surfaces: surfaces(&args.surfaces)?, at, path };
     let args = RaiseConflict { displaced_haid: displaced(call, who, &args, &record)?, ..args };
-    if call.desk.ask(who, "dispute.get", &json!({ "id": args.id })).is_ok() {
-        let message = format!("conflict record already exists: {}", record.path);
+    if let Ok(there) = call.desk.ask(who, "dispute.get", &json!({ "id": args.id })) {
+        let raised = there["raised_at"].as_u64().map_or(record.at, Timestamp::from_micros);
+        let path = planning::conflict_path(raised, &record.id);
+        let message = format!("conflict record already exists: {path}");
         return Err(Fault::refused(Rule::DisputeOnce, message));
     }
     let git = call.desk.setup.is_git.then(|| Git::new(&call.desk.setup.root, &who.shown));
@@ -85,19 +95,41 @@ pub(super) fn raise(
         return Err(fault);
     }
     let Record { path, .. } = record;
-    let pr_path = match &branches {
-        Some(made) => format!(
-            "branch {} has {path}; push it and open a pull request for an owner or maintainer",
-            made.conflict.name
-        ),
-        None => format!("no git repository, so there is no branch conflict/{}", args.id),
-    };
+    // The files for people are kept only where somebody asked for them.
+    let is_written_out = ledger.planning.join("protocol").is_dir();
+    let left: Vec<Value> = branches.iter().flat_map(|made| &made.left).map(told).collect();
+    let on_branch = branches
+        .as_ref()
+        .map(|made| format!("{}:{}", made.conflict.name, path_in_tree(ledger, call, &path)));
     Ok(json!({
-        "conflict_file": ledger.planning.join(&path),
+        "conflict_file": is_written_out.then(|| ledger.planning.join(&path)),
+        "branch_file": on_branch,
         "relative_path": path,
         "preserved_branch": preserved,
-        "pr_path": pr_path,
+        "not_preserved": left,
+        "pr_path": next_step(&args, &path, branches.as_ref()),
     }))
+}
+
+fn told(left: &Left) -> Value {
+    json!({ "path": left.path, "why": left.why })
+}
+
+/// What there is now, and what to do with it.
+fn next_step(args: &RaiseConflict, path: &str, branches: Option<&Branches>) -> String {
+    let Some(made) = branches else {
+        return format!("no git repository, so there is no branch conflict/{}", args.id);
+    };
+    let mut text = format!(
+        "branch {} has {path}; push it and open a pull request for an owner or maintainer",
+        made.conflict.name
+    );
+    if made.displaced.is_none() && made.left.is_empty() {
+        text.push_str("; no file lies under the surfaces, so no work is kept on a branch");
+    } else if !made.left.is_empty() {
+        text.push_str("; save what not_preserved names by hand");
+    }
+    text
 }
 
 impl Branches {
@@ -126,7 +158,14 @@ fn displaced(
     record: &Record,
 ) -> Result<Option<String>, Fault> {
     if let Some(haid) = &args.displaced_haid {
-        return named(haid).map(|_| Some(haid.clone()));
+        let agent = named(haid)?;
+        if call.desk.ask(who, "agent.get", &json!({ "agent": agent })).is_err() {
+            let message = format!("displaced_haid: no agent {haid} is registered in this project");
+            let way_out = "Name one that `althing do agent.list {}` shows, or leave displaced_haid \
+                           out: then it is whoever holds the surfaces.";
+            return Err(Fault::usage(&message).told(message, way_out));
+        }
+        return Ok(Some(haid.clone()));
     }
     let holder = Some(Principal::Agent(who.agent.clone()));
     let check = LeaseCheck { holder, epoch: None, surfaces: record.surfaces.clone() };
@@ -162,7 +201,7 @@ fn branch_out(
     }
     let scratch = call.desk.setup.home.root();
     let kept = preserve(git, scratch, args, &record.surfaces, keeps)?;
-    let text = file(args, record, who, kept.as_ref().map(|_| displaced.as_str()))?;
+    let text = file(args, record, who, &kept, &displaced)?;
     let draft = git.draft(scratch)?;
     draft.put(&path_in_tree(ledger, call, &record.path), &text)?;
     let message = format!(
@@ -170,6 +209,7 @@ fn branch_out(
         args.id, args.title, who.shown
     );
     let commit = draft.commit(&message)?;
+    let Kept { commit: kept, left } = kept;
     let displaced = match kept {
         Some(commit) => {
             git.make_branch(&displaced, &commit)?;
@@ -183,36 +223,61 @@ fn branch_out(
         }
         return Err(fault);
     }
-    Ok(Branches { conflict: Made { name: conflict, commit }, displaced })
+    Ok(Branches { conflict: Made { name: conflict, commit }, displaced, left })
 }
 
 /// A commit of what is in the work tree under the surfaces in dispute, on top of what is checked
-/// out. None if there is nothing at all.
+/// out. None if nothing is there.
 fn preserve(
     git: &Git,
     scratch: &Path,
     args: &RaiseConflict,
     surfaces: &Surfaces,
     keeps: &str,
-) -> Result<Option<String>, Fault> {
-    let mut files = git.files()?;
-    files.retain(|file| {
-        let path = Surface::new(&Surface::escape(file));
-        path.is_ok_and(|path| surfaces.as_slice().iter().any(|surface| surface.meets(&path)))
-    });
-    if files.is_empty() && git.head().is_none() {
-        return Ok(None);
-    }
+) -> Result<Kept, Fault> {
     let draft = git.draft(scratch)?;
-    draft.take_from_work_tree(&files)?;
+    let taken = draft.take(|name| is_under(surfaces, name))?;
+    if taken.files == 0 {
+        return Ok(Kept { commit: None, left: taken.left });
+    }
     let message = format!(
         "Work displaced by conflict {}: {}\n\nThe work tree under {} as it was, on top of what was \
-         checked out.\n\nHeimdall-Agent: {keeps}\n",
+         checked out.\n{}\nHeimdall-Agent: {keeps}\n",
         args.id,
         args.title,
         args.surfaces.join(", "),
+        listed(&taken.left),
     );
-    draft.commit(&message).map(Some)
+    Ok(Kept { commit: Some(draft.commit(&message)?), left: taken.left })
+}
+
+/// What was not preserved, for people to read.
+fn listed(left: &[Left]) -> String {
+    if left.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> =
+        left.iter().map(|left| format!("- {}: {}\n", left.path, left.why)).collect();
+    format!("\n## Not preserved\n\n{}", lines.concat())
+}
+
+/// Whether a file lies under the surfaces. A name that no surface can have is compared with
+/// what it has in common with those that can: rather one file too many is kept than one lost.
+fn is_under(surfaces: &Surfaces, name: &[u8]) -> bool {
+    let name: String = String::from_utf8_lossy(name)
+        .chars()
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect();
+    let mut part = name.as_str();
+    loop {
+        if let Ok(path) = Surface::new(&Surface::escape(part)) {
+            return surfaces.as_slice().iter().any(|surface| surface.meets(&path));
+        }
+        match part.rsplit_once('/') {
+            Some((above, _)) => part = above,
+            None => return true,
+        }
+    }
 }
 
 /// Where the record lies among the files of the repository.
@@ -249,19 +314,21 @@ fn file(
     args: &RaiseConflict,
     record: &Record,
     who: &Identity,
-    preserved: Option<&str>,
+    kept: &Kept,
+    branch: &str,
 ) -> Result<String, Fault> {
     let displaced = args.displaced_haid.as_deref().map(Label::new).transpose();
-    Ok(planning::conflict(&DisputeView {
+    let text = planning::conflict(&DisputeView {
         id: record.id.clone(),
         title: args.title.clone(),
         surfaces: record.surfaces.as_slice().to_vec(),
         displaced: displaced.map_err(|error| unusable(&error))?,
         overriding_intent: args.overriding_intent.clone(),
         displaced_intent: args.displaced_intent.clone(),
-        preserved_branch: preserved.map(str::to_owned),
+        preserved_branch: kept.commit.as_ref().map(|_| branch.to_owned()),
         conflict_branch: Some(format!("conflict/{}", args.id)),
         raised_at: record.at,
         raised_by: Principal::Agent(who.agent.clone()),
-    }))
+    });
+    Ok(text + &listed(&kept.left))
 }
