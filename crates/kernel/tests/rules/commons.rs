@@ -198,9 +198,15 @@ fn tokens_are_summed_up_and_reported_ones_told_apart() {
     assert_eq!(ask(&world, "ledger.delta", &json!({})), json!([]));
     ok(&mut world, "ledger.baseline", &json!({ "role": "orchestration", "tokens": 41_000 }));
     let delta = ask(&world, "ledger.delta", &json!({}));
-    assert_eq!(delta, json!([{ "role": "orchestration", "baseline": 41_000, "measured": 12_000 }]));
+    let expected = json!([{ "role": "orchestration", "baseline": 41_000, "measured": 12_000,
+        "tools": 0 }]);
+    assert_eq!(delta, expected);
+    let tool = json!({ "role": "orchestration", "kind": "tool_list", "tokens": 30 });
+    ok(&mut world, "ledger.log", &tool);
+    let delta = ask(&world, "ledger.delta", &json!({}));
+    assert_eq!((&delta[0]["measured"], &delta[0]["tools"]), (&json!(12_030), &json!(30)));
     let none = ask(&world, "ledger.delta", &json!({ "role": "zz" }));
-    assert_eq!(none, json!([{ "role": "zz", "baseline": null, "measured": 0 }]));
+    assert_eq!(none, json!([{ "role": "zz", "baseline": null, "measured": 0, "tools": 0 }]));
 }
 
 #[test]
