@@ -27,8 +27,11 @@ pub(crate) fn build(desk: &Desk, order: &Order) -> Result<Result<Brief, TooLong>
 }
 
 fn gather(desk: &Desk, order: &Order) -> Result<Material, Failure> {
-    let mut material =
-        Material { wants_capsules: !order.capsules.is_empty(), ..Material::default() };
+    let mut material = Material {
+        wants_capsules: !order.capsules.is_empty(),
+        named_capsules: order.capsules.clone(),
+        ..Material::default()
+    };
     for id in &order.symbols {
         material.symbols.push(Symbol { id: id.clone(), value: symbol(desk, id)? });
     }

@@ -3,6 +3,7 @@
 //!
 //! The same material makes the same bytes, always.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::invariants::Found;
@@ -54,6 +55,8 @@ pub struct Material {
     pub symbols: Vec<Symbol>,
     /// The closure of the named capsules, dependencies first.
     pub capsules: Vec<Capsule>,
+    /// The capsules that were named; the others are there because those depend on them.
+    pub named_capsules: Vec<String>,
     /// Whether any capsule was named.
     pub wants_capsules: bool,
     /// Named capsules that are not there.
@@ -136,60 +139,86 @@ pub fn build(
     count: &dyn Fn(&str) -> u64,
 ) -> Result<Brief, TooLong> {
     let unresolved = material.unresolved();
-    let mut kept = Kept { symbols: material.symbols.len(), capsules_from: 0 };
-    loop {
-        let left_out = kept.left_out(material);
-        let text = write(asked, material, &unresolved, &kept, &left_out);
-        let Some(tokens_max) = asked.tokens_max else {
-            return Ok(Brief { text, unresolved, left_out });
-        };
-        let tokens = count(&text);
-        if tokens <= tokens_max {
-            return Ok(Brief { text, unresolved, left_out });
-        }
-        if !kept.drop_one(material) {
-            return Err(TooLong { tokens, tokens_max });
+    let order = material.drop_order();
+    let without = |dropped: usize| {
+        let kept = Kept::without(material, &order[..dropped]);
+        let text = write(asked, material, &unresolved, &kept);
+        Brief { text, unresolved: unresolved.clone(), left_out: kept.left_out }
+    };
+    let Some(tokens_max) = asked.tokens_max else { return Ok(without(0)) };
+    let fits = |dropped: usize| count(&without(dropped).text) <= tokens_max;
+    if fits(0) {
+        return Ok(without(0));
+    }
+    // Counting is what takes time, so of many the least that has to go is found by halving.
+    let (mut least, mut most) = (1, order.len());
+    while most.saturating_sub(least) > FEW {
+        let middle = usize::midpoint(least, most);
+        if fits(middle) { most = middle } else { least = middle }
+    }
+    let fitting = (least..=order.len()).find(|dropped| fits(*dropped));
+    match fitting {
+        Some(dropped) => Ok(without(dropped)),
+        None => {
+            let tokens = count(&without(order.len()).text);
+            Err(TooLong { tokens, tokens_max })
         }
     }
 }
 
-/// What is still in the brief. Capsules go before symbols, and of capsules those that were only
-/// depended on go first: a symbol is a line, and without it the task cannot be read.
-struct Kept {
-    symbols: usize,
-    capsules_from: usize,
+/// How many lengths are tried one after another: to name what is left out takes room, too, so of
+/// short things a few more may have to go, or fewer.
+const FEW: usize = 16;
+
+/// Something that can be left out, by its place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Item {
+    Capsule(usize),
+    Symbol(usize),
 }
 
-impl Kept {
-    fn drop_one(&mut self, material: &Material) -> bool {
-        if self.capsules_from < material.capsules.len() {
-            self.capsules_from += 1;
-        } else if self.symbols > 0 {
-            self.symbols -= 1;
-        } else {
-            return false;
+impl Material {
+    /// What goes first if there is no room. Capsules go before symbols, and of capsules those that
+    /// were only depended on go first: a symbol is a line, and without it the task cannot be read.
+    fn drop_order(&self) -> Vec<Item> {
+        let all = 0..self.capsules.len();
+        let is_named = |at: &usize| self.named_capsules.contains(&self.capsules[*at].id);
+        let (named, others): (Vec<usize>, Vec<usize>) = all.partition(is_named);
+        let capsules = others.into_iter().chain(named).map(Item::Capsule);
+        capsules.chain((0..self.symbols.len()).rev().map(Item::Symbol)).collect()
+    }
+}
+
+/// What is still in the brief, and what is not.
+struct Kept<'a> {
+    symbols: Vec<&'a Symbol>,
+    capsules: Vec<&'a Capsule>,
+    left_out: Vec<String>,
+}
+
+impl<'a> Kept<'a> {
+    fn without(material: &'a Material, dropped: &[Item]) -> Self {
+        let dropped: BTreeSet<Item> = dropped.iter().copied().collect();
+        let mut kept = Kept { symbols: Vec::new(), capsules: Vec::new(), left_out: Vec::new() };
+        for (at, capsule) in material.capsules.iter().enumerate() {
+            if dropped.contains(&Item::Capsule(at)) {
+                kept.left_out.push(format!("capsule {}", capsule.id));
+            } else {
+                kept.capsules.push(capsule);
+            }
         }
-        true
-    }
-
-    fn left_out(&self, material: &Material) -> Vec<String> {
-        let capsules = &material.capsules[..self.capsules_from];
-        let symbols = &material.symbols[self.symbols..];
-        capsules
-            .iter()
-            .map(|capsule| format!("capsule {}", capsule.id))
-            .chain(symbols.iter().map(|symbol| format!("symbol {}", symbol.id)))
-            .collect()
+        for (at, symbol) in material.symbols.iter().enumerate() {
+            if dropped.contains(&Item::Symbol(at)) {
+                kept.left_out.push(format!("symbol {}", symbol.id));
+            } else {
+                kept.symbols.push(symbol);
+            }
+        }
+        kept
     }
 }
 
-fn write(
-    asked: &Asked,
-    material: &Material,
-    unresolved: &[Unresolved],
-    kept: &Kept,
-    left_out: &[String],
-) -> String {
+fn write(asked: &Asked, material: &Material, unresolved: &[Unresolved], kept: &Kept<'_>) -> String {
     let strict = asked.mode == Mode::Strict;
     let mut text = format!("=== DELTA BRIEF — task {} ===\n", one_line(&asked.task));
     // Writing to a string does not fail.
@@ -202,9 +231,10 @@ fn write(
     }
     text += "# Refs only. Not the plan, not prior conversation, not restated criteria.\n\n";
     let _ = writeln!(text, "TASK SPEC:\n{}\n", indented(&asked.spec));
-    write_symbols(&mut text, &material.symbols[..kept.symbols]);
-    let capsules = &material.capsules[kept.capsules_from..];
-    if material.wants_capsules && !(capsules.is_empty() && kept.capsules_from > 0) {
+    write_symbols(&mut text, &kept.symbols);
+    let capsules = &kept.capsules;
+    let none_left = capsules.is_empty() && !material.capsules.is_empty();
+    if material.wants_capsules && !none_left {
         text += "CONTEXT CAPSULES (dependency closure of referenced ids ONLY):\n";
         if !strict && !material.unknown_capsules.is_empty() {
             // As far as it can be written; the rest is said on standard error.
@@ -224,11 +254,11 @@ fn write(
         };
         let _ = writeln!(text, "INVARIANTS REF: {}{found}\n", one_line(reference));
     }
-    write_rest(&mut text, asked, if strict { unresolved } else { &[] }, left_out);
+    write_rest(&mut text, asked, if strict { unresolved } else { &[] }, &kept.left_out);
     text
 }
 
-fn write_symbols(text: &mut String, symbols: &[Symbol]) {
+fn write_symbols(text: &mut String, symbols: &[&Symbol]) {
     if symbols.is_empty() {
         return;
     }
@@ -289,6 +319,7 @@ mod tests {
         Material {
             symbols: vec![symbol("F12", Some("src/matching/engine.ts")), symbol("NOPE", None)],
             capsules: vec![capsule("w1"), capsule("w2")],
+            named_capsules: vec!["w2".into()],
             wants_capsules: true,
             invariants: Some(("INVARIANTS.md".into(), Found::Verified { anchor: false })),
             ..Material::default()
@@ -354,6 +385,19 @@ INVARIANTS REF: INVARIANTS.md
             }
         }
         assert!(least.is_some_and(|least| least < whole));
+    }
+
+    #[test]
+    fn what_was_only_depended_on_goes_first_wherever_it_stands() {
+        let mut material = material();
+        material.capsules.reverse();
+        let whole = words(&build(&asked(Mode::Seed, None), &material, &words).unwrap().text);
+        let tight = asked(Mode::Seed, Some(whole + 10));
+        assert!(build(&tight, &material, &words).unwrap().left_out.is_empty());
+        let heavy = |text: &str| words(text) + 100 * text.matches("  id: ").count() as u64;
+        let most = heavy(&build(&tight, &material, &words).unwrap().text) - 50;
+        let brief = build(&asked(Mode::Seed, Some(most)), &material, &heavy).unwrap();
+        assert_eq!(brief.left_out, ["capsule w1"], "{brief:?}");
     }
 
     #[test]
