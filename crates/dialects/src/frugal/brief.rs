@@ -157,13 +157,10 @@ pub fn build(
         if fits(middle) { most = middle } else { least = middle }
     }
     let fitting = (least..=order.len()).find(|dropped| fits(*dropped));
-    match fitting {
-        Some(dropped) => Ok(without(dropped)),
-        None => {
-            let tokens = count(&without(order.len()).text);
-            Err(TooLong { tokens, tokens_max })
-        }
-    }
+    fitting.map(without).ok_or_else(|| {
+        let tokens = count(&without(order.len()).text);
+        TooLong { tokens, tokens_max }
+    })
 }
 
 /// How many lengths are tried one after another: to name what is left out takes room, too, so of
