@@ -304,7 +304,9 @@ fn writers_go_on_while_entries_are_moved() {
     let project = Project::new();
     let engine = project.open();
     ended(&engine, 150);
-    let writer = agent(&engine, "writer");
+    // A session holds so many leases and no more: on a slow machine one writer would run into that.
+    let a_writer = |written: u32| agent(&engine, &format!("writer{}", written / 500));
+    let mut writer = a_writer(0);
     let (sender, receiver) = std::sync::mpsc::channel();
     let other = project.open();
     let compaction = std::thread::spawn(move || {
@@ -316,6 +318,9 @@ fn writers_go_on_while_entries_are_moved() {
     while receiver.recv_timeout(Duration::from_micros(100)).is_err() {
         writer.execute(claim(&format!("f{written}"))).unwrap();
         written += 1;
+        if written.is_multiple_of(500) {
+            writer = a_writer(written);
+        }
     }
     let outcome = compaction.join().unwrap();
     assert!(outcome.archived > 500 && written > 3, "{outcome:?}, {written} written meanwhile");

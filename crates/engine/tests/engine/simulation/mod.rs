@@ -13,7 +13,8 @@
 //! to a scenario: [`leases`], [`commons`], or [`runs`] with its [`invariants`].
 //!
 //! A failure prints its seed; `ALTHING_SIM_SEED=n` runs that one alone and
-//! `ALTHING_SIM_RUNS=n` runs more of them.
+//! `ALTHING_SIM_RUNS=n` runs more of them, from `ALTHING_SIM_FROM=n` on, so that a long
+//! run can be shared out over processes.
 
 mod channels;
 mod commons;
@@ -496,7 +497,10 @@ fn number(variable: &str) -> Option<u64> {
 fn seeds(default: u64) -> std::ops::Range<u64> {
     match number("ALTHING_SIM_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..number("ALTHING_SIM_RUNS").unwrap_or(default),
+        None => {
+            let first = number("ALTHING_SIM_FROM").unwrap_or(0);
+            first..first + number("ALTHING_SIM_RUNS").unwrap_or(default)
+        }
     }
 }
 
