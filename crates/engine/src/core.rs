@@ -149,7 +149,16 @@ impl Core {
         self.log.hold()
     }
 
-    /// The same without waiting. Returns whether this writer is the only one now.
+    /// The same for somebody who will write at once: takes in most of what others appended while
+    /// the last of them is still at it, so that little is left to do once nobody else can write.
+    pub fn await_turn(&mut self) -> Result<(), LogError> {
+        self.log.queue()?;
+        // What cannot be taken in now is tried once more, and told, before anything is decided.
+        let _ = self.catch_up();
+        self.log.hold()
+    }
+
+    /// The same as holding without waiting. Returns whether this writer is the only one now.
     pub fn try_hold(&mut self) -> Result<bool, LogError> {
         self.log.try_hold()
     }

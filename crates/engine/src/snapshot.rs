@@ -29,7 +29,7 @@ const DIGEST_BYTES: usize = 32;
 /// How many are kept: the newest, and one in case it is damaged.
 const KEPT: usize = 2;
 /// The fewest entries worth a new snapshot.
-const ENTRIES_MIN: u64 = 250;
+const ENTRIES_MIN: u64 = 64;
 
 #[derive(Serialize)]
 struct Content {
@@ -48,6 +48,14 @@ struct Stored {
 pub(crate) fn is_due(world: &World, last: u64) -> bool {
     let worth = ENTRIES_MIN.max(world.state.size() as u64 / 2);
     world.seq().saturating_sub(last) >= worth
+}
+
+/// The entry after which somebody took the newest snapshot that this world may follow, if anybody
+/// did. Many processes on one project need one of them to take it, not all.
+pub(crate) fn newest(home: &Home, world: &World) -> Option<u64> {
+    let project = world.state.project()?;
+    let positions = list(home, &project.id).into_iter().filter_map(|path| position(&path));
+    positions.filter(|position| *position <= world.seq()).max()
 }
 
 /// Writes a snapshot and clears away old ones.

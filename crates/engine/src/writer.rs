@@ -193,7 +193,7 @@ impl Desk {
         while !self.queue.is_empty() {
             // Queue for the log before taking jobs: who gives up meanwhile can withdraw.
             self.waits_for_log.store(true, Ordering::Release);
-            let held = writer.core.hold();
+            let held = writer.core.await_turn();
             self.waits_for_log.store(false, Ordering::Release);
             let batch = self.queue.take();
             let answered = writer.write(held, batch);
@@ -305,6 +305,11 @@ impl Writer {
         let running = self.snapshot.as_ref().is_some_and(|snapshot| !snapshot.is_finished());
         let world = self.core.world();
         if running || !snapshot::is_due(world, self.last_snapshot) {
+            return;
+        }
+        let others = snapshot::newest(&self.home, world).unwrap_or_default();
+        self.last_snapshot = self.last_snapshot.max(others);
+        if !snapshot::is_due(world, self.last_snapshot) {
             return;
         }
         self.last_snapshot = world.seq();

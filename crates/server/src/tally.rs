@@ -1,8 +1,7 @@
 //! The tally: how many tokens agents were handed, put on record.
 //!
 //! Counting and recording happen in a thread of their own, after the answer went out: nobody waits
-//! for either. What gathers within a moment is recorded together, so that it costs one sync of the
-//! disk. What could not be recorded is tried again with the next, and at the end it is said how
+//! for either. What an agent is handed within a moment of one tool is one line of the ledger. What could not be recorded is tried again with the next, and at the end it is said how
 //! much never was.
 
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
@@ -16,10 +15,10 @@ use std::time::{Duration, Instant};
 use crate::desk::{Desk, Identity};
 use crate::fault::Fault;
 
-/// How long lines gather before they are recorded together.
-const MOMENT: Duration = Duration::from_millis(100);
-/// How many lines are recorded together at most.
-const TOGETHER: usize = 64;
+/// How long lines gather before they are recorded together. With many hosts on one project each
+/// record takes a turn at the log away from somebody's claim, so there are few of them; a server
+/// that is killed loses the counts of so long, and nothing else.
+const MOMENT: Duration = Duration::from_secs(1);
 /// How many lines are kept for another attempt.
 const KEPT_MAX: usize = 10_000;
 
@@ -31,10 +30,46 @@ pub(crate) struct Handed {
     pub(crate) text: String,
 }
 
-/// A line of the token ledger that is not on record yet.
+/// A line of the token ledger that is not on record yet: what one agent was handed of one kind.
 struct Line {
     who: Identity,
-    args: String,
+    kind: &'static str,
+    tool: Option<String>,
+    tokens: u64,
+    messages: u32,
+}
+
+impl Line {
+    fn of(handed: Handed) -> Self {
+        let Handed { who, kind, tool, text } = handed;
+        Line { who, kind, tool, tokens: count(&text), messages: 1 }
+    }
+
+    /// Takes in what another line says, if it is about the same.
+    fn absorb(&mut self, other: &Line) -> bool {
+        let same = self.who == other.who && self.kind == other.kind && self.tool == other.tool;
+        if same {
+            self.tokens += other.tokens;
+            self.messages += other.messages;
+        }
+        same
+    }
+
+    fn args(&self) -> String {
+        let mut args = json!({
+            "role": self.who.role,
+            "kind": self.kind,
+            "tokens": self.tokens,
+            "tokenizer": TOKENIZER,
+        });
+        if self.messages > 1 {
+            args["messages"] = self.messages.into();
+        }
+        if let Some(tool) = &self.tool {
+            args["tool"] = tool.as_str().into();
+        }
+        args.to_string()
+    }
 }
 
 /// What was handed out without a line in the ledger.
@@ -90,21 +125,26 @@ impl Recorder {
 
     fn run(mut self, receiver: &Receiver<Handed>) -> Unlogged {
         while let Ok(first) = receiver.recv() {
-            let mut gathered = vec![first];
+            self.add(first);
             let deadline = Instant::now() + MOMENT;
-            while gathered.len() < TOGETHER {
+            loop {
                 let left = deadline.saturating_duration_since(Instant::now());
                 match receiver.recv_timeout(left) {
-                    Ok(next) => gathered.push(next),
+                    Ok(next) => self.add(next),
                     Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
                 }
             }
-            self.waiting.extend(gathered.into_iter().map(line));
             self.record();
         }
-        let lost = self.waiting.len();
-        self.unlogged.results += lost;
+        self.unlogged.results += messages(&self.waiting);
         self.unlogged
+    }
+
+    fn add(&mut self, handed: Handed) {
+        let line = Line::of(handed);
+        if !self.waiting.iter_mut().any(|known| known.absorb(&line)) {
+            self.waiting.push(line);
+        }
     }
 
     /// Records what waits. What cannot be recorded now stays, up to a number.
@@ -112,16 +152,17 @@ impl Recorder {
         let lines = std::mem::take(&mut self.waiting);
         let (send, receive) = channel();
         for line in lines {
-            let done = send.clone();
-            if let Err(fault) = self.submit(&line, Box::new(move |answer| _ = done.send(answer))) {
+            let (done, results) = (send.clone(), line.messages as usize);
+            let done = Box::new(move |answer| _ = done.send((results, answer)));
+            if let Err(fault) = self.submit(&line, done) {
                 fault.message().clone_into(&mut self.unlogged.why);
                 self.waiting.push(line);
             }
         }
         drop(send);
-        for answer in receive {
+        for (results, answer) in receive {
             if let Err(error) = answer {
-                self.unlogged.results += 1;
+                self.unlogged.results += results;
                 self.unlogged.why = error.to_string();
             }
         }
@@ -129,15 +170,15 @@ impl Recorder {
             engine.follow();
         }
         let over = self.waiting.len().saturating_sub(KEPT_MAX);
-        self.waiting.drain(..over);
-        self.unlogged.results += over;
+        let gone: Vec<Line> = self.waiting.drain(..over).collect();
+        self.unlogged.results += messages(&gone);
     }
 
     fn submit(&self, line: &Line, done: Done) -> Result<(), Fault> {
         // Counting is no reason to set a project up.
         self.desk.opened()?;
         let client = self.desk.client(&line.who)?;
-        let door::Request::Command(command) = door::read("ledger.log", &line.args)? else {
+        let door::Request::Command(command) = door::read("ledger.log", &line.args())? else {
             return Err(Fault::defect("ledger.log is no command"));
         };
         client.submit(*command, done)?;
@@ -145,18 +186,8 @@ impl Recorder {
     }
 }
 
-type Done = Box<dyn FnOnce(Result<althing_kernel::Reply, EngineError>) + Send>;
-
-fn line(handed: Handed) -> Line {
-    let Handed { who, kind, tool, text } = handed;
-    let mut args = json!({
-        "role": who.role,
-        "kind": kind,
-        "tokens": count(&text),
-        "tokenizer": TOKENIZER,
-    });
-    if let Some(tool) = tool {
-        args["tool"] = tool.into();
-    }
-    Line { who, args: args.to_string() }
+fn messages(lines: &[Line]) -> usize {
+    lines.iter().map(|line| line.messages as usize).sum()
 }
+
+type Done = Box<dyn FnOnce(Result<althing_kernel::Reply, EngineError>) + Send>;

@@ -6,6 +6,7 @@
 use imbl::OrdMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
 
 use super::view::{BaselineView, CommonsReply, SumView};
 use super::{Commons, Label, record, room};
@@ -33,6 +34,9 @@ pub struct Log {
     pub agent: Option<Label>,
     /// What sort of message they were.
     pub kind: Label,
+    /// How many messages they were in; one if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<NonZeroU32>,
     /// Which message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub msg_id: Option<Label>,
@@ -92,7 +96,7 @@ pub struct Sum {
     pub counted: u64,
     /// Those among them that are spent only because there are tools.
     pub tools: u64,
-    /// In how many lines.
+    /// In how many messages.
     pub messages: u64,
 }
 
@@ -100,6 +104,7 @@ pub struct Sum {
 #[derive(Clone, Copy)]
 struct Line {
     tokens: u64,
+    messages: u64,
     counted: bool,
     tools: bool,
 }
@@ -107,17 +112,19 @@ struct Line {
 impl Line {
     fn of(body: &Log) -> Self {
         let tools = body.tool.is_some() || body.kind.as_str().starts_with(TOOL_KINDS);
-        Line { tokens: body.tokens.get(), counted: body.tokenizer.is_some(), tools }
+        let messages = body.messages.map_or(1, |messages| messages.get().into());
+        let counted = body.tokenizer.is_some();
+        Line { tokens: body.tokens.get(), messages, counted, tools }
     }
 }
 
 impl Sum {
-    fn add(&mut self, Line { tokens, counted, tools }: Line) {
+    fn add(&mut self, Line { tokens, messages, counted, tools }: Line) {
         let plus = |sum: u64, more: u64| sum.saturating_add(more).min(JSON_INTEGER_MAX);
         self.tokens = plus(self.tokens, tokens);
         self.counted = plus(self.counted, if counted { tokens } else { 0 });
         self.tools = plus(self.tools, if tools { tokens } else { 0 });
-        self.messages = plus(self.messages, 1);
+        self.messages = plus(self.messages, messages);
     }
 }
 

@@ -143,6 +143,13 @@ pub trait LogReader: Send {
 
 /// Writing a log.
 pub trait Log: LogReader {
+    /// Queues until there is at most one other writer left before this one, which then holds a
+    /// place that [`Log::hold`] goes on from. It is the moment to read what others appended, while
+    /// the last of them is still writing. A log without a queue returns at once.
+    fn queue(&mut self) -> Result<(), LogError> {
+        Ok(())
+    }
+
     /// Asks to be the only one who appends until the next append or [`Log::let_go`]. A log that
     /// has no such thing returns at once; appending stays a compare-and-set either way.
     fn hold(&mut self) -> Result<(), LogError>;

@@ -179,6 +179,9 @@ fn tokens(entry: &Stamped, body: &ledger::Log) -> String {
             let _ = write!(text, ",\"{name}\":{}", quoted(value.as_str()));
         }
     }
+    if let Some(messages) = body.messages {
+        let _ = write!(text, ",\"messages\":{messages}");
+    }
     text + "}\n"
 }
 

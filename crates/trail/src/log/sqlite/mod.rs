@@ -554,6 +554,10 @@ impl LogReader for SqliteLog {
 }
 
 impl Log for SqliteLog {
+    fn queue(&mut self) -> Result<(), LogError> {
+        self.queue.line_up()
+    }
+
     fn hold(&mut self) -> Result<(), LogError> {
         if self.queue.is_held() {
             return Ok(());
@@ -570,10 +574,7 @@ impl Log for SqliteLog {
     }
 
     fn let_go(&mut self) {
-        if !self.queue.is_held() {
-            return;
-        }
-        if !self.reader.conn.is_autocommit() {
+        if self.queue.is_held() && !self.reader.conn.is_autocommit() {
             // A rollback that fails leaves the transaction to be rolled back with the
             // connection; nothing of it was promised to anybody.
             let _ = self.reader.conn.execute_batch("ROLLBACK");

@@ -4,7 +4,8 @@
 //! however it dies. SQLite's own lock would do for safety; these are there because they wake the
 //! next writer at once, and because a busy writer cannot keep the others out: whoever wants to
 //! write takes the turnstile first and keeps it until the writer before is done, so that one has
-//! to queue behind.
+//! to queue behind. Whoever has the turnstile reads what the others wrote before it waits for the
+//! last of them, so that with many processes the reading of one goes on beside the sync of another.
 //!
 //! Another file holds a number, the generation of the log. It grows when the whole log is
 //! replaced by another, so that a writer who decided on the old one does not append to the new.
@@ -35,6 +36,8 @@ pub(super) struct Queue {
     numbered: File,
     /// The generation this writer knows, from before it opened the database.
     generation: u64,
+    /// Whether this writer is the next one.
+    next: bool,
     held: bool,
 }
 
@@ -43,19 +46,27 @@ impl Queue {
         let (file, turnstile) = (open(&beside(path, LOCK))?, open(&beside(path, TURN))?);
         let mut numbered = open(&beside(path, GENERATION))?;
         let generation = number_in(&mut numbered).map_err(|error| unusable(&error))?;
-        Ok(Queue { file, turnstile, numbered, generation, held: false })
+        Ok(Queue { file, turnstile, numbered, generation, next: false, held: false })
     }
 
     pub(super) fn is_held(&self) -> bool {
         self.held
     }
 
+    /// Queues until this writer is the next one.
+    pub(super) fn line_up(&mut self) -> Result<(), LogError> {
+        if !self.next && !self.held {
+            self.turnstile.lock().map_err(|error| unusable(&error))?;
+            self.next = true;
+        }
+        Ok(())
+    }
+
     /// Queues and waits for the turn.
     pub(super) fn enter(&mut self) -> Result<(), LogError> {
-        let entered = self.turnstile.lock().and_then(|()| self.file.lock());
-        // Unlocking fails only for a file that is not open.
-        let _ = self.turnstile.unlock();
-        entered.map_err(|error| unusable(&error))?;
+        let entered = self.line_up().and_then(|()| self.file.lock().map_err(|e| unusable(&e)));
+        self.step_aside();
+        entered?;
         self.held = true;
         self.check_generation()
     }
@@ -89,8 +100,7 @@ impl Queue {
             Ok(()) => self.file.try_lock(),
             Err(busy) => return is_free(Err(busy)),
         };
-        // Unlocking fails only for a file that is not open.
-        let _ = self.turnstile.unlock();
+        self.step_aside();
         self.held = is_free(entered)?;
         if self.held {
             self.check_generation()?;
@@ -98,8 +108,21 @@ impl Queue {
         Ok(self.held)
     }
 
-    /// Ends the turn.
+    /// Lets somebody else be the next one.
+    fn step_aside(&mut self) {
+        // Unlocking fails only for a file that is not open.
+        let _ = self.turnstile.unlock();
+        self.next = false;
+    }
+
+    /// Ends the turn, and gives up the place in the queue.
     pub(super) fn leave(&mut self) {
+        if self.next {
+            self.step_aside();
+        }
+        if !self.held {
+            return;
+        }
         // Unlocking fails only for a file that is not open.
         let _ = self.file.unlock();
         self.held = false;
