@@ -207,7 +207,7 @@ fn of_highway(state: &State, event: &Event) -> Option<Deeds> {
             None => overall(gate::deed_at(body.gate_type)),
         },
         Event::GateResolved(body) => at_gate(state, &body.gate_id, body.modifications.as_deref()),
-        Event::GateReentryBlocked(body) => overall(gate::deed_at(body.gate_type)),
+        Event::GateReentryBlocked(body) => at_gate(state, &body.gate_id, None),
         Event::EscalationResolved(body) => answer(body.response_type, &body.workspace),
         Event::HumanInjection(body) => on(Deed::Inject, &body.to),
         _ => return None,

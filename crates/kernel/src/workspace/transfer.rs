@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::Party;
+use super::change::live_children;
 use crate::event::Event;
 use crate::id::WorkspaceId;
 use crate::name::UserId;
@@ -64,6 +65,14 @@ pub(crate) fn decide_transfer(
         let message = format!("user {} answers for workspace {id} as it is", transfer.to);
         return Err(Refusal::denied(Rule::Transfer, message).into());
     }
+    if let Some(merging) = merging_beside(turn.state(), id, &transfer.to) {
+        let message = format!(
+            "the work of workspace {merging} is being merged, and user {} would answer for it and \
+             for what goes on below it; wait until it is",
+            transfer.to
+        );
+        return Err(Refusal::denied(Rule::Transfer, message).into());
+    }
     let transferred_by: Actor = caller.principal.clone().into();
     let event = Event::OwnershipTransferred(Transferred {
         from_user,
@@ -74,6 +83,18 @@ pub(crate) fn decide_transfer(
     });
     turn.note(Some(id), transferred_by, event)?;
     turn.workspace_reply(id)
+}
+
+/// A workspace that is about to close and would come to have the same owner as something that goes
+/// on below it. Nothing goes on below what closes but what is somebody else's.
+fn merging_beside(state: &State, id: &WorkspaceId, to: &UserId) -> Option<WorkspaceId> {
+    let (to, known) = (Party::User(to.clone()), state.workspaces.get(id)?);
+    let owned = |id: &WorkspaceId| state.workspaces.get(id).is_some_and(|own| own.owner == to);
+    let own = known.status.is_sealed() && live_children(state, id).iter().any(owned);
+    let above = known.parent.as_ref().filter(|above| {
+        owned(above) && state.workspaces.get(*above).is_some_and(|own| own.status.is_sealed())
+    });
+    if own { Some(id.clone()) } else { above.cloned() }
 }
 
 pub(crate) fn apply_transferred(state: &mut State, moved: &Transferred) -> Result<(), ApplyError> {

@@ -75,6 +75,23 @@ fn what_a_fallback_let_through_or_left_to_the_coordinator_is_not_asked_again() {
     }
 }
 
+/// Shows W-HH-08, W-USER-41.
+#[test]
+fn an_owner_may_let_go_on_what_was_left_to_the_coordinator_in_what_is_their_own() {
+    let mut run = gated(&["workspace_abort"], "escalate_to_coordinator");
+    let bob = person_with(&mut run.world, "bob", &[Capability::AbortOwn]);
+    let eve = person_with(&mut run.world, "eve", &[Capability::AbortOwn]);
+    let id = run.in_state(Status::Active, json!({ "agent": "w1", "owner": "bob" }));
+    let gate = gate_of(run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": id })));
+    wait(&mut run);
+    assert_eq!(run.status(&id), Status::Active);
+    let approve = json!({ "gate": gate.gate, "action": "approve" });
+    run.refused(&eve, "gate.resolve", approve.clone(), "W-USER-41");
+    run.ok(&bob, "gate.resolve", approve);
+    assert_eq!(run.status(&id), Status::Failed);
+    run.sound();
+}
+
 /// Shows W-HH-02, W-INT-20.
 #[test]
 fn a_merge_that_was_turned_back_is_not_let_in_as_a_salvage() {

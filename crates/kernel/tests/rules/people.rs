@@ -418,6 +418,30 @@ fn one_workspace_changes_hands_at_once_and_nothing_else_changes() {
     run.refused(&Run::lead(), "workspace.create", create, "W-USER-04");
 }
 
+/// Shows W-USER-12, W-TREE-06.
+#[test]
+fn what_is_being_merged_and_what_goes_on_below_it_do_not_come_to_one_owner() {
+    let mut run = Run::new();
+    person_with(&mut run.world, "bob", &[Capability::AbortOwn]);
+    let top = run.in_state(Status::Active, json!({ "agent": "w1" }));
+    let below =
+        run.in_state(Status::Active, json!({ "agent": "w2", "parent": top, "owner": "bob" }));
+    run.checkpoint("w1", &top, "artifact", &["src/a.rs"]);
+    run.signal("w1", &top, "complete");
+    assert_eq!(run.status(&top), Status::Integrating);
+    let give = |id: &WorkspaceId, to: &str| json!({ "workspace": id, "to": to });
+    let lead = Run::lead();
+    for (id, to) in [(&below, "ada"), (&top, "bob")] {
+        let refusal = run.refused(&lead, "workspace.transfer", give(id, to), "W-USER-12");
+        assert!(refusal.message.contains("being merged"), "{}", refusal.message);
+    }
+    run.ok(&lead, "integration.decide", json!({ "workspace": top, "decision": "accept" }));
+    assert_eq!(run.status(&top), Status::Closed);
+    assert_eq!(run.view(&below).parent, Some(run.root.clone()));
+    run.ok(&lead, "workspace.transfer", give(&below, "ada"));
+    run.sound();
+}
+
 /// Shows W-USER-10.
 #[test]
 fn a_run_belongs_to_who_begins_it_or_to_who_is_named() {
