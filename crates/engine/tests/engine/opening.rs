@@ -58,6 +58,19 @@ fn a_snapshot_spares_reading_what_it_covers() {
     assert_eq!(project.open().world().unwrap().seq(), all);
 }
 
+#[test]
+fn of_many_processes_one_takes_a_snapshot_for_all() {
+    let project = Project::new();
+    let waiting = project.open();
+    grow(&project, 600);
+    let taken = snapshots(&project);
+    assert_eq!(taken.len(), 1);
+    // This one has not written yet: to it, all of that is new.
+    agent(&waiting, "bob").execute(claim("other")).unwrap();
+    drop(waiting);
+    assert_eq!(snapshots(&project), taken);
+}
+
 /// Shows W-REC-07.
 #[test]
 fn a_project_opened_from_a_snapshot_is_the_replayed_one() {
