@@ -1,8 +1,8 @@
 //! The tally: how many tokens agents were handed, put on record.
 //!
 //! Counting and recording happen in a thread of their own, after the answer went out: nobody waits
-//! for either. What an agent is handed within a moment of one tool is one line of the ledger. What could not be recorded is tried again with the next, and at the end it is said how
-//! much never was.
+//! for either. What an agent is handed within a moment of one tool is one line of the ledger. What
+//! could not be recorded is tried again with the next, and at the end it is said how much never was.
 
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
 use althing_engine::{EngineError, door};
