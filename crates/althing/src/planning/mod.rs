@@ -482,7 +482,8 @@ impl Planning {
 
 impl Follower for Planning {
     fn follow(&self, engine: &Engine) {
-        if !self.is_used() && !(self.begins && self.own_folders().is_ok()) {
+        let begins = self.begins && self.own_folders().is_ok();
+        if !(begins || self.is_used()) {
             return;
         }
         // What was asked for is done and on record; that a picture of it lags behind is no failure.

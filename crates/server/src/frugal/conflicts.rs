@@ -62,9 +62,10 @@ pub(super) fn raise(
     let path = planning::conflict_path(at, &id);
     let record = Record { id, surfaces: surfaces(&args.surfaces)?, at, path };
     let args = RaiseConflict { displaced_haid: displaced(call, who, &args, &record)?, ..args };
-    let scratch = match call.desk.setup.is_git {
-        true => Some(Scratch::take(call.desk.setup.home.root())?),
-        false => None,
+    let scratch = if call.desk.setup.is_git {
+        Some(Scratch::take(call.desk.setup.home.root())?)
+    } else {
+        None
     };
     if let Ok(there) = call.desk.ask(who, "dispute.get", &json!({ "id": args.id })) {
         let raised = there["raised_at"].as_u64().map_or(record.at, Timestamp::from_micros);
@@ -79,7 +80,9 @@ pub(super) fn raise(
     };
     let command = command(&args, branches.as_ref());
     if let Err(fault) = call.desk.execute(who, "dispute.raise", &command) {
-        branches.iter().for_each(|made| made.take_back(&git));
+        if let Some(made) = &branches {
+            made.take_back(&git);
+        }
         return Err(fault);
     }
     let Record { path, .. } = record;
@@ -127,7 +130,9 @@ fn next_step(args: &RaiseConflict, path: &str, branches: Option<&Branches>) -> S
 impl Branches {
     /// Takes back what was made for a record that was not. The work itself is still where it was.
     fn take_back(&self, git: &Git) {
-        self.displaced.iter().chain([&self.conflict]).for_each(|made| git.take_back(made));
+        for made in self.displaced.iter().chain([&self.conflict]) {
+            git.take_back(made);
+        }
     }
 }
 
