@@ -20,6 +20,8 @@ mod highway;
 mod identity;
 mod leases;
 mod mcp;
+#[cfg(unix)]
+mod mcp_conflicts;
 mod mcp_sdks;
 mod mcp_tools;
 mod parsers;

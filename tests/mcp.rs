@@ -17,10 +17,12 @@ pub(crate) struct Host {
 impl Host {
     /// Starts a server and says nothing yet.
     pub(crate) fn silent(project: &Sandbox, args: &[&str]) -> Self {
-        let mut server = project
-            .command()
-            .arg("mcp")
-            .args(args)
+        Host::started(project.command().arg("mcp").args(args))
+    }
+
+    /// The same with a command of one's own.
+    pub(crate) fn started(command: &mut Command) -> Self {
+        let mut server = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -38,7 +40,7 @@ impl Host {
         host
     }
 
-    fn introduce(&mut self, name: &str, revision: &str) -> Value {
+    pub(crate) fn introduce(&mut self, name: &str, revision: &str) -> Value {
         let client = json!({ "name": name, "version": "1.2.3" });
         let params =
             json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
@@ -80,6 +82,20 @@ impl Host {
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         answer["result"].clone()
+    }
+
+    /// Calls a tool, which is the server's end: nothing is answered.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write it down where they ask")]
+    #[track_caller]
+    pub(crate) fn killed(mut self, tool: &str, arguments: Value) {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let request =
+            json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params });
+        self.say(request.to_string().as_bytes());
+        let mut rest = String::new();
+        self.output.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "");
+        assert!(!self.server.wait().unwrap().success());
     }
 
     /// The same, and it works. Returns the payload, after checking that the text says the same.
@@ -363,12 +379,16 @@ fn under_the_old_name_only_what_changes_something_sets_a_project_up() {
     assert_eq!(host.done("read_capsules", json!({}))["count"], 0);
     host.end();
     assert!(!project.store().exists(), "{:?}", project.store());
+    let files = project.path().join(".planning");
+    assert!(!files.exists(), "nothing was changed, so there is nothing to show");
     let mut host = Host::silent(&project, &["--drop-in"]);
     host.ask("tools/list", json!({}));
     host.done("make_claim", json!({ "surfaces": ["a"], "task": "T" }));
     assert_eq!(host.done("read_claims", json!({}))["count"], 1);
     host.end();
     assert!(project.store().exists());
+    assert!(files.join("protocol/ledger.jsonl").is_file());
+    assert_eq!(std::fs::read_dir(files.join("ledger/claims")).unwrap().count(), 1);
 }
 
 #[test]

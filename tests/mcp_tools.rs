@@ -81,6 +81,46 @@ fn the_same_client_again_is_the_same_agent() {
 }
 
 #[test]
+fn long_names_that_begin_alike_are_two_agents() {
+    let project = Sandbox::new();
+    let named = |end: &str| format!("An editor whose name goes on and on, {end}");
+    let mut host = Host::named(&project, &named("first"));
+    let own = host.done("make_claim", json!({ "surfaces": ["a"], "task": "T" }));
+    let other = json!({ "surfaces": ["a"], "task": "T", "client_identity": named("second") });
+    let (told, error) = host.failed("make_claim", other);
+    assert_eq!(error["kind"], "collision", "{told}");
+    assert_ne!(told["haid"], own["haid"]);
+}
+
+#[test]
+fn a_haid_is_nobodys_name_but_its_own() {
+    let project = Sandbox::new();
+    let mut host = Host::named(&project, "cursor");
+    let own = host.done("make_claim", json!({ "surfaces": ["a"], "task": "T" }))["haid"].clone();
+    let own = own.as_str().unwrap();
+    let read = host.done("read_claims", json!({ "client_identity": own }));
+    assert_eq!(read["haid"], own, "it is meant as it is said");
+    let root = own.strip_suffix("/cursor").unwrap();
+    let before = project.json(&["do", "agent.list", "{}"]);
+    for (given, rule) in [
+        ("haid:eve.mbp-0000/cursor", "A-USE-04"),
+        (root, "A-USE-04"),
+        ("haid:nonsense", "A-USE-01"),
+        ("HAID:eve.mbp-0000", "A-USE-01"),
+    ] {
+        let args = json!({ "surfaces": ["b"], "task": "T", "client_identity": given });
+        let (told, error) = host.failed("make_claim", args);
+        assert_eq!(error["rule"], rule, "{given}: {told}");
+    }
+    for given in ["haid:nonsense", "haid:a.b-0000/c/d", "two words", "nobody"] {
+        let (told, error) = host.failed("release_claim", json!({ "haid": given }));
+        assert_eq!(error["kind"], "usage", "{given}: {told}");
+    }
+    assert_eq!(project.json(&["do", "agent.list", "{}"]), before, "nobody became somebody");
+    assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn claims_of_every_door_meet() {
     let project = Sandbox::new();
     project.ok(&["claim", "src", "--as", "alice", "--task", "T-1"]);
@@ -184,6 +224,16 @@ fn decisions_and_capsules_are_shared_with_every_door() {
     assert!(ends(&made["timestamp"], "Z") && ends(&made["haid"], "/cursor"), "{made}");
     let listed = project.json(&["do", "decision.list", "{}"]);
     assert_eq!(listed[0]["title"], "Use SQLite");
+    project.ok(&["do", "decision.append", r#"{"title":"t","body":"b"}"#, "--as", "alice"]);
+    project.ok(&["rebuild"]);
+    let file = project.path().join(".planning/ledger/decisions.md");
+    let file = std::fs::read_to_string(file).unwrap();
+    let own = made["haid"].as_str().unwrap();
+    assert!(file.contains(&format!("*— recorded via heimdall-ledger-mcp by `{own}`*\n")), "{file}");
+    assert!(file.contains("*— recorded via althing by `alice`*\n"), "{file}");
+    let too_long = json!({ "title": "x".repeat(300), "body": "b" });
+    let (told, _) = host.failed("append_decision", too_long);
+    assert_eq!(told["error"], "text of 300 bytes is over the limit of 200");
     assert!(ends(&listed[0]["by"], "+cursor"), "{listed}");
 
     let empty = host.done("read_capsules", json!({}));
@@ -469,28 +519,42 @@ fn whatever_agents_are_handed_is_counted() {
     let mut host = Host::named(&project, "cursor");
     let listed = host.ask("tools/list", json!({}))["result"]["tools"].clone();
     let mut results = 0;
-    for n in 0..70 {
-        let result = host.call("make_claim", json!({ "surfaces": [format!("f{n}")], "task": "T" }));
+    let mut asked: Vec<(&str, Value)> = (0..70)
+        .map(|n| ("make_claim", json!({ "surfaces": [format!("f{n}")], "task": "T" })))
+        .collect();
+    asked.extend([("make_claim", json!({})), ("read_claims", json!({}))]);
+    for (tool, arguments) in asked {
+        let result = host.call(tool, arguments);
         results += count(result["content"][0]["text"].as_str().unwrap());
     }
-    host.failed("make_claim", json!({}));
+    // Whoever cannot be told apart is not counted, and says so.
+    host.failed("make_claim", json!({ "client_identity": "!!" }));
     host.end();
     let report = project.json(&["do", "ledger.report", r#"{"by":"kind"}"#]);
     let row = |name: &str| {
         let rows = report["rows"].as_array().unwrap();
         rows.iter().find(|row| row["name"] == name).unwrap().clone()
     };
-    assert_eq!(row("tool_result")["messages"], 71, "{report}");
-    assert!(row("tool_result")["tokens"].as_u64().unwrap() > results);
+    assert_eq!(row("tool_result")["messages"], 72, "{report}");
+    assert_eq!(row("tool_result")["tokens"], results, "{report}");
     assert_eq!(row("tool_result")["reported"], 0, "all of it was counted");
     // The list is counted as it went out, and reading it changed the order of its fields only.
     assert!(row("tool_list")["tokens"].as_u64().unwrap().abs_diff(count(&listed.to_string())) < 20);
-    let logged = project.entries().into_iter().filter(|entry| entry["kind"] == "ledger.logged");
-    let names: BTreeSet<String> =
-        logged.map(|entry| entry["body"]["tokenizer"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(names, BTreeSet::from(["o200k_base".to_owned()]));
+    let logged: Vec<Value> = project
+        .entries()
+        .into_iter()
+        .filter(|entry| entry["kind"] == "ledger.logged")
+        .map(|entry| entry["body"].clone())
+        .collect();
+    assert!(logged.iter().all(|line| line["tokenizer"] == "o200k_base"), "{logged:?}");
+    // A line is what one agent was handed of one tool within a moment, and says of how many.
+    let lines = logged.iter().filter(|line| line["kind"] == "tool_result");
+    let of: Vec<u64> = lines.map(|line| line["messages"].as_u64().unwrap_or(1)).collect();
+    assert_eq!(of.iter().sum::<u64>(), 72, "{logged:?}");
+    assert!(of.len() < 36, "they are summed: {logged:?}");
     let by_tool = project.json(&["do", "ledger.report", r#"{"by":"tool"}"#]);
     assert_eq!(by_tool["rows"][0]["name"], "make_claim");
+    assert_eq!(by_tool["rows"][0]["messages"], 71, "{by_tool}");
 }
 
 #[test]

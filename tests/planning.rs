@@ -39,7 +39,9 @@ impl Sandbox {
 
     /// What doctor says about the files.
     fn finding(&self) -> Value {
-        let all: Value = serde_json::from_str(&self.run(&["doctor", "--json"]).out).unwrap();
+        let said = self.run(&["doctor", "--json"]).out;
+        // If anything is bad, that is said after the findings.
+        let all: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
         let all = all.as_array().unwrap().clone();
         all.into_iter().find(|own| own["check"] == "planning files").unwrap_or_default()
     }
@@ -258,6 +260,88 @@ fn what_somebody_wrote_can_be_taken_over() {
     sandbox.overwrite("protocol/symbols.json", r#"{"symbols":{"F9":"new"}}"#);
     let done = sandbox.json(&["rebuild", "--adopt", "--as", "bob"]);
     assert_eq!(done["set_aside"].as_array().unwrap().len(), 2, "{done}");
+}
+
+#[test]
+fn a_stranger_takes_nobodys_place_and_what_cannot_be_read_is_listed() {
+    let sandbox = Sandbox::with_files();
+    sandbox.does("capsule.write", &json!({ "id": "w1", "what": "mine" }));
+    let of = |id: &str| format!("---\nid: {id}\ndepends: \nts: x\n---\nWHAT: theirs\n");
+    sandbox.overwrite("protocol/capsules/evil.md", &of("w1"));
+    sandbox.overwrite("protocol/capsules/torn.md", "half a capsule");
+    sandbox.overwrite("protocol/capsules/good.md", &of("good"));
+    sandbox.overwrite("ledger/claims/whose.json", "{}");
+    let done = sandbox.json(&["rebuild", "--adopt", "--as", "bob"]);
+    let refused: Vec<String> = done["not_adopted"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(refused.len(), 3, "{done}");
+    for (line, said) in refused.iter().zip([
+        "ledger/claims/whose.json: only capsules",
+        "protocol/capsules/evil.md: it says id \"w1\"",
+        "protocol/capsules/torn.md: it is not written as a capsule",
+    ]) {
+        assert!(line.starts_with(said), "{line}");
+    }
+    let what = |id: &str| {
+        let args = json!({ "id": id }).to_string();
+        sandbox.json(&["do", "capsule.get", &args])["what"].clone()
+    };
+    assert_eq!((what("w1"), what("good")), (json!("mine"), json!("theirs")));
+    // Nothing hides them from whoever looks.
+    sandbox.overwrite("blackboard.json", "{}");
+    let said = sandbox.finding()["says"].as_str().unwrap().to_owned();
+    for file in ["blackboard.json", "evil.md", "torn.md", "whose.json"] {
+        assert!(said.contains(file), "{file}: {said}");
+    }
+}
+
+#[test]
+fn a_folder_in_a_files_place_is_named_and_the_rest_is_rebuilt() {
+    let sandbox = Sandbox::with_files();
+    for name in ["protocol/symbols.json", "protocol.log", "protocol/message-schema.json"] {
+        let place = sandbox.planning_folder().join(name);
+        std::fs::remove_file(&place).unwrap();
+        std::fs::create_dir(&place).unwrap();
+        std::fs::write(place.join("kept"), "kept").unwrap();
+        sandbox.does("symbol.set", &symbol("F1", name));
+        sandbox.does("fact.set", &json!({ "key": "k", "value": name }));
+        assert!(sandbox.projected("blackboard.json").contains(name), "commands see to the rest");
+        std::fs::remove_file(sandbox.planning_folder().join("blackboard.json")).unwrap();
+        let ran = sandbox.run(&["rebuild"]);
+        assert_eq!(ran.code, Some(4), "{ran:?}");
+        let said = format!("{} is no plain file, and was left alone", place.display());
+        assert!(ran.err.contains(&said) && ran.err.contains("Move it away"), "{ran:?}");
+        assert!(sandbox.projected("blackboard.json").contains(name));
+        assert!(sandbox.finding()["says"].as_str().unwrap().contains(&said));
+        assert!(place.join("kept").is_file());
+        std::fs::rename(&place, sandbox.path().join("away")).unwrap();
+        std::fs::remove_dir_all(sandbox.path().join("away")).unwrap();
+        sandbox.ok(&["rebuild"]);
+        assert_eq!(sandbox.finding()["level"], "good", "{}", sandbox.finding());
+    }
+    // Also among capsules.
+    std::fs::create_dir(sandbox.planning_folder().join("protocol/capsules/x.md")).unwrap();
+    let done = sandbox.json(&["rebuild", "--adopt", "--as", "bob"]);
+    assert_eq!(done["not_adopted"].as_array().unwrap().len(), 1, "{done}");
+}
+
+#[test]
+fn values_that_look_like_fields_come_back_as_they_were() {
+    let sandbox = Sandbox::with_files();
+    let what = "x\nGOTCHA: y";
+    sandbox.does("capsule.write", &json!({ "id": "w1", "what": what, "where": "F1\nWHAT:" }));
+    let text = sandbox.projected("protocol/capsules/w1.md");
+    assert!(text.ends_with("WHAT: x\n\\GOTCHA: y\nWHERE: F1\n\\WHAT:\n"), "{text}");
+    sandbox.overwrite("protocol/capsules/w1.md", &(text + "DECISION: more\n"));
+    let done = sandbox.json(&["rebuild", "--adopt", "--as", "bob"]);
+    assert_eq!(done["not_adopted"], json!([]));
+    let got = sandbox.json(&["do", "capsule.get", r#"{"id":"w1"}"#]);
+    assert_eq!((&got["what"], &got["where"]), (&json!(what), &json!("F1\nWHAT:")));
+    assert_eq!((&got["gotcha"], &got["decision"]), (&Value::Null, &json!("more")));
 }
 
 #[test]

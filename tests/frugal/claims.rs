@@ -32,6 +32,12 @@ fn a_claim_is_held_shown_and_given_back() {
     assert_eq!((&json[0]["human"], &json[0]["ttl_minutes"]), (&"rj".into(), &90.into()));
     run(&["claim", "tests", "--task", "T-10", "--ttl", "5"]);
     assert!(run(&["list"]).starts_with("ACTIVE CLAIMS (2)\n"), "claiming again adds");
+    // Everybody's table says what for, and one setting says for how long.
+    assert!(tools.project.ok(&["claims"]).out.contains("T-10"));
+    let mut command = tools.command("heimdall-claim");
+    command.args(["claim", "benches", "--task", "T-11"]).env("ALTHING_LEASE_TTL", "30m");
+    let said = tools.with(&mut command, b"").out;
+    assert!(said.ends_with("(task T-11, ttl 30m)\n  benches\n"), "{said}");
     run(&["claim", "src/b", "--task", "T-11", "--replace"]);
     let left = run(&["list"]);
     assert!(left.starts_with("ACTIVE CLAIMS (1)\n") && left.contains("src/b"), "{left}");

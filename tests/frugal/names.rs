@@ -72,6 +72,7 @@ fn names_are_made_once_and_take_nobodys_place() {
     let ran = tools.project.run(&["shims", folder]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(std::fs::read_to_string(&own).unwrap(), "somebody's");
+    assert!(ran.err.contains(own.to_str().unwrap()), "it is named: {ran:?}");
     // A link that leads nowhere is somebody's too.
     std::fs::remove_file(&own).unwrap();
     std::os::unix::fs::symlink("/nowhere/at/all", &own).unwrap();
@@ -145,6 +146,83 @@ fn files_kept_elsewhere_have_a_trail_of_their_own() {
     let mut command = tools.command("heimdall-resolve");
     let ran = tools.with(command.arg("F1").env("HEIMDALL_PLANNING_DIR", inside), b"");
     assert_eq!(ran.out, "here\n", "the project's own folder is the project's");
+}
+
+#[test]
+fn what_would_be_dropped_unread_is_refused() {
+    let tools = Tools::new();
+    tools.ok("heimdall-capsule", &["write", "w1", "--what", "x"]);
+    let own = tools.own();
+    for (tool, args) in [
+        ("heimdall-protocol", &["init", "more"][..]),
+        ("heimdall-protocol", &["log", "1", "more"]),
+        ("heimdall-capsule", &["show", "w1", "more"]),
+        ("heimdall-capsule", &["deps", "w1", "more"]),
+        ("heimdall-capsule", &["list", "more"]),
+        ("heimdall-haid", &["current", "more"]),
+        ("heimdall-haid", &["spawn", "r", "more"]),
+        ("heimdall-haid", &["check", &own, "more"]),
+        ("heimdall-haid", &["get", &own, "more"]),
+        ("heimdall-haid", &["list", "--json", "more"]),
+        ("heimdall-haid", &["trailer", &own, "more"]),
+    ] {
+        tools.fails(tool, args, 2, "error: unknown argument: more\n");
+    }
+}
+
+#[test]
+fn errors_speak_of_what_was_typed() {
+    let tools = Tools::new();
+    let long = "x".repeat(5000);
+    for (tool, args, said) in [
+        ("heimdall-resolve", &["set", "", "v"][..], "error: \"\" is no name here: use 1 to 128 "),
+        ("heimdall-resolve", &["set", "a", &long], "error: text of 5000 bytes is over the limit"),
+        ("heimdall-blackboard", &["set", " k", "v"], "error: \" k\" is no name here"),
+        ("heimdall-blackboard", &["del", ""], "error: \"\" is no name here"),
+        ("heimdall-claim", &["claim", "../x", "--task", "T"], "[A-USE-02]"),
+        ("heimdall-claim", &["check", "../x"], "[A-USE-02]"),
+        ("heimdall-claim", &["claim", "x", "--task", &long], "error: text of 5000 bytes is over"),
+        ("heimdall-ledger", &["baseline", "--role", "", "--tokens", "1"], "is no name here"),
+        ("heimdall-ledger", &["report", "--by", "nonsense"], "expected one of"),
+    ] {
+        let ran = tools.fails(tool, args, 2, said);
+        assert!(!ran.err.contains("column") && ran.err.contains("  [A-USE-0"), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_a_terminal_would_act_on_is_spelled_out() {
+    let tools = Tools::new();
+    let odd = "\u{1b}]0;owned\u{7}\u{9b}2J";
+    let shown = "\\u{1b}]0;owned\\u{7}\\u{9b}2J";
+    let is_plain = |text: &str| text.chars().all(|c| !c.is_control() || matches!(c, '\n' | '\t'));
+    let built = tools.ok(
+        "heimdall-brief",
+        &["build", "--task", odd, "--spec", odd, "--symbols", odd, "--invariants", odd],
+    );
+    assert!(is_plain(&built) && built.contains(shown), "{built}");
+    let strict = ["brief", "--task", odd, "--spec", odd, "--symbols", odd, "--as", "alice"];
+    let ran = tools.project.run(&strict);
+    assert!(is_plain(&ran.out) && is_plain(&ran.err) && ran.out.contains(shown), "{ran:?}");
+    let ran = tools.run("heimdall-resolve", &[odd]);
+    assert!(is_plain(&ran.err) && ran.err.contains(shown), "{ran:?}");
+    let file = std::fs::read_to_string(tools.project.path().join(".planning/protocol.log"));
+    assert!(is_plain(&file.unwrap()), "look-ups are logged as they can be read");
+    // Somebody else may have written into the file.
+    let log = tools.project.path().join(".planning/protocol.log");
+    let line = format!("2026-01-01T00:00:00Z\tresolve\tlookup\t{odd}\n");
+    std::fs::write(log, line).unwrap();
+    let said = tools.ok("heimdall-protocol", &["log"]);
+    assert!(is_plain(&said) && said.contains(shown), "{said}");
+}
+
+#[test]
+fn what_is_refused_begins_no_files() {
+    let tools = Tools::without_project();
+    tools.fails("heimdall-resolve", &["set", "", "v"], 2, "is no name here");
+    assert!(!tools.project.path().join(".planning").exists());
+    tools.ok("heimdall-resolve", &["set", "F1", "v"]);
+    assert!(tools.project.path().join(".planning/protocol/symbols.json").is_file());
 }
 
 #[test]

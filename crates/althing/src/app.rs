@@ -105,6 +105,11 @@ impl Project {
         }
     }
 
+    /// The same for tools that always left files.
+    pub(crate) fn options_with_files(&self) -> Options {
+        Options { follower: Some(Arc::new(self.planning().beginning())), ..self.options() }
+    }
+
     /// The files that show what is in the trail.
     pub(crate) fn planning(&self) -> Planning {
         Planning::of(&self.place, &self.home)

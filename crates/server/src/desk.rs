@@ -132,7 +132,7 @@ impl Desk {
     /// Asks a question by its name.
     pub fn ask(&self, who: &Identity, name: &str, args: &Value) -> Result<Value, Fault> {
         let viewer = Principal::Agent(who.agent.clone());
-        let request = door::read(name, &args.to_string())?;
+        let request = door::read_made(name, args)?;
         value(&door::perform(&self.opened()?, None, Some(&viewer), request)?)
     }
 }
@@ -154,7 +154,7 @@ fn about(who: &Identity) -> Value {
 }
 
 fn perform(engine: &Engine, client: &Client, name: &str, args: &Value) -> Result<Value, Fault> {
-    let request = door::read(name, &args.to_string())?;
+    let request = door::read_made(name, args)?;
     value(&door::perform(engine, Some(client), Some(client.principal()), request)?)
 }
 

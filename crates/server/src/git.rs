@@ -10,7 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
 use crate::fault::Fault;
+use crate::scratch::Scratch;
 
+/// The address of whoever commits here.
+const ADDRESS: &str = "agent@althing.invalid";
 /// How deep repositories lie in each other at most.
 const NESTED_MAX: usize = 8;
 
@@ -32,10 +35,21 @@ pub(crate) struct Left {
     pub(crate) why: String,
 }
 
+impl Left {
+    pub(crate) fn new(path: &str, why: &str) -> Self {
+        let why = why.lines().next().unwrap_or_default().to_owned();
+        Left { path: path.to_owned(), why }
+    }
+
+    /// It in a line.
+    pub(crate) fn line(&self) -> String {
+        format!("{}: {}", self.path, self.why)
+    }
+}
+
 impl Taken {
     fn leave(&mut self, name: &[u8], why: &str) {
-        let why = why.lines().next().unwrap_or_default().to_owned();
-        self.left.push(Left { path: shown(name), why });
+        self.left.push(Left::new(&shown(name), why));
     }
 }
 
@@ -51,6 +65,13 @@ pub(crate) struct Draft<'a> {
     git: &'a Git,
     index: PathBuf,
     parent: Option<String>,
+}
+
+/// A branch that is to be at a commit, and where it was.
+pub(crate) struct Branch {
+    pub(crate) name: String,
+    pub(crate) commit: String,
+    pub(crate) before: Option<String>,
 }
 
 impl Drop for Draft<'_> {
@@ -83,7 +104,7 @@ impl Git {
         }
         for role in ["AUTHOR", "COMMITTER"] {
             git.env(format!("GIT_{role}_NAME"), &self.author);
-            git.env(format!("GIT_{role}_EMAIL"), "agent@althing.invalid");
+            git.env(format!("GIT_{role}_EMAIL"), ADDRESS);
         }
         let mut child = git
             .args(args)
@@ -118,15 +139,67 @@ impl Git {
         self.line(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], None, b"").ok()
     }
 
+    fn tree_of(&self, commit: &str) -> Result<String, Fault> {
+        self.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")], None, b"")
+    }
+
     /// Whether a name can be that of a branch.
     pub(crate) fn is_branch_name(&self, name: &str) -> bool {
         self.run(&["check-ref-format", "--branch", name], None, b"").is_ok()
     }
 
-    /// Whether there is a branch of that name.
-    pub(crate) fn has_branch(&self, name: &str) -> bool {
+    /// The commit of a branch, if there is such a branch.
+    pub(crate) fn tip(&self, name: &str) -> Option<String> {
         let full = format!("refs/heads/{name}");
-        self.run(&["rev-parse", "--quiet", "--verify", &full], None, b"").is_ok()
+        self.line(&["rev-parse", "--quiet", "--verify", &full], None, b"").ok()
+    }
+
+    /// A branch that keeps another from being made: a branch is either a name or a folder of them.
+    pub(crate) fn in_the_way_of(&self, name: &str) -> Option<String> {
+        let above = name.match_indices('/').map(|(at, _)| &name[..at]);
+        if let Some(above) = above.into_iter().find(|above| self.tip(above).is_some()) {
+            return Some(above.to_owned());
+        }
+        let below = format!("refs/heads/{name}/");
+        let args = ["for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", &below];
+        self.line(&args, None, b"").ok().filter(|found| !found.is_empty())
+    }
+
+    /// Whether a commit was made here, with a message that begins so.
+    pub(crate) fn is_own(&self, commit: &str, beginning: &str) -> bool {
+        let Ok(raw) = self.run(&["cat-file", "commit", commit], None, b"") else { return false };
+        let raw = String::from_utf8_lossy(&raw);
+        let Some((head, message)) = raw.split_once("\n\n") else { return false };
+        let by = head.lines().find(|line| line.starts_with("committer ")).unwrap_or_default();
+        by.contains(&format!("<{ADDRESS}>")) && message.starts_with(beginning)
+    }
+
+    /// Whether there are files to work on here, and not just a repository.
+    pub(crate) fn has_work_tree(&self) -> Result<bool, Fault> {
+        Ok(self.line(&["rev-parse", "--is-inside-work-tree"], None, b"")? == "true")
+    }
+
+    /// Where else files of this repository are checked out.
+    pub(crate) fn other_trees(&self) -> Result<Vec<PathBuf>, Fault> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let listed = self.run(&["worktree", "list", "--porcelain", "-z"], None, b"")?;
+        let (mut trees, mut current) = (Vec::new(), None);
+        for line in listed.split(|byte| *byte == 0) {
+            if let Some(path) = line.strip_prefix(b"worktree ") {
+                current = Some(PathBuf::from(os(path)));
+            } else if line == b"bare" || line.starts_with(b"prunable") {
+                // There are no files, or none any more.
+                current = None;
+            } else if line.is_empty() {
+                trees.extend(current.take().filter(|path| real(path) != real(&self.root)));
+            }
+        }
+        Ok(trees)
+    }
+
+    /// The same repository, seen from another of its work trees.
+    pub(crate) fn at(&self, root: &Path) -> Git {
+        Git { root: root.to_owned(), author: self.author.clone() }
     }
 
     /// The files that are tracked, with whether each is a commit of another repository.
@@ -139,6 +212,12 @@ impl Git {
         Ok(names(&listed).filter_map(entry).collect())
     }
 
+    /// The tracked files that are not wanted in the work tree: that they are not there says nothing.
+    fn sparse(&self) -> Result<BTreeSet<Name>, Fault> {
+        let listed = self.run(&["ls-files", "-z", "-t", "--cached"], None, b"")?;
+        Ok(names(&listed).filter_map(|line| line.strip_prefix(b"S ")).map(<[u8]>::to_vec).collect())
+    }
+
     /// The files that would be tracked if they were added. A repository inside this one is one
     /// name with a slash at its end.
     fn untracked(&self) -> Result<Vec<Name>, Fault> {
@@ -148,7 +227,7 @@ impl Git {
 
     /// The repository in a folder of this one.
     fn inside(&self, folder: &[u8]) -> Git {
-        Git { root: self.root.join(os(folder)), author: self.author.clone() }
+        self.at(&self.root.join(os(folder)))
     }
 
     /// The files of this repository and of those inside it that nobody tracks, below a name.
@@ -169,26 +248,31 @@ impl Git {
     }
 
     /// A commit in the making on top of what is checked out.
-    pub(crate) fn draft(&self, scratch: &Path) -> Result<Draft<'_>, Fault> {
-        let unique = format!("index-{}-{:?}", std::process::id(), std::thread::current().id());
-        let unique: String = unique.chars().filter(|c| c.is_alphanumeric() || *c == '-').collect();
-        let draft = Draft { git: self, index: scratch.join(unique), parent: self.head() };
+    pub(crate) fn draft(&self, scratch: &Scratch) -> Result<Draft<'_>, Fault> {
+        let draft = Draft { git: self, index: scratch.index(), parent: self.head() };
         let from = draft.parent.as_deref().unwrap_or("--empty");
         self.run(&["read-tree", from], Some(&draft.index), b"")?;
         Ok(draft)
     }
 
-    /// Makes a branch that was not there. An existing one is never moved.
-    pub(crate) fn make_branch(&self, name: &str, commit: &str) -> Result<(), Fault> {
-        let full = format!("refs/heads/{name}");
+    /// Puts a branch where it is to be. One that somebody else made or moved stays as it is.
+    pub(crate) fn put(&self, branch: &Branch) -> Result<(), Fault> {
+        let Branch { name, commit, before } = branch;
         let none = "0".repeat(commit.len());
-        self.run(&["update-ref", &full, commit, &none], None, b"").map(|_| ())
+        let before = before.as_deref().unwrap_or(&none);
+        let full = format!("refs/heads/{name}");
+        self.run(&["update-ref", &full, commit, before], None, b"").map(|_| ())
     }
 
-    /// Takes a branch back that was just made, unless somebody moved it since.
-    pub(crate) fn take_back(&self, name: &str, commit: &str) {
+    /// Puts a branch back where it was, unless somebody moved it since.
+    pub(crate) fn take_back(&self, branch: &Branch) {
+        let Branch { name, commit, before } = branch;
+        let full = format!("refs/heads/{name}");
         // If it cannot be taken back it stays, which harms nobody.
-        let _ = self.run(&["update-ref", "-d", &format!("refs/heads/{name}"), commit], None, b"");
+        let _ = match before {
+            Some(before) => self.run(&["update-ref", &full, before, commit], None, b""),
+            None => self.run(&["update-ref", "-d", &full, commit], None, b""),
+        };
     }
 }
 
@@ -198,10 +282,12 @@ impl Draft<'_> {
     pub(crate) fn take(&self, wanted: impl Fn(&[u8]) -> bool) -> Result<Taken, Fault> {
         let mut taken = Taken::default();
         let (mut put, mut gone) = (Vec::new(), Vec::new());
+        let sparse = self.git.sparse()?;
         for (name, is_commit) in self.candidates(&wanted, &mut taken)? {
             match look(&self.git.root, &name) {
                 _ if is_commit => taken.leave(&name, "a submodule: its commit is named, not kept"),
                 Seen::File => put.push(name),
+                Seen::Nothing if sparse.contains(&name) => {}
                 Seen::Nothing => gone.push(name),
                 Seen::Unusable(why) => taken.leave(&name, &why),
             }
@@ -279,11 +365,28 @@ impl Draft<'_> {
         self.git.run(&args, Some(&self.index), entry.as_bytes()).map(|_| ())
     }
 
-    /// Makes the commit. It belongs to no branch yet.
-    pub(crate) fn commit(&self, message: &str) -> Result<String, Fault> {
-        let tree = self.git.line(&["write-tree"], Some(&self.index), b"")?;
+    /// Whether it has anything that what is checked out has not.
+    pub(crate) fn differs(&self) -> Result<bool, Fault> {
+        let Some(parent) = &self.parent else { return Ok(true) };
+        Ok(self.tree()? != self.git.tree_of(parent)?)
+    }
+
+    fn tree(&self) -> Result<String, Fault> {
+        self.git.line(&["write-tree"], Some(&self.index), b"")
+    }
+
+    /// Makes the commit. It belongs to no branch yet. What a branch had before stays below it; if
+    /// that was the same, it is that.
+    pub(crate) fn commit(&self, message: &str, before: Option<&str>) -> Result<String, Fault> {
+        let tree = self.tree()?;
+        if let Some(before) = before {
+            let parent = self.git.line(&["rev-parse", &format!("{before}^")], None, b"").ok();
+            if parent == self.parent && self.git.tree_of(before)? == tree {
+                return Ok(before.to_owned());
+            }
+        }
         let mut args = vec!["commit-tree", tree.as_str()];
-        if let Some(parent) = &self.parent {
+        for parent in self.parent.as_deref().into_iter().chain(before) {
             args.extend(["-p", parent]);
         }
         self.git.line(&args, None, message.as_bytes())

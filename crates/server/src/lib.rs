@@ -14,6 +14,7 @@ mod frame;
 pub mod frugal;
 mod git;
 mod message;
+mod scratch;
 mod service;
 mod tally;
 mod transport;

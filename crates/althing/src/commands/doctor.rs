@@ -136,14 +136,22 @@ fn planning(project: &Project, engine: &Engine) -> Option<Finding> {
         Err(failure) => return Some(Finding::bad(name, failure.message, failure.rule.way_out())),
     };
     let listed = |paths: &[String]| paths.join(", ");
+    if !report.blocked.is_empty() {
+        let way_out = "Move it away and run `althing rebuild`.";
+        return Some(Finding::bad(name, listed(&report.blocked), way_out));
+    }
+    let strangers = format!("not from the trail: {}", listed(&report.strangers));
     if !report.edited.is_empty() {
-        let says = format!("written into by hand, and left so: {}", listed(&report.edited));
+        let mut says = format!("written into by hand, and left so: {}", listed(&report.edited));
+        if !report.strangers.is_empty() {
+            says = format!("{says}; {strangers}");
+        }
         let way_out =
             "`althing rebuild` sets them aside; with `--adopt --as NAME` it takes them over.";
         return Some(Finding::note(name, says, way_out));
     }
     if !report.strangers.is_empty() {
-        let says = format!("not from the trail: {}", listed(&report.strangers));
+        let says = strangers;
         let way_out =
             "`althing rebuild --adopt --as NAME` takes capsules over; move the rest away.";
         return Some(Finding::note(name, says, way_out));

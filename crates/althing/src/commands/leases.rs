@@ -179,11 +179,12 @@ pub(crate) fn table(app: &App, leases: &[LeaseView], now: Timestamp) -> Result<(
             from_now(lease.expires_at, now),
             lease.epoch.to_string(),
             lease.lease.to_string(),
+            lease.task.clone().unwrap_or_default(),
             lease.purpose.clone().unwrap_or_default(),
         ]
     };
     let rows: Vec<Vec<String>> = leases.iter().map(row).collect();
-    app.out.table(&["HOLDER", "SURFACES", "ENDS", "EPOCH", "LEASE", "FOR"], &rows)
+    app.out.table(&["HOLDER", "SURFACES", "ENDS", "EPOCH", "LEASE", "TASK", "FOR"], &rows)
 }
 
 /// The same surfaces, with each path that is a file here meaning just that file: what would lie

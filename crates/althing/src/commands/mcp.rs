@@ -14,9 +14,11 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     if project.settings.user.value.is_some() {
         return Err(Failure::usage("people do not act through hosts; leave --user out"));
     }
+    // Whoever calls it by its old name finds files where they always were.
+    let options = if args.drop_in { project.options_with_files() } else { project.options() };
     let setup = Setup {
         home: project.home.clone(),
-        options: project.options(),
+        options,
         root: project.root().to_owned(),
         is_git: project.place.root_origin == "git toplevel",
         create: args.drop_in.then(|| name(project.root())),
@@ -25,10 +27,6 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     let dialect = match args.dialect {
         McpDialect::Frugal => frugal::dialect(ledger(&project)?),
     };
-    if args.drop_in {
-        // Whoever calls it so finds files where they always were.
-        project.planning().open()?;
-    }
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());
     let output = Box::new(std::io::stdout());

@@ -17,13 +17,22 @@ pub(crate) fn run(app: &App, args: &Rebuild) -> Result<(), Failure> {
     }
     let done = planning
         .rebuild(&engine, &|path, there, text| args.adopt && mean_the_same(path, there, text))?;
+    let blocked = (!done.blocked.is_empty()).then(|| {
+        Failure::unavailable(done.blocked.join("\n")).hint(
+            "Move it away and run `althing rebuild` again; the other files are as they should be.",
+        )
+    });
     if app.out.json {
         let aside: Vec<_> =
             done.aside.iter().map(|(path, now)| json!({ "file": path, "now": now })).collect();
-        return app.out.value(&json!({ "root": planning.root(), "files": done.files,
-            "written": done.written, "set_aside": aside, "not_adopted": refused }));
+        let said = json!({ "root": planning.root(), "files": done.files, "written": done.written,
+            "set_aside": aside, "not_adopted": refused });
+        return match blocked {
+            Some(failure) => Err(Failure { details: said, ..failure }),
+            None => app.out.value(&said),
+        };
     }
-    let files = counted(done.files as u64, "file", "files");
+    let files = counted((done.files - done.blocked.len()) as u64, "file", "files");
     app.out.line(format!("{files} under {} say what the trail says", planning.root().display()))?;
     for (path, now) in &done.aside {
         app.out.line(format!("{path} was written into by hand; that is {now} now"))?;
@@ -31,5 +40,5 @@ pub(crate) fn run(app: &App, args: &Rebuild) -> Result<(), Failure> {
     for refusal in &refused {
         app.out.note(format!("not taken over: {refusal}"));
     }
-    Ok(())
+    blocked.map_or(Ok(()), Err)
 }

@@ -3,11 +3,12 @@
 use althing_dialects::frugal::brief::{self, Asked, Brief, Capsule, Material, Symbol, TooLong};
 use althing_dialects::frugal::capsule::{Said, render};
 use althing_dialects::frugal::invariants::{Found, look_up};
+use althing_dialects::frugal::planning::utc;
 use althing_dialects::frugal::tokens;
 use serde_json::{Value, json};
 use std::path::{Component, Path};
 
-use super::desk::{Desk, utc};
+use super::desk::Desk;
 use crate::failure::Failure;
 use crate::input::read_file;
 use althing_kernel::Timestamp;

@@ -1,8 +1,9 @@
 //! The project as the frugal dialect sees it: questions and commands by name, and who asks.
 
-use althing_engine::{Client, Engine, EngineError, Signing, door};
+use althing_engine::{Client, Engine, EngineError, Options, Signing, door};
+use althing_kernel::query::{Answer, LeaseList, LeaseView, Query};
 use althing_kernel::text::Text;
-use althing_kernel::{AgentName, Rule, Timestamp};
+use althing_kernel::{AgentName, Principal, Rule};
 use althing_trail::log::LogErrorKind;
 use serde_json::Value;
 use std::cell::OnceCell;
@@ -12,6 +13,7 @@ use crate::app::{App, Project};
 use crate::failure::Failure;
 use crate::frugal::identity;
 use althing_dialects::frugal::haid::Haid;
+use althing_dialects::frugal::planning::utc;
 
 /// The project, opened when it is needed.
 pub(crate) struct Desk {
@@ -44,11 +46,15 @@ impl Desk {
         if let Some(engine) = self.engine.get() {
             return Ok(Some(engine));
         }
-        match Engine::open(&self.project.home, self.project.options()) {
+        match Engine::open(&self.project.home, self.options()) {
             Ok(engine) => Ok(Some(self.engine.get_or_init(|| engine))),
             Err(EngineError::Store(error)) if error.kind == LogErrorKind::Missing => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn options(&self) -> Options {
+        if self.begins_files { self.project.options_with_files() } else { self.project.options() }
     }
 
     /// Whether there is a project yet.
@@ -62,7 +68,7 @@ impl Desk {
             let folder = self.project.root().file_name();
             let name = folder.map_or("project".into(), |name| name.to_string_lossy());
             let name = Text::<128>::lossy(&name).to_string();
-            Engine::create(&self.project.home, &name, &self.project.options())?;
+            Engine::create(&self.project.home, &name, &self.options())?;
         }
         let missing = || Failure::unavailable("the project was set up and is not there");
         self.opened()?.ok_or_else(missing)
@@ -70,7 +76,7 @@ impl Desk {
 
     /// Asks by name. Nothing is found where there is no project yet.
     pub(crate) fn ask(&self, name: &str, args: &Value) -> Result<Option<Value>, Failure> {
-        let request = door::read(name, &args.to_string())?;
+        let request = door::read_made(name, args)?;
         let Some(engine) = self.opened()? else { return Ok(None) };
         match door::perform(engine, None, None, request) {
             Ok(answer) => read(answer.get()).map(Some),
@@ -87,6 +93,18 @@ impl Desk {
         }
     }
 
+    /// What is held, by anybody or by one, the oldest first.
+    pub(crate) fn leases(&self, holder: Option<Principal>) -> Result<Vec<LeaseView>, Failure> {
+        let Some(engine) = self.opened()? else { return Ok(Vec::new()) };
+        match engine.ask(&Query::LeaseList(LeaseList { holder, surfaces: None }))? {
+            Answer::Leases(mut leases) => {
+                leases.sort_by_key(|lease| lease.epoch);
+                Ok(leases)
+            }
+            _ => Err(Failure::unavailable("an unexpected answer to lease.list")),
+        }
+    }
+
     /// Does something by name, as whoever asks.
     pub(crate) fn act(&self, name: &str, args: &Value) -> Result<Value, Failure> {
         self.act_as(name, args, &self.client()?)
@@ -94,10 +112,7 @@ impl Desk {
 
     /// Does something by name, as a client.
     pub(crate) fn act_as(&self, name: &str, args: &Value, who: &Client) -> Result<Value, Failure> {
-        if self.begins_files {
-            self.project.planning().open()?;
-        }
-        let request = door::read(name, &args.to_string())?;
+        let request = door::read_made(name, args)?;
         read(door::perform(self.engine()?, Some(who), None, request)?.get())
     }
 
@@ -130,12 +145,4 @@ pub(crate) fn agent_name(haid: &Haid) -> Result<AgentName, Failure> {
 
 fn read(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| Failure::unavailable(error.to_string()))
-}
-
-/// A moment as this dialect writes it.
-pub(crate) fn utc(at: Timestamp) -> String {
-    let moment =
-        i64::try_from(at.micros()).ok().and_then(|m| jiff::Timestamp::from_microsecond(m).ok());
-    let format = |moment: jiff::Timestamp| moment.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    moment.map_or_else(|| format!("{} µs", at.micros()), format)
 }

@@ -25,14 +25,17 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         Some("write") => write(args),
         Some("show") => {
             let id = args.next().ok_or_else(|| Stop::usage("show needs <id>"))?;
+            args.end()?;
             Ok(capsule_text(&get(&desk()?, &id)?))
         }
         Some("list") => {
+            args.end()?;
             let capsules = desk()?.list("capsule.list")?;
             Ok(lines(capsules.iter().map(|own| own["id"].as_str().unwrap_or_default().to_owned())))
         }
         Some("deps") => {
             let id = args.next().ok_or_else(|| Stop::usage("deps needs <id>"))?;
+            args.end()?;
             let desk = desk()?;
             get(&desk, &id)?;
             let found = desk.ask("capsule.deps", &json!({ "ids": [id] }))?.unwrap_or_default();

@@ -3,14 +3,15 @@
 use althing_dialects::frugal::claim::{self, Claim, Overlap};
 use althing_dialects::frugal::haid::Haid;
 use althing_engine::Client;
-use althing_kernel::{Principal, Timestamp};
+use althing_kernel::query::LeaseView;
+use althing_kernel::{Principal, Rule, Surface};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, desk, desk_with, haid};
 use crate::failure::{Exit, Failure};
-use crate::frugal::{Desk, agent_name, own_haid, strings, utc};
+use crate::frugal::{Desk, agent_name, own_haid, strings};
 
 pub(super) const HELP: &str = "\
 heimdall-claim: who works on what
@@ -30,7 +31,6 @@ Exit codes: 0 done, 1 refused, 2 wrong usage, 3 somebody else holds it.
 ";
 
 const COLLISION: u8 = 3;
-const TTL_MINUTES: u64 = 90;
 
 pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     let first = args.next();
@@ -83,6 +83,15 @@ struct Given {
 impl Given {
     fn has(&self, switch: &str) -> bool {
         self.switches.contains(switch)
+    }
+
+    /// What is asked for, each of which has to be a surface.
+    fn surfaces(&self) -> Result<Vec<Surface>, Stop> {
+        let read = |text: &String| {
+            let unusable = |error| Failure::misuse(Rule::SurfaceGrammar, format!("{error}"));
+            Surface::new(text).map_err(unusable)
+        };
+        Ok(self.surfaces.iter().map(read).collect::<Result<_, Failure>>()?)
     }
 
     fn read(args: &mut Args, verb: &str) -> Result<Self, Stop> {
@@ -171,17 +180,22 @@ fn named(principal: &str) -> (String, Option<Haid>) {
 fn claim(given: &Given) -> Result<String, Stop> {
     let task = given.task.as_deref().filter(|task| !task.is_empty());
     let task = task.ok_or_else(|| Stop::usage("claim needs --task <ref>"))?;
-    let ttl = given.ttl_minutes.unwrap_or(TTL_MINUTES);
+    let surfaces = given.surfaces()?;
     let desk = desk()?;
+    let ttl_s = match given.ttl_minutes {
+        Some(minutes) => minutes.saturating_mul(60),
+        None => desk.project.settings.lease_ttl.value.secs(),
+    };
     let who = Who::of(&desk, given.haid.as_ref())?;
-    let mut asked = json!({
-        "surfaces": given.surfaces, "task": task, "ttl_s": ttl.saturating_mul(60),
-    });
+    let mut asked = json!({ "surfaces": surfaces, "task": task, "ttl_s": ttl_s });
     if given.has("--replace") {
         asked["replace"] = true.into();
     }
     match desk.act_as("lease.open", &asked, &who.client(&desk)?) {
-        Ok(lease) => Ok(claim::claimed(&strings(&lease["surfaces"]), &who.shown, task, ttl)),
+        Ok(lease) => {
+            let (held, ttl) = (strings(&lease["surfaces"]), claim::minutes(ttl_s));
+            Ok(claim::claimed(&held, &who.shown, task, ttl))
+        }
         Err(failure) if failure.exit == Exit::Collision => {
             let err = claim::collision(&overlaps(&desk, &failure.details)?);
             Err(Stop { err, code: COLLISION, ..Stop::default() })
@@ -200,13 +214,13 @@ fn refused(who: &Who, failure: Failure) -> Stop {
 
 /// The collisions of a refusal, with the tasks they belong to.
 fn overlaps(desk: &Desk, details: &Value) -> Result<Vec<Overlap>, Stop> {
-    let leases = desk.list("lease.list")?;
+    let leases = desk.leases(None)?;
     let collisions = details["collisions"].as_array().map_or(&[][..], Vec::as_slice);
     let of = |collision: &Value| {
         let text = |name: &str| collision[name].as_str().unwrap_or_default().to_owned();
         let (holder, haid) = named(&text("holder"));
-        let lease = leases.iter().find(|lease| lease["lease"] == collision["lease"]);
-        let task = lease.and_then(|lease| lease["task"].as_str()).unwrap_or("?").to_owned();
+        let lease = leases.iter().find(|lease| lease.lease.as_str() == text("lease"));
+        let task = lease.and_then(|lease| lease.task.clone()).unwrap_or_else(|| "?".to_owned());
         let human = haid.map_or_else(|| holder.clone(), |haid| haid.human().to_owned());
         Overlap { asked: text("wanted"), held: text("surface"), holder, human, task }
     };
@@ -216,7 +230,7 @@ fn overlaps(desk: &Desk, details: &Value) -> Result<Vec<Overlap>, Stop> {
 fn check(given: &Given) -> Result<String, Stop> {
     let desk = desk()?;
     let who = Who::of(&desk, given.haid.as_ref())?;
-    let asked = json!({ "surfaces": given.surfaces, "holder": who.principal.to_string() });
+    let asked = json!({ "surfaces": given.surfaces()?, "holder": who.principal.to_string() });
     let found = desk.ask("lease.check", &asked)?.unwrap_or_default();
     let overlaps = overlaps(&desk, &found)?;
     if overlaps.is_empty() {
@@ -227,15 +241,8 @@ fn check(given: &Given) -> Result<String, Stop> {
 }
 
 /// The live leases, or those of one holder.
-fn leases(desk: &Desk, of: Option<&Who>) -> Result<Vec<Value>, Stop> {
-    let asked = of.map_or_else(|| json!({}), |who| json!({ "holder": who.principal.to_string() }));
-    match desk.ask("lease.list", &asked)? {
-        Some(Value::Array(mut leases)) => {
-            leases.sort_by_key(|lease| lease["epoch"].as_u64());
-            Ok(leases)
-        }
-        _ => Ok(Vec::new()),
-    }
+fn leases(desk: &Desk, of: Option<&Who>) -> Result<Vec<LeaseView>, Stop> {
+    Ok(desk.leases(of.map(|who| who.principal.clone()))?)
 }
 
 fn release(given: &Given) -> Result<String, Stop> {
@@ -250,7 +257,7 @@ fn release(given: &Given) -> Result<String, Stop> {
         let reason = reason.ok_or_else(|| Stop::usage("--override needs --reason TEXT"))?;
         let client = desk.client()?;
         for lease in &held {
-            let asked = json!({ "lease": lease["lease"], "reason": reason });
+            let asked = json!({ "lease": lease.lease, "reason": reason });
             desk.act_as("lease.force", &asked, &client)?;
         }
         return Ok(format!("released claim for {}\n", who.shown));
@@ -261,7 +268,7 @@ fn release(given: &Given) -> Result<String, Stop> {
         ..stop
     })?;
     for lease in &held {
-        desk.act_as("lease.release", &json!({ "lease": lease["lease"] }), &client)?;
+        desk.act_as("lease.release", &json!({ "lease": lease.lease }), &client)?;
     }
     Ok(format!("released claim for {}\n", who.shown))
 }
@@ -275,30 +282,14 @@ fn heartbeat(given: &Given) -> Result<String, Stop> {
     }
     let client = who.client(&desk)?;
     for lease in &held {
-        let asked = json!({ "lease": lease["lease"] });
+        let asked = json!({ "lease": lease.lease });
         desk.act_as("lease.renew", &asked, &client).map_err(|failure| refused(&who, failure))?;
     }
     Ok(format!("heartbeat bumped for {}\n", who.shown))
 }
 
 fn claims(desk: &Desk, of: Option<&Who>) -> Result<Vec<Claim>, Stop> {
-    Ok(leases(desk, of)?.iter().map(shown).collect())
-}
-
-fn shown(lease: &Value) -> Claim {
-    let (haid, parsed) = named(lease["holder"].as_str().unwrap_or_default());
-    let micros = |name: &str| lease[name].as_u64().unwrap_or_default();
-    let ttl_s = lease["ttl_s"].as_u64().unwrap_or_default();
-    let heartbeat = micros("expires_at").saturating_sub(ttl_s.saturating_mul(1_000_000));
-    Claim {
-        human: parsed.map_or_else(|| haid.clone(), |haid| haid.human().to_owned()),
-        haid,
-        claimed_surfaces: strings(&lease["surfaces"]),
-        task_ref: claim::task_ref(lease["task"].as_str(), lease["purpose"].as_str()),
-        claimed_at: utc(Timestamp::from_micros(micros("opened_at"))),
-        ttl_minutes: ttl_s.div_ceil(60),
-        heartbeat: utc(Timestamp::from_micros(heartbeat)),
-    }
+    Ok(leases(desk, of)?.iter().map(Claim::of).collect())
 }
 
 fn show(given: &Given) -> Result<String, Stop> {

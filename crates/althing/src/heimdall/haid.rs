@@ -1,11 +1,12 @@
 //! `heimdall-haid`: who agents are.
 
 use althing_dialects::frugal::haid::Haid;
+use althing_dialects::frugal::planning::utc;
 use serde_json::{Value, json};
 
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, desk, desk_with, lines};
-use crate::frugal::{Desk, agent_name, own_haid, utc};
+use crate::frugal::{Desk, agent_name, own_haid};
 use althing_kernel::Timestamp;
 
 pub(super) const HELP: &str = "\
@@ -30,17 +31,22 @@ const NOT_ACTIVE: u8 = 3;
 pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     let first = args.next();
     match first.as_deref() {
-        Some("current") => Ok(format!("{}\n", own_haid(&desk()?.project)?)),
+        Some("current") => {
+            args.end()?;
+            Ok(format!("{}\n", own_haid(&desk()?.project)?))
+        }
         Some("spawn") => {
             let role = args.next().ok_or_else(|| Stop::usage("spawn needs <role>"))?;
+            args.end()?;
             let spawned = own_haid(&desk()?.project)?.spawn(&role);
             let spawned = spawned.ok_or_else(|| Stop::error(2, format!("no role in {role:?}")))?;
             Ok(format!("{spawned}\n"))
         }
         Some("register") => register(args),
         Some("heartbeat") => {
-            let desk = desk()?;
-            let haid = given_or_own(&desk, args.next())?;
+            let (desk, given) = (desk()?, args.next());
+            args.end()?;
+            let haid = given_or_own(&desk, given)?;
             if entry(&desk, &haid)?.is_none() {
                 return Err(Stop::error(2, format!("HAID not in registry: {haid}")));
             }
@@ -52,13 +58,16 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         Some("check") => check(args),
         Some("list") => list(args),
         Some("get") => {
-            let desk = desk()?;
             let haid = needed(args.next())?;
+            args.end()?;
+            let desk = desk()?;
             let found = entry(&desk, &haid)?.map_or_else(|| "null".to_owned(), |own| pretty(&own));
             Ok(format!("{found}\n"))
         }
         Some("trailer") => {
-            let haid = given_or_own(&desk()?, args.next())?;
+            let given = args.next();
+            args.end()?;
+            let haid = given_or_own(&desk()?, given)?;
             Ok(format!("Heimdall-Agent: {haid}\n"))
         }
         _ => Err(unknown(first)),
@@ -110,6 +119,7 @@ fn stand(mut args: Args, command: &str, word: &str) -> Result<String, Stop> {
         Some("--passphrase-stdin") => true,
         Some(other) => return Err(unexpected(other)),
     };
+    args.end()?;
     let desk = desk_with(passphrase)?;
     desk.act(command, &json!({ "agent": agent_name(&haid)? }))?;
     Ok(format!("{haid} {word}\n"))
@@ -117,6 +127,7 @@ fn stand(mut args: Args, command: &str, word: &str) -> Result<String, Stop> {
 
 fn check(mut args: Args) -> Result<String, Stop> {
     let haid = needed(args.next())?;
+    args.end()?;
     let status = entry(&desk()?, &haid)?.map(|own| own.status);
     match status.as_deref() {
         Some("active") => Ok(format!("{haid} active\n")),
@@ -166,6 +177,7 @@ fn list(mut args: Args) -> Result<String, Stop> {
         Some("--json") => true,
         Some(other) => return Err(unexpected(other)),
     };
+    args.end()?;
     let agents = desk()?.list("agent.list")?;
     let known: Vec<(Haid, Entry)> = agents
         .iter()

@@ -1,5 +1,6 @@
 //! The lines that look-ups leave in `protocol.log`. Changes leave theirs through the trail.
 
+use althing_dialects::frugal::plain::escaped;
 use std::io::Write as _;
 
 use crate::frugal::Desk;
@@ -22,8 +23,4 @@ pub(super) fn looked(desk: &Desk, actor: &str, action: &str, detail: &str) {
         // One write, so that lines of several processes do not mix.
         let _ = file.write_all(line.as_bytes());
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('\t', "\\t").replace('\r', "\\r").replace('\n', "\\n")
 }

@@ -17,6 +17,7 @@ mod protocol;
 mod resolve;
 mod validate;
 
+use althing_dialects::frugal::plain::plain;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::Path;
@@ -166,9 +167,10 @@ pub(crate) fn main(tool: Tool, given: Vec<OsString>) -> ExitCode {
         Err(stop) => (stop.out, stop.err, stop.code),
     };
     let mut stdout = std::io::stdout();
-    let written = stdout.write_all(out.as_bytes()).and_then(|()| stdout.flush());
+    // Files may have been written into and arguments may hold anything; a terminal would act on it.
+    let written = stdout.write_all(plain(&out).as_bytes()).and_then(|()| stdout.flush());
     // There is nowhere left to say that nobody can be told.
-    let _ = std::io::stderr().write_all(err.as_bytes());
+    let _ = std::io::stderr().write_all(plain(&err).as_bytes());
     match written {
         // A reader that went away is no failure of ours.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {

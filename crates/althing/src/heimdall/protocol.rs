@@ -25,7 +25,10 @@ const TAIL_BYTES_MAX: u64 = 4 << 20;
 pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     let first = args.next();
     let tool = match first.as_deref() {
-        Some("init") => return init(),
+        Some("init") => {
+            args.end()?;
+            return init();
+        }
         Some("log") => return log(args),
         Some("demo") => return demo(args),
         Some("resolve") => Tool::Resolve,
@@ -93,6 +96,7 @@ fn log(mut args: Args) -> Result<String, Stop> {
             text.parse::<usize>().map_err(|_| Stop::usage("log takes a number of lines"))?
         }
     };
+    args.end()?;
     let path = desk()?.planning().join("protocol.log");
     let failed = |error: std::io::Error| Stop::error(1, format!("{}: {error}", path.display()));
     let mut file = match std::fs::File::open(&path) {

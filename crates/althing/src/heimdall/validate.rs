@@ -1,6 +1,7 @@
 //! `heimdall-validate`: whether something is a message.
 
 use althing_dialects::frugal::message::{MESSAGE_BYTES_MAX, report};
+use althing_dialects::frugal::plain::plain;
 use althing_dialects::frugal::receipt::{Receipt, Step};
 use serde_json::{Value, json};
 use std::io::{BufRead, Read as _, Write as _};
@@ -58,7 +59,7 @@ fn on_receipt() -> Result<String, Stop> {
             None => receipt.end(),
         };
         for warning in step.warned() {
-            let _ = writeln!(std::io::stderr(), "{warning}");
+            let _ = writeln!(std::io::stderr(), "{}", plain(&warning));
         }
         if step.is_last() {
             break step;

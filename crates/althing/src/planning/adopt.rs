@@ -18,7 +18,17 @@ pub(crate) fn adopt(
     let report = planning.look(engine)?;
     let mut refused = Vec::new();
     for path in report.edited.iter().chain(&report.strangers) {
-        let text = planning.read(path)?.unwrap_or_default();
+        let text = match planning.read(path) {
+            Ok(text) => text.unwrap_or_default(),
+            Err(failure) => {
+                refused.push(failure.message);
+                continue;
+            }
+        };
+        if let Some(why) = unreadable(path, &text, report.strangers.contains(path)) {
+            refused.push(format!("{path}: {why}"));
+            continue;
+        }
         if !planning.is_as_edited(engine, path)? {
             refused.push(format!(
                 "{path}: others changed what it shows since it was edited; take over by hand what \
@@ -27,7 +37,7 @@ pub(crate) fn adopt(
             continue;
         }
         for (name, args) in meant(engine, path, &text)? {
-            let request = door::read(name, &args.to_string());
+            let request = door::read_made(name, &args);
             let done =
                 request.and_then(|request| door::perform(engine, Some(client), None, request));
             if let Err(error) = done {
@@ -36,6 +46,20 @@ pub(crate) fn adopt(
         }
     }
     Ok(refused)
+}
+
+/// Why nothing of a file can be taken over, where that is not said by setting it aside.
+fn unreadable(path: &str, text: &str, is_stranger: bool) -> Option<String> {
+    let Some(name) = path.strip_prefix(CAPSULES).and_then(|name| name.strip_prefix('/')) else {
+        return is_stranger.then(|| "only capsules can be taken over; move it away".to_owned());
+    };
+    let Some(said) = read_capsule(text) else {
+        return Some("it is not written as a capsule is; see `althing capsule show ID`".to_owned());
+    };
+    // Otherwise a file could take the place of any other capsule.
+    let id = said["id"].as_str().unwrap_or_default();
+    let is_own = name.strip_suffix(".md") == Some(id);
+    (!is_own).then(|| format!("it says id {id:?}, and its name says otherwise; make them the same"))
 }
 
 /// What commands would make a file say what it says.

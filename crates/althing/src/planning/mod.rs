@@ -46,6 +46,8 @@ const READ_BYTES: usize = 4 << 20;
 pub(crate) struct Planning {
     root: PathBuf,
     records: Records,
+    /// Whether the first change that is recorded begins them.
+    begins: bool,
 }
 
 /// How the files are.
@@ -59,6 +61,8 @@ pub(crate) struct Report {
     pub(crate) behind: Vec<String>,
     /// Those that nothing in the trail stands behind.
     pub(crate) strangers: Vec<String>,
+    /// What is where a file should be and cannot be used as one, and why.
+    pub(crate) blocked: Vec<String>,
 }
 
 /// What rebuilding did.
@@ -70,6 +74,8 @@ pub(crate) struct Rebuilt {
     pub(crate) written: usize,
     /// What was set aside, and where it is now.
     pub(crate) aside: Vec<(String, String)>,
+    /// What is where a file should be and cannot be used as one, and why.
+    pub(crate) blocked: Vec<String>,
 }
 
 /// What came of writing a file.
@@ -89,7 +95,12 @@ impl Planning {
         let root = set.map_or_else(|| place.root.join(".planning"), PathBuf::from);
         let root = std::path::absolute(&root).unwrap_or(root);
         let records = Records::of(home.root(), &root);
-        Planning { root, records }
+        Planning { root, records, begins: false }
+    }
+
+    /// The same for those who always find files: the first change that is recorded begins them.
+    pub(crate) fn beginning(self) -> Self {
+        Planning { begins: true, ..self }
     }
 
     /// Where they are.
@@ -117,28 +128,28 @@ impl Planning {
         Ok(())
     }
 
-    /// Says that the project wants them. The next command makes them.
-    pub(crate) fn open(&self) -> Result<(), Failure> {
-        let path = self.root.join(MARK);
-        std::fs::create_dir_all(&path).map_err(|error| unusable(&path, &error))
-    }
-
-    /// The same, and makes them now.
+    /// Says that the project wants them, and makes them.
     pub(crate) fn begin(&self, engine: &Engine) -> Result<(), Failure> {
         {
             let Some(_lock) = self.records.lock()? else { return Err(busy()) };
-            self.lay_out()?;
+            self.make_folders()?;
+            self.write_schema()?;
         }
         self.keep_up(engine)
     }
 
-    /// Makes every folder and file of the layout that is not there.
-    fn lay_out(&self) -> Result<(), Failure> {
+    /// Makes every folder of the layout that is not there.
+    fn make_folders(&self) -> Result<(), Failure> {
         self.own_folders()?;
         for folder in FOLDERS {
             let path = self.root.join(folder);
             std::fs::create_dir_all(&path).map_err(|error| unusable(&path, &error))?;
         }
+        Ok(())
+    }
+
+    /// Writes the published schema, unless somebody wrote into it.
+    fn write_schema(&self) -> Result<(), Failure> {
         let schema = schema()?;
         match self.schema_stands(&schema)? {
             Put::Written => {
@@ -188,18 +199,19 @@ impl Planning {
             pieces.add(seq, entry);
         })?;
         if from == 0 {
-            self.lay_out()?;
+            self.make_folders()?;
         }
-        for file in &files {
-            self.put(&world.state, file)?;
-        }
+        // One that is in the way keeps nobody from the others.
+        let mut done: Vec<Result<(), Failure>> =
+            files.iter().map(|file| self.put(&world.state, file).map(|_| ())).collect();
         if from == 0 {
-            self.clear(&world.state)?;
+            done.extend([self.write_schema(), self.clear(&world.state)]);
         }
         for own in Log::ALL {
             let full = || full(engine, own, world.seq());
-            self.extend(own, &pieces, world.seq(), &full)?;
+            done.push(self.extend(own, &pieces, world.seq(), &full));
         }
+        done.into_iter().collect::<Result<(), Failure>>()?;
         self.records.set_mark(Mark { seq: world.seq(), generation })
     }
 
@@ -234,7 +246,9 @@ impl Planning {
         let paths = files.iter().filter_map(|file| planning::file(state, file));
         let known: BTreeSet<String> = paths.map(|(path, _)| path).collect();
         for path in self.strangers(&known)? {
-            let is = Digest::of(self.read(&path)?.as_deref());
+            // What is no file was not written here.
+            let Ok(there) = self.read(&path) else { continue };
+            let is = Digest::of(there.as_deref());
             if self.records.knows(&path, &is) {
                 self.records.set(&path, &is, &Digest::of(None))?;
                 self.remove(&path)?;
@@ -250,10 +264,16 @@ impl Planning {
         let mut known = BTreeSet::new();
         for file in planning::all(&world.state) {
             let Some((path, text)) = planning::file(&world.state, &file) else { continue };
-            let there = self.read(&path)?;
-            let is = Digest::of(there.as_deref());
             known.insert(path.clone());
             report.files += 1;
+            let there = match self.read(&path) {
+                Ok(there) => there,
+                Err(failure) => {
+                    report.blocked.push(failure.message);
+                    continue;
+                }
+            };
+            let is = Digest::of(there.as_deref());
             if is == Digest::of(text.as_deref()) {
                 continue;
             }
@@ -265,14 +285,22 @@ impl Planning {
             if own { &mut report.behind } else { &mut report.edited }.push(path);
         }
         report.files += 1;
-        match self.schema_stands(&schema()?)? {
-            Put::Same => {}
-            Put::Written => report.behind.push(SCHEMA.to_owned()),
-            Put::Edited => report.edited.push(SCHEMA.to_owned()),
+        match self.schema_stands(&schema()?) {
+            Ok(Put::Same) => {}
+            Ok(Put::Written) => report.behind.push(SCHEMA.to_owned()),
+            Ok(Put::Edited) => report.edited.push(SCHEMA.to_owned()),
+            Err(failure) => report.blocked.push(failure.message),
         }
         for own in Log::ALL {
             report.files += 1;
-            let (there, full) = (self.read(own.path())?, full(engine, own, world.seq())?);
+            let there = match self.read(own.path()) {
+                Ok(there) => there,
+                Err(failure) => {
+                    report.blocked.push(failure.message);
+                    continue;
+                }
+            };
+            let full = full(engine, own, world.seq())?;
             let path = own.path().to_owned();
             match grow::compare(own, there.as_deref().unwrap_or_default(), &full) {
                 Grown::Whole => {}
@@ -339,45 +367,74 @@ impl Planning {
         };
         let mut done = Rebuilt::default();
         let now = utc(engine.now()).replace(['-', ':'], "");
-        done.files += 1;
-        if self.schema_stands(&schema()?)? == Put::Edited {
-            done.aside.push((SCHEMA.to_owned(), self.set_aside(SCHEMA, &now)?));
-            done.written += 1;
-        }
-        self.lay_out()?;
+        self.make_folders()?;
         let world = engine.world()?;
         let generation = engine.reader()?.generation().map_err(engine_failure)?;
+        let mut failed = vec![self.rebuild_schema(&now, &mut done).err()];
         for file in planning::all(&world.state) {
-            done.files += 1;
-            if self.put(&world.state, &file)? == Put::Edited
-                && let Some((path, text)) = planning::file(&world.state, &file)
-            {
-                let there = self.read(&path)?.unwrap_or_default();
-                let text = text.unwrap_or_default();
-                if !keep(&path, &there, &text) {
-                    done.aside.push((path.clone(), self.set_aside(&path, &now)?));
-                }
-                self.records.set(&path, &Digest::of(Some(&there)), &Digest::of(Some(&text)))?;
-                self.write(&path, &text)?;
-                done.written += 1;
-            }
+            failed.push(self.rebuild_file(&world.state, &file, keep, &now, &mut done).err());
         }
-        self.clear(&world.state)?;
+        failed.push(self.clear(&world.state).err());
         for own in Log::ALL {
-            done.files += 1;
-            let (there, full) = (self.read(own.path())?, full(engine, own, world.seq())?);
-            let there = there.unwrap_or_default();
-            let grown = grow::compare(own, &there, &full);
-            if grown == Grown::Edited {
-                done.aside.push((own.path().to_owned(), self.set_aside(own.path(), &now)?));
-            }
-            if grown != Grown::Whole {
-                done.written += 1;
-            }
-            self.replace_log(own, &there, &full, world.seq())?;
+            let full = full(engine, own, world.seq())?;
+            failed.push(self.rebuild_log(own, &full, world.seq(), &now, &mut done).err());
         }
-        self.records.set_mark(Mark { seq: world.seq(), generation })?;
+        done.files = planning::all(&world.state).len() + Log::ALL.len() + 1;
+        done.blocked = failed.into_iter().flatten().map(|failure| failure.message).collect();
+        if done.blocked.is_empty() {
+            self.records.set_mark(Mark { seq: world.seq(), generation })?;
+        }
         Ok(done)
+    }
+
+    fn rebuild_schema(&self, now: &str, done: &mut Rebuilt) -> Result<(), Failure> {
+        if self.schema_stands(&schema()?)? == Put::Edited {
+            done.aside.push((SCHEMA.to_owned(), self.set_aside(SCHEMA, now)?));
+            done.written += 1;
+        }
+        self.write_schema()
+    }
+
+    fn rebuild_file(
+        &self,
+        state: &State,
+        file: &File,
+        keep: &dyn Fn(&str, &str, &str) -> bool,
+        now: &str,
+        done: &mut Rebuilt,
+    ) -> Result<(), Failure> {
+        if self.put(state, file)? != Put::Edited {
+            return Ok(());
+        }
+        let Some((path, text)) = planning::file(state, file) else { return Ok(()) };
+        let there = self.read(&path)?.unwrap_or_default();
+        let text = text.unwrap_or_default();
+        if !keep(&path, &there, &text) {
+            done.aside.push((path.clone(), self.set_aside(&path, now)?));
+        }
+        self.records.set(&path, &Digest::of(Some(&there)), &Digest::of(Some(&text)))?;
+        self.write(&path, &text)?;
+        done.written += 1;
+        Ok(())
+    }
+
+    fn rebuild_log(
+        &self,
+        own: Log,
+        full: &str,
+        until: u64,
+        now: &str,
+        done: &mut Rebuilt,
+    ) -> Result<(), Failure> {
+        let there = self.read(own.path())?.unwrap_or_default();
+        let grown = grow::compare(own, &there, full);
+        if grown == Grown::Edited {
+            done.aside.push((own.path().to_owned(), self.set_aside(own.path(), now)?));
+        }
+        if grown != Grown::Whole {
+            done.written += 1;
+        }
+        self.replace_log(own, &there, full, until)
     }
 
     /// Gives a file another name that nobody writes to.
@@ -425,7 +482,8 @@ impl Planning {
 
 impl Follower for Planning {
     fn follow(&self, engine: &Engine) {
-        if !self.is_used() {
+        let begins = self.begins && self.own_folders().is_ok();
+        if !(begins || self.is_used()) {
             return;
         }
         // What was asked for is done and on record; that a picture of it lags behind is no failure.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::invariants::Found;
+use super::plain::plain;
 
 /// How unresolved references are dealt with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +143,8 @@ pub fn build(
     let order = material.drop_order();
     let without = |dropped: usize| {
         let kept = Kept::without(material, &order[..dropped]);
-        let text = write(asked, material, &unresolved, &kept);
+        // It is shown on terminals, and some of it comes from elsewhere.
+        let text = plain(&write(asked, material, &unresolved, &kept));
         Brief { text, unresolved: unresolved.clone(), left_out: kept.left_out }
     };
     let Some(tokens_max) = asked.tokens_max else { return Ok(without(0)) };

@@ -1,7 +1,12 @@
 //! The texts of claims.
 
+use althing_kernel::Timestamp;
+use althing_kernel::query::LeaseView;
 use serde::Serialize;
 use std::fmt::Write as _;
+
+use super::haid::Haid;
+use super::planning::{called, utc};
 
 /// A claim, as this dialect shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -20,6 +25,35 @@ pub struct Claim {
     pub ttl_minutes: u64,
     /// The last sign of life.
     pub heartbeat: String,
+}
+
+impl Claim {
+    /// A lease as a claim.
+    pub fn of(lease: &LeaseView) -> Self {
+        let haid = called(&lease.holder);
+        // A renewal lasts as long as the lease was granted for.
+        let ttl_micros = lease.ttl_s.saturating_mul(1_000_000);
+        let beat = Timestamp::from_micros(lease.expires_at.micros().saturating_sub(ttl_micros));
+        Claim {
+            human: human(&haid),
+            haid,
+            claimed_surfaces: lease.surfaces.iter().map(ToString::to_string).collect(),
+            task_ref: task_ref(lease.task.as_deref(), lease.purpose.as_deref()),
+            claimed_at: utc(lease.opened_at),
+            ttl_minutes: minutes(lease.ttl_s),
+            heartbeat: utc(beat),
+        }
+    }
+}
+
+/// The person in a HAID; whoever has none stands for themselves.
+pub fn human(shown: &str) -> String {
+    Haid::new(shown).map_or_else(|_| shown.to_owned(), |haid| haid.human().to_owned())
+}
+
+/// Seconds as minutes, begun ones counted.
+pub fn minutes(secs: u64) -> u64 {
+    secs.div_ceil(60)
 }
 
 /// Something in the way.

@@ -9,11 +9,29 @@ use std::fmt;
 
 /// The longest part that a slug keeps, in bytes.
 const SLUG_BYTES_MAX: usize = 24;
+/// How much of its hash stands for what was cut off, in characters.
+const HASH_CHARS: usize = 8;
 /// How every HAID begins.
 const PREFIX: &str = "haid:";
 
 /// Lower case, everything but letters and digits as single dashes, at most 24 bytes.
 pub fn slug(text: &str) -> String {
+    words(text).chars().take(SLUG_BYTES_MAX).collect()
+}
+
+/// The same as part of a name: of a longer one the beginning and a few digits of its hash, so that
+/// two that begin alike are two.
+fn part(text: &str) -> String {
+    let words = words(text);
+    if words.len() <= SLUG_BYTES_MAX {
+        return words;
+    }
+    let hash = HEXLOWER.encode(&Sha256::digest(&words));
+    let begin = words[..SLUG_BYTES_MAX - HASH_CHARS - 1].trim_end_matches('-');
+    format!("{begin}-{}", &hash[..HASH_CHARS])
+}
+
+fn words(text: &str) -> String {
     let mut slug = String::new();
     for byte in text.bytes() {
         let byte = byte.to_ascii_lowercase();
@@ -24,8 +42,7 @@ pub fn slug(text: &str) -> String {
         }
     }
     let slug = slug.strip_prefix('-').unwrap_or(&slug);
-    let slug = slug.strip_suffix('-').unwrap_or(slug);
-    slug.chars().take(SLUG_BYTES_MAX).collect()
+    slug.strip_suffix('-').unwrap_or(slug).to_owned()
 }
 
 /// A HAID, in its one form.
@@ -56,11 +73,11 @@ impl Haid {
 
     /// The HAID of a person on a machine in a project. What slugs to nothing is `unknown`.
     pub fn derive(human: &str, machine: &str, repo: &str) -> Self {
-        let part = |text: &str| {
-            let slug = slug(text);
-            if slug.is_empty() { "unknown".to_owned() } else { slug }
+        let known = |text: &str| {
+            let part = part(text);
+            if part.is_empty() { "unknown".to_owned() } else { part }
         };
-        let (human, machine) = (part(human), part(machine));
+        let (human, machine) = (known(human), known(machine));
         let hash = Sha256::digest(format!("{human}\u{1f}{machine}\u{1f}{repo}"));
         let hash = HEXLOWER.encode(&hash);
         Haid(format!("{PREFIX}{human}.{machine}-{}", &hash[..4]))
@@ -68,7 +85,7 @@ impl Haid {
 
     /// The HAID of somebody this one started. `None` if the role slugs to nothing.
     pub fn spawn(&self, role: &str) -> Option<Self> {
-        let role = slug(role);
+        let role = part(role);
         let role = role.trim_start_matches('-');
         (!role.is_empty()).then(|| Haid(format!("{}/{role}", self.root())))
     }
@@ -102,11 +119,6 @@ impl Haid {
     /// The HAID that an agent's name stands for, if it stands for one.
     pub fn of_agent(name: &str) -> Option<Self> {
         Haid::new(&name.replacen('+', "/", 1)).ok().filter(|haid| haid.agent_name() == name)
-    }
-
-    /// Its name as that of a file.
-    pub fn file_name(&self) -> String {
-        self.0.replace(['/', ':'], "_")
     }
 }
 
@@ -154,6 +166,21 @@ mod tests {
         ] {
             assert_eq!(slug(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn long_names_that_begin_alike_are_two() {
+        let root = Haid::derive("rj", "mbp", "/work/repo");
+        let fits = root.spawn("abcdefghijklmnopqrstuvwx").unwrap();
+        assert_eq!(fits.role(), Some("abcdefghijklmnopqrstuvwx"));
+        let long = |end: &str| root.spawn(&format!("Visual Studio Code - Insiders {end}")).unwrap();
+        assert_ne!(long("1"), long("2"));
+        assert_eq!(long("1"), long("1"));
+        let role = long("1").role().unwrap().to_owned();
+        assert!(role.starts_with("visual-studio-c") && role.len() <= 24, "{role}");
+        assert!(Haid::new(long("1").as_str()).is_ok());
+        let of = |machine: &str| Haid::derive("rj", machine, "/work/repo");
+        assert_ne!(of("build-machine-of-the-team-1"), of("build-machine-of-the-team-2"));
     }
 
     #[test]

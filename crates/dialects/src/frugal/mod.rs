@@ -3,7 +3,7 @@
 //! `message` is what agents tell each other, `haid` who they are, `brief` what a worker is handed,
 //! `tokens` how much text that is, `wave` what it comes to for a whole wave of workers; `gate`,
 //! `ledger` and `claim` are the texts of the commands of those names; `planning` is what the files
-//! under `.planning/` say.
+//! under `.planning/` say, `plain` what is safe to show.
 
 pub mod brief;
 pub mod capsule;
@@ -13,6 +13,7 @@ pub mod haid;
 pub mod invariants;
 pub mod ledger;
 pub mod message;
+pub mod plain;
 pub mod planning;
 pub mod receipt;
 pub mod tokens;

@@ -86,7 +86,7 @@ fn in_common(command: &Command, event: &Event) -> bool {
             capsule::Write { depends, ..asked.clone() } == *got
         }
         (Command::DecisionAppend(asked), Event::DecisionAppended(got)) => {
-            asked.title == got.title && asked.body == got.body
+            asked.title == got.title && asked.body == got.body && asked.via == got.via
         }
         (Command::DisputeRaise(asked), Event::DisputeRaised(got)) => asked == got,
         (Command::LedgerLog(asked), Event::LedgerLogged(got)) => asked == got,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use super::view::{CommonsReply, DecisionView};
-use super::{Handle, Mark, record, said};
+use super::{Handle, Label, Mark, record, said};
 use crate::event::{Event, Stamped};
 use crate::principal::{Caller, Principal};
 use crate::state::{ApplyError, State};
@@ -41,6 +41,9 @@ pub struct Append {
     pub body: Body,
     /// What it is called.
     pub title: Title,
+    /// What it came through: the name of a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Label>,
 }
 
 /// `decision.appended`
@@ -56,6 +59,9 @@ pub struct Appended {
     pub dispute: Option<Handle>,
     /// What it is called.
     pub title: Title,
+    /// What it came through: the name of a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Label>,
 }
 
 pub(super) fn decide_append(
@@ -70,6 +76,7 @@ pub(super) fn decide_append(
         by: caller.principal.clone(),
         dispute: None,
         title: args.title.clone(),
+        via: args.via.clone(),
     });
     record(turn, caller, event)?;
     let last = turn.state().commons.decisions.get_max();

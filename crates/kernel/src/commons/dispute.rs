@@ -19,10 +19,17 @@ use crate::turn::{Halt, Reply, Turn};
 /// The most disputes of a project.
 pub const DISPUTES_MAX: usize = 2_000;
 
+/// The most branches that keep displaced work besides the first.
+pub const ALSO_PRESERVED_MAX: usize = 32;
+/// The most files that are named as not preserved.
+pub const NOT_PRESERVED_MAX: usize = 64;
+
 /// What somebody wants.
 pub type Intent = Text<1000>;
 /// The name of a branch.
 pub type Branch = Text<250>;
+/// A file that was not preserved, and why.
+pub type NotPreserved = Text<500>;
 
 /// A dispute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,8 +46,14 @@ pub struct Dispute {
     pub displaced_intent: Option<Intent>,
     /// The branch that keeps the displaced work.
     pub preserved_branch: Option<Branch>,
+    /// Further branches that do: work lay in several places.
+    pub also_preserved: Vec<Branch>,
+    /// What of it is on none of them.
+    pub not_preserved: Vec<NotPreserved>,
     /// The branch that has the record for review.
     pub conflict_branch: Option<Branch>,
+    /// What it came through.
+    pub via: Option<Label>,
     /// Who raised it, and when.
     pub raised: Mark,
 }
@@ -49,6 +62,10 @@ pub struct Dispute {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Raise {
+    /// Further branches that keep displaced work: it lay in several places.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub also_preserved: Vec<Branch>,
     /// The branch that has the record for review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict_branch: Option<Branch>,
@@ -60,6 +77,10 @@ pub struct Raise {
     pub displaced_intent: Option<Intent>,
     /// The dispute.
     pub id: Handle,
+    /// What of the displaced work is on no branch, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub not_preserved: Vec<NotPreserved>,
     /// What whoever raises it wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overriding_intent: Option<Intent>,
@@ -70,6 +91,9 @@ pub struct Raise {
     pub surfaces: Surfaces,
     /// What it is called.
     pub title: Title,
+    /// What it came through: the name of a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<Label>,
 }
 
 impl Raise {
@@ -97,6 +121,7 @@ pub(super) fn decide_raise(
         by: caller.principal.clone(),
         dispute: Some(args.id.clone()),
         title: args.decision_title(),
+        via: args.via.clone(),
     });
     turn.note(None, Actor::Protocol, told)?;
     let dispute = turn.state().commons.disputes.get(&args.id);
@@ -107,6 +132,15 @@ pub(super) fn decide_raise(
 /// Whether it says something, is new, and there is room for it.
 pub(crate) fn check(commons: &Commons, args: &Raise) -> Result<(), Refusal> {
     said(args.title.is_blank(), "the title")?;
+    for (number, max, what) in [
+        (args.also_preserved.len(), ALSO_PRESERVED_MAX, "branches"),
+        (args.not_preserved.len(), NOT_PRESERVED_MAX, "files not preserved"),
+    ] {
+        if number > max {
+            let message = format!("{number} {what} are named, over {max}");
+            return Err(Refusal::denied(Rule::Limits, message));
+        }
+    }
     let disputes = &commons.disputes;
     if disputes.contains_key(&args.id) {
         let message = format!("conflict record already exists: {}", args.id);
@@ -127,7 +161,10 @@ pub(super) fn apply_raised(
         overriding_intent: body.overriding_intent.clone(),
         displaced_intent: body.displaced_intent.clone(),
         preserved_branch: body.preserved_branch.clone(),
+        also_preserved: body.also_preserved.clone(),
+        not_preserved: body.not_preserved.clone(),
         conflict_branch: body.conflict_branch.clone(),
+        via: body.via.clone(),
         raised: Mark::of(entry)?,
     };
     match state.commons.disputes.insert(body.id.clone(), Arc::new(dispute)) {

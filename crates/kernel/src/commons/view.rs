@@ -183,9 +183,18 @@ pub struct DisputeView {
     /// The branch that keeps the displaced work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserved_branch: Option<String>,
+    /// Further branches that do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_preserved: Vec<String>,
+    /// What of it is on none of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_preserved: Vec<String>,
     /// The branch that has the record for review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conflict_branch: Option<String>,
+    /// What it came through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<Label>,
     /// When it was raised.
     pub raised_at: Timestamp,
     /// By whom.
@@ -204,7 +213,10 @@ impl DisputeView {
             overriding_intent: intent(&own.overriding_intent),
             displaced_intent: intent(&own.displaced_intent),
             preserved_branch: branch(&own.preserved_branch),
+            also_preserved: own.also_preserved.iter().map(ToString::to_string).collect(),
+            not_preserved: own.not_preserved.iter().map(ToString::to_string).collect(),
             conflict_branch: branch(&own.conflict_branch),
+            via: own.via.clone(),
             raised_at: own.raised.at,
             raised_by: own.raised.by.clone(),
         }

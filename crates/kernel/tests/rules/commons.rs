@@ -158,6 +158,25 @@ fn a_dispute_is_raised_once_and_a_decision_tells_of_it() {
 }
 
 #[test]
+fn a_dispute_names_what_was_kept_where_within_limits() {
+    let mut world = World::new();
+    let mut raise = json!({ "id": "d", "title": "t", "surfaces": ["a"], "via": "a-server",
+        "preserved_branch": "displaced/x", "also_preserved": ["displaced/y"] });
+    for (field, max) in [("also_preserved", 32), ("not_preserved", 64)] {
+        let mut over = raise.clone();
+        over[field] = vec!["x"; max + 1].into();
+        assert_eq!(no(&mut world, "dispute.raise", &over).0, Rule::Limits, "{field}");
+        raise[field] = vec!["x"; max].into();
+    }
+    let raised = ok(&mut world, "dispute.raise", &raise);
+    for field in ["via", "also_preserved", "not_preserved"] {
+        assert_eq!(raised[field], raise[field]);
+    }
+    let Event::DecisionAppended(told) = &world.last().draft.event else { panic!("no decision") };
+    assert_eq!(told.via.as_ref().map(ToString::to_string), Some("a-server".to_owned()));
+}
+
+#[test]
 fn the_newest_decisions_are_at_hand_and_all_are_counted() {
     let mut world = World::new();
     for n in 0..DECISIONS_KEPT + 5 {

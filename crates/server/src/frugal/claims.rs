@@ -1,19 +1,18 @@
 //! `read_claims`, `make_claim`, `release_claim`
 
-use althing_dialects::frugal::claim::{self, Claim, Overlap};
+use althing_dialects::frugal::claim::{self, Claim, Overlap, human, minutes};
 use althing_dialects::frugal::haid::Haid;
-use althing_dialects::frugal::planning::utc;
 use althing_engine::{Engine, EngineError};
 use althing_kernel::lease::{Open, Release, Surfaces, Ttl};
 use althing_kernel::query::{Answer, Collision, LeaseList, LeaseView, Query};
 use althing_kernel::refusal::Details;
 use althing_kernel::text::Text;
-use althing_kernel::{Command, Principal, Refusal, RefusalKind, Surface, Timestamp};
+use althing_kernel::{Command, Principal, Refusal, RefusalKind, Surface};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Ledger, named, shown};
+use super::{Ledger, named, registered, shown};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
 
@@ -55,7 +54,7 @@ pub(super) fn read(call: &Call<'_>, _: &Identity, _: ReadClaims) -> Result<Value
         None => Vec::new(),
     };
     leases.sort_by_key(|lease| lease.epoch);
-    let claims: Vec<Claim> = leases.iter().map(record).collect();
+    let claims: Vec<Claim> = leases.iter().map(Claim::of).collect();
     Ok(json!({ "count": claims.len(), "active_claims": claims }))
 }
 
@@ -108,7 +107,9 @@ fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Fault
 pub(super) fn release(call: &Call<'_>, who: &Identity, args: ReleaseClaim) -> Result<Value, Fault> {
     let (whose, shown) = match args.haid {
         None => (who.agent.clone(), who.shown.clone()),
-        Some(text) => (named(&text)?, text),
+        // A HAID says itself whose it is; any other name has to be one that is known.
+        Some(text) if Haid::new(&text).is_ok() => (named(&text)?, text),
+        Some(text) => (registered(call, who, "haid", &text)?, text),
     };
     let client = call.desk.client(who)?;
     let held = leases(&call.desk.engine()?, Some(Principal::Agent(whose)))?;
@@ -125,32 +126,6 @@ fn leases(engine: &Engine, holder: Option<Principal>) -> Result<Vec<LeaseView>, 
         Answer::Leases(leases) => Ok(leases),
         _ => Err(Fault::defect("an unexpected answer to lease.list")),
     }
-}
-
-/// A lease as the ledger's claim record.
-fn record(lease: &LeaseView) -> Claim {
-    let haid = shown(&lease.holder);
-    // A renewal lasts as long as the lease was granted for.
-    let ttl_micros = lease.ttl_s.saturating_mul(1_000_000);
-    let beat = Timestamp::from_micros(lease.expires_at.micros().saturating_sub(ttl_micros));
-    Claim {
-        human: human(&haid),
-        haid,
-        claimed_surfaces: lease.surfaces.iter().map(ToString::to_string).collect(),
-        task_ref: claim::task_ref(lease.task.as_deref(), lease.purpose.as_deref()),
-        claimed_at: utc(lease.opened_at),
-        ttl_minutes: minutes(lease.ttl_s),
-        heartbeat: utc(beat),
-    }
-}
-
-/// The person in a HAID; whoever has none stands for themselves.
-fn human(shown: &str) -> String {
-    Haid::new(shown).map_or_else(|_| shown.to_owned(), |haid| haid.human().to_owned())
-}
-
-fn minutes(secs: u64) -> u64 {
-    secs.div_ceil(60)
 }
 
 /// A collision in the words of the ledger.

@@ -1,22 +1,22 @@
 //! `raise_conflict_pr`: both sides of a conflict on record, on a branch that people can review,
 //! with the work that has to give way kept on a branch of its own.
 
-use althing_dialects::frugal::haid::slug;
 use althing_dialects::frugal::planning;
 use althing_kernel::commons::view::DisputeView;
-use althing_kernel::commons::{Handle, Label};
+use althing_kernel::commons::{Handle, Label, dispute};
 use althing_kernel::lease::Surfaces;
 use althing_kernel::query::{Answer, LeaseCheck, Query};
 use althing_kernel::{Principal, Rule, Surface, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::path::Path;
 
-use super::{Ledger, SERVER, named, shown};
+use super::displaced::{Kept, Work, free};
+use super::{Ledger, SERVER, in_the_way, registered, shown};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
-use crate::git::{Git, Left};
+use crate::git::{Branch, Git, Left};
+use crate::scratch::Scratch;
 
 /// Arguments of `raise_conflict_pr`.
 #[derive(Deserialize, JsonSchema)]
@@ -33,25 +33,13 @@ pub(super) struct RaiseConflict {
     _client: Option<String>,
 }
 
-/// What the branches of a conflict are called and made of.
+/// The branches of a conflict.
 struct Branches {
-    conflict: Made,
+    conflict: Branch,
     /// There may be nothing to keep.
-    displaced: Option<Made>,
+    displaced: Vec<Branch>,
     /// What lies under the surfaces and was not kept.
     left: Vec<Left>,
-}
-
-/// The work that gives way, in a commit.
-struct Kept {
-    commit: Option<String>,
-    left: Vec<Left>,
-}
-
-/// A branch that was made, with its commit.
-struct Made {
-    name: String,
-    commit: String,
 }
 
 /// What the record says besides what was given.
@@ -74,23 +62,26 @@ pub(super) fn raise(
     let path = planning::conflict_path(at, &id);
     let record = Record { id, surfaces: surfaces(&args.surfaces)?, at, path };
     let args = RaiseConflict { displaced_haid: displaced(call, who, &args, &record)?, ..args };
+    let scratch = if call.desk.setup.is_git {
+        Some(Scratch::take(call.desk.setup.home.root())?)
+    } else {
+        None
+    };
     if let Ok(there) = call.desk.ask(who, "dispute.get", &json!({ "id": args.id })) {
         let raised = there["raised_at"].as_u64().map_or(record.at, Timestamp::from_micros);
         let path = planning::conflict_path(raised, &record.id);
         let message = format!("conflict record already exists: {path}");
         return Err(Fault::refused(Rule::DisputeOnce, message));
     }
-    let git = call.desk.setup.is_git.then(|| Git::new(&call.desk.setup.root, &who.shown));
-    let branches = match &git {
-        Some(git) => Some(branch_out(git, ledger, call, who, &args, &record)?),
+    let git = Git::new(&call.desk.setup.root, &who.shown);
+    let branches = match &scratch {
+        Some(scratch) => Some(branch_out(&git, scratch, ledger, call, who, &args, &record)?),
         None => None,
     };
-    let preserved = branches.as_ref().and_then(|made| made.displaced.as_ref());
-    let preserved = preserved.map(|made| made.name.clone());
-    let command = command(&args, branches.as_ref(), preserved.as_deref());
+    let command = command(&args, branches.as_ref());
     if let Err(fault) = call.desk.execute(who, "dispute.raise", &command) {
-        if let (Some(git), Some(made)) = (&git, &branches) {
-            made.take_back(git);
+        if let Some(made) = &branches {
+            made.take_back(&git);
         }
         return Err(fault);
     }
@@ -101,14 +92,18 @@ pub(super) fn raise(
     let on_branch = branches
         .as_ref()
         .map(|made| format!("{}:{}", made.conflict.name, path_in_tree(ledger, call, &path)));
-    Ok(json!({
+    let mut raised = json!({
         "conflict_file": is_written_out.then(|| ledger.planning.join(&path)),
         "branch_file": on_branch,
         "relative_path": path,
-        "preserved_branch": preserved,
+        "preserved_branch": command["preserved_branch"],
         "not_preserved": left,
         "pr_path": next_step(&args, &path, branches.as_ref()),
-    }))
+    });
+    if let Some(more) = command.get("also_preserved") {
+        raised["also_preserved"] = more.clone();
+    }
+    Ok(raised)
 }
 
 fn told(left: &Left) -> Value {
@@ -124,7 +119,7 @@ fn next_step(args: &RaiseConflict, path: &str, branches: Option<&Branches>) -> S
         "branch {} has {path}; push it and open a pull request for an owner or maintainer",
         made.conflict.name
     );
-    if made.displaced.is_none() && made.left.is_empty() {
+    if made.displaced.is_empty() && made.left.is_empty() {
         text.push_str("; no file lies under the surfaces, so no work is kept on a branch");
     } else if !made.left.is_empty() {
         text.push_str("; save what not_preserved names by hand");
@@ -135,8 +130,8 @@ fn next_step(args: &RaiseConflict, path: &str, branches: Option<&Branches>) -> S
 impl Branches {
     /// Takes back what was made for a record that was not. The work itself is still where it was.
     fn take_back(&self, git: &Git) {
-        for made in [Some(&self.conflict), self.displaced.as_ref()].into_iter().flatten() {
-            git.take_back(&made.name, &made.commit);
+        for made in self.displaced.iter().chain([&self.conflict]) {
+            git.take_back(made);
         }
     }
 }
@@ -158,13 +153,7 @@ fn displaced(
     record: &Record,
 ) -> Result<Option<String>, Fault> {
     if let Some(haid) = &args.displaced_haid {
-        let agent = named(haid)?;
-        if call.desk.ask(who, "agent.get", &json!({ "agent": agent })).is_err() {
-            let message = format!("displaced_haid: no agent {haid} is registered in this project");
-            let way_out = "Name one that `althing do agent.list {}` shows, or leave displaced_haid \
-                           out: then it is whoever holds the surfaces.";
-            return Err(Fault::usage(&message).told(message, way_out));
-        }
+        registered(call, who, "displaced_haid", haid)?;
         return Ok(Some(haid.clone()));
     }
     let holder = Some(Principal::Agent(who.agent.clone()));
@@ -178,106 +167,47 @@ fn displaced(
     Ok(if holders.len() == 1 { holders.pop() } else { None })
 }
 
-/// Makes both branches, or neither.
+/// Makes all branches, or none.
 fn branch_out(
     git: &Git,
+    scratch: &Scratch,
     ledger: &Ledger,
     call: &Call<'_>,
     who: &Identity,
     args: &RaiseConflict,
     record: &Record,
 ) -> Result<Branches, Fault> {
-    let conflict = format!("conflict/{}", args.id);
-    let keeps = args.displaced_haid.as_deref().unwrap_or("unspecified");
-    let displaced = format!("displaced/{}-{}", slug(keeps), args.id);
-    for name in [&conflict, &displaced] {
-        if !git.is_branch_name(name) {
-            return Err(Fault::usage(format!("raise_conflict_pr: no branch can be called {name}")));
-        }
-        if git.has_branch(name) {
-            let message = format!("branch {name} is there already; choose another id");
-            return Err(Fault::refused(Rule::DisputeOnce, message));
-        }
+    if !git.has_work_tree()? {
+        let message = "this is a bare repository: there are no files whose work could be kept";
+        let way_out = "Raise it from a work tree: `git worktree add PATH`.";
+        return Err(in_the_way(message.to_owned(), way_out));
     }
-    let scratch = call.desk.setup.home.root();
-    let kept = preserve(git, scratch, args, &record.surfaces, keeps)?;
-    let text = file(args, record, who, &kept, &displaced)?;
+    let name = format!("conflict/{}", args.id);
+    let beginning = format!("Conflict {}: ", args.id);
+    let before = free(git, &name, &beginning)?;
+    let of = args.displaced_haid.as_deref().unwrap_or("unspecified");
+    let (id, title, surfaces) = (&args.id, &args.title, &record.surfaces);
+    let work = Work { git, scratch, id, title, surfaces, of };
+    work.free(&work.branch())?;
+    let Kept { branches: displaced, left } = work.keep()?;
+    let mut made =
+        Branches { conflict: Branch { name, commit: String::new(), before }, displaced, left };
     let draft = git.draft(scratch)?;
-    draft.put(&path_in_tree(ledger, call, &record.path), &text)?;
+    draft.put(&path_in_tree(ledger, call, &record.path), &file(args, record, who, &made)?)?;
     let message = format!(
-        "Conflict {}: {}\n\nRaised through {SERVER}.\n\nHeimdall-Agent: {}\n",
-        args.id, args.title, who.shown
+        "{beginning}{}\n\nRaised through {SERVER}.\n\nHeimdall-Agent: {}\n",
+        planning::one_line(&args.title),
+        who.shown
     );
-    let commit = draft.commit(&message)?;
-    let Kept { commit: kept, left } = kept;
-    let displaced = match kept {
-        Some(commit) => {
-            git.make_branch(&displaced, &commit)?;
-            Some(Made { name: displaced, commit })
-        }
-        None => None,
-    };
-    if let Err(fault) = git.make_branch(&conflict, &commit) {
-        if let Some(kept) = &displaced {
-            git.take_back(&kept.name, &kept.commit);
-        }
-        return Err(fault);
-    }
-    Ok(Branches { conflict: Made { name: conflict, commit }, displaced, left })
-}
-
-/// A commit of what is in the work tree under the surfaces in dispute, on top of what is checked
-/// out. None if nothing is there.
-fn preserve(
-    git: &Git,
-    scratch: &Path,
-    args: &RaiseConflict,
-    surfaces: &Surfaces,
-    keeps: &str,
-) -> Result<Kept, Fault> {
-    let draft = git.draft(scratch)?;
-    let taken = draft.take(|name| is_under(surfaces, name))?;
-    if taken.files == 0 {
-        return Ok(Kept { commit: None, left: taken.left });
-    }
-    let message = format!(
-        "Work displaced by conflict {}: {}\n\nThe work tree under {} as it was, on top of what was \
-         checked out.\n{}\nHeimdall-Agent: {keeps}\n",
-        args.id,
-        args.title,
-        args.surfaces.join(", "),
-        listed(&taken.left),
-    );
-    Ok(Kept { commit: Some(draft.commit(&message)?), left: taken.left })
-}
-
-/// What was not preserved, for people to read.
-fn listed(left: &[Left]) -> String {
-    if left.is_empty() {
-        return String::new();
-    }
-    let lines: Vec<String> =
-        left.iter().map(|left| format!("- {}: {}\n", left.path, left.why)).collect();
-    format!("\n## Not preserved\n\n{}", lines.concat())
-}
-
-/// Whether a file lies under the surfaces. A name that no surface can have is compared with
-/// what it has in common with those that can: rather one file too many is kept than one lost.
-fn is_under(surfaces: &Surfaces, name: &[u8]) -> bool {
-    let name: String = String::from_utf8_lossy(name)
-        .chars()
-        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
-        .collect();
-    let mut part = name.as_str();
-    loop {
-        if let Ok(path) = Surface::new(&Surface::escape(part)) {
-            return surfaces.as_slice().iter().any(|surface| surface.meets(&path));
-        }
-        match part.rsplit_once('/') {
-            Some((above, _)) => part = above,
-            None => return true,
+    made.conflict.commit = draft.commit(&message, made.conflict.before.as_deref())?;
+    // The work first: a record that names a branch is on one only if that branch is there.
+    for branch in made.displaced.iter().chain([&made.conflict]) {
+        if let Err(fault) = git.put(branch) {
+            made.take_back(git);
+            return Err(fault);
         }
     }
+    Ok(made)
 }
 
 /// Where the record lies among the files of the repository.
@@ -292,21 +222,45 @@ fn path_in_tree(ledger: &Ledger, call: &Call<'_>, relative: &str) -> String {
 }
 
 /// What is recorded of it.
-fn command(args: &RaiseConflict, made: Option<&Branches>, preserved: Option<&str>) -> Value {
-    let mut record = json!({ "id": args.id, "title": args.title, "surfaces": args.surfaces });
-    let conflict = made.map(|made| made.conflict.name.as_str());
+fn command(args: &RaiseConflict, made: Option<&Branches>) -> Value {
+    let mut record =
+        json!({ "id": args.id, "title": args.title, "surfaces": args.surfaces, "via": SERVER });
+    let displaced = made.map_or(&[][..], |made| made.displaced.as_slice());
     for (field, value) in [
         ("displaced", args.displaced_haid.as_deref()),
         ("overriding_intent", args.overriding_intent.as_deref()),
         ("displaced_intent", args.displaced_intent.as_deref()),
-        ("preserved_branch", preserved),
-        ("conflict_branch", conflict),
+        ("preserved_branch", displaced.first().map(|branch| branch.name.as_str())),
+        ("conflict_branch", made.map(|made| made.conflict.name.as_str())),
     ] {
         if let Some(value) = value {
             record[field] = value.into();
         }
     }
+    for (field, lines) in [
+        ("also_preserved", also(displaced)),
+        ("not_preserved", made.map(|made| not_preserved(&made.left)).unwrap_or_default()),
+    ] {
+        if !lines.is_empty() {
+            record[field] = lines.into();
+        }
+    }
     record
+}
+
+/// The branches after the first.
+fn also(displaced: &[Branch]) -> Vec<String> {
+    displaced.iter().skip(1).map(|branch| branch.name.clone()).collect()
+}
+
+/// What was not kept, a line each, as many as are recorded.
+fn not_preserved(left: &[Left]) -> Vec<String> {
+    let line = |left: &Left| dispute::NotPreserved::lossy(&left.line()).to_string();
+    if left.len() <= dispute::NOT_PRESERVED_MAX {
+        return left.iter().map(line).collect();
+    }
+    let (named, more) = left.split_at(dispute::NOT_PRESERVED_MAX - 1);
+    named.iter().map(line).chain([format!("and {} more", more.len())]).collect()
 }
 
 /// The record, for people to review.
@@ -314,21 +268,22 @@ fn file(
     args: &RaiseConflict,
     record: &Record,
     who: &Identity,
-    kept: &Kept,
-    branch: &str,
+    made: &Branches,
 ) -> Result<String, Fault> {
     let displaced = args.displaced_haid.as_deref().map(Label::new).transpose();
-    let text = planning::conflict(&DisputeView {
+    Ok(planning::conflict(&DisputeView {
         id: record.id.clone(),
         title: args.title.clone(),
         surfaces: record.surfaces.as_slice().to_vec(),
         displaced: displaced.map_err(|error| unusable(&error))?,
         overriding_intent: args.overriding_intent.clone(),
         displaced_intent: args.displaced_intent.clone(),
-        preserved_branch: kept.commit.as_ref().map(|_| branch.to_owned()),
-        conflict_branch: Some(format!("conflict/{}", args.id)),
+        preserved_branch: made.displaced.first().map(|branch| branch.name.clone()),
+        also_preserved: also(&made.displaced),
+        not_preserved: not_preserved(&made.left),
+        conflict_branch: Some(made.conflict.name.clone()),
+        via: Some(Label::new(SERVER).map_err(|error| unusable(&error))?),
         raised_at: record.at,
         raised_by: Principal::Agent(who.agent.clone()),
-    });
-    Ok(text + &listed(&kept.left))
+    }))
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::stamp_of;
+use super::{SERVER, stamp_of};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
 
@@ -24,7 +24,7 @@ pub(super) fn append(
     args: AppendDecision,
 ) -> Result<Value, Fault> {
     let AppendDecision { title, body, .. } = args;
-    let decision =
-        call.desk.execute(who, "decision.append", &json!({ "title": title, "body": body }))?;
+    let said = json!({ "title": title, "body": body, "via": SERVER });
+    let decision = call.desk.execute(who, "decision.append", &said)?;
     Ok(json!({ "appended": true, "timestamp": stamp_of(&decision["at"]), "title": title }))
 }

@@ -5,12 +5,13 @@ mod capsules;
 mod claims;
 mod conflicts;
 mod decisions;
+mod displaced;
 
 use althing_dialects::frugal::haid::Haid;
 use althing_dialects::frugal::planning::{called as shown, utc};
 use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Principal, Rule, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -97,9 +98,7 @@ fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
         return Ok(Identity { agent: agent.clone(), shown, role, human, host: call.host.clone() });
     }
     let client = named.or(call.host.name.as_deref()).unwrap_or(UNNAMED);
-    let haid = ledger.root.spawn(client).ok_or_else(|| {
-        Fault::usage(format!("{client:?} has no letter or digit to make an identity of"))
-    })?;
+    let haid = called(ledger, client)?;
     let agent = AgentName::new(&haid.agent_name())
         .map_err(|error| Fault::usage(format!("{haid} cannot be an agent: {error}")))?;
     let role = haid.role().unwrap_or_default().to_owned();
@@ -107,9 +106,50 @@ fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
     Ok(Identity { agent, shown, role, human, host: call.host.clone() })
 }
 
+/// The HAID of a client: made of its name, or the one it gives itself if that is of this person in
+/// this project. One of somebody else is not taken for a name.
+fn called(ledger: &Ledger, client: &str) -> Result<Haid, Fault> {
+    if client.to_ascii_lowercase().starts_with("haid:") {
+        let given = Haid::new(client).map_err(|error| Fault::usage(error.to_string()))?;
+        if given.root() == ledger.root.as_str() && given.role().is_some() {
+            return Ok(given);
+        }
+        let message = format!("{given} is not a client of {}", ledger.root);
+        let way_out = format!("Give a plain name, or {}/NAME.", ledger.root);
+        return Err(Fault::refused(Rule::WhoAreYou, message.clone()).told(message, way_out));
+    }
+    ledger.root.spawn(client).ok_or_else(|| {
+        Fault::usage(format!("{client:?} has no letter or digit to make an identity of"))
+    })
+}
+
+/// Something that people have to move first.
+fn in_the_way(message: String, way_out: impl Into<String>) -> Fault {
+    Fault::refused(Rule::Usage, message.clone()).told(message, way_out)
+}
+
 /// A moment in an answer, as this dialect writes it.
 fn stamp_of(at: &Value) -> String {
     utc(Timestamp::from_micros(at.as_u64().unwrap_or_default()))
+}
+
+/// The same, who has to be known in this project.
+fn registered(
+    call: &Call<'_>,
+    who: &Identity,
+    field: &str,
+    text: &str,
+) -> Result<AgentName, Fault> {
+    let agent = named(text)?;
+    if call.desk.ask(who, "agent.get", &json!({ "agent": agent })).is_ok() {
+        return Ok(agent);
+    }
+    let message = format!("{field}: no agent {text} is registered in this project");
+    let way_out = format!(
+        "Name one that `althing do agent.list {{}}` shows, or leave {field} out: then it is whoever \
+         the call is about."
+    );
+    Err(Fault::usage(&message).told(message, way_out))
 }
 
 /// The agent that somebody names, by a HAID or by its plain name.

@@ -241,13 +241,17 @@ pub(crate) fn validate(app: &App, args: &ValidateArgs) -> Result<(), Failure> {
 
 pub(crate) fn shims(app: &App, args: &ShimsArgs) -> Result<(), Failure> {
     let made = shims::make(&args.dir)?;
-    let foreign = made.iter().filter(|(_, fate)| *fate == Fate::Foreign).count();
+    let foreign: Vec<String> = made
+        .iter()
+        .filter(|(_, fate)| *fate == Fate::Foreign)
+        .map(|(path, _)| path.display().to_string())
+        .collect();
     let rows: Vec<Value> = made
         .iter()
         .map(|(path, fate)| json!({ "path": path.to_string_lossy(), "fate": fate }))
         .collect();
-    if foreign > 0 {
-        let message = format!("{foreign} names are other files and were left alone");
+    if !foreign.is_empty() {
+        let message = format!("left alone, being other files: {}", foreign.join(", "));
         return Err(Failure {
             details: json!({ "names": rows }),
             ..Failure::refused(althing_kernel::Rule::Usage, message)

@@ -8,6 +8,7 @@ use althing_kernel::{Actor, Event, Principal, Stamped};
 use std::fmt::Write as _;
 
 use super::{called, conflict_path, one_line, utc};
+use crate::frugal::plain::escaped;
 
 /// A file that only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,10 +69,6 @@ pub fn is_look_up(line: &str) -> bool {
     let mut fields = line.split('\t').skip(1);
     let (actor, action) = (fields.next(), fields.next());
     LOOK_UPS.iter().any(|(own, deed)| actor == Some(own) && action == Some(deed))
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('\t', "\\t").replace('\r', "\\r").replace('\n', "\\n")
 }
 
 fn protocol(entry: &Stamped) -> Option<String> {
@@ -203,8 +200,9 @@ fn decided(entry: &Stamped, body: &decision::Appended) -> String {
         }
         None => String::new(),
     };
+    let via = body.via.as_ref().map_or("althing", |via| via.as_str());
     let body = no_headings(body.body.as_str());
-    format!("\n## {ts} — {title}\n\n{body}{link}\n\n*— recorded via althing by `{by}`*\n")
+    format!("\n## {ts} — {title}\n\n{body}{link}\n\n*— recorded via {via} by `{by}`*\n")
 }
 
 fn lapsed(entry: &Stamped, holder: &Principal, lease: &str) -> String {

@@ -248,8 +248,34 @@ pub fn conflict_path(at: Timestamp, id: &Handle) -> String {
 }
 
 /// A text that stays on its line, so that it cannot be taken for more than it is.
-fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
+}
+
+/// The branches that keep displaced work, and what to do with them.
+fn preserved(view: &DisputeView) -> (String, String) {
+    let all = view.preserved_branch.iter().chain(&view.also_preserved);
+    let all: Vec<String> = all.map(|branch| format!("`{branch}`")).collect();
+    let noun = match all.len() {
+        0 => return ("(none)".to_owned(), "No displaced work was kept.".to_owned()),
+        1 => "branch",
+        _ => "branches",
+    };
+    let all = all.join(", ");
+    let recovery = format!(
+        "Restore displaced work from {noun} {all}: cherry-pick its commits once the conflict is \
+         settled."
+    );
+    (format!("{all}  (never deleted)"), recovery)
+}
+
+/// What is on none of those branches.
+fn not_preserved(view: &DisputeView) -> String {
+    if view.not_preserved.is_empty() {
+        return String::new();
+    }
+    let lines = view.not_preserved.iter().map(|left| format!("- {}\n", one_line(left)));
+    format!("\n## Not preserved\n\n{}", lines.collect::<String>())
 }
 
 /// A dispute, for whoever has to settle it.
@@ -257,23 +283,15 @@ pub fn conflict(view: &DisputeView) -> String {
     let by = called(&view.raised_by);
     let displaced = view.displaced.as_ref().map(ToString::to_string);
     let or = |text: Option<String>| text.unwrap_or_else(|| "(unspecified)".to_owned());
-    let (branch, recovery) = match &view.preserved_branch {
-        Some(branch) => (
-            format!("`{branch}`  (never deleted)"),
-            format!(
-                "Restore displaced work from branch `{branch}`: cherry-pick its commits once the \
-                 conflict is settled."
-            ),
-        ),
-        None => ("(none)".to_owned(), "No displaced work was kept.".to_owned()),
-    };
+    let via = view.via.as_ref().map(|via| format!("  (via {via})")).unwrap_or_default();
+    let ((branch, recovery), left) = (preserved(view), not_preserved(view));
     let surfaces: Vec<String> =
         view.surfaces.iter().map(|surface| format!("  - {surface}")).collect();
     let surfaces = surfaces.join("\n");
     format!(
         "# Conflict {id} — {title}\n\n\
          - **Date:** {date}\n\
-         - **Overriding HAID:** {by}  (via heimdall-ledger-mcp)\n\
+         - **Overriding HAID:** {by}{via}\n\
          - **Displaced HAID:** {displaced}\n\
          - **Surfaces:**\n{surfaces}\n\n\
          ## Both intents\n\n\
@@ -283,7 +301,7 @@ pub fn conflict(view: &DisputeView) -> String {
          - **Kept:** (to be decided by an owner/maintainer reviewing this PR)\n\
          - **Displaced:** (to be decided)\n\
          - **Preserved on branch:** {branch}\n\n\
-         ## Recovery path\n\n{recovery}\n",
+         ## Recovery path\n\n{recovery}\n{left}",
         id = view.id,
         title = one_line(&view.title),
         date = date(view.raised_at),
@@ -307,15 +325,10 @@ pub fn read_capsule(text: &str) -> Option<serde_json::Value> {
     let depends: Vec<&str> =
         field("depends:")?.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
     let mut said = serde_json::json!({ "id": field("id:")?.trim(), "depends": depends });
-    let names = [
-        ("WHAT: ", "what"),
-        ("WHERE: ", "where"),
-        ("DECISION: ", "decision"),
-        ("GOTCHA: ", "gotcha"),
-    ];
     let mut current: Option<&str> = None;
     for line in body.trim_end_matches('\n').split('\n') {
-        let begun = names.iter().find_map(|(mark, key)| Some((*key, line.strip_prefix(mark)?)));
+        let begun =
+            capsule::FIELDS.iter().find_map(|(mark, key)| Some((*key, line.strip_prefix(mark)?)));
         match (begun, current) {
             (Some((key, text)), _) if said.get(key).is_none() => {
                 said[key] = text.into();
@@ -324,7 +337,7 @@ pub fn read_capsule(text: &str) -> Option<serde_json::Value> {
             // A value may have several lines.
             (_, Some(key)) => {
                 let before = said[key].as_str().unwrap_or_default();
-                said[key] = format!("{before}\n{line}").into();
+                said[key] = format!("{before}\n{}", capsule::unmarked(line)).into();
             }
             (_, None) => return None,
         }

@@ -495,13 +495,11 @@ fn number(variable: &str) -> Option<u64> {
 
 /// The seeds to run: one that was asked for, as many as were asked for, or so many.
 fn seeds(default: u64) -> std::ops::Range<u64> {
-    match number("ALTHING_SIM_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => {
-            let first = number("ALTHING_SIM_FROM").unwrap_or(0);
-            first..first + number("ALTHING_SIM_RUNS").unwrap_or(default)
-        }
+    if let Some(seed) = number("ALTHING_SIM_SEED") {
+        return seed..seed + 1;
     }
+    let first = number("ALTHING_SIM_FROM").unwrap_or(0);
+    first..first + number("ALTHING_SIM_RUNS").unwrap_or(default)
 }
 
 fn add(all: &mut Counts, more: Counts) {

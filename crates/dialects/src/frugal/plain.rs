@@ -1,0 +1,40 @@
+//! Text that a terminal shows and does not act on.
+
+/// The text with its line breaks and tabs; any other control character is spelled out.
+pub fn plain(text: &str) -> String {
+    spelled(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+/// The text on one line: what would end the line or a field of it is spelled out too.
+pub fn escaped(text: &str) -> String {
+    spelled(text, |c| c.is_control() || c == '\\')
+}
+
+fn spelled(text: &str, is_odd: impl Fn(char) -> bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_odd(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_act_on_is_spelled_out() {
+        for (text, shown, line) in [
+            ("plain é", "plain é", "plain é"),
+            ("a\tb\nc\\", "a\tb\nc\\", "a\\tb\\nc\\\\"),
+            ("\u{1b}[2J\r\u{9b}", "\\u{1b}[2J\\r\\u{9b}", "\\u{1b}[2J\\r\\u{9b}"),
+        ] {
+            assert_eq!(plain(text), shown);
+            assert_eq!(escaped(text), line);
+        }
+    }
+}

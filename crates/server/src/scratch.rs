@@ -1,0 +1,60 @@
+//! A place for commits in the making, for one process at a time.
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::fault::Fault;
+
+/// How long others may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How throw-away indexes are called.
+const INDEX: &str = "index-";
+
+/// The place, while it is this process's. A process that is killed lets go of it, so whatever is
+/// found here was left by somebody who did not come to an end.
+pub(crate) struct Scratch {
+    folder: PathBuf,
+    _lock: File,
+}
+
+impl Scratch {
+    /// Waits for the place, and clears away what others left there.
+    pub(crate) fn take(folder: &Path) -> Result<Self, Fault> {
+        let path = folder.join("conflicts.lock");
+        let cannot = |error: std::io::Error| {
+            Fault::unavailable(format!("{}: {error}", folder.join("conflicts.lock").display()))
+        };
+        let file = File::options().create(true).append(true).open(path).map_err(cannot)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Fault::unavailable("another conflict is being raised"));
+                }
+                Err(TryLockError::Error(error)) => return Err(cannot(error)),
+            }
+        }
+        let scratch = Scratch { folder: folder.to_owned(), _lock: file };
+        scratch.clear();
+        Ok(scratch)
+    }
+
+    fn clear(&self) {
+        for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(INDEX) {
+                // What cannot be removed is in nobody's way.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    /// A name for a throw-away index.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.folder.join(format!("{INDEX}{}", std::process::id()))
+    }
+}
