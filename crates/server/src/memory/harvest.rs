@@ -163,7 +163,7 @@ impl Verbs<'_> {
             own.agent().map(shown).unwrap_or_default(),
             own.id
         );
-        let scratch = self.seat.opened()?.home().path().to_owned();
+        let scratch = self.seat.opened()?.home().root().to_owned();
         let kept = match found.worktree.keep(&scratch, &message) {
             Ok(kept) => kept,
             Err(fault) => return Ok(Err(skip("commit_failed", fault.message()))),
