@@ -3,6 +3,8 @@
 //! Commits are made from a throw-away index, and branches appear with their first commit or not at
 //! all. What the person has checked out, staged or not yet saved stays as it is.
 
+pub(crate) mod lane;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -15,7 +17,7 @@ use crate::fault::Fault;
 const NESTED_MAX: usize = 8;
 
 /// The name of a file below the root, as git has it: bytes.
-type Name = Vec<u8>;
+pub(crate) type Name = Vec<u8>;
 
 /// What was taken over from a work tree.
 #[derive(Default)]
