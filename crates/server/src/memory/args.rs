@@ -89,6 +89,10 @@ pub(super) struct Context {
     #[serde(rename = "maxChars")]
     #[schemars(skip)]
     pub(super) chars_max: Option<usize>,
+    /// Only what has something to do with the question.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub(super) matching: bool,
     #[serde(rename = "includePending", default)]
     #[schemars(skip)]
     pub(super) pending: bool,
@@ -249,6 +253,7 @@ fn unlisted(verb: Verb) -> &'static [&'static str] {
         Verb::Context => &[
             "maxChars",
             "includePending",
+            "matching",
             "task",
             // How others want it written; it is always the same here.
             "format",

@@ -52,7 +52,7 @@ impl Verbs<'_> {
                 text: args.query.as_deref().unwrap_or_default(),
                 limit,
                 pending: args.pending,
-                fill: true,
+                fill: !args.matching,
             },
         );
         Ok(json!({

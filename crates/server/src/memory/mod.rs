@@ -176,7 +176,7 @@ pub fn failure(fault: &Fault) -> Value {
 }
 
 /// What this dialect calls a sort of failure.
-fn kind(fault: &Fault) -> &'static str {
+pub fn kind(fault: &Fault) -> &'static str {
     match (fault.kind(), fault.rule()) {
         ("usage", _) => "validation_error",
         ("not_found", Rule::NoProject) => "session_error",

@@ -28,6 +28,16 @@ pub enum Secrets {
     Warn,
 }
 
+impl Secrets {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Secrets::Strict => "strict",
+            Secrets::Warn => "warn",
+        }
+    }
+}
+
 /// Where somebody sits.
 pub trait Seat {
     /// The project as it is there, for reading.
