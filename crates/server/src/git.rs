@@ -120,6 +120,12 @@ impl Git {
         self.line(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], None, b"").ok()
     }
 
+    /// The branch that is checked out, if one is.
+    pub(crate) fn branch(&self) -> Option<String> {
+        let name = self.line(&["symbolic-ref", "--short", "--quiet", "HEAD"], None, b"").ok();
+        name.filter(|name| !name.is_empty())
+    }
+
     /// Whether a name can be that of a branch.
     pub(crate) fn is_branch_name(&self, name: &str) -> bool {
         self.run(&["check-ref-format", "--branch", name], None, b"").is_ok()

@@ -1,8 +1,9 @@
 //! Filters: which of the things that are remembered are asked for. Conditions add up.
 
+use althing_kernel::memory::{Kind, RecordId, Status};
 use serde_json::{Map, Value};
 
-use super::entity::Entity;
+use super::entity;
 use super::input::{either, texts};
 
 /// How many items a page has where nothing is said.
@@ -31,15 +32,15 @@ const KEYS: [&str; 11] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     /// Only what stands so.
-    pub status: Option<String>,
+    pub status: Option<Status>,
     /// Only what has this tag.
     pub tag: Option<String>,
     /// Only what has any of these tags.
     pub tags: Vec<String>,
     /// Only what this one wrote.
     pub author: Option<String>,
-    /// Only what belongs to this plan, by its number.
-    pub plan: Option<u64>,
+    /// Only what belongs to this plan.
+    pub plan: Option<RecordId>,
     /// Only what came from there.
     pub source: Option<String>,
     /// Only what a program noticed by itself, or only what it did not.
@@ -59,17 +60,17 @@ pub struct Filter {
 }
 
 /// The keys a kind knows beside those of all.
-fn own_keys(entity: Entity) -> &'static [&'static str] {
-    match entity {
-        Entity::Claim => &["agent", "scope"],
-        Entity::Assignment | Entity::Message => &["agent"],
+fn own_keys(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Claim => &["agent", "scope"],
+        Kind::Assignment | Kind::Message => &["agent"],
         _ => &[],
     }
 }
 
 impl Filter {
     /// Reads a filter for a kind of thing.
-    pub fn read(entity: Entity, given: &Map<String, Value>) -> Result<Self, String> {
+    pub fn read(kind: Kind, given: &Map<String, Value>) -> Result<Self, String> {
         let mut filter = Filter {
             status: None,
             tag: None,
@@ -86,35 +87,35 @@ impl Filter {
             confidence: CONFIDENCE_DEFAULT,
         };
         for (key, value) in given.iter().filter(|(_, value)| !value.is_null()) {
-            filter.take(entity, key, value)?;
+            filter.take(kind, key, value)?;
         }
         let said = |key: &str| given.get(key).and_then(Value::as_str);
-        if entity == Entity::Decision {
+        if kind == Kind::Decision {
             let status = either(("status", said("status")), ("outcome", said("outcome")))?;
-            filter.status = status.map(|status| entity.status(status));
+            filter.status = status.map(|status| entity::status(kind, status)).transpose()?;
         }
         Ok(filter)
     }
 
-    fn take(&mut self, entity: Entity, key: &str, value: &Value) -> Result<(), String> {
+    fn take(&mut self, kind: Kind, key: &str, value: &Value) -> Result<(), String> {
         match key {
-            "status" => self.status = Some(entity.status(&text(key, value)?)),
-            "outcome" if entity == Entity::Decision => {
+            "status" => self.status = Some(entity::status(kind, &text(key, value)?)?),
+            "outcome" if kind == Kind::Decision => {
                 text(key, value)?;
             }
             "tag" => self.tag = Some(text(key, value)?),
             "tags" => self.tags = texts(key, value)?,
             "author" => self.author = Some(text(key, value)?),
-            "plan_id" => self.plan = Some(Entity::Plan.number(&text(key, value)?)?),
+            "plan_id" => self.plan = Some(entity::id(Kind::Plan, &text(key, value)?)?),
             "source" => self.source = Some(text(key, value)?),
             "auto_generated" => self.auto_generated = Some(switch(key, value)?),
             "limit" => self.limit = limit(value)?,
             "offset" => self.offset = offset(value)?,
             "includeLegacy" => self.legacy = switch(key, value)?,
             "minAutoReflectConfidence" => self.confidence = percent(key, value)?,
-            "agent" if own_keys(entity).contains(&key) => self.agent = Some(text(key, value)?),
-            "scope" if own_keys(entity).contains(&key) => self.scope = Some(text(key, value)?),
-            _ => return Err(unknown(entity, key)),
+            "agent" if own_keys(kind).contains(&key) => self.agent = Some(text(key, value)?),
+            "scope" if own_keys(kind).contains(&key) => self.scope = Some(text(key, value)?),
+            _ => return Err(unknown(kind, key)),
         }
         Ok(())
     }
@@ -126,9 +127,9 @@ impl Filter {
     }
 }
 
-fn unknown(entity: Entity, key: &str) -> String {
-    let keys: Vec<&str> = KEYS.iter().chain(own_keys(entity)).copied().collect();
-    format!("find {} takes no filter key '{key}', only {}", entity.name(), keys.join(", "))
+fn unknown(kind: Kind, key: &str) -> String {
+    let keys: Vec<&str> = KEYS.iter().chain(own_keys(kind)).copied().collect();
+    format!("find {} takes no filter key '{key}', only {}", kind, keys.join(", "))
 }
 
 fn text(key: &str, value: &Value) -> Result<String, String> {
@@ -169,22 +170,22 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(entity: Entity, value: &Value) -> Result<Filter, String> {
-        Filter::read(entity, value.as_object().unwrap())
+    fn read(kind: Kind, value: &Value) -> Result<Filter, String> {
+        Filter::read(kind, value.as_object().unwrap())
     }
 
     #[test]
     fn unknown_keys_are_refused_with_the_known_ones() {
-        for (entity, key) in [
-            (Entity::Plan, "staus"),
-            (Entity::Plan, "scope"),
-            (Entity::Plan, "outcome"),
-            (Entity::Trap, "claim_id"),
+        for (kind, key) in [
+            (Kind::Plan, "staus"),
+            (Kind::Plan, "scope"),
+            (Kind::Plan, "outcome"),
+            (Kind::Trap, "claim_id"),
         ] {
-            let error = read(entity, &json!({ key: "x" })).unwrap_err();
+            let error = read(kind, &json!({ key: "x" })).unwrap_err();
             assert!(KEYS.iter().all(|known| error.contains(known)), "{error}");
         }
-        assert!(read(Entity::Claim, &json!({ "scope": "src" })).is_ok());
+        assert!(read(Kind::Claim, &json!({ "scope": "src" })).is_ok());
     }
 
     #[test]
@@ -199,24 +200,24 @@ mod tests {
             ("minAutoReflectConfidence", json!(1.5)),
             ("plan_id", json!("../x")),
         ] {
-            let error = read(Entity::Plan, &json!({ key: value })).unwrap_err();
+            let error = read(Kind::Plan, &json!({ key: value })).unwrap_err();
             assert!(error.contains(key) || error.contains("pln#"), "{key}: {error}");
         }
     }
 
     #[test]
     fn what_is_asked_for_adds_up() {
-        let filter = read(Entity::Plan, &json!({ "tag": "a", "tags": "b,c" })).unwrap();
+        let filter = read(Kind::Plan, &json!({ "tag": "a", "tags": "b,c" })).unwrap();
         assert!(filter.has_tags(["a", "b"].into_iter()));
         assert!(!filter.has_tags(["a"].into_iter()));
         assert!(!filter.has_tags(["b", "c"].into_iter()));
-        let filter = read(Entity::Plan, &json!({ "status": "todo" })).unwrap();
-        assert_eq!(filter.status.as_deref(), Some("open"));
-        let filter = read(Entity::Decision, &json!({ "outcome": "pending" })).unwrap();
-        assert_eq!(filter.status.as_deref(), Some("pending"));
+        let filter = read(Kind::Plan, &json!({ "status": "todo" })).unwrap();
+        assert_eq!(filter.status, Some(Status::Open));
+        let filter = read(Kind::Decision, &json!({ "outcome": "pending" })).unwrap();
+        assert_eq!(filter.status, Some(Status::Pending));
         let both = json!({ "outcome": "pending", "status": "approved" });
-        assert!(read(Entity::Decision, &both).is_err());
-        let sure = read(Entity::Plan, &json!({ "minAutoReflectConfidence": 0.85 })).unwrap();
+        assert!(read(Kind::Decision, &both).is_err());
+        let sure = read(Kind::Plan, &json!({ "minAutoReflectConfidence": 0.85 })).unwrap();
         assert_eq!(sure.confidence, 85);
     }
 }

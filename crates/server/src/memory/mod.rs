@@ -1,0 +1,232 @@
+//! The memory dialect over the protocol and for the command line: one implementation of each verb.
+//!
+//! [`Verbs`] is somebody at the project's memory. `work` opens a session, and claims what is to be
+//! worked on; `context`, `find` and `get` read and write nothing; `create`, `update`, `transition`,
+//! `complete_step` and `remove` change records through the engine. A claim is a lease of the kernel,
+//! so what is claimed here is held against every other door.
+
+mod args;
+mod board;
+mod claims;
+mod context;
+mod find;
+mod ranking;
+mod records;
+mod seat;
+mod secrets;
+mod trail;
+mod work;
+mod write;
+
+use althing_dialects::memory::PROTOCOL;
+use althing_kernel::Rule;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+pub use seat::{Seat, Secrets};
+
+use crate::arguments;
+use crate::dialect::{Dialect, Speech, Tool};
+use crate::fault::Fault;
+use crate::frugal::{self, Ledger};
+use seat::Chair;
+
+/// What the server calls itself.
+const SERVER: &str = "althing-memory";
+
+/// What can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Open a session; claim a scope.
+    Work,
+    /// Read what is shared.
+    Context,
+    /// Look for things.
+    Find,
+    /// Fetch one thing.
+    Get,
+    /// Remember something.
+    Create,
+    /// Change what something says.
+    Update,
+    /// Move something on.
+    Transition,
+    /// Finish a step of a plan.
+    CompleteStep,
+    /// Put something away.
+    Remove,
+}
+
+impl Verb {
+    /// All of them; the first seven are those of the protocol.
+    pub const ALL: [Verb; 9] = [
+        Verb::Work,
+        Verb::Context,
+        Verb::Find,
+        Verb::Get,
+        Verb::Create,
+        Verb::Update,
+        Verb::Transition,
+        Verb::CompleteStep,
+        Verb::Remove,
+    ];
+
+    /// What its tool is called.
+    pub fn tool(self) -> &'static str {
+        match self {
+            Verb::Work => "bclaw_work",
+            Verb::Context => "bclaw_context",
+            Verb::Find => "bclaw_find",
+            Verb::Get => "bclaw_get",
+            Verb::Create => "bclaw_create",
+            Verb::Update => "bclaw_update",
+            Verb::Transition => "bclaw_transition",
+            Verb::CompleteStep => "bclaw_complete_step",
+            Verb::Remove => "bclaw_remove",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Verb::Work => {
+                "Start here: opens your session and returns what to know. execute with a scope \
+                 claims it; on a conflict nothing is claimed: do not edit there."
+            }
+            Verb::Context => {
+                "Read shared state: ranked memory, your environment, the board, or what changed."
+            }
+            Verb::Find => "List things, newest first.",
+            Verb::Get => "Fetch one thing whole.",
+            Verb::Create => {
+                "Remember something. A claim needs scope, an assignment agent, a candidate type, a \
+                 message to."
+            }
+            Verb::Update => "Change fields. Status changes go through bclaw_transition.",
+            Verb::Transition => "Move something along its lifecycle, with side effects.",
+            Verb::CompleteStep => "Mark a step of a plan done; the last one finishes the plan.",
+            Verb::Remove => "Put something finished away; the trail keeps it.",
+        }
+    }
+
+    fn schema(self) -> Map<String, Value> {
+        match self {
+            Verb::Work => arguments::schema::<args::Work>(),
+            Verb::Context => arguments::schema::<args::Context>(),
+            Verb::Find => arguments::schema::<args::Find>(),
+            Verb::Get => arguments::schema::<args::Get>(),
+            Verb::Create => arguments::schema::<args::Create>(),
+            Verb::Update => arguments::schema::<args::Update>(),
+            Verb::Transition => arguments::schema::<args::Transition>(),
+            Verb::CompleteStep => arguments::schema::<args::CompleteStep>(),
+            Verb::Remove => arguments::schema::<args::Remove>(),
+        }
+    }
+
+    /// Whether it changes nothing.
+    pub fn reads(self) -> bool {
+        matches!(self, Verb::Context | Verb::Find | Verb::Get)
+    }
+}
+
+/// Somebody at the project's memory.
+pub struct Verbs<'a> {
+    seat: &'a dyn Seat,
+}
+
+impl<'a> Verbs<'a> {
+    /// Somebody takes a seat.
+    pub fn new(seat: &'a dyn Seat) -> Self {
+        Verbs { seat }
+    }
+
+    /// Does something.
+    pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
+        let mut answer = match verb {
+            Verb::Work => self.work(&args::read(verb, given)?),
+            Verb::Context => self.context(&args::read(verb, given)?),
+            Verb::Find => self.find(&args::read(verb, given)?),
+            Verb::Get => self.get(&args::read(verb, given)?),
+            Verb::Create => self.create(&args::read(verb, given)?),
+            Verb::Update => self.update(&args::read(verb, given)?),
+            Verb::Transition => self.transition(&args::read(verb, given)?),
+            Verb::CompleteStep => self.complete_step(&args::read(verb, given)?),
+            Verb::Remove => self.remove(&args::read(verb, given)?),
+        }?;
+        answer["schema_version"] = PROTOCOL.into();
+        Ok(answer)
+    }
+}
+
+/// How this dialect answers.
+pub(crate) const SPEECH: Speech = Speech {
+    attribution: "agent",
+    failure: |fault| {
+        let error = json!({ "schema_version": PROTOCOL, "error": failure(fault) });
+        (error.clone(), error)
+    },
+    pretty: false,
+    silent_reading: true,
+};
+
+/// A failure, in the words of this dialect and with those of all doors.
+pub fn failure(fault: &Fault) -> Value {
+    let mut error = fault.object();
+    error["kind"] = kind(fault).into();
+    error
+}
+
+/// What this dialect calls a sort of failure.
+pub fn kind(fault: &Fault) -> &'static str {
+    match (fault.kind(), fault.rule()) {
+        ("usage", _) => "validation_error",
+        ("not_found", Rule::NoProject) => "session_error",
+        ("not_found", _) => "not_found",
+        ("collision", _) => "claim_conflict",
+        ("not_authentic", _) | (_, Rule::WhoAreYou) => "identity_error",
+        (_, Rule::HolderOnly | Rule::ForceNeedsRight) => "ownership_error",
+        (_, Rule::AgentRevoked) => "trust_error",
+        _ => "operation_error",
+    }
+}
+
+/// The dialect.
+pub fn dialect(ledger: Ledger, secrets: Secrets) -> Dialect {
+    let own = ledger.clone();
+    Dialect {
+        server: SERVER,
+        version: env!("CARGO_PKG_VERSION"),
+        instructions: "Shared memory of this project (Brainclaw protocol 0.1). Begin with \
+            bclaw_work; claim a scope with intent execute before you edit there. Remember what the \
+            next one has to know with bclaw_create.",
+        tools: tools(&Arc::new(ledger), secrets),
+        identify: Box::new(move |call| frugal::identify(&own, call)),
+        speech: &SPEECH,
+        protocol: Some(("brainclaw", PROTOCOL)),
+    }
+}
+
+/// This dialect and the frugal one at once.
+pub fn with_frugal(ledger: Ledger, secrets: Secrets) -> Dialect {
+    let mut both = dialect(ledger.clone(), secrets);
+    both.server = "althing";
+    both.tools.extend(frugal::dialect(ledger).tools);
+    both
+}
+
+fn tools(ledger: &Arc<Ledger>, secrets: Secrets) -> Vec<Tool> {
+    let tool = |verb: Verb| {
+        let ledger = ledger.clone();
+        let tool = Tool::reading_itself(
+            verb.tool(),
+            verb.description(),
+            &SPEECH,
+            verb.schema(),
+            move |call, who, given| {
+                let chair = Chair { desk: call.desk, who, ledger: &ledger, secrets };
+                Verbs::new(&chair).call(verb, &given)
+            },
+        );
+        if verb.reads() { tool.reading() } else { tool }
+    };
+    Verb::ALL.into_iter().map(tool).collect()
+}
