@@ -153,7 +153,12 @@ fn about(who: &Identity) -> Value {
     about
 }
 
-pub(crate) fn perform(engine: &Engine, client: &Client, name: &str, args: &Value) -> Result<Value, Fault> {
+pub(crate) fn perform(
+    engine: &Engine,
+    client: &Client,
+    name: &str,
+    args: &Value,
+) -> Result<Value, Fault> {
     let request = door::read(name, &args.to_string())?;
     value(&door::perform(engine, Some(client), Some(client.principal()), request)?)
 }

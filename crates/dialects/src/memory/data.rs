@@ -161,7 +161,9 @@ fn check_name(kind: Kind, name: &str, allowed: &[&str], when: &str) -> Result<()
         COMMON.iter().chain(allowed).map(|allowed| shown(kind, allowed)).collect();
     let names = names.join(", ");
     if OWN.contains(&name) {
-        return Err(format!("'{name}' is set by Althing and by nobody else; a {kind} takes {names}"));
+        return Err(format!(
+            "'{name}' is set by Althing and by nobody else; a {kind} takes {names}"
+        ));
     }
     if Fields::NAMES.contains(&name) && !when.is_empty() {
         return Err(format!("'{name}' of a {kind} is not changed{when}, only {names}"));
@@ -291,7 +293,8 @@ mod tests {
         assert_eq!(made.then, Some("approved"));
         let origin = json!({ "kind": "auto_reflect", "confidence": 0.4 });
         let made = create(Kind::Trap, &json!({ "text": "t", "provenance": origin })).unwrap();
-        let expected = json!({ "kind": "auto", "detail": "auto_reflect", "confidence_percent": 40 });
+        let expected =
+            json!({ "kind": "auto", "detail": "auto_reflect", "confidence_percent": 40 });
         assert_eq!(made.args["provenance"], expected);
     }
 

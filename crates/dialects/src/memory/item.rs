@@ -58,7 +58,8 @@ fn field(kind: Kind, name: &str, value: Value) -> (String, Value) {
         }
         "stamps" => {
             let stamps = value.as_object().cloned().unwrap_or_default();
-            let written = |(state, at): (String, Value)| (state, time(&at).unwrap_or_default().into());
+            let written =
+                |(state, at): (String, Value)| (state, time(&at).unwrap_or_default().into());
             Value::Object(stamps.into_iter().map(written).collect::<Map<String, Value>>())
         }
         "dispatcher" => match value.as_str().map(|text| text.split_once(':')) {

@@ -62,7 +62,8 @@ const SPEECH: Speech = Speech {
 fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
     let [claims, capsules, conflicts] = [ledger.clone(), ledger.clone(), ledger.clone()];
     vec![
-        Tool::new("read_claims", "List every agent's active claims.", &SPEECH, claims::read).reading(),
+        Tool::new("read_claims", "List every agent's active claims.", &SPEECH, claims::read)
+            .reading(),
         Tool::new(
             "make_claim",
             "Claim paths, globs or path#symbol before editing: all of them or, on a collision, none.",
@@ -77,7 +78,12 @@ fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
             move |call, who, args| capsules::read(&capsules, call, who, args),
         )
         .reading(),
-        Tool::new("append_decision", "Record a decision for everybody.", &SPEECH, decisions::append),
+        Tool::new(
+            "append_decision",
+            "Record a decision for everybody.",
+            &SPEECH,
+            decisions::append,
+        ),
         Tool::new(
             "raise_conflict_pr",
             "Put a conflict over surfaces before people: branch conflict/<id> with both intents, \

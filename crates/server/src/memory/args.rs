@@ -277,8 +277,11 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
     let Value::Object(given) = given else {
         return Err(Fault::usage(format!("{tool}: arguments are an object")));
     };
-    let given: Map<String, Value> =
-        given.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let given: Map<String, Value> = given
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
     let empty = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     let known = |name: &str| {
@@ -299,7 +302,10 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
     }
     for (name, value) in &given {
         let choices = choices(properties.get(name));
-        if !choices.is_empty() && name != "entity" && !choices.contains(&format!("{}", words(value))) {
+        if !choices.is_empty()
+            && name != "entity"
+            && !choices.contains(&format!("{}", words(value)))
+        {
             return Err(Fault::usage(format!("{tool}: '{name}' is {value}, not{choices}")));
         }
     }

@@ -1,7 +1,7 @@
 //! The board: who works on what, and what waits.
 
-use althing_dialects::memory::item::brief;
 use althing_dialects::frugal::planning::called;
+use althing_dialects::memory::item::brief;
 use althing_dialects::memory::moment::utc;
 use althing_kernel::memory::{Kind, Record};
 use serde_json::{Map, Value, json};
@@ -96,7 +96,7 @@ pub(super) fn row(record: &Record) -> Value {
         "id": record.id.to_string(),
         "short_label": record.id.label(),
         "status": record.status,
-        "text": brief(&record.text, 160),
+        "text": brief(record.text.as_str(), 160),
         "author": called(&record.author),
         "updated_at": utc(record.updated_at),
     });

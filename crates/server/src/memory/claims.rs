@@ -9,7 +9,7 @@ use althing_engine::trail_query::TrailQuery;
 use althing_kernel::lease::{Lease, Open, Surfaces, Ttl};
 use althing_kernel::memory::{Kind, RecordId, Status};
 use althing_kernel::text::Text;
-use althing_kernel::{Event, Principal, State, Surface, Timestamp};
+use althing_kernel::{Event, LeaseId, Principal, State, Surface, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub(super) struct Claim {
     purpose: Option<String>,
     pub(super) task: Option<String>,
     session: Option<String>,
-    pub(super) lease: String,
+    pub(super) lease: LeaseId,
     opened_at: Timestamp,
     pub(super) expires_at: Timestamp,
     updated_at: Timestamp,
@@ -41,7 +41,7 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    fn live(lease: &Lease, id: &str) -> Self {
+    fn live(lease: &Lease, id: &LeaseId) -> Self {
         let ttl = lease.ttl.span().micros();
         let granted = Timestamp::from_micros(lease.expires_at.micros().saturating_sub(ttl));
         Claim {
@@ -52,7 +52,7 @@ impl Claim {
             purpose: lease.purpose.as_ref().map(ToString::to_string),
             task: lease.task.as_ref().map(ToString::to_string),
             session: lease.workspace.as_ref().map(ToString::to_string),
-            lease: id.to_owned(),
+            lease: id.clone(),
             opened_at: lease.opened_at,
             expires_at: lease.expires_at,
             updated_at: granted.max(lease.opened_at),
@@ -80,7 +80,7 @@ impl Claim {
                 &present.engine,
                 self.opened_at,
                 &[althing_kernel::Kind::LeaseOpened],
-                Some(&self.lease),
+                Some(self.lease.as_str()),
             )?,
         };
         let kind = if matches!(self.holder, Principal::User(_)) { "human" } else { "agent" };
@@ -96,7 +96,7 @@ impl Claim {
             "author": holder,
             "scope": self.scope(),
             "paths": self.surfaces.iter().map(Surface::as_str).collect::<Vec<&str>>(),
-            "lease": self.lease,
+            "lease": self.lease.as_str(),
             "created_at": utc(self.opened_at),
             "updated_at": utc(self.updated_at),
             "expires_at": utc(self.expires_at),
@@ -157,7 +157,7 @@ pub(super) fn live(state: &State, now: Timestamp) -> Vec<Claim> {
     let mut all: Vec<Claim> = state
         .leases()
         .filter(|(_, lease)| lease.is_live(now))
-        .map(|(id, lease)| Claim::live(lease, id.as_str()))
+        .map(|(id, lease)| Claim::live(lease, id))
         .collect();
     all.sort_by_key(|claim| std::cmp::Reverse(claim.id.number));
     all
@@ -224,7 +224,7 @@ fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stam
                 purpose: body.purpose.as_ref().map(ToString::to_string),
                 task: body.task.as_ref().map(ToString::to_string),
                 session: entry.draft.workspace.as_ref().map(ToString::to_string),
-                lease: body.lease.to_string(),
+                lease: body.lease.clone(),
                 opened_at: entry.at,
                 expires_at: body.expires_at,
                 updated_at: entry.at,

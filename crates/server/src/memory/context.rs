@@ -70,8 +70,11 @@ impl Verbs<'_> {
     fn execution(&self, present: &Present) -> Result<Value, Fault> {
         let own = self.principal();
         let claims = claims::live(&present.state, present.now);
-        let own_claims: Vec<Value> =
-            claims.iter().filter(|claim| claim.holder == own).map(claims::Claim::conflict).collect();
+        let own_claims: Vec<Value> = claims
+            .iter()
+            .filter(|claim| claim.holder == own)
+            .map(claims::Claim::conflict)
+            .collect();
         let git = self.seat.is_git().then(|| Git::new(self.seat.root(), &self.shown()));
         let known = match &own {
             Principal::Agent(name) => present.state.agent(name).is_some(),
@@ -199,7 +202,7 @@ pub(super) fn change(record: &Record, after: Option<u64>, from: Option<Timestamp
         "kind": record.id.kind,
         "status": record.status,
         "change": if is_new { "created" } else { "changed" },
-        "text": brief(&record.text, 120),
+        "text": brief(record.text.as_str(), 120),
         "author": althing_dialects::frugal::planning::called(&record.author),
         "updated_at": utc(record.updated_at),
         "entry": record.updated_seq,

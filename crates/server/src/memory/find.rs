@@ -62,12 +62,7 @@ impl Verbs<'_> {
         Ok(page(args, &filter, budget, hits))
     }
 
-    fn found_records(
-        &self,
-        present: &Present,
-        kind: Kind,
-        filter: &Filter,
-    ) -> Result<Hits, Fault> {
+    fn found_records(&self, present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Fault> {
         let mut hits = Hits::default();
         let mut shared = match kind {
             Kind::Decision => decisions(present),
@@ -163,7 +158,8 @@ impl Verbs<'_> {
         id: RecordId,
     ) -> Result<&'p Record, Fault> {
         present.state.memory().record(id).ok_or_else(|| {
-            let message = format!("there is no {} {id} ({}); it may be archived", id.kind, id.label());
+            let message =
+                format!("there is no {} {id} ({}); it may be archived", id.kind, id.label());
             Fault::not_found(message)
         })
     }
@@ -194,9 +190,10 @@ fn fits(record: &Record, filter: &Filter) -> bool {
             own.is_some_and(|own| own.as_str() == source)
                 || record.provenance.kind.as_str() == source
         })
-        && filter.agent.as_deref().is_none_or(|name| {
-            agents.into_iter().chain([to]).flatten().any(|own| own == name)
-        })
+        && filter
+            .agent
+            .as_deref()
+            .is_none_or(|name| agents.into_iter().chain([to]).flatten().any(|own| own == name))
 }
 
 /// Whether something that fits is not shown unless it is asked for, and is counted instead.

@@ -21,7 +21,6 @@ mod write;
 use althing_dialects::memory::PROTOCOL;
 use althing_kernel::Rule;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
 pub use seat::{Seat, Secrets};
 
@@ -191,15 +190,14 @@ pub fn kind(fault: &Fault) -> &'static str {
 
 /// The dialect.
 pub fn dialect(ledger: Ledger, secrets: Secrets) -> Dialect {
-    let own = ledger.clone();
     Dialect {
         server: SERVER,
         version: env!("CARGO_PKG_VERSION"),
         instructions: "Shared memory of this project (Brainclaw protocol 0.1). Begin with \
             bclaw_work; claim a scope with intent execute before you edit there. Remember what the \
             next one has to know with bclaw_create.",
-        tools: tools(&Arc::new(ledger), secrets),
-        identify: Box::new(move |call| frugal::identify(&own, call)),
+        tools: tools(secrets),
+        identify: Box::new(move |call| frugal::identify(&ledger, call)),
         speech: &SPEECH,
         protocol: Some(("brainclaw", PROTOCOL)),
     }
@@ -213,16 +211,15 @@ pub fn with_frugal(ledger: Ledger, secrets: Secrets) -> Dialect {
     both
 }
 
-fn tools(ledger: &Arc<Ledger>, secrets: Secrets) -> Vec<Tool> {
+fn tools(secrets: Secrets) -> Vec<Tool> {
     let tool = |verb: Verb| {
-        let ledger = ledger.clone();
         let tool = Tool::reading_itself(
             verb.tool(),
             verb.description(),
             &SPEECH,
             verb.schema(),
             move |call, who, given| {
-                let chair = Chair { desk: call.desk, who, ledger: &ledger, secrets };
+                let chair = Chair { desk: call.desk, who, secrets };
                 Verbs::new(&chair).call(verb, &given)
             },
         );

@@ -1,7 +1,7 @@
 //! Ranking: what of all that is remembered matters for a path or a task.
 
-use althing_dialects::memory::item::{brief, confidence, is_auto, is_legacy};
 use althing_dialects::memory::filter::CONFIDENCE_DEFAULT;
+use althing_dialects::memory::item::{brief, confidence, is_auto, is_legacy};
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::relevance::{Hit, Index, Item, Question};
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
@@ -45,7 +45,9 @@ fn counts(record: &Record) -> bool {
 /// The records worth knowing, newest first.
 pub(super) fn worth_knowing(state: &State, pending: bool) -> impl Iterator<Item = &Record> {
     let kinds = WORTH_KNOWING.into_iter().chain(pending.then_some(Kind::Candidate));
-    kinds.flat_map(|kind| state.memory().newest(kind, Some(true)).take(PER_KIND_MAX)).filter(|record| counts(record))
+    kinds
+        .flat_map(|kind| state.memory().newest(kind, Some(true)).take(PER_KIND_MAX))
+        .filter(|record| counts(record))
 }
 
 fn ranked(record: &Record, now: Timestamp) -> Item {
@@ -53,7 +55,7 @@ fn ranked(record: &Record, now: Timestamp) -> Item {
     Item {
         id: record.id.to_string(),
         kind: record.id.kind.to_string(),
-        text: text(&record.text),
+        text: text(record.text.as_str()),
         tags: record.tags.as_slice().iter().map(|tag| text(tag.as_str())).collect(),
         paths: paths(record),
         updated_seq: record.updated_seq,
@@ -151,7 +153,7 @@ pub(super) fn short(record: &Record) -> Value {
         "id": record.id.to_string(),
         "short_label": record.id.label(),
         "status": record.status,
-        "text": brief(&record.text, TEXT_CHARS),
+        "text": brief(record.text.as_str(), TEXT_CHARS),
         "updated_at": utc(record.updated_at),
         "entry": record.updated_seq,
     });
@@ -198,9 +200,8 @@ pub(super) fn stale(state: &State, now: Timestamp, limit: usize) -> Vec<String> 
         .filter(|(days, _)| *days >= STALE_DAYS)
         .collect();
     old.sort_by_key(|(days, id)| (std::cmp::Reverse(*days), *id));
-    let say = |(days, id): &(u64, RecordId)| {
-        format!("{} was last looked at {days} days ago", id.label())
-    };
+    let say =
+        |(days, id): &(u64, RecordId)| format!("{} was last looked at {days} days ago", id.label());
     old.iter().take(limit).map(say).collect()
 }
 
@@ -230,15 +231,14 @@ impl Verbs<'_> {
             index.put(&item);
             records.insert(item.id, record);
         }
-        let question =
-            Question { text, path: None, kinds: &[], fill: false, limit: NEARBY_MAX };
+        let question = Question { text, path: None, kinds: &[], fill: false, limit: NEARBY_MAX };
         let hits = index.rank(&question);
         let found = hits.iter().filter_map(|hit| records.get(&hit.id));
         let say = |record: &&Record| {
             json!({
                 "id": record.id.to_string(),
                 "short_label": record.id.label(),
-                "text": brief(&record.text, 120),
+                "text": brief(record.text.as_str(), 120),
             })
         };
         Ok(found.map(say).collect())

@@ -9,10 +9,10 @@ use althing_kernel::memory::Status;
 use althing_kernel::{Principal, Timestamp};
 use serde_json::{Value, json};
 
+use super::Verbs;
 use super::args::Said;
 use super::seat::Present;
 use super::trail::entry_at;
-use super::Verbs;
 use crate::fault::Fault;
 
 /// Where such a decision comes from.

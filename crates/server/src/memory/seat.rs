@@ -13,7 +13,6 @@ use std::path::Path;
 use super::Verbs;
 use crate::desk::{Desk, Identity, perform};
 use crate::fault::Fault;
-use crate::frugal::Ledger;
 
 /// What sessions of this dialect are called.
 const SESSION: &str = "memory";
@@ -60,7 +59,6 @@ pub trait Seat {
 pub(super) struct Chair<'a> {
     pub(super) desk: &'a Desk,
     pub(super) who: &'a Identity,
-    pub(super) ledger: &'a Ledger,
     pub(super) secrets: Secrets,
 }
 
@@ -134,9 +132,9 @@ impl Verbs<'_> {
         }
         let agent = self.agent()?;
         let open = althing_kernel::query::sessions(state, now);
-        let own = open.into_iter().find(|session| {
-            session.agent == agent && session.client.as_deref() == Some(SESSION)
-        });
+        let own = open
+            .into_iter()
+            .find(|session| session.agent == agent && session.client.as_deref() == Some(SESSION));
         own.map(|session| session.workspace)
     }
 
@@ -180,11 +178,8 @@ impl Verbs<'_> {
             let left = lease.expires_at.since(now).micros();
             lease.holder == own && lease.is_live(now) && left < ttl - ttl / 4
         };
-        let tired: Vec<LeaseId> = state
-            .leases()
-            .filter(|(_, lease)| due(lease))
-            .map(|(id, _)| id.clone())
-            .collect();
+        let tired: Vec<LeaseId> =
+            state.leases().filter(|(_, lease)| due(lease)).map(|(id, _)| id.clone()).collect();
         for lease in &tired {
             let renew = lease::Renew { epoch: None, lease: lease.clone(), ttl_s: None };
             client.execute(Command::LeaseRenew(renew))?;

@@ -110,7 +110,8 @@ impl Verbs<'_> {
         let Some(scope) = scope else {
             facade.field("claim_status", "none");
             if args.intent == Intent::Execute {
-                facade.warn("no_scope", "nothing is claimed: execute without a scope claims nothing");
+                facade
+                    .warn("no_scope", "nothing is claimed: execute without a scope claims nothing");
             }
             return Ok(None);
         };

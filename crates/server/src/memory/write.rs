@@ -8,7 +8,7 @@ use althing_dialects::memory::moment::utc;
 use althing_kernel::lease::{Force, Release, Renew, Ttl};
 use althing_kernel::memory::{Kind, RecordId, Status};
 use althing_kernel::text::Text;
-use althing_kernel::{Command, LeaseId, Rule, Timestamp};
+use althing_kernel::{Command, Rule, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::args::{CompleteStep, Create, Remove, Transition, Update};
@@ -71,7 +71,9 @@ impl Verbs<'_> {
         let open = claims::read(&args.data)?;
         self.check_author(args.data.get("author").and_then(Value::as_str))?;
         let present = self.present()?;
-        if let Some(plan) = open.task.as_deref().and_then(|task| task.parse::<RecordId>().ok()) {
+        if let Some(plan) =
+            open.task.as_ref().and_then(|task| task.as_str().parse::<RecordId>().ok())
+        {
             self.record(&present, plan)?;
         }
         if let Some(claim) = claims::existing(&present, &self.principal(), &open.surfaces) {
@@ -150,7 +152,7 @@ impl Verbs<'_> {
             Found::Known(claim) if claim.status == Status::Open => claim,
             _ => return Err(Fault::refused(Rule::LeaseLive, format!("claim {id} is over"))),
         };
-        let lease = LeaseId::from(claim.lease.as_str());
+        let lease = claim.lease.clone();
         let renew = Renew { epoch: None, lease, ttl_s: Some(ttl) };
         self.client()?.execute(Command::LeaseRenew(renew))?;
         let present = self.present()?;
@@ -238,7 +240,7 @@ impl Verbs<'_> {
 
     fn give_back(&self, args: &Transition, claim: &Claim) -> Result<Value, Fault> {
         let client = self.client()?;
-        let lease = LeaseId::from(claim.lease.as_str());
+        let lease = claim.lease.clone();
         let mut effects = Vec::new();
         if claim.holder != self.principal() && args.coordinator_override {
             let reason = args.reason.as_deref().unwrap_or("coordinator override");
@@ -304,9 +306,8 @@ impl Verbs<'_> {
         let present = self.present()?;
         let record = self.record(&present, plan)?;
         let known = record.fields.steps.iter();
-        let ids: Vec<(String, &str)> = known
-            .filter_map(|step| Some((step.id?.to_string(), step.text.as_str())))
-            .collect();
+        let ids: Vec<(String, &str)> =
+            known.filter_map(|step| Some((step.id?.to_string(), step.text.as_str()))).collect();
         if !ids.iter().any(|(id, _)| *id == args.step) {
             let list: Vec<String> = ids.iter().map(|(id, text)| format!("{id} ({text})")).collect();
             let message = format!("{plan} has no step {:?}; name one by its id", args.step);
