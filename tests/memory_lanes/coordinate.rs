@@ -23,7 +23,10 @@ fn an_offer_is_a_claim_an_assignment_and_a_message_that_name_each_other() {
     assert_eq!((&fields["attempt"], &fields["nonce"]), (&json!(1), &lane["nonce"]));
     assert_eq!(fields["message_id"], message["id"]);
     assert_eq!(message["fields"]["assignment_id"], assignment["id"]);
-    assert_eq!((&message["fields"]["to"], &message["fields"]["requires_ack"]), (&json!("bob"), &json!(true)));
+    assert_eq!(
+        (&message["fields"]["to"], &message["fields"]["requires_ack"]),
+        (&json!("bob"), &json!(true))
+    );
     // The claim is the dispatcher's until the agent accepts, and then the agent's.
     let epoch = fields["claim"].as_u64().unwrap();
     assert_eq!(text(lane, "claim_id"), format!("clm_{epoch:08x}"));
@@ -62,7 +65,10 @@ fn an_agent_who_is_not_known_is_named_and_the_others_get_their_work() {
     assert_eq!(done["status"], "partial");
     assert_eq!(done["warning_details"][0]["code"], "agent_validation_failed");
     let skipped = &done["result"]["skipped"][0];
-    assert_eq!((&skipped["agent"], &skipped["code"]), (&json!("nobody"), &json!("agent_validation_failed")));
+    assert_eq!(
+        (&skipped["agent"], &skipped["code"]),
+        (&json!("nobody"), &json!("agent_validation_failed"))
+    );
     assert_eq!(skipped["data"]["known"], json!(["alice", "bob"]));
     assert_eq!(done["result"]["messages_sent"], 1);
     let (_, error) = team.refused("alice", &["coordinate", "assign", "Do it.", "--to", "nobody"]);
@@ -81,7 +87,10 @@ fn lanes_that_would_collide_are_named_before_anything_starts() {
     assert_eq!(clash["lanes"], json!(["bob", "carol"]));
     assert_eq!(clash["common_path"], "src/a/x.rs");
     let new = team.project.kinds()[before..].to_vec();
-    assert!(!new.iter().any(|kind| kind.starts_with("memory.") || kind == "lease.opened"), "{new:?}");
+    assert!(
+        !new.iter().any(|kind| kind.starts_with("memory.") || kind == "lease.opened"),
+        "{new:?}"
+    );
     let apart = ["--lane-scope", "bob=src/a", "--lane-scope", "carol=src/b"];
     let done = team.memory("alice", &[&["coordinate", "assign", "Do it."][..], &apart].concat());
     assert_eq!(done["result"]["messages_sent"], 2);
@@ -111,14 +120,19 @@ fn files_that_nobody_committed_are_not_handed_out() {
 #[test]
 fn a_request_that_is_repeated_has_one_effect() {
     let team = Team::new(&["alice", "bob"]);
-    let args = ["coordinate", "assign", "Do it.", "--to", "bob", "--scope", "src/a", "--request-id", "r1"];
+    let args =
+        ["coordinate", "assign", "Do it.", "--to", "bob", "--scope", "src/a", "--request-id", "r1"];
     let first = team.memory("alice", &args);
     let entries = team.project.kinds();
     let again = team.memory("alice", &args);
     assert_eq!(first["result"]["delivery_plan"], again["result"]["delivery_plan"]);
     let new = team.project.kinds()[entries.len()..].to_vec();
-    assert!(!new.iter().any(|kind| kind.starts_with("memory.") || kind == "lease.opened"), "{new:?}");
-    let other = ["coordinate", "assign", "Else.", "--to", "bob", "--scope", "src/b", "--request-id", "r1"];
+    assert!(
+        !new.iter().any(|kind| kind.starts_with("memory.") || kind == "lease.opened"),
+        "{new:?}"
+    );
+    let other =
+        ["coordinate", "assign", "Else.", "--to", "bob", "--scope", "src/b", "--request-id", "r1"];
     let (_, error) = team.refused("alice", &other);
     assert_eq!(error["kind"], "idempotency_key_reused_with_different_body");
 }
@@ -136,7 +150,10 @@ fn rerouted_work_leaves_one_agent_and_is_offered_to_another() {
     let new = &done["result"]["delivery_plan"][0];
     assert_eq!(team.get(&old)["status"], "rerouted");
     let assignment = team.get(&text(new, "assignment_id"));
-    assert_eq!((&assignment["status"], &assignment["fields"]["agent"]), (&json!("offered"), &json!("carol")));
+    assert_eq!(
+        (&assignment["status"], &assignment["fields"]["agent"]),
+        (&json!("offered"), &json!("carol"))
+    );
     assert_eq!(assignment["fields"]["message_id"], new["message_id"]);
     assert!(!team.claims().contains(&held[0]), "bob's claim is over");
     team.moved("carol", &text(new, "assignment_id"), "accepted");
@@ -162,7 +179,11 @@ fn an_assignment_goes_its_way_and_every_state_has_its_time() {
     let times: Vec<u64> = order.iter().map(|name| stamps[*name].as_u64().unwrap()).collect();
     assert!(times.windows(2).all(|two| two[0] <= two[1]), "{stamps}");
     let again = team.project.run(&[
-        "do", "memory.move", &json!({ "id": id, "to": "started" }).to_string(), "--as", "bob",
+        "do",
+        "memory.move",
+        &json!({ "id": id, "to": "started" }).to_string(),
+        "--as",
+        "bob",
     ]);
     assert_eq!(again.code, Some(1), "what is completed stays so: {again:?}");
 }
@@ -196,12 +217,18 @@ fn a_review_is_a_candidate_with_messages_and_a_loop_if_wanted() {
     let done =
         team.memory("alice", &["coordinate", "review", "Look at a.", "--to", "bob", "--open-loop"]);
     let candidate = team.get(&text(&done["result"], "candidate_id"));
-    assert_eq!((&candidate["status"], &candidate["kind"]), (&json!("proposed"), &json!("candidate")));
+    assert_eq!(
+        (&candidate["status"], &candidate["kind"]),
+        (&json!("proposed"), &json!("candidate"))
+    );
     let made = team.get(&text(&done["result"], "loop_id"));
     assert_eq!(made["fields"]["slots"][0]["agent"], "bob");
     let thoughts = team.memory("alice", &["coordinate", "ideate", "What next?", "--to", "bob"]);
     let made = team.get(&text(&thoughts["result"], "loop_id"));
-    assert_eq!((&made["fields"]["loop_kind"], &made["fields"]["phase"]), (&json!("ideation"), &json!("proposal")));
+    assert_eq!(
+        (&made["fields"]["loop_kind"], &made["fields"]["phase"]),
+        (&json!("ideation"), &json!("proposal"))
+    );
     let summary = team.memory("alice", &["coordinate", "summarize"]);
     assert_eq!(summary["result"]["loops_open"], 2);
 }

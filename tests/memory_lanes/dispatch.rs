@@ -11,12 +11,11 @@ fn ids(list: &Value) -> Vec<String> {
 fn plans_are_given_out_when_what_they_come_after_is_done() {
     let team = Team::new(&["alice", "bob", "carol"]);
     let (first, second) = (team.plan("First"), team.plan("Second"));
-    let item = |plan: &str, rank: u32, after: &[&String], scope: &str| {
-        json!({ "plan": plan, "rank": rank, "hard_after": after, "scope_hint": scope })
-    };
+    let item = |plan: &str, rank: u32, after: &[&String], scope: &str| json!({ "plan": plan, "rank": rank, "hard_after": after, "scope_hint": scope });
     let twice = json!([item(&first, 1, &[], "src/a"), item(&second, 1, &[], "src/b")]);
     let create = json!({ "kind": "sequence", "text": "All", "fields": { "items": twice } });
-    let ran = team.project.run(&["do", "memory.create", &create.to_string(), "--as", "alice", "--json"]);
+    let ran =
+        team.project.run(&["do", "memory.create", &create.to_string(), "--as", "alice", "--json"]);
     assert_eq!(ran.code, Some(1), "two of one rank: {ran:?}");
     assert!(text(&ran.error(), "message").contains("rank 1"), "{ran:?}");
     let items = json!([item(&first, 1, &[], "src/a"), item(&second, 2, &[&first], "src/b")]);
@@ -66,14 +65,18 @@ fn lanes_that_would_collide_are_not_given_out_together() {
     let done = team.memory("alice", &["dispatch"]);
     assert_eq!(done["result"]["messages_sent"], 1);
     let skipped = &done["result"]["skipped"][0];
-    assert_eq!((&skipped["plan_id"], &skipped["reason"]), (&json!(second), &json!("lanes_collide")));
+    assert_eq!(
+        (&skipped["plan_id"], &skipped["reason"]),
+        (&json!(second), &json!("lanes_collide"))
+    );
     assert_eq!(skipped["data"][0]["common_path"], "src/a/x.rs");
 }
 
 #[test]
 fn a_handoff_is_looked_at_by_whoever_is_named() {
     let team = Team::new(&["alice", "bob"]);
-    let made = team.act("alice", "memory.create", json!({ "kind": "handoff", "text": "Half done" }));
+    let made =
+        team.act("alice", "memory.create", json!({ "kind": "handoff", "text": "Half done" }));
     let id = text(&made, "id");
     let done = team.memory("alice", &["dispatch", "review", "--handoff", &id, "--reviewer", "bob"]);
     assert_eq!(done["execution_status"], "inbox_only");

@@ -6,8 +6,17 @@ use super::*;
 #[track_caller]
 fn opened(team: &Team) -> String {
     let args = [
-        "loop", "open", "--kind", "implementation", "--task", "Build it", "--agent", "bob",
-        "--agent", "carol", "--allow-orphan",
+        "loop",
+        "open",
+        "--kind",
+        "implementation",
+        "--task",
+        "Build it",
+        "--agent",
+        "bob",
+        "--agent",
+        "carol",
+        "--allow-orphan",
     ];
     let made = team.memory("alice", &args);
     text(&made["result"]["loop"], "id")
@@ -102,7 +111,8 @@ fn a_turn_is_ended_by_whose_it_is_or_by_whoever_opened_the_loop() {
 fn a_loop_does_not_end_as_failed() {
     let team = Team::new(&["alice", "bob", "carol"]);
     let id = opened(&team);
-    let ran = team.project.run(&["memory", "loop", "close", &id, "--status", "failed", "--as", "alice"]);
+    let ran =
+        team.project.run(&["memory", "loop", "close", &id, "--status", "failed", "--as", "alice"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
     assert!(ran.err.contains("completed"), "{ran:?}");
     assert_eq!(team.get(&id)["status"], "open");

@@ -23,7 +23,8 @@ fn whoever_changes_files_is_not_given_up() {
     let team = Team::new(&["alice", "bob"]);
     let worktree = team.worktree("lane-a");
     let place = json!({ "worktree_path": worktree.to_str().unwrap(), "heartbeat_ttl_secs": 5 });
-    let (busy, silent) = (short_lived(&team, &place), short_lived(&team, &json!({ "heartbeat_ttl_secs": 5 })));
+    let (busy, silent) =
+        (short_lived(&team, &place), short_lived(&team, &json!({ "heartbeat_ttl_secs": 5 })));
     for id in [&busy, &silent] {
         team.moved("bob", id, "accepted");
         team.moved("bob", id, "started");
@@ -32,7 +33,11 @@ fn whoever_changes_files_is_not_given_up() {
     std::fs::write(worktree.join("src/a/x.rs"), "fn x() { busy() }\n").unwrap();
     let swept = team.memory("alice", &["sweep"]);
     let status = |id: &str| text(&team.get(id), "status");
-    assert_eq!((status(&busy).as_str(), status(&silent).as_str()), ("started", "timed_out"), "{swept}");
+    assert_eq!(
+        (status(&busy).as_str(), status(&silent).as_str()),
+        ("started", "timed_out"),
+        "{swept}"
+    );
     let moved = swept["result"]["moved"].as_array().unwrap();
     let own = moved.iter().find(|own| own["id"] == busy.as_str()).unwrap();
     assert_eq!(own["sign"]["evidence"], "worktree_file");
@@ -69,7 +74,10 @@ fn an_offer_is_taken_up_by_any_sign_of_life_and_expires_without() {
 fn assignments_of_a_loop_that_is_over_end_with_it() {
     let team = Team::new(&["alice", "bob"]);
     let open = |task: &str| {
-        let made = team.memory("alice", &["loop", "open", "--kind", "review", "--task", task, "--allow-orphan"]);
+        let made = team.memory(
+            "alice",
+            &["loop", "open", "--kind", "review", "--task", task, "--allow-orphan"],
+        );
         text(&made["result"]["loop"], "id")
     };
     let (over, going) = (open("One"), open("Two"));

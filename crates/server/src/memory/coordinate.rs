@@ -159,9 +159,9 @@ impl Verbs<'_> {
         }
         if args.targets.is_empty() && args.scopes.is_empty() {
             let own = self.agent();
-            let live = state.agents().filter(|(name, agent)| {
-                agent.revoked_at.is_none() && Some(*name) != own.as_ref()
-            });
+            let live = state
+                .agents()
+                .filter(|(name, agent)| agent.revoked_at.is_none() && Some(*name) != own.as_ref());
             let mut live: Vec<_> = live.collect();
             live.sort_by_key(|(name, agent)| (std::cmp::Reverse(agent.heard_at), (*name).clone()));
             let agents = live.into_iter().take(IMPLICIT_MAX).map(|(name, _)| name.clone());
@@ -195,9 +195,10 @@ impl Verbs<'_> {
             None => None,
         };
         let lane = |agent: &AgentName| {
-            let named = args.scopes.iter().find(|(name, _)| {
-                crate::frugal::named(name).is_ok_and(|name| name == *agent)
-            });
+            let named = args
+                .scopes
+                .iter()
+                .find(|(name, _)| crate::frugal::named(name).is_ok_and(|name| name == *agent));
             let scope = named.map(|(_, scope)| scope).or(args.scope.as_ref());
             Ok(Lane {
                 agent: agent.clone(),
@@ -245,9 +246,11 @@ impl Verbs<'_> {
             match self.offer(lane, key)? {
                 Err(obstacle) => obstacles.push(obstacle),
                 Ok(mut delivered) => {
-                    for (kind, name) in
-                        [("assignment", "assignment_id"), ("claim", "claim_id"), ("message", "message_id")]
-                    {
+                    for (kind, name) in [
+                        ("assignment", "assignment_id"),
+                        ("claim", "claim_id"),
+                        ("message", "message_id"),
+                    ] {
                         if let Some(id) = delivered[name].as_str() {
                             facade.artifact(kind, id).effect("create", kind, id);
                         }
@@ -260,16 +263,28 @@ impl Verbs<'_> {
             }
         }
         self.conclude(&mut facade, &obstacles, sent)?;
-        facade.result("selected_targets", lanes.iter().map(|own| shown(&own.agent)).collect::<Vec<_>>());
+        facade.result(
+            "selected_targets",
+            lanes.iter().map(|own| shown(&own.agent)).collect::<Vec<_>>(),
+        );
         facade.result("delivery_plan", plan).result("messages_sent", sent);
         facade.result("commands", commands);
         facade.field("execution_status", "command_ready_manual");
-        facade.next("bclaw_coordinate", json!({ "intent": "summarize" }), "to see how far they are");
+        facade.next(
+            "bclaw_coordinate",
+            json!({ "intent": "summarize" }),
+            "to see how far they are",
+        );
         Ok(facade.answer())
     }
 
     /// Says what was not done. If nothing was, that is a failure.
-    fn conclude(&self, facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<(), Fault> {
+    fn conclude(
+        &self,
+        facade: &mut Facade,
+        obstacles: &[Obstacle],
+        done: usize,
+    ) -> Result<(), Fault> {
         let skipped: Vec<Value> = obstacles.iter().map(Obstacle::shown).collect();
         if let Some(first) = obstacles.first() {
             if done == 0 {
@@ -311,7 +326,8 @@ impl Verbs<'_> {
             let own = Surface::new(&Surface::escape(path));
             !is_tool(path) && own.is_ok_and(|own| wanted.iter().any(|wanted| wanted.meets(&own)))
         };
-        let dirty: Vec<String> = readable(&git.uncommitted()?).into_iter().filter(overlaps).collect();
+        let dirty: Vec<String> =
+            readable(&git.uncommitted()?).into_iter().filter(overlaps).collect();
         if dirty.is_empty() {
             return Ok(());
         }
@@ -321,8 +337,7 @@ impl Verbs<'_> {
              them, name a 'ref', or say 'allow_dirty'",
             dirty.len()
         );
-        let details =
-            json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
+        let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
         Err(Fault::usage(message).with(details))
     }
 
@@ -439,7 +454,9 @@ impl Verbs<'_> {
         let [agent] = targets.agents.as_slice() else {
             let details: Vec<Value> = targets.obstacles.iter().map(Obstacle::shown).collect();
             let fault = Fault::usage("reroute names one agent who is known in 'targetAgents'");
-            return Err(fault.with(json!({ "code": "agent_validation_failed", "skipped": details })));
+            return Err(
+                fault.with(json!({ "code": "agent_validation_failed", "skipped": details }))
+            );
         };
         let lane = rerouted(old, agent.clone(), args)?;
         self.check_clean(args, std::slice::from_ref(&lane))?;
@@ -452,7 +469,8 @@ impl Verbs<'_> {
         let mut facade = Facade::new(Aim::Reroute.name());
         facade.effect("transition", "assignment", &old.id.to_string());
         let effects = moved["side_effects"].as_array().map_or(&[][..], Vec::as_slice);
-        let text = |effect: &Value, name: &str| effect[name].as_str().unwrap_or_default().to_owned();
+        let text =
+            |effect: &Value, name: &str| effect[name].as_str().unwrap_or_default().to_owned();
         for effect in effects {
             let [action, kind, id] = ["action", "kind", "id"].map(|name| text(effect, name));
             facade.effect(&action, &kind, &id);
@@ -483,9 +501,8 @@ impl Verbs<'_> {
             }
         }
         let waiting = state.memory().newest(Kind::Message, Some(true));
-        let waiting = waiting.filter(|own| {
-            own.fields.requires_ack == Some(true) && own.status.as_str() == "open"
-        });
+        let waiting = waiting
+            .filter(|own| own.fields.requires_ack == Some(true) && own.status.as_str() == "open");
         let mut facade = Facade::new(Aim::Summarize.name());
         facade.result("assignments", json!(counts)).result("open", open);
         facade.result("overdue", overdue).result("unacknowledged_messages", waiting.count());
@@ -515,6 +532,6 @@ fn summary(own: &Record, overdue: bool) -> Value {
     json!({
         "id": own.id, "agent": own.agent().map(shown), "status": own.status, "overdue": overdue,
         "plan_id": own.fields.plan_id, "scope": own.fields.scope,
-        "text": own.text.chars().take(120).collect::<String>(),
+        "text": own.text.as_str().chars().take(120).collect::<String>(),
     })
 }

@@ -1,7 +1,8 @@
 //! `dispatch`: the active sequence of plans, and which of them can be given out now.
 
 use althing_dialects::memory::facade::Facade;
-use althing_kernel::memory::{Item, Kind, Record, RecordId, Status};
+use althing_kernel::memory::field::Item;
+use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use althing_kernel::{AgentName, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -86,7 +87,7 @@ impl Judged<'_> {
     fn shown(&self) -> Value {
         let mut shown = json!({
             "plan_id": self.plan.id, "rank": self.item.rank, "status": self.plan.status,
-            "text": self.plan.text.chars().take(120).collect::<String>(), "why": self.why,
+            "text": self.plan.text.as_str().chars().take(120).collect::<String>(), "why": self.why,
         });
         if let Some(lane) = &self.item.lane {
             shown["lane"] = json!(lane);
@@ -166,9 +167,12 @@ impl Verbs<'_> {
             facade.result(name, of.map(Judged::shown).collect::<Vec<_>>());
         }
         let mut free = self.free(&state, args, &mut facade)?;
-        facade.result("capacity", free.iter().map(|(name, left)| {
-            json!({ "agent": shown(name), "free": left })
-        }).collect::<Vec<_>>());
+        facade.result(
+            "capacity",
+            free.iter()
+                .map(|(name, left)| json!({ "agent": shown(name), "free": left }))
+                .collect::<Vec<_>>(),
+        );
         if args.intent == Intent::Analysis {
             return Ok(facade.answer());
         }
@@ -222,9 +226,9 @@ impl Verbs<'_> {
             }
         }
         if args.agents.is_empty() {
-            let live = state.agents().filter(|(name, agent)| {
-                agent.revoked_at.is_none() && Some(*name) != own.as_ref()
-            });
+            let live = state
+                .agents()
+                .filter(|(name, agent)| agent.revoked_at.is_none() && Some(*name) != own.as_ref());
             agents.extend(live.map(|(name, _)| name.clone()));
         } else if agents.is_empty() {
             let details = json!({ "code": "agent_validation_failed" });

@@ -65,9 +65,7 @@ impl Verbs<'_> {
         let mut facade = Facade::new("harvest");
         let (mut harvested, mut integrated, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
         for own in &lanes {
-            let pass = |skip: &Skip| {
-                json!({ "assignment_id": own.id, "code": skip.code, "reason": skip.why })
-            };
+            let pass = |skip: &Skip| json!({ "assignment_id": own.id, "code": skip.code, "reason": skip.why });
             let found = match self.look(own) {
                 Ok(found) => found,
                 // Most lanes have no result yet; that is said where one is asked for.
@@ -173,7 +171,7 @@ impl Verbs<'_> {
             let moved = self.walk(own, found, to, *to == steps[steps.len() - 1])?;
             effects.extend(moved["side_effects"].as_array().cloned().unwrap_or_default());
         }
-        effects.extend(self.give_back(own, found)?);
+        effects.extend(self.let_go(own, found)?);
         facade.effect("transition", "assignment", &own.id.to_string());
         for effect in &effects {
             let text = |name: &str| effect[name].as_str().unwrap_or_default();
@@ -216,7 +214,7 @@ impl Verbs<'_> {
     }
 
     /// What is blocked holds nothing, if it is the caller's to give back.
-    fn give_back(&self, own: &Record, found: &Found) -> Result<Vec<Value>, Fault> {
+    fn let_go(&self, own: &Record, found: &Found) -> Result<Vec<Value>, Fault> {
         if found.result.status != Outcome::Blocked {
             return Ok(Vec::new());
         }
@@ -226,7 +224,9 @@ impl Verbs<'_> {
         let held = state.leases().find(|(_, lease)| Some(lease.epoch) == now && lease.holder == me);
         let Some((id, lease)) = held else { return Ok(Vec::new()) };
         self.act("lease.release", &json!({ "lease": id }))?;
-        Ok(vec![json!({ "action": "released", "kind": "claim", "id": RecordId::claim(lease.epoch) })])
+        Ok(vec![
+            json!({ "action": "released", "kind": "claim", "id": RecordId::claim(lease.epoch) }),
+        ])
     }
 }
 

@@ -79,6 +79,27 @@ impl Key {
         self.id.as_ref().map(|id| format!("{}.{}", short(id), short(name)))
     }
 
+    /// The id of the one command of this request, if it has one.
+    pub(super) fn whole(&self) -> Option<String> {
+        self.prefix().map(|prefix| format!("{prefix}{}", short(&self.body)))
+    }
+
+    /// Whether this was asked for before. Refused if its id was used for something else.
+    pub(super) fn is_repeated(
+        &self,
+        state: &State,
+        who: &Principal,
+        now: Timestamp,
+    ) -> Result<bool, Fault> {
+        let (Some(prefix), Some(whole)) = (self.prefix(), self.whole()) else { return Ok(false) };
+        let mut before = state.memory().requests_by(who, &prefix, now);
+        match before.next() {
+            None => Ok(false),
+            Some(id) if id.as_str() == whole => Ok(true),
+            Some(_) => Err(reused()),
+        }
+    }
+
     fn nonce(&self, agent: &AgentName, now: Timestamp) -> String {
         match self.prefix() {
             Some(prefix) => format!("{prefix}{}", short(&self.body)),
@@ -93,7 +114,13 @@ impl Key {
     }
 }
 
-pub(super) fn short(text: &str) -> String {
+fn reused() -> Fault {
+    let message = "client_request_id was used for another request in the last 24 hours";
+    let code = "idempotency_key_reused_with_different_body";
+    Fault::usage(message).with(json!({ "code": code }))
+}
+
+fn short(text: &str) -> String {
     Blob::of(text.as_bytes()).hex()[..12].to_owned()
 }
 
@@ -185,7 +212,12 @@ fn meant_for(state: &State, lease: &Lease) -> Principal {
 }
 
 /// What somebody else holds, or is meant to, of what a lane needs.
-pub(super) fn taken(state: &State, now: Timestamp, me: &Principal, lane: &Lane) -> Option<Obstacle> {
+pub(super) fn taken(
+    state: &State,
+    now: Timestamp,
+    me: &Principal,
+    lane: &Lane,
+) -> Option<Obstacle> {
     let wanted = lane.surfaces.as_ref()?;
     let own = Principal::Agent(lane.agent.clone());
     state.leases().filter(|(_, lease)| lease.is_live(now)).find_map(|(_, lease)| {
@@ -231,7 +263,9 @@ trait Open {
 
 impl Open for Record {
     fn status_is_open(&self) -> bool {
-        use althing_kernel::memory::Status::{Accepted, Blocked, Created, Offered, Retrying, Started};
+        use althing_kernel::memory::Status::{
+            Accepted, Blocked, Created, Offered, Retrying, Started,
+        };
         [Created, Offered, Accepted, Started, Blocked, Retrying].contains(&self.status)
     }
 }
@@ -252,9 +286,7 @@ impl Verbs<'_> {
         let expected = key.nonce(agent, now);
         for own in all.filter(same) {
             if nonce(own).as_ref() != Some(&expected) {
-                let message = "client_request_id was used for another request in the last 24 hours";
-                let code = "idempotency_key_reused_with_different_body";
-                return Err(Fault::usage(message).with(json!({ "code": code })));
+                return Err(reused());
             }
             if own.agent() == Some(agent) {
                 return Ok(Some(own.clone()));
@@ -385,8 +417,7 @@ fn held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surfaces) 
         let by = |asked: &Surface| lease.surfaces.as_slice().iter().any(|held| held.covers(asked));
         wanted.as_slice().iter().all(by)
     };
-    let mut live =
-        state.leases().filter(|(_, lease)| lease.is_live(now) && lease.holder == own);
+    let mut live = state.leases().filter(|(_, lease)| lease.is_live(now) && lease.holder == own);
     live.find(|(_, lease)| covers(lease)).map(|(_, lease)| lease.epoch)
 }
 
@@ -397,7 +428,7 @@ fn first_line(text: &str) -> String {
 /// What the agent runs to take the work up.
 fn command(assignment: &Record, lane: &Lane) -> String {
     let accept = format!(
-        "althing memory transition assignment {} accepted --as {}",
+        "althing memory transition {} accepted --as {}",
         assignment.id,
         quoted(lane.agent.as_str())
     );

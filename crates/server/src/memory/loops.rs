@@ -1,8 +1,9 @@
 //! `loop`: work in rounds. A loop has a phase, and places for agents who take turns.
 
 use althing_dialects::memory::facade::Facade;
-use althing_kernel::memory::{Kind, LoopKind, Record, Status};
-use althing_kernel::{AgentName, State};
+use althing_kernel::memory::word::LoopKind;
+use althing_kernel::memory::{Kind, Record, Status};
+use althing_kernel::{AgentName, Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -139,11 +140,9 @@ fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'static str])] 
             ("verify", &["handoff_ready", "execute"]),
             ("handoff_ready", &[]),
         ],
-        LoopKind::Research => &[
-            ("question", &["gather"]),
-            ("gather", &["synthesis"]),
-            ("synthesis", &["gather"]),
-        ],
+        LoopKind::Research => {
+            &[("question", &["gather"]), ("gather", &["synthesis"]), ("synthesis", &["gather"])]
+        }
         LoopKind::Debug => &[
             ("reproduce", &["diagnose"]),
             ("diagnose", &["fix"]),
@@ -154,7 +153,11 @@ fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'static str])] 
 }
 
 /// The phase after one, and whether that begins another round.
-fn next_phase(kind: LoopKind, now: &str, asked: Option<&str>) -> Result<(&'static str, bool), Fault> {
+fn next_phase(
+    kind: LoopKind,
+    now: &str,
+    asked: Option<&str>,
+) -> Result<(&'static str, bool), Fault> {
     let all = phases(kind);
     let place = |name: &str| all.iter().position(|(own, _)| *own == name);
     let here = place(now).unwrap_or_default();
@@ -176,10 +179,11 @@ fn next_phase(kind: LoopKind, now: &str, asked: Option<&str>) -> Result<(&'stati
 impl Verbs<'_> {
     pub(super) fn rounds(&self, args: &Loop, given: &Value) -> Result<Value, Fault> {
         let key = Key::new(args.client_request_id.as_deref(), given);
-        let Present { state, .. } = self.present()?;
+        let Present { state, now, .. } = self.present()?;
         if args.intent == Act::List {
             return Ok(list(&state));
         }
+        let is_repeated = key.is_repeated(&state, &self.principal(), now)?;
         if args.intent == Act::Open {
             let made = self.open(&state, args, &key)?;
             return Ok(answer(args.intent, &made, &[]));
@@ -187,6 +191,7 @@ impl Verbs<'_> {
         let id = args.id.as_deref().ok_or_else(|| lacks(args.intent, "loopId"))?;
         let own = record(&state, Kind::Loop, id)?;
         match args.intent {
+            _ if is_repeated => Ok(answer(args.intent, own, &[])),
             Act::Open | Act::List | Act::Get => Ok(answer(args.intent, own, &[])),
             Act::Turn => self.turn(&state, own, args, &key),
             Act::CompleteTurn => {
@@ -201,7 +206,13 @@ impl Verbs<'_> {
                 let (phase, again) = next_phase(kind, &now, args.phase.as_deref())?;
                 let iteration = own.fields.iteration.unwrap_or(1) + u32::from(again);
                 let fields = json!({ "phase": phase, "iteration": iteration });
-                self.change(own, args, &key, "memory.update", json!({ "id": own.id, "fields": fields }))
+                self.change(
+                    own,
+                    args,
+                    &key,
+                    "memory.update",
+                    json!({ "id": own.id, "fields": fields }),
+                )
             }
             Act::AddArtifact => self.add_artifact(own, args, &key),
             Act::Pause => self.step(own, args, &key, "paused"),
@@ -226,10 +237,18 @@ impl Verbs<'_> {
         if let Some(version) = args.expected_version {
             step["expected_version"] = version.into();
         }
-        if let Some(id) = key.part("loop") {
+        if let Some(id) = key.whole() {
             step["request_id"] = id.into();
         }
-        let done = self.act(command, &step)?;
+        let done = self.act(command, &step).map_err(|fault| match fault.rule() {
+            Rule::RecordOwner if args.intent == Act::CompleteTurn => {
+                fault.with(json!({ "code": "unauthorized_slot_write" }))
+            }
+            Rule::RecordVersion => {
+                fault.with(json!({ "code": "version_conflict", "actual": own.version }))
+            }
+            _ => fault,
+        })?;
         let effects = done["side_effects"].as_array().map_or(&[][..], Vec::as_slice);
         let Present { state, .. } = self.present()?;
         let now = state.memory().record(own.id).unwrap_or(own);
@@ -279,17 +298,21 @@ impl Verbs<'_> {
         }
         let before = place.assignment.and_then(|id| state.memory().record(id));
         if let Some(open) = before.filter(|own| !own.is_terminal()) {
-            return Ok(answer(args.intent, own, &[json!({
-                "action": "reuse", "kind": "assignment", "id": open.id,
-            })]));
+            return Ok(answer(
+                args.intent,
+                own,
+                &[json!({
+                    "action": "reuse", "kind": "assignment", "id": open.id,
+                })],
+            ));
         }
         let task = args.task.clone().unwrap_or_else(|| own.text.to_string());
         let mut create = json!({
             "kind": "assignment", "text": task,
             "fields": { "agent": place.agent, "scope": format!("review-loop:{}", own.id) },
         });
-        if let Some(id) = key.part("assignment") {
-            create["request_id"] = id.into();
+        if let Some(id) = key.whole() {
+            create["request_id"] = format!("turn.{id}").into();
         }
         let made = self.act("memory.create", &create)?["id"].clone();
         let slots: Vec<Value> = own
@@ -305,9 +328,12 @@ impl Verbs<'_> {
                 place
             })
             .collect();
-        let update = json!({
+        let mut update = json!({
             "id": own.id, "fields": { "slots": slots }, "expected_version": own.version,
         });
+        if let Some(id) = key.whole() {
+            update["request_id"] = id.into();
+        }
         self.act("memory.update", &update)?;
         let Present { state, .. } = self.present()?;
         let now = state.memory().record(own.id).unwrap_or(own);
@@ -337,7 +363,7 @@ impl Verbs<'_> {
             }
         }
         let mut create = json!({ "kind": "loop", "text": task, "fields": fields });
-        if let Some(id) = key.part("loop") {
+        if let Some(id) = key.whole() {
             create["request_id"] = id.into();
         }
         self.fetched(&self.act("memory.create", &create)?)
@@ -400,7 +426,7 @@ fn brief(own: &Record) -> Value {
     json!({
         "id": own.id, "status": own.status, "kind": own.fields.loop_kind,
         "phase": own.fields.phase, "iteration": own.fields.iteration, "version": own.version,
-        "text": own.text.chars().take(120).collect::<String>(),
+        "text": own.text.as_str().chars().take(120).collect::<String>(),
     })
 }
 
