@@ -78,6 +78,16 @@ fn the_session_of_the_frugal_side_runs_as_it_is_shown() {
     }
 }
 
+#[test]
+fn the_session_of_coordination_runs_as_it_is_shown() {
+    let project = Sandbox::without_project();
+    let steps = steps(&page("docs/coordination.md"));
+    assert!(steps.len() > 25, "{}", steps.len());
+    for step in &steps {
+        carry_out(&project, step);
+    }
+}
+
 /// Runs a command as it is shown, and holds what it says against what is shown of it.
 fn carry_out(project: &Sandbox, Step { command, shown }: &Step) {
     let folder = Path::new(crate::support::BINARY).parent().unwrap();

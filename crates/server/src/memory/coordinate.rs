@@ -240,10 +240,11 @@ impl Verbs<'_> {
             return Err(Fault::usage(message).with(details));
         }
         self.check_clean(args, lanes)?;
+        let Present { state, .. } = self.present()?;
         let mut facade = Facade::new(intent);
         let (mut plan, mut commands, mut sent) = (Vec::new(), Vec::new(), 0);
         for lane in lanes {
-            match self.offer(lane, key)? {
+            match self.offer(lane, &state, key)? {
                 Err(obstacle) => obstacles.push(obstacle),
                 Ok(mut delivered) => {
                     for (kind, name) in [

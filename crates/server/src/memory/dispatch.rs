@@ -266,9 +266,10 @@ impl Verbs<'_> {
         if !lanes.is_empty() {
             self.check_clean(&cleanliness, &lanes)?;
         }
+        let Present { state, .. } = self.present()?;
         let (mut sent, mut skipped, mut commands) = (Vec::new(), skipped, Vec::new());
         for lane in &lanes {
-            match self.offer(lane, &key.of_plan(lane.plan))? {
+            match self.offer(lane, &state, &key.of_plan(lane.plan))? {
                 Ok(mut delivered) => {
                     let id = delivered["assignment_id"].as_str().unwrap_or_default().to_owned();
                     facade.artifact("assignment", &id).effect("create", "assignment", &id);

@@ -6,6 +6,7 @@
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane::{self, LaneResult, Offer, Outcome};
 use althing_dialects::memory::secrets;
+use althing_kernel::Rule;
 use althing_kernel::content::Blob;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use schemars::JsonSchema;
@@ -75,7 +76,13 @@ impl Verbs<'_> {
                     continue;
                 }
             };
-            let is_new = self.note(own, &found)?;
+            let is_new = match self.note(own, &found) {
+                Err(fault) if fault.rule() == Rule::RecordOwner => {
+                    skipped.push(pass(&skip("not_yours", fault.message())));
+                    continue;
+                }
+                noted => noted?,
+            };
             if is_new {
                 facade.effect("harvest", "assignment", &own.id.to_string());
                 harvested.push(told(own, &found));

@@ -297,10 +297,15 @@ impl Verbs<'_> {
 
     /// Offers a lane to its agent. What was offered before for the same request is not offered
     /// again, but finished if it was interrupted.
-    pub(super) fn offer(&self, lane: &Lane, key: &Key) -> Result<Result<Value, Obstacle>, Fault> {
+    pub(super) fn offer(
+        &self,
+        lane: &Lane,
+        before: &State,
+        key: &Key,
+    ) -> Result<Result<Value, Obstacle>, Fault> {
         let assignment = match self.offered_before(key, &lane.agent)? {
             Some(before) => before,
-            None => match self.assign_anew(lane, key)? {
+            None => match self.assign_anew(lane, before, key)? {
                 Ok(made) => made,
                 Err(obstacle) => return Ok(Err(obstacle)),
             },
@@ -325,10 +330,17 @@ impl Verbs<'_> {
         }))
     }
 
-    fn assign_anew(&self, lane: &Lane, key: &Key) -> Result<Result<Record, Obstacle>, Fault> {
+    /// The same for an offer that was not made before. Whose the plan was is asked of the state
+    /// before the request, so that several lanes of it may be for one plan.
+    fn assign_anew(
+        &self,
+        lane: &Lane,
+        before: &State,
+        key: &Key,
+    ) -> Result<Result<Record, Obstacle>, Fault> {
         let Present { state, now, .. } = self.present()?;
         let me = self.principal();
-        let obstacle = taken(&state, now, &me, lane).or_else(|| assigned(&state, lane));
+        let obstacle = taken(&state, now, &me, lane).or_else(|| assigned(before, lane));
         if let Some(obstacle) = obstacle {
             return Ok(Err(obstacle));
         }

@@ -334,7 +334,10 @@ impl Verbs<'_> {
         if let Some(id) = key.whole() {
             update["request_id"] = id.into();
         }
-        self.act("memory.update", &update)?;
+        self.act("memory.update", &update).inspect_err(|_| {
+            // A turn that could not be given is no work for anybody.
+            let _ = self.act("memory.move", &json!({ "id": made, "to": "cancelled" }));
+        })?;
         let Present { state, .. } = self.present()?;
         let now = state.memory().record(own.id).unwrap_or(own);
         let effect = json!({ "action": "create", "kind": "assignment", "id": made });

@@ -178,6 +178,9 @@ impl<'a> Verbs<'a> {
 
     /// Does something.
     pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
+        let says = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
+        let said = given.as_object().filter(|_| says);
+        let warnings = said.map(|said| self.check_secrets(said)).transpose()?.unwrap_or_default();
         let mut answer = match verb {
             Verb::Work => self.work(&args::read(verb, given)?),
             Verb::Context => self.context(&args::read(verb, given)?),
@@ -194,6 +197,9 @@ impl<'a> Verbs<'a> {
             Verb::Sweep => self.sweep(&args::read(verb, given)?),
             Verb::Harvest => self.harvest(&args::read(verb, given)?),
         }?;
+        if let Some(told) = answer.get_mut("warnings").and_then(Value::as_array_mut) {
+            told.extend(warnings);
+        }
         answer["schema_version"] = PROTOCOL.into();
         Ok(answer)
     }
