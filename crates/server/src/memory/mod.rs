@@ -182,7 +182,10 @@ pub fn kind(fault: &Fault) -> &'static str {
         ("not_found", _) => "not_found",
         ("collision", _) => "claim_conflict",
         ("not_authentic", _) | (_, Rule::WhoAreYou) => "identity_error",
-        (_, Rule::HolderOnly | Rule::ForceNeedsRight) => "ownership_error",
+        (_, Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner) => "ownership_error",
+        (_, Rule::RecordField | Rule::RecordLinks) => "validation_error",
+        (_, Rule::RecordVersion) => "version_conflict",
+        (_, Rule::RequestOnce) => "idempotency_key_reused_with_different_body",
         (_, Rule::AgentRevoked) => "trust_error",
         _ => "operation_error",
     }
