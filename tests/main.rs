@@ -22,6 +22,7 @@ mod leases;
 mod mcp;
 mod mcp_sdks;
 mod mcp_tools;
+mod memory;
 mod memory_lanes;
 mod parsers;
 mod people;

@@ -38,7 +38,7 @@ impl Host {
         host
     }
 
-    fn introduce(&mut self, name: &str, revision: &str) -> Value {
+    pub(crate) fn introduce(&mut self, name: &str, revision: &str) -> Value {
         let client = json!({ "name": name, "version": "1.2.3" });
         let params =
             json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });

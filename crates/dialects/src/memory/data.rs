@@ -1,6 +1,7 @@
 //! Data: what callers say of a thing they create or change, as the kernel takes it.
 
 use althing_kernel::Surface;
+use althing_kernel::memory::record::{Body, Tags};
 use althing_kernel::memory::{Fields, Kind, RecordId};
 use serde_json::{Map, Value, json};
 
@@ -46,8 +47,8 @@ pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, Strin
     let (mut author, mut then) = (None, None);
     for (name, value) in data.iter().filter(|(_, value)| !value.is_null()) {
         match name.as_str() {
-            "text" => {}
-            "tags" => args["tags"] = texts(name, value)?.into(),
+            "text" => check_text(value)?,
+            "tags" => args["tags"] = tags(value)?,
             "provenance" => args["provenance"] = provenance(value)?,
             "author" => author = value.as_str().map(str::to_owned),
             "status" => {
@@ -63,7 +64,7 @@ pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, Strin
             }
             _ => {
                 check_name(kind, name, kind.table().fields, "")?;
-                fields.insert(name.clone(), field(name, value)?);
+                fields.insert(name.clone(), field(kind, name, value)?);
             }
         }
     }
@@ -93,19 +94,20 @@ pub fn change(kind: Kind, patch: &Map<String, Value>) -> Result<Value, String> {
         match name.as_str() {
             "text" => match value {
                 Value::String(_) if !is_blank(value) => {
+                    check_text(value)?;
                     args.insert(name.clone(), value.clone());
                 }
                 _ => return Err("'text' must be a non-empty text".to_owned()),
             },
             "tags" => {
-                args.insert(name.clone(), texts(name, value)?.into());
+                args.insert(name.clone(), tags(value)?);
             }
             _ => {
                 check_name(kind, name, kind.table().updatable, " later")?;
                 if value.is_null() {
                     clear.push(name.as_str().into());
                 } else {
-                    fields.insert(name.clone(), field(name, value)?);
+                    fields.insert(name.clone(), field(kind, name, value)?);
                 }
             }
         }
@@ -117,6 +119,17 @@ pub fn change(kind: Kind, patch: &Map<String, Value>) -> Result<Value, String> {
         args.insert("clear".to_owned(), clear.into());
     }
     Ok(Value::Object(args))
+}
+
+fn check_text(value: &Value) -> Result<(), String> {
+    let read = Body::new(value.as_str().unwrap_or_default());
+    read.map(|_| ()).map_err(|error| format!("'text': {error}"))
+}
+
+fn tags(value: &Value) -> Result<Value, String> {
+    let list: Value = texts("tags", value)?.into();
+    let read: Result<Tags, _> = serde_json::from_value(list.clone());
+    read.map(|_| list).map_err(|error| format!("'tags': {error}"))
 }
 
 fn is_blank(value: &Value) -> bool {
@@ -171,8 +184,16 @@ fn check_name(kind: Kind, name: &str, allowed: &[&str], when: &str) -> Result<()
     Err(format!("a {kind} has no field '{name}' to be set, only {names}"))
 }
 
-/// A field as the kernel takes it.
-fn field(name: &str, value: &Value) -> Result<Value, String> {
+/// A field as the kernel takes it. What the kernel would not take is refused by its name.
+fn field(kind: Kind, name: &str, value: &Value) -> Result<Value, String> {
+    let value = translated(name, value)?;
+    let alone: Map<String, Value> = [(name.to_owned(), value.clone())].into_iter().collect();
+    let read: Result<Fields, _> = serde_json::from_value(Value::Object(alone));
+    read.map_err(|error| format!("'{}': {error}", shown(kind, name)))?;
+    Ok(value)
+}
+
+fn translated(name: &str, value: &Value) -> Result<Value, String> {
     let said = || value.as_str().unwrap_or_default();
     Ok(match name {
         "estimated_effort" | "actual_effort" => effort(name, value)?.into(),
@@ -310,7 +331,11 @@ mod tests {
             (Kind::Plan, json!({ "text": "t", "related_paths": ["../x"] }), "below the project"),
             (Kind::Plan, json!({ "text": "t", "related_paths": ["/etc/passwd"] }), "such as src"),
             (Kind::Plan, json!({ "text": "t", "status": "finished" }), "finished"),
+            (Kind::Plan, json!({ "text": "t", "priority": "huge" }), "'priority'"),
+            (Kind::Plan, json!({ "text": "t", "tags": ["x".repeat(500)] }), "'tags'"),
+            (Kind::Plan, json!({ "text": "t".repeat(20_000) }), "'text'"),
             (Kind::Candidate, json!({ "text": "t" }), "'type'"),
+            (Kind::Candidate, json!({ "text": "t", "type": "plan" }), "'type'"),
             (Kind::Assignment, json!({ "text": "t" }), "'agent'"),
             (Kind::Trap, json!({ "text": "t", "provenance": { "kind": "x" } }), "legacy"),
             (Kind::Trap, json!({ "text": "t", "expires_at": "soon" }), "expires_at"),

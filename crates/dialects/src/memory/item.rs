@@ -30,6 +30,10 @@ pub fn item(record: &Record, now: Timestamp) -> Value {
     let fields = serde_json::to_value(&record.fields).unwrap_or_default();
     if let Value::Object(fields) = fields {
         for (name, value) in fields {
+            // How the kernel counts, and when plain things entered their states, concerns nobody.
+            if name == "steps_made" || (name == "stamps" && kind != Kind::Assignment) {
+                continue;
+            }
             let (name, value) = field(kind, &name, value);
             item[name] = value;
         }

@@ -189,6 +189,13 @@ pub(super) struct Transition {
     #[serde(default)]
     pub(super) coordinator_override: bool,
     pub(super) expected_version: Option<u64>,
+    /// Who gets an assignment that is rerouted.
+    #[schemars(skip)]
+    pub(super) to_agent: Option<String>,
+    /// A step that the table does not have, for whoever may.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub(super) forced: bool,
     #[serde(alias = "client_request_id")]
     #[schemars(skip)]
     pub(super) request_id: Option<String>,
@@ -264,7 +271,7 @@ fn unlisted(verb: Verb) -> &'static [&'static str] {
             "allHosts",
             "includeAgentTooling",
         ],
-        Verb::Transition => &["status", "plan_status"],
+        Verb::Transition => &["status", "plan_status", "to_agent", "forced"],
         Verb::CompleteStep => &["plan_id", "step_id"],
         Verb::Remove => &["purge"],
         Verb::Coordinate => &[

@@ -144,6 +144,7 @@ impl Claim {
     pub(super) fn conflict(&self) -> Value {
         json!({
             "id": self.id.to_string(),
+            "short_label": self.id.label(),
             "holder": called(&self.holder),
             "scope": self.scope(),
             "expires_at": utc(self.expires_at),

@@ -98,9 +98,8 @@ impl Verbs<'_> {
             }
         }
         if !harvested.is_empty() && !args.integrate {
-            let id = harvested[0]["assignment_id"].clone();
-            let args = json!({ "assignmentId": id, "integrate": true });
-            facade.next("harvest", args, "to commit the work and move the assignment on");
+            let way = "`althing memory harvest --integrate` commits the work and moves it on";
+            facade.result("hint", way);
         }
         facade.result("looked_at", lanes.len()).result("harvested", harvested);
         facade.result("integrated", integrated).result("skipped", skipped);

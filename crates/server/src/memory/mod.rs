@@ -248,6 +248,7 @@ pub fn kind(fault: &Fault) -> &'static str {
         ("collision", _) => "claim_conflict",
         ("not_authentic", _) | (_, Rule::WhoAreYou) => "identity_error",
         (_, Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner) => "ownership_error",
+        (_, Rule::RecordField | Rule::RecordLinks) => "validation_error",
         (_, Rule::RecordVersion) => "version_conflict",
         (_, Rule::RequestOnce) => "idempotency_key_reused_with_different_body",
         (_, Rule::AgentRevoked) => "trust_error",

@@ -18,7 +18,7 @@ impl Verbs<'_> {
         let told = |(field, finding): &(String, Finding)| json!({ "field": field, "what": finding.what, "excerpt": finding.excerpt });
         let Some((field, first)) = found.first() else { return Ok(Vec::new()) };
         let details: Vec<Value> = found.iter().map(told).collect();
-        let message = format!("'{field}' seems to hold a secret: {} {}", first.what, first.excerpt);
+        let message = format!("'{field}' seems to hold a secret: {}", first.excerpt);
         match self.seat.secrets() {
             Secrets::Strict => {
                 let way = "take it out; what is stored once stays on the trail";

@@ -184,10 +184,14 @@ impl Verbs<'_> {
             ("plan_status", &args.plan_status),
             ("merged_into", &args.merged_into),
             ("request_id", &args.request_id),
+            ("agent", &args.to_agent),
         ] {
             if let Some(value) = value {
                 command[name] = value.as_str().into();
             }
+        }
+        if args.forced {
+            command["forced"] = true.into();
         }
         if let Some(version) = args.expected_version {
             command["expected_version"] = version.into();

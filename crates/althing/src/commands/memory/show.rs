@@ -88,7 +88,7 @@ pub(super) fn section(
 const ROW: [(&str, &str); 4] =
     [("ID", "short_label"), ("STATUS", "status"), ("TEXT", "text"), ("CHANGED", "updated_at")];
 const CLAIM: [(&str, &str); 4] =
-    [("ID", "id"), ("HOLDER", "holder"), ("SCOPE", "scope"), ("UNTIL", "expires_at")];
+    [("ID", "short_label"), ("HOLDER", "holder"), ("SCOPE", "scope"), ("UNTIL", "expires_at")];
 
 fn work(app: &App, answer: &Value) -> Result<(), Failure> {
     let result = &answer["result"];
