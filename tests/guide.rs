@@ -51,7 +51,9 @@ fn steps(text: &str) -> Vec<Step> {
 
 /// Words of a shown line that are the same each time: no ids, hashes, dates or lengths of time.
 fn lasting(line: &str) -> impl Iterator<Item = &str> {
-    let varies = |word: &&str| *word == "…" || word.chars().any(|c| c.is_ascii_digit()) && !word.starts_with("[W-");
+    let varies = |word: &&str| {
+        *word == "…" || word.chars().any(|c| c.is_ascii_digit()) && !word.starts_with("[W-")
+    };
     line.split_whitespace().filter(move |word| !varies(word))
 }
 

@@ -1,6 +1,7 @@
 //! Work and questions for other agents.
 
 use super::*;
+use crate::mcp::Host;
 
 /// Case 69.
 #[test]
@@ -231,4 +232,39 @@ fn a_review_is_a_candidate_with_messages_and_a_loop_if_wanted() {
     );
     let summary = team.memory("alice", &["coordinate", "summarize"]);
     assert_eq!(summary["result"]["loops_open"], 2);
+}
+
+/// The same verbs over the protocol, with what they say can be done next.
+#[test]
+fn hosts_give_out_work_too() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let mut host = Host::silent(&team.project, &["--dialect", "memory", "--as", "alice"]);
+    host.introduce("tests", "2025-11-25");
+    let plan = team.plan("Rework");
+    let scopes = json!({ "bob": "src/a", "carol": "src/b" });
+    let assign = json!({ "intent": "assign", "task": "Do it.", "scopes": scopes, "plan_id": plan });
+    let done = host.done("bclaw_coordinate", assign);
+    assert_eq!(done["result"]["messages_sent"], 2, "two lanes of one plan: {done}");
+    let next = &done["next_actions"][0];
+    host.done(&text(next, "tool"), next["args"].clone());
+    let again =
+        json!({ "intent": "assign", "task": "Do it.", "targetAgents": ["bob"], "planId": plan });
+    let (_, error) = host.failed("bclaw_coordinate", again);
+    assert_eq!(error["kind"], "plan_already_assigned");
+    let (_, error) = host.failed("bclaw_coordinate", json!({ "intent": "nope", "task": "x" }));
+    assert_eq!(error["kind"], "validation_error");
+    assert!(text(&error, "message").contains("summarize"), "{error}");
+    let leak =
+        json!({ "intent": "consult", "task": "Use AKIAIOSFODNN7EXAMPLE", "targetAgents": ["bob"] });
+    let (_, error) = host.failed("bclaw_coordinate", leak);
+    assert!(!error.to_string().contains("AKIAIOSFODNN7EXAMPLE"), "{error}");
+    let open =
+        json!({ "intent": "open", "kind": "debug", "task": "Find it", "allow_orphan": true });
+    let made = host.done("bclaw_loop", open);
+    let id = text(&made["result"]["loop"], "id");
+    let (_, error) =
+        host.failed("bclaw_loop", json!({ "intent": "close", "loopId": id, "status": "failed" }));
+    assert_eq!(error["kind"], "validation_error");
+    let (_, error) = host.failed("bclaw_dispatch", json!({ "intent": "analysis" }));
+    assert_eq!(error["kind"], "not_found");
 }

@@ -84,6 +84,8 @@ fn a_result_is_reported_once_and_integrated_once() {
     let stamps = lane.team.get(&lane.id)["fields"]["stamps"].clone();
     assert!(stamps["accepted"].is_u64() && stamps["started"].is_u64(), "{stamps}");
 
+    let other = lane.team.memory("carol", &["harvest", "--integrate", &lane.id]);
+    assert_eq!(other["result"]["integrated"], json!([]), "not everybody's to integrate");
     let again = lane.harvest(&["--integrate", &lane.id]);
     assert_eq!(again["skipped"][0]["code"], "already_over");
     assert_eq!(lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]), commit);
