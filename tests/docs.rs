@@ -3,6 +3,8 @@
 //! `ALTHING_BLESS=1 cargo test current` writes them anew, and those of `conformance.rs` with them.
 
 use crate::support::Sandbox;
+use althing_kernel::memory::Status;
+use althing_kernel::memory::table::TABLES;
 use althing_kernel::{Rule, lifecycle};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -41,6 +43,51 @@ fn the_lifecycles_are_current() {
         write!(text, "\n## A {}\n\n```mermaid\n{}\n```\n", table.noun, table.diagram()).unwrap();
     }
     assert_current("lifecycles.md", &text);
+}
+
+#[test]
+fn the_memory_tables_are_current() {
+    let mut text = String::from(
+        "# What is remembered\n\nThis page is made from the kernel's one table of records. A state \
+         that has ended is left out of what is at hand unless it is asked for. Other names are \
+         understood wherever a state is given.\n\nAn assignment can also be `forced` by whoever \
+         gave it out, and one that is stuck can be brought to an end with `memory.converge`.\n",
+    );
+    let list = |words: &[&str]| match words {
+        [] => "none".to_owned(),
+        words => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+    };
+    for table in TABLES {
+        let kind = table.kind;
+        let states = |all: &[Status]| list(&all.iter().map(|own| own.as_str()).collect::<Vec<_>>());
+        let aliases = table.aliases.iter().map(|(alias, own)| format!("`{alias}` is `{own}`"));
+        let aliases = aliases.collect::<Vec<_>>().join(", ");
+        write!(
+            text,
+            "\n## A {kind}\n\nIds: `{prefix}_…`, `{prefix}#n`. Begins as {initial}; ended: {ended}.",
+            prefix = kind.prefix(),
+            initial = states(table.initial),
+            ended = states(table.ended),
+        )
+        .unwrap();
+        if !aliases.is_empty() {
+            write!(text, " Other names: {aliases}.").unwrap();
+        }
+        if !kind.is_stored() {
+            text.push_str(" A claim is a lease; see `leases.md`.");
+        } else {
+            let (fields, required) = (list(table.fields), list(table.required));
+            let updatable = list(table.updatable);
+            write!(
+                text,
+                "\n\n- Fields: {fields}.\n- Needed: {required}.\n- Changed with `memory.update`, \
+                 besides `text` and `tags`: {updatable}."
+            )
+            .unwrap();
+        }
+        write!(text, "\n\n```mermaid\n{}\n```\n", table.lifecycle.diagram()).unwrap();
+    }
+    assert_current("memory-tables.md", &text);
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<
     step(&lease::LIFECYCLE, known.map(|_| lease::LIVE), entry)?;
     match &entry.draft.actor {
         Actor::Protocol => owed(state, entry, body.epoch, true)?,
-        _ => by(entry, &body.holder.clone().into())?,
+        Actor::Principal(_) => by(entry, &body.holder.clone().into())?,
     }
     holds(state, entry, &body.holder)?;
     lasts(entry.at, body.expires_at, body.ttl_s.span())?;

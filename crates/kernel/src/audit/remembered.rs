@@ -10,7 +10,7 @@ use crate::memory::create::{self, Create, Created};
 use crate::memory::moving::{self, Force, Move, Moved};
 use crate::memory::update::{self, Update};
 use crate::memory::word::Status;
-use crate::memory::{archive, assign, round, step, sweep};
+use crate::memory::{Record, archive, assign, round, step, sweep};
 use crate::principal::{Actor, Principal};
 use crate::state::State;
 
@@ -21,7 +21,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
     let event = &entry.draft.event;
     if let Event::MemoryExpired(body) = event {
         by_runtime(entry)?;
-        let due = state.memory.record(body.id).and_then(|own| own.runs_out());
+        let due = state.memory.record(body.id).and_then(Record::runs_out);
         return if due.is_some_and(|due| due <= entry.at) { Ok(()) } else { Err(Breach::TooEarly) };
     }
     let Actor::Principal(who) = &entry.draft.actor else { return wrong_actor(entry) };

@@ -36,7 +36,7 @@ pub(super) fn session(
 pub(super) fn carry_out(
     turn: &mut Turn<'_>,
     who: &Principal,
-    session: Option<WorkspaceId>,
+    session: Option<&WorkspaceId>,
     effects: &[Effect],
 ) -> Result<(), Halt> {
     let Some(cause) = turn.entries().last().map(|entry| entry.id.clone()) else { return Ok(()) };
@@ -49,7 +49,7 @@ pub(super) fn carry_out(
             }
             Action::Opened => {
                 let before = passed.take().ok_or(ApplyError::Unknown("the lease"))?;
-                open(turn, &cause, who, session.clone(), &before)?;
+                open(turn, &cause, who, session.cloned(), &before)?;
             }
             _ => {}
         }

@@ -331,9 +331,12 @@ fn record(turn: &mut Turn<'_>, caller: &Caller, event: Event) -> Result<MemoryRe
     let effects = effects_of(&event).to_vec();
     let session = claims::session(turn, caller, &effects)?;
     turn.begin_story();
-    turn.note(None, caller.principal.clone().into(), event.clone())?;
-    claims::carry_out(turn, &caller.principal, session, &effects)?;
-    Ok(reply_of(turn.state(), &event).ok_or(ApplyError::Unknown("the record"))?)
+    turn.note(None, caller.principal.clone().into(), event)?;
+    let event = turn.entries().last().map(|entry| &entry.draft.event);
+    let reply = event.and_then(|event| reply_of(turn.state(), event));
+    let reply = reply.ok_or(ApplyError::Unknown("the record"))?;
+    claims::carry_out(turn, &caller.principal, session.as_ref(), &effects)?;
+    Ok(reply)
 }
 
 /// What followed from a deed, as its entry says.

@@ -148,7 +148,8 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved
     let to = state_named(own, &asked.to)?;
     assign::may_move(state, who, own, to, asked.forced)?;
     let stepped = own.table().has_step(own.status, to);
-    if !stepped && !(asked.forced && assign::is_forcible(own, to)) {
+    let forcible = asked.forced && assign::is_forcible(own, to);
+    if !stepped && !forcible {
         return Err(no_way(own, to));
     }
     fits(own, to, asked)?;

@@ -64,18 +64,15 @@ pub(super) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<St
     for step in steps {
         let of = |id: StepId| before?.steps.iter().find(|own| own.id == Some(id));
         let known = step.id.filter(|_| before.is_some()).and_then(of);
-        let id = match known {
-            Some(known) => {
-                let same = known.status == step.status;
-                if !same && !STEP_EDGES.contains(&(known.status, step.status)) {
-                    return Err(no_way(step.id, known.status, step.status));
-                }
-                known.id
+        let id = if let Some(known) = known {
+            let same = known.status == step.status;
+            if !same && !STEP_EDGES.contains(&(known.status, step.status)) {
+                return Err(no_way(step.id, known.status, step.status));
             }
-            None => {
-                next += 1;
-                Some(StepId(next))
-            }
+            known.id
+        } else {
+            next += 1;
+            Some(StepId(next))
         };
         if known.is_none() && before.is_some() && step.id.is_some() && step.id != id {
             let unknown = step.id.map(|id| id.to_string()).unwrap_or_default();

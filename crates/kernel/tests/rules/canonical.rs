@@ -26,6 +26,7 @@ fn everything() -> World {
     world.run(&alice, "lease.renew", &args).unwrap();
     world.run(&agent("bob"), "lease.release", &args).unwrap_err();
     shared(&mut world);
+    remembered(&mut world);
     world.run(&alice, "lease.release", &args).unwrap();
     world.run(&alice, "session.open", r#"{"client":"c","idle_s":60}"#).unwrap();
     world.claim(&alice, &["x"], 1).unwrap();
@@ -72,6 +73,124 @@ fn shared(world: &mut World) {
         };
         world.run(&who, name, args).unwrap_or_else(|no| panic!("{name}: {no:?}"));
     }
+}
+
+/// Everything that becomes of records, with every field that somebody can give.
+fn remembered(world: &mut World) {
+    let done = |world: &mut World, who: &str, name: &str, args: Value| {
+        let reply = world.run(&agent(who), name, &args.to_string());
+        reply.unwrap_or_else(|no| panic!("{name} {args}: {no:?}"));
+    };
+    let create =
+        |kind: &str, fields: Value| json!({ "kind": kind, "text": "é\n", "fields": fields });
+    let line = COMMANDS.lines().find(|line| line.starts_with("memory.create ")).unwrap();
+    done(world, "m", "memory.create", create("plan", json!({})));
+    done(world, "m", "memory.create", serde_json::from_str(&line[14..]).unwrap());
+    let update = json!({ "id": "pln#1", "tags": ["x"], "text": "t", "clear": ["scope"],
+        "fields": { "steps": [{ "text": "s" }] }, "request_id": "r" });
+    done(world, "m", "memory.update", update);
+    let lease = world.run(&agent("m"), "lease.open", r#"{"surfaces":["m"],"task":"pln_00000001"}"#);
+    let epoch = lease.map(crate::support::lease_of).unwrap().epoch;
+    done(
+        world,
+        "m",
+        "memory.create",
+        create(
+            "message",
+            json!({ "to": "n", "thread": "t",
+        "requires_ack": true, "from": "m" }),
+        ),
+    );
+    done(
+        world,
+        "m",
+        "memory.create",
+        create(
+            "assignment",
+            json!({ "agent": "n", "claim": epoch,
+        "lane": "l", "nonce": "n", "plan_id": "pln#1", "message_id": "msg#1", "scope": "s",
+        "worktree_path": "w", "status_reason": "r" }),
+        ),
+    );
+    let (id, step) = ("asgn#1", json!({ "plan": "pln#1", "step": "stp_1", "status": "done" }));
+    for to in ["accepted", "started"] {
+        done(world, "n", "memory.move", json!({ "id": id, "to": to, "reason": "r" }));
+    }
+    done(
+        world,
+        "n",
+        "memory.progress",
+        json!({ "id": id, "text": "t", "request_id": "p",
+        "artifacts": [{ "type": "t", "ref": "r", "description": "d" }] }),
+    );
+    done(world, "n", "memory.move", json!({ "id": id, "to": "blocked", "plan_status": "blocked" }));
+    let other = json!({ "id": id, "to": "rerouted", "agent": "o", "request_id": "o" });
+    done(world, "m", "memory.move", other);
+    done(world, "m", "memory.move", json!({ "id": "pln#1", "to": "in_progress" }));
+    done(world, "m", "memory.step", step);
+    remembered_later(world);
+}
+
+/// The rest of it, some time after.
+fn remembered_later(world: &mut World) {
+    let done = |world: &mut World, who: &str, name: &str, args: Value| {
+        let reply = world.run(&agent(who), name, &args.to_string());
+        reply.unwrap_or_else(|no| panic!("{name} {args}: {no:?}"));
+    };
+    let create = |kind: &str, fields: Value| json!({ "kind": kind, "text": "t", "fields": fields });
+    world.pass(16 * 60);
+    let sign = json!({ "id": "asgn#2", "at": world.now, "evidence": "result_file" });
+    done(world, "m", "memory.sweep", json!({ "signs": [sign], "request_id": "s" }));
+    done(
+        world,
+        "m",
+        "memory.create",
+        create(
+            "handoff",
+            json!({ "diff": "d", "narrative": "n",
+        "review": { "verdict": "approve", "reviewer": "r", "summary": "s",
+            "blocking_issues": ["b"] },
+        "contract": { "files_touched": ["f"], "linked_plans": ["p"], "post_conditions": ["c"],
+            "pre_conditions": ["c"], "tests_to_verify": ["t"] } }),
+        ),
+    );
+    done(
+        world,
+        "m",
+        "memory.create",
+        create(
+            "sequence",
+            json!({ "items": [
+        { "plan": "pln#1", "rank": 1, "lane": "l", "scope_hint": "s" },
+        { "plan": "pln#2", "rank": 2, "hard_after": ["pln#1"], "soft_after": ["pln#1"] }] }),
+        ),
+    );
+    done(
+        world,
+        "m",
+        "memory.create",
+        create(
+            "loop",
+            json!({ "loop_kind": "review", "phase": "p",
+        "stop_conditions": "s", "slots": [{ "id": "s", "agent": "n", "role": "r",
+            "assignment": "asgn#2" }] }),
+        ),
+    );
+    done(world, "n", "memory.turn", json!({ "loop": "lop#1", "slot": "s", "outcome": "o" }));
+    done(
+        world,
+        "m",
+        "memory.create",
+        create(
+            "trap",
+            json!({ "expires_at": world.now,
+        "platform_scope": "p", "severity": "low", "verified_at": 1, "verify_cmd": "c",
+        "visibility": "private", "related_paths": ["p"] }),
+        ),
+    );
+    world.pass(1);
+    world.tick();
+    done(world, "m", "memory.archive", json!({ "id": "trp#1", "reason": "r", "request_id": "a" }));
 }
 
 /// One is shown another, asked to finish, does not, and leaves something to be saved.

@@ -15,6 +15,8 @@ mod groups;
 mod identity;
 mod ids;
 mod leases;
+mod memory;
+mod memory_work;
 mod people;
 mod people_audit;
 mod permissions;

@@ -10,7 +10,7 @@
 //! After every step it is checked that the chain verifies (the new commits, by the same code as
 //! `trail verify`), that replaying the log gives the state the process believes in, and that every
 //! acknowledged commit is in the log. What the clients ask for, and what else has to hold, is up
-//! to a scenario: [`leases`], [`commons`], or [`runs`] with its [`invariants`].
+//! to a scenario: [`leases`], [`commons`], [`remembered`], or [`runs`] with its [`invariants`].
 //!
 //! A failure prints its seed; `ALTHING_SIM_SEED=n` runs that one alone and
 //! `ALTHING_SIM_RUNS=n` runs more of them, from `ALTHING_SIM_FROM=n` on, so that a long
@@ -24,6 +24,7 @@ mod highway;
 mod invariants;
 mod leases;
 mod plans;
+mod remembered;
 mod resources;
 mod runs;
 mod scene;
@@ -495,13 +496,11 @@ fn number(variable: &str) -> Option<u64> {
 
 /// The seeds to run: one that was asked for, as many as were asked for, or so many.
 fn seeds(default: u64) -> std::ops::Range<u64> {
-    match number("ALTHING_SIM_SEED") {
-        Some(seed) => seed..seed + 1,
-        None => {
-            let first = number("ALTHING_SIM_FROM").unwrap_or(0);
-            first..first + number("ALTHING_SIM_RUNS").unwrap_or(default)
-        }
+    if let Some(seed) = number("ALTHING_SIM_SEED") {
+        return seed..seed + 1;
     }
+    let first = number("ALTHING_SIM_FROM").unwrap_or(0);
+    first..first + number("ALTHING_SIM_RUNS").unwrap_or(default)
 }
 
 fn add(all: &mut Counts, more: Counts) {

@@ -1,0 +1,345 @@
+//! What is remembered: many processes that create, change and move the same records, give work out
+//! under leases, and ask again when they got no answer.
+//!
+//! Every record is in the state that the entries of the log say, whatever was lost in between; a
+//! request with an id leaves at most one entry; a lease for work is held by one at a time.
+
+use super::{Counts, Harness, Random, Scenario, Simulation, add, command, happened, person, seeds};
+use althing_engine::core::{Job, Verdict};
+use althing_kernel::memory::word::Action;
+use althing_kernel::memory::{Effect, Kind, Record, RecordId, Status};
+use althing_kernel::{
+    AgentName, Caller, Command, Event, Principal, PublicKey, RefusalKind, State, Timestamp,
+};
+use althing_trail::{Commit, Entry};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+const AGENTS: u64 = 6;
+
+/// What the log says, kept by other means than the kernel's.
+#[derive(Default)]
+struct Remembered {
+    records: BTreeMap<RecordId, (Status, u32)>,
+    requests: BTreeSet<(String, String)>,
+    /// What was asked with an id, to be asked again.
+    asked: Vec<(Caller, Command)>,
+    count: u64,
+    /// Texts that were acknowledged and must be in the log.
+    acknowledged: Vec<String>,
+}
+
+fn client(number: u64) -> Caller {
+    let mut key = [6; 32];
+    key[..8].copy_from_slice(&number.to_be_bytes());
+    Caller {
+        principal: Principal::Agent(AgentName::new(&format!("agent{number}")).unwrap()),
+        key: PublicKey::from_bytes(key),
+        session: None,
+    }
+}
+
+fn caller_of(who: &Principal) -> Option<Caller> {
+    (0..AGENTS).map(client).find(|caller| caller.principal == *who)
+}
+
+fn any<'s>(random: &mut Random, state: &'s State, kind: Kind) -> Option<&'s Record> {
+    let all: Vec<&Record> = state.memory().newest(kind, None).take(12).collect();
+    (!all.is_empty()).then(|| *random.pick(&all))
+}
+
+impl Remembered {
+    fn create(&mut self, random: &mut Random, state: &State, who: &Caller) -> Value {
+        self.count += 1;
+        let kinds = [Kind::Plan, Kind::Plan, Kind::Assignment, Kind::Assignment, Kind::Assignment];
+        let others = [Kind::Trap, Kind::Candidate, Kind::Handoff, Kind::Loop, Kind::Constraint];
+        let kind = *random.pick(&[kinds, others].concat());
+        let plan = any(random, state, Kind::Plan).map(|own| own.id);
+        let own = state.leases().find(|(_, lease)| lease.holder == who.principal);
+        let soon = state.clock().micros() + random.below(60_000_000);
+        let fields = match kind {
+            Kind::Plan => json!({ "steps": [{ "text": "a" }, { "text": "b" }] }),
+            Kind::Assignment => {
+                let mut fields = json!({ "agent": format!("agent{}", random.below(AGENTS)),
+                    "acceptance_ttl_secs": 20, "heartbeat_ttl_secs": 20 });
+                if let Some(plan) = plan {
+                    fields["plan_id"] = json!(plan);
+                }
+                if let Some((_, lease)) = own {
+                    fields["claim"] = json!(lease.epoch);
+                }
+                fields
+            }
+            Kind::Constraint => json!({ "expires_at": soon }),
+            Kind::Candidate => json!({ "candidate_type": "decision" }),
+            Kind::Handoff => match any(random, state, Kind::Handoff) {
+                Some(before) => json!({ "supersedes": before.id }),
+                None => json!({}),
+            },
+            Kind::Loop => {
+                let mut slot =
+                    json!({ "id": "s", "agent": format!("agent{}", random.below(AGENTS)) });
+                if let Some(work) = any(random, state, Kind::Assignment) {
+                    slot["assignment"] = json!(work.id);
+                }
+                json!({ "loop_kind": "debug", "slots": [slot] })
+            }
+            _ => json!({}),
+        };
+        json!({ "kind": kind, "text": format!("text {}", self.count), "fields": fields })
+    }
+
+    /// A step of a record, mostly one it may take and by whoever may take it.
+    fn step(random: &mut Random, own: &Record, who: &Caller) -> (Caller, Value) {
+        let ways = own.table().ways_from(own.status);
+        let astray = ways.is_empty() || random.one_in(6);
+        let to = *random.pick(if astray { own.table().states } else { &ways });
+        let mut args = json!({ "id": own.id, "to": to });
+        if own.id.kind != Kind::Assignment {
+            let author = caller_of(&own.author).filter(|_| own.id.kind == Kind::Loop);
+            return (author.unwrap_or_else(|| who.clone()), args);
+        }
+        let reports = matches!(
+            to,
+            Status::Accepted
+                | Status::Started
+                | Status::Completed
+                | Status::Failed
+                | Status::Blocked
+        );
+        let agent = own.agent().map(|name| Principal::Agent(name.clone()));
+        let by = if reports { agent } else { own.fields.dispatcher.clone() };
+        if to == Status::Rerouted && random.one_in(2) {
+            args["agent"] = json!(format!("agent{}", random.below(AGENTS)));
+        }
+        if to == Status::Completed && random.one_in(2) {
+            args["plan_status"] = json!("done");
+        }
+        let by = by.and_then(|by| caller_of(&by)).filter(|_| !random.one_in(8));
+        (by.unwrap_or_else(|| who.clone()), args)
+    }
+
+    fn ask(&mut self, random: &mut Random, state: &State) -> (Caller, &'static str, Value) {
+        let who = client(random.below(AGENTS));
+        let kind = *random.pick(Kind::ALL);
+        let kind = if random.one_in(2) { Kind::Assignment } else { kind };
+        let (own, plan) = (any(random, state, kind), any(random, state, Kind::Plan));
+        let own_agent = |own: &Record| caller_of(&Principal::Agent(own.agent()?.clone()));
+        match (random.below(20), own, plan) {
+            (3..=11, Some(own), _) => {
+                let (who, args) = Self::step(random, own, &who);
+                (who, "memory.move", args)
+            }
+            (12, Some(own), _) => {
+                self.count += 1;
+                let args = json!({ "id": own.id, "text": format!("text {}", self.count) });
+                (who, "memory.update", args)
+            }
+            (13, _, Some(plan)) => {
+                let step = format!("stp_{}", random.below(3) + 1);
+                (who, "memory.step", json!({ "plan": plan.id, "step": step, "status": "done" }))
+            }
+            (14, Some(own), _) if kind == Kind::Assignment => {
+                let who = own_agent(own).unwrap_or(who);
+                (who, "memory.progress", json!({ "id": own.id, "text": "so far" }))
+            }
+            (15, Some(own), _) if kind == Kind::Assignment => {
+                let at = state.clock().micros() - random.below(60_000_000);
+                let sign = json!({ "id": own.id, "at": at, "evidence": "commit" });
+                (person("ada"), "memory.sweep", json!({ "signs": [sign] }))
+            }
+            (16, Some(own), _) if kind == Kind::Assignment => {
+                let by = own.fields.dispatcher.as_ref().and_then(caller_of).unwrap_or(who);
+                (by, "memory.converge", json!({ "id": own.id, "to": "completed" }))
+            }
+            (16, Some(own), _) if kind == Kind::Loop => {
+                let args = json!({ "loop": own.id, "slot": "s", "outcome": "o" });
+                (caller_of(&own.author).unwrap_or(who), "memory.turn", args)
+            }
+            (17, Some(own), _) => (who, "memory.archive", json!({ "id": own.id })),
+            (18 | 19, _, Some(plan)) => {
+                let surface = format!("src/{}", random.below(40));
+                let args = json!({ "surfaces": [surface], "ttl_s": 60, "task": plan.id });
+                (who, "lease.open", args)
+            }
+            _ => {
+                let args = self.create(random, state, &who);
+                (who, "memory.create", args)
+            }
+        }
+    }
+
+    fn follow(&mut self, entry: &Entry, seed: u64) {
+        let actor = entry.stamped.draft.actor.to_string();
+        let event = &entry.stamped.draft.event;
+        let (effects, mark): (&[Effect], _) = match event {
+            Event::MemoryCreated(body) => {
+                let before = self.records.insert(body.id, (body.status, 1));
+                assert_eq!(before, None, "seed {seed}: {} is created twice", body.id);
+                if let Some(before) = body.fields.supersedes {
+                    self.touch(before, None);
+                }
+                (&[], &body.request)
+            }
+            Event::MemoryUpdated(body) => {
+                self.touch(body.id, None);
+                (&[], &body.request)
+            }
+            Event::MemoryMoved(body) => {
+                assert_eq!(self.records[&body.id].0, body.from, "seed {seed}");
+                self.touch(body.id, Some(body.to));
+                (&body.effects, &body.request)
+            }
+            Event::MemoryStepped(body) => {
+                self.touch(body.plan, body.completed.then_some(Status::Done));
+                (&body.effects, &body.request)
+            }
+            Event::MemoryHeard(body) => {
+                if body.text.is_some() {
+                    self.touch(body.id, None);
+                }
+                (&[], &body.request)
+            }
+            Event::MemorySwept(body) => {
+                for swept in &body.moved {
+                    assert_eq!(self.records[&swept.id].0, swept.from, "seed {seed}");
+                    self.touch(swept.id, Some(swept.to));
+                }
+                (&body.effects, &body.request)
+            }
+            Event::MemoryArchived(body) => {
+                assert!(self.records.remove(&body.id).is_some(), "seed {seed}");
+                (&body.effects, &body.request)
+            }
+            Event::MemoryTurned(body) => {
+                self.touch(body.id, None);
+                (&[], &body.request)
+            }
+            Event::MemoryExpired(body) => {
+                self.touch(body.id, Some(Status::Expired));
+                (&[], &None)
+            }
+            _ => return,
+        };
+        if let Some(mark) = mark {
+            let once = self.requests.insert((actor, mark.id.to_string()));
+            assert!(once, "seed {seed}: {} was carried out twice", mark.id);
+        }
+        for effect in effects {
+            match (effect.action, effect.to) {
+                (Action::Moved, to) => self.touch(effect.id, to),
+                (Action::Promoted | Action::Created, Some(status)) => {
+                    self.records.insert(effect.id, (status, 1));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn touch(&mut self, id: RecordId, to: Option<Status>) {
+        let own = self.records.get_mut(&id).unwrap();
+        *own = (to.unwrap_or(own.0), own.1 + 1);
+    }
+}
+
+impl Scenario for Remembered {
+    const BYTES_MAX: usize = 16 << 10;
+
+    fn jobs(&mut self, harness: &mut Harness, state: &State) -> Vec<Job> {
+        let count = 1 + harness.random.below(8);
+        let mut jobs = Vec::new();
+        for _ in 0..count {
+            if !self.asked.is_empty() && harness.random.one_in(6) {
+                let (caller, command) = harness.random.pick(&self.asked).clone();
+                harness.count("asked again");
+                jobs.push(harness.job(caller, command));
+                continue;
+            }
+            let (caller, name, mut args) = self.ask(&mut harness.random, state);
+            let marked = name.starts_with("memory.") && harness.random.one_in(2);
+            if marked {
+                self.count += 1;
+                args["request_id"] = json!(format!("q{}", self.count));
+            }
+            let command = command(name, &args);
+            if marked {
+                self.asked.push((caller.clone(), command.clone()));
+            }
+            jobs.push(harness.job(caller, command));
+        }
+        jobs
+    }
+
+    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
+        match verdict {
+            Verdict::Done(_) => {
+                harness.count(job.command.name());
+                if let Command::MemoryCreate(args) = &job.command {
+                    self.acknowledged.push(format!("\"text\":\"{}\"", args.text));
+                }
+            }
+            Verdict::Refused(refusal) if refusal.kind == RefusalKind::Collision => {
+                harness.count("collision");
+            }
+            Verdict::Refused(refusal) => harness.count(refusal.rule.id()),
+            Verdict::Defect(what) => panic!("seed {}: a defect: {what}", harness.seed),
+        }
+    }
+
+    fn check(&mut self, harness: &mut Harness, news: &[Commit], _: Option<Timestamp>) {
+        let seed = harness.seed;
+        for line in news.iter().flat_map(Commit::entries) {
+            let entry = Entry::read(line).unwrap();
+            harness.count(entry.stamped.draft.event.kind().as_str());
+            self.follow(&entry, seed);
+        }
+        for text in self.acknowledged.drain(..) {
+            let found = harness.log.all().iter().any(|commit| commit.lines.contains(&text));
+            assert!(found, "seed {seed}: {text} was acknowledged and lost");
+        }
+        if news.is_empty() {
+            return;
+        }
+        let memory = harness.verifier.state().memory();
+        assert_eq!(memory.len(), self.records.len(), "seed {seed}");
+        for (id, (status, version)) in &self.records {
+            let own = memory.record(*id).unwrap();
+            assert_eq!((own.status, own.version), (*status, *version), "seed {seed}: {id}");
+        }
+    }
+}
+
+#[test]
+fn what_is_remembered_is_what_the_log_says_whatever_goes_wrong() {
+    let seeds = seeds(40);
+    let mut counts = Counts::new();
+    for seed in seeds.clone() {
+        add(&mut counts, Simulation::new(seed, Remembered::default()).run(250).0);
+    }
+    println!("{counts:#?}");
+    if seeds.end - seeds.start > 10 {
+        let expected = [
+            "crash",
+            "conflict",
+            "lost answer",
+            "start from a snapshot",
+            "asked again",
+            "memory.created",
+            "memory.updated",
+            "memory.moved",
+            "memory.stepped",
+            "memory.heard",
+            "memory.swept",
+            "memory.archived",
+            "memory.turned",
+            "memory.expired",
+            "memory.converge",
+            "lease.opened",
+            "lease.released",
+            "A-MEM-03",
+            "A-MEM-06",
+            "A-MEM-09",
+        ];
+        happened(&counts, &expected, 5);
+    }
+}
