@@ -23,6 +23,7 @@ mod mcp;
 mod mcp_sdks;
 mod mcp_tools;
 mod memory;
+mod memory_lanes;
 mod parsers;
 mod people;
 mod planning;

@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::lanes::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop, MemorySweep};
+
 /// Arguments of `memory`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -52,6 +54,16 @@ pub(crate) enum MemoryCommand {
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+    /// Give work to other agents, or ask them.
+    Coordinate(Box<MemoryCoordinate>),
+    /// See which plans of the sequence are ready, and give them out.
+    Dispatch(Box<MemoryDispatch>),
+    /// Work in rounds: phases, and slots that take turns.
+    Loop(Box<MemoryLoop>),
+    /// Look for assignments that are silent; none is given up that shows life.
+    Sweep(MemorySweep),
+    /// Take in results that workers left in their worktrees.
+    Harvest(MemoryHarvest),
 }
 
 /// What one sits down for.

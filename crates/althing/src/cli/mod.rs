@@ -3,6 +3,7 @@
 mod ending;
 mod frugal;
 mod highway;
+mod lanes;
 mod mail;
 mod mcp;
 mod memory;
@@ -24,6 +25,9 @@ pub(crate) use frugal::{
 pub(crate) use highway::{
     EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
     HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
+};
+pub(crate) use lanes::{
+    Aim, DispatchIntent, LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop,
 };
 pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Findings, Inbox,

@@ -131,7 +131,7 @@ fn stamp_of(at: &Value) -> String {
 }
 
 /// The agent that somebody names, by a HAID or by its plain name.
-fn named(text: &str) -> Result<AgentName, Fault> {
+pub(crate) fn named(text: &str) -> Result<AgentName, Fault> {
     let name = match Haid::new(text) {
         Ok(haid) => haid.agent_name(),
         Err(error) if text.starts_with("haid:") => return Err(Fault::usage(error.to_string())),

@@ -274,6 +274,21 @@ fn unlisted(verb: Verb) -> &'static [&'static str] {
         Verb::Transition => &["status", "plan_status", "to_agent", "forced"],
         Verb::CompleteStep => &["plan_id", "step_id"],
         Verb::Remove => &["purge"],
+        Verb::Coordinate => &[
+            "target_agents",
+            "plan_id",
+            "assignment_id",
+            "thread_id",
+            // Agents are started by hand, so these settle nothing.
+            "autoExecute",
+            "preflight",
+        ],
+        Verb::Dispatch => {
+            &["sequence_id", "dry_run", "handoff_id", "open_loop", "autoExecute", "model"]
+        }
+        Verb::Loop => &["loop_id", "loop_kind", "plan_id", "slot_id", "slotId"],
+        Verb::Sweep => &["dry_run"],
+        Verb::Harvest => &["assignment_id"],
         _ => &[],
     }
 }

@@ -9,13 +9,20 @@ mod args;
 mod board;
 mod claims;
 mod context;
+mod coordinate;
+mod dispatch;
 mod find;
+mod harvest;
+mod lanes;
+mod loops;
 mod ranking;
 mod records;
 mod seat;
 mod secrets;
+mod sweep;
 mod trail;
 mod work;
+mod worktree;
 mod write;
 
 use althing_dialects::memory::PROTOCOL;
@@ -54,11 +61,21 @@ pub enum Verb {
     CompleteStep,
     /// Put something away.
     Remove,
+    /// Give work to others, or ask them.
+    Coordinate,
+    /// Give out plans in their order.
+    Dispatch,
+    /// Work in rounds.
+    Loop,
+    /// Look for what is silent.
+    Sweep,
+    /// Take in what was left in worktrees.
+    Harvest,
 }
 
 impl Verb {
-    /// All of them; the first seven are those of the protocol.
-    pub const ALL: [Verb; 9] = [
+    /// All that hosts can call; the first seven are those of the protocol.
+    pub const ALL: [Verb; 12] = [
         Verb::Work,
         Verb::Context,
         Verb::Find,
@@ -68,6 +85,9 @@ impl Verb {
         Verb::Transition,
         Verb::CompleteStep,
         Verb::Remove,
+        Verb::Coordinate,
+        Verb::Dispatch,
+        Verb::Loop,
     ];
 
     /// What its tool is called.
@@ -82,6 +102,11 @@ impl Verb {
             Verb::Transition => "bclaw_transition",
             Verb::CompleteStep => "bclaw_complete_step",
             Verb::Remove => "bclaw_remove",
+            Verb::Coordinate => "bclaw_coordinate",
+            Verb::Dispatch => "bclaw_dispatch",
+            Verb::Loop => "bclaw_loop",
+            Verb::Sweep => "bclaw_sweep",
+            Verb::Harvest => "bclaw_harvest",
         }
     }
 
@@ -104,6 +129,14 @@ impl Verb {
             Verb::Transition => "Move something along its lifecycle, with side effects.",
             Verb::CompleteStep => "Mark a step of a plan done; the last one finishes the plan.",
             Verb::Remove => "Put something finished away; the trail keeps it.",
+            Verb::Coordinate => {
+                "Assign work to agents (claim, assignment, message), consult, review, reroute, \
+                 ideate or summarize. Lanes that would collide are named before anything starts."
+            }
+            Verb::Dispatch => "See which plans of the sequence are ready, and give them out.",
+            Verb::Loop => "Work in rounds: phases, and slots that take turns.",
+            Verb::Sweep => "Look at assignments that are silent; none is given up that shows life.",
+            Verb::Harvest => "Report results left in worktrees once; integrate commits the work.",
         }
     }
 
@@ -118,6 +151,11 @@ impl Verb {
             Verb::Transition => arguments::schema::<args::Transition>(),
             Verb::CompleteStep => arguments::schema::<args::CompleteStep>(),
             Verb::Remove => arguments::schema::<args::Remove>(),
+            Verb::Coordinate => arguments::schema::<coordinate::Coordinate>(),
+            Verb::Dispatch => arguments::schema::<dispatch::Dispatch>(),
+            Verb::Loop => arguments::schema::<loops::Loop>(),
+            Verb::Sweep => arguments::schema::<sweep::Sweep>(),
+            Verb::Harvest => arguments::schema::<harvest::Harvest>(),
         }
     }
 
@@ -140,6 +178,9 @@ impl<'a> Verbs<'a> {
 
     /// Does something.
     pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
+        let says = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
+        let said = given.as_object().filter(|_| says);
+        let warnings = said.map(|said| self.check_secrets(said)).transpose()?.unwrap_or_default();
         let mut answer = match verb {
             Verb::Work => self.work(&args::read(verb, given)?),
             Verb::Context => self.context(&args::read(verb, given)?),
@@ -150,7 +191,15 @@ impl<'a> Verbs<'a> {
             Verb::Transition => self.transition(&args::read(verb, given)?),
             Verb::CompleteStep => self.complete_step(&args::read(verb, given)?),
             Verb::Remove => self.remove(&args::read(verb, given)?),
+            Verb::Coordinate => self.coordinate(&args::read(verb, given)?, given),
+            Verb::Dispatch => self.dispatch(&args::read(verb, given)?, given),
+            Verb::Loop => self.rounds(&args::read(verb, given)?, given),
+            Verb::Sweep => self.sweep(&args::read(verb, given)?),
+            Verb::Harvest => self.harvest(&args::read(verb, given)?),
         }?;
+        if let Some(told) = answer.get_mut("warnings").and_then(Value::as_array_mut) {
+            told.extend(warnings);
+        }
         answer["schema_version"] = PROTOCOL.into();
         Ok(answer)
     }
@@ -174,8 +223,24 @@ pub fn failure(fault: &Fault) -> Value {
     error
 }
 
+/// Failures that say more closely what they are.
+const CODES: [&str; 8] = [
+    "agent_validation_failed",
+    "dirty_working_tree",
+    "idempotency_key_reused_with_different_body",
+    "lanes_collide",
+    "plan_already_assigned",
+    "scope_already_claimed",
+    "unauthorized_slot_write",
+    "version_conflict",
+];
+
 /// What this dialect calls a sort of failure.
 pub fn kind(fault: &Fault) -> &'static str {
+    let code = fault.details()["code"].as_str();
+    if let Some(known) = CODES.iter().find(|known| code == Some(**known)) {
+        return known;
+    }
     match (fault.kind(), fault.rule()) {
         ("usage", _) => "validation_error",
         ("not_found", Rule::NoProject) => "session_error",

@@ -1,5 +1,6 @@
 //! `althing memory`, `remember`, `ask`, `board`: the same verbs that hosts call, for people.
 
+mod lanes;
 mod show;
 
 use althing_dialects::memory::entity;
@@ -154,6 +155,14 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
             let entity = entity_of(id)?;
             (Verb::Remove, json!({ "entity": entity, "id": id, "reason": reason }))
         }
+        MemoryCommand::Coordinate(own) => (Verb::Coordinate, lanes::coordinate(own)?),
+        MemoryCommand::Dispatch(own) => (Verb::Dispatch, lanes::dispatch(own)),
+        MemoryCommand::Loop(own) => (Verb::Loop, lanes::rounds(own)?),
+        MemoryCommand::Sweep(own) => (Verb::Sweep, json!({ "dryRun": own.dry_run })),
+        MemoryCommand::Harvest(own) if own.schema => {
+            return app.out.value(&althing_dialects::memory::lane::schema());
+        }
+        MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
     };
     let answer = Stool::new(app)?.call(verb, &given(&args))?;
     show::answer(app, verb, &answer)?;

@@ -30,6 +30,9 @@ pub(crate) fn answer(app: &App, verb: Verb, answer: &Value) -> Result<(), Failur
             }
             effects(app, answer)
         }
+        Verb::Coordinate | Verb::Dispatch | Verb::Loop | Verb::Sweep | Verb::Harvest => {
+            super::lanes::show(app, answer)
+        }
         Verb::Remove => {
             app.out.line(format!("{} is archived; the trail keeps it", text(answer, "id")))?;
             effects(app, answer)
@@ -38,7 +41,7 @@ pub(crate) fn answer(app: &App, verb: Verb, answer: &Value) -> Result<(), Failur
 }
 
 /// A field as text; a dash where there is none.
-fn text(value: &Value, name: &str) -> String {
+pub(super) fn text(value: &Value, name: &str) -> String {
     match &value[name] {
         Value::String(text) => text.clone(),
         Value::Null => "-".to_owned(),
@@ -56,7 +59,7 @@ fn cell(value: &Value, name: &str) -> String {
     format!("{short}…")
 }
 
-fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().map_or(&[], Vec::as_slice)
 }
 
@@ -69,7 +72,7 @@ fn table(app: &App, items: &[Value], columns: &[(&str, &str)]) -> Result<(), Fai
 }
 
 /// A table under a heading, if there is anything in it.
-fn section(
+pub(super) fn section(
     app: &App,
     title: &str,
     items: &[Value],
