@@ -24,8 +24,8 @@ fn plans_are_given_out_when_what_they_come_after_is_done() {
 
     let bytes = team.project.kinds().len();
     let dry = team.memory("alice", &["dispatch", "--dry-run"]);
-    assert_eq!(ids(&dry["result"]["ready"]), [first.clone()]);
-    assert_eq!(ids(&dry["result"]["blocked"]), [second.clone()]);
+    assert_eq!(ids(&dry["result"]["ready"]), std::slice::from_ref(&first));
+    assert_eq!(ids(&dry["result"]["blocked"]), std::slice::from_ref(&second));
     assert_eq!(dry["result"]["blocked"][0]["waits_for"], json!([first]));
     assert_eq!(dry["result"]["planned"][0]["plan_id"], first.as_str());
     assert_eq!(team.project.kinds().len(), bytes, "nothing is written");
@@ -35,7 +35,7 @@ fn plans_are_given_out_when_what_they_come_after_is_done() {
     let lane = &done["result"]["delivery_plan"][0];
     let agent = text(lane, "agent");
     let analysis = team.memory("alice", &["dispatch", "analysis"]);
-    assert_eq!(ids(&analysis["result"]["active"]), [first.clone()]);
+    assert_eq!(ids(&analysis["result"]["active"]), std::slice::from_ref(&first));
     let free = analysis["result"]["capacity"].as_array().unwrap().clone();
     let own = free.iter().find(|own| own["agent"] == agent.as_str()).unwrap();
     assert_eq!(own["free"], 0);

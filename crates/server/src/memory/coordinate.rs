@@ -1,6 +1,7 @@
 //! `coordinate`: work and questions for other agents.
 
 use althing_dialects::memory::facade::Facade;
+use althing_kernel::lease::Surfaces;
 use althing_kernel::memory::{Kind, Record};
 use althing_kernel::surface::Surface;
 use althing_kernel::{AgentName, State};
@@ -263,7 +264,7 @@ impl Verbs<'_> {
                 }
             }
         }
-        self.conclude(&mut facade, &obstacles, sent)?;
+        conclude(&mut facade, &obstacles, sent)?;
         facade.result(
             "selected_targets",
             lanes.iter().map(|own| shown(&own.agent)).collect::<Vec<_>>(),
@@ -279,29 +280,6 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// Says what was not done. If nothing was, that is a failure.
-    fn conclude(
-        &self,
-        facade: &mut Facade,
-        obstacles: &[Obstacle],
-        done: usize,
-    ) -> Result<(), Fault> {
-        let skipped: Vec<Value> = obstacles.iter().map(Obstacle::shown).collect();
-        if let Some(first) = obstacles.first() {
-            if done == 0 {
-                let message = format!("nothing was sent: {}", first.message);
-                let details = json!({ "code": first.code, "skipped": skipped });
-                return Err(Fault::usage(message).with(details));
-            }
-            facade.partial();
-        }
-        for own in obstacles {
-            facade.warn(own.code, format!("{}: {}", own.agent, own.message));
-        }
-        facade.result("skipped", skipped);
-        Ok(())
-    }
-
     /// Refuses to hand out files with changes that nobody committed: they would be missing there.
     pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Fault> {
         if !self.seat.is_git() || args.allow_dirty {
@@ -314,7 +292,7 @@ impl Verbs<'_> {
         let wanted: Vec<&Surface> = lanes
             .iter()
             .filter_map(|lane| lane.surfaces.as_ref())
-            .flat_map(|surfaces| surfaces.as_slice())
+            .flat_map(Surfaces::as_slice)
             .collect();
         if wanted.is_empty() {
             return Ok(());
@@ -351,7 +329,7 @@ impl Verbs<'_> {
         for agent in &targets.agents {
             plan.push(self.write_to(&mut facade, args, agent, &thread, key)?);
         }
-        self.conclude(&mut facade, &targets.obstacles, plan.len())?;
+        conclude(&mut facade, &targets.obstacles, plan.len())?;
         facade.result("messages_sent", plan.len()).result("delivery_plan", plan);
         facade.result("thread_id", thread).field("execution_status", "inbox_only");
         Ok(facade.answer())
@@ -395,6 +373,9 @@ impl Verbs<'_> {
         self.check_clean(args, &lanes)?;
         let thread = args.thread.clone().unwrap_or_else(|| key.thread(now));
         let mut facade = Facade::new(Aim::Review.name());
+        if targets.agents.is_empty() {
+            conclude(&mut facade, &targets.obstacles, 0)?;
+        }
         let mut create = json!({
             "kind": "candidate", "text": args.task,
             "fields": { "candidate_type": "handoff", "origin": "review" },
@@ -412,7 +393,7 @@ impl Verbs<'_> {
         for agent in &targets.agents {
             plan.push(self.write_to(&mut facade, args, agent, &thread, key)?);
         }
-        self.conclude(&mut facade, &targets.obstacles, plan.len())?;
+        conclude(&mut facade, &targets.obstacles, plan.len())?;
         if args.open_loop {
             let made = self.open_loop("review", args, &targets.agents, key)?;
             facade.artifact("loop", &made).effect("create", "loop", &made);
@@ -434,7 +415,7 @@ impl Verbs<'_> {
         for agent in &targets.agents {
             plan.push(self.write_to(&mut facade, args, agent, &thread, key)?);
         }
-        self.conclude(&mut facade, &targets.obstacles, plan.len())?;
+        conclude(&mut facade, &targets.obstacles, plan.len())?;
         let made = self.open_loop("ideation", args, &targets.agents, key)?;
         facade.artifact("loop", &made).effect("create", "loop", &made);
         facade.result("loop_id", made).result("thread_id", thread);
@@ -535,4 +516,22 @@ fn summary(own: &Record, overdue: bool) -> Value {
         "plan_id": own.fields.plan_id, "scope": own.fields.scope,
         "text": own.text.as_str().chars().take(120).collect::<String>(),
     })
+}
+
+/// Says what was not done. If nothing was, that is a failure.
+fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<(), Fault> {
+    let skipped: Vec<Value> = obstacles.iter().map(Obstacle::shown).collect();
+    if let Some(first) = obstacles.first() {
+        if done == 0 {
+            let message = format!("nothing was sent: {}", first.message);
+            let details = json!({ "code": first.code, "skipped": skipped });
+            return Err(Fault::usage(message).with(details));
+        }
+        facade.partial();
+    }
+    for own in obstacles {
+        facade.warn(own.code, format!("{}: {}", own.agent, own.message));
+    }
+    facade.result("skipped", skipped);
+    Ok(())
 }

@@ -207,7 +207,7 @@ impl Verbs<'_> {
                 None => skipped.push(skip("lanes_collide", json!(colliding))),
             }
         }
-        self.give_out(args, facade, lanes, skipped, &key)
+        self.give_out(args, facade, &lanes, skipped, &key)
     }
 
     /// Who may get work, and how much.
@@ -249,7 +249,7 @@ impl Verbs<'_> {
         &self,
         args: &Dispatch,
         mut facade: Facade,
-        lanes: Vec<Lane>,
+        lanes: &[Lane],
         skipped: Vec<Value>,
         key: &Key,
     ) -> Result<Value, Fault> {
@@ -264,11 +264,11 @@ impl Verbs<'_> {
         }
         let cleanliness = Coordinate::plain(Aim::Assign, args.allow_dirty);
         if !lanes.is_empty() {
-            self.check_clean(&cleanliness, &lanes)?;
+            self.check_clean(&cleanliness, lanes)?;
         }
         let Present { state, .. } = self.present()?;
         let (mut sent, mut skipped, mut commands) = (Vec::new(), skipped, Vec::new());
-        for lane in &lanes {
+        for lane in lanes {
             match self.offer(lane, &state, &key.of_plan(lane.plan))? {
                 Ok(mut delivered) => {
                     let id = delivered["assignment_id"].as_str().unwrap_or_default().to_owned();
@@ -317,14 +317,12 @@ impl Verbs<'_> {
 
 /// The sequence that is meant.
 fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Fault> {
-    match &args.sequence {
-        Some(text) => record(state, Kind::Sequence, text),
-        None => {
-            let active = state.memory().newest(Kind::Sequence, Some(true));
-            let mut active = active.filter(|own| own.status == Status::Active);
-            active.next().ok_or_else(|| Fault::not_found("there is no active sequence"))
-        }
+    if let Some(text) = &args.sequence {
+        return record(state, Kind::Sequence, text);
     }
+    let active = state.memory().newest(Kind::Sequence, Some(true));
+    let mut active = active.filter(|own| own.status == Status::Active);
+    active.next().ok_or_else(|| Fault::not_found("there is no active sequence"))
 }
 
 /// An agent with room: whoever the plan names, else the one with most room.

@@ -7,6 +7,7 @@ use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane::{self, LaneResult, Offer, Outcome};
 use althing_dialects::memory::secrets;
 use althing_kernel::Rule;
+use althing_kernel::commons::Label;
 use althing_kernel::content::Blob;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use schemars::JsonSchema;
@@ -54,14 +55,13 @@ struct Found {
 impl Verbs<'_> {
     pub(super) fn harvest(&self, args: &Harvest) -> Result<Value, Fault> {
         let Present { state, .. } = self.present()?;
-        let lanes: Vec<Record> = match &args.assignment {
-            Some(text) => vec![record(&state, Kind::Assignment, text)?.clone()],
-            None => {
-                let all = state.memory().newest(Kind::Assignment, None);
-                let placed = all.filter(|own| own.fields.worktree_path.is_some());
-                let open = placed.filter(|own| own.is_live() || own.status == Status::Expired);
-                open.take(LOOKED_AT_MAX).cloned().collect()
-            }
+        let lanes: Vec<Record> = if let Some(text) = &args.assignment {
+            vec![record(&state, Kind::Assignment, text)?.clone()]
+        } else {
+            let all = state.memory().newest(Kind::Assignment, None);
+            let placed = all.filter(|own| own.fields.worktree_path.is_some());
+            let open = placed.filter(|own| own.is_live() || own.status == Status::Expired);
+            open.take(LOOKED_AT_MAX).cloned().collect()
         };
         let mut facade = Facade::new("harvest");
         let (mut harvested, mut integrated, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
@@ -122,7 +122,7 @@ impl Verbs<'_> {
         let offer = Offer {
             names: &[names[0].as_str(), names[1].as_str()],
             attempt: own.fields.attempt.unwrap_or(1),
-            nonce: own.fields.nonce.as_ref().map(|nonce| nonce.as_str()),
+            nonce: own.fields.nonce.as_ref().map(Label::as_str),
         };
         result.fits(&offer).map_err(|stale| {
             let why = json!(stale).as_str().unwrap_or_default().to_owned();
@@ -245,9 +245,10 @@ fn steps(from: Status, outcome: Outcome) -> Option<Vec<&'static str>> {
     };
     let before: &[&str] = match (from, outcome) {
         (Status::Offered, _) => &["accepted", "started"],
-        (Status::Accepted, _) => &["started"],
+        (Status::Accepted, _) | (Status::Blocked, Outcome::Completed | Outcome::Failed) => {
+            &["started"]
+        }
         (Status::Started, _) | (Status::Expired, Outcome::Completed) => &[],
-        (Status::Blocked, Outcome::Completed | Outcome::Failed) => &["started"],
         _ => return None,
     };
     Some(before.iter().copied().chain([last]).collect())

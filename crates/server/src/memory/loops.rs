@@ -102,10 +102,10 @@ pub(super) struct Loop {
     /// open: without a plan.
     #[serde(default)]
     pub(super) allow_orphan: bool,
-    /// turn, complete_turn: which slot.
+    /// For turns: which slot.
     #[serde(alias = "slot_id", alias = "slotId")]
     pub(super) slot: Option<String>,
-    /// complete_turn: what came of it.
+    /// Of a turn: what came of it.
     pub(super) outcome: Option<String>,
     /// advance: to which phase, if not the next.
     pub(super) phase: Option<String>,
