@@ -1,7 +1,8 @@
 //! Budgets: how long an answer may be. No answer is longer, whatever is stored.
 //!
 //! Lists are cut from their end, so what matters most comes first; what was left out is counted
-//! beside it, and a page says where to go on. Text is cut last, and said to be cut.
+//! beside it, and a page says where to go on. Text is cut and said to be cut; where nothing else is
+//! left, parts of parts go as a whole.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +11,7 @@ use crate::frugal::tokens::count;
 /// The longest answer where nothing is said, in characters.
 pub const CHARS_DEFAULT: usize = 40_000;
 /// The smallest budget in tokens that can be kept.
-pub const TOKENS_MIN: u64 = 200;
+pub const TOKENS_MIN: u64 = 300;
 /// What is kept free for what is added to an answer on its way out.
 const CHARS_SPARE: usize = 400;
 const TOKENS_SPARE: u64 = 100;
@@ -104,10 +105,37 @@ impl Budget {
             if over == 0 {
                 return value;
             }
-            let Some((_, path)) = largest(&value) else { return value };
-            cut(&mut value, &path, over);
+            match largest(&value) {
+                Some((_, path)) => cut(&mut value, &path, over),
+                None if drop_part(&mut value) => {}
+                None => return value,
+            }
         }
     }
+}
+
+/// Takes the largest part of a part out. Says whether there was one.
+fn drop_part(value: &mut Value) -> bool {
+    let Value::Object(own) = value else { return false };
+    let size = |part: &Value| match part {
+        Value::Object(inner) if !inner.is_empty() => part.to_string().len(),
+        Value::Array(list) if !list.is_empty() => part.to_string().len(),
+        _ => 0,
+    };
+    let largest = own.iter().map(|(key, part)| (size(part), key.clone())).max();
+    let Some((_, key)) = largest.filter(|(size, _)| *size > 0) else { return false };
+    match own.get_mut(&key) {
+        Some(Value::Array(list)) => list.clear(),
+        Some(Value::Object(inner)) => {
+            let inside = inner.iter().map(|(key, part)| (part.to_string().len(), key.clone()));
+            if let Some((_, key)) = inside.max() {
+                inner.remove(&key);
+            }
+        }
+        _ => return false,
+    }
+    own.insert("parts_omitted".to_owned(), true.into());
+    true
 }
 
 /// Takes items off the end until about so many bytes are gone, but leaves one.
@@ -244,5 +272,11 @@ mod tests {
         budget.shorten(Value::Object(many));
         let deep = (0..60).fold(json!("x".repeat(5_000)), |inner, _| json!({ "a": [inner] }));
         budget.shorten(deep);
+        // What has neither long texts nor long lists gives up parts.
+        let parts: Map<String, Value> =
+            (0..200).map(|n| (format!("k{n}"), json!({ "n": n }))).collect();
+        let short = budget.shorten(json!({ "status": "ok", "result": parts }));
+        assert!(short.to_string().len() <= 600, "{short}");
+        assert_eq!((&short["status"], &short["parts_omitted"]), (&json!("ok"), &json!(true)));
     }
 }

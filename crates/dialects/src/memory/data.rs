@@ -83,7 +83,7 @@ pub fn change(kind: Kind, patch: &Map<String, Value>) -> Result<Value, String> {
     if patch.is_empty() {
         return Err("'patch' names no field".to_owned());
     }
-    for name in ["status", "outcome"].iter().filter(|name| patch.contains_key(**name)) {
+    if let Some(name) = ["status", "outcome"].iter().find(|name| patch.contains_key(**name)) {
         return Err(format!("'{name}' is not changed by update; use transition"));
     }
     let patch = renamed(kind, patch)?;

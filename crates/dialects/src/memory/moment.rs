@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn ids_tell_when_they_were_made() {
         // 56 bits of time over 72 random ones, five bits a character.
-        let number = (1_781_179_647_000_000u128 << RANDOM_BITS) | 12_345;
+        let number = (1_781_179_647_000_000u128 << RANDOM_BITS) | 0x3039;
         let mut rest = number;
         let mut digits = [0u8; ID_CHARS];
         for digit in digits.iter_mut().rev() {

@@ -105,10 +105,12 @@ pub(super) struct Context {
 pub(super) struct Find {
     #[serde(deserialize_with = "kind")]
     pub(super) entity: Kind,
-    /// Keys: status, tag, tags (any of), author, plan_id, source, auto_generated, limit, offset,
-    /// includeLegacy, minAutoReflectConfidence.
     #[serde(default, deserialize_with = "filter")]
-    #[schemars(with = "Option<Map<String, Value>>")]
+    #[schemars(
+        with = "Option<Map<String, Value>>",
+        description = "Keys: status, tag, tags (any of), author, plan_id, source, auto_generated, \
+                       limit, offset, includeLegacy, minAutoReflectConfidence."
+    )]
     pub(super) filter: Map<String, Value>,
     pub(super) limit: Option<Value>,
     pub(super) offset: Option<Value>,
@@ -126,7 +128,7 @@ pub(super) struct Find {
 pub(super) struct Get {
     #[serde(deserialize_with = "kind")]
     pub(super) entity: Kind,
-    /// Such as pln_0000002a or pln#42.
+    #[schemars(description = "Such as pln_0000002a or pln#42.")]
     pub(super) id: String,
     pub(super) budget_tokens: Option<u64>,
     #[serde(flatten)]
@@ -138,11 +140,14 @@ pub(super) struct Get {
 pub(super) struct Create {
     #[serde(deserialize_with = "kind")]
     pub(super) entity: Kind,
-    /// text (required), tags, related_paths, plan_id, and what the kind has: plan: priority,
-    /// assignee, depends_on, steps, estimated_effort; constraint: category, expires_at; trap:
-    /// severity; handoff: to, narrative, contract; claim: scope, ttl.
     #[serde(deserialize_with = "data")]
-    #[schemars(with = "Map<String, Value>")]
+    #[schemars(
+        with = "Map<String, Value>",
+        description = "text (required), tags, related_paths, plan_id, and what the kind has: \
+                       plan: priority, assignee, depends_on, steps, estimated_effort; constraint: \
+                       category, expires_at; trap: severity; handoff: to, narrative, contract; \
+                       claim: scope, ttl."
+    )]
     pub(super) data: Map<String, Value>,
     /// Repeating it repeats nothing.
     #[serde(alias = "client_request_id")]
@@ -208,7 +213,7 @@ pub(super) struct Transition {
 pub(super) struct CompleteStep {
     #[serde(rename = "planId", alias = "plan_id")]
     pub(super) plan: String,
-    /// Such as stp_1.
+    #[schemars(description = "Such as stp_1.")]
     #[serde(rename = "stepId", alias = "step_id")]
     pub(super) step: String,
     #[serde(flatten)]
@@ -316,18 +321,15 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
     }
     let required = schema.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
-        let also = |alias: &str| given.contains_key(alias);
-        if !given.contains_key(name) && !(name.ends_with("Id") && also(&snake(name))) {
+        let is_given = given.contains_key(name) || given.contains_key(&snake(name));
+        if !is_given {
             let choices = choices(properties.get(name));
             return Err(Fault::usage(format!("{tool} requires '{name}'{choices}")));
         }
     }
     for (name, value) in &given {
         let choices = choices(properties.get(name));
-        if !choices.is_empty()
-            && name != "entity"
-            && !choices.contains(&format!("{}", words(value)))
-        {
+        if !choices.is_empty() && name != "entity" && !choices.contains(&words(value)) {
             return Err(Fault::usage(format!("{tool}: '{name}' is {value}, not{choices}")));
         }
     }

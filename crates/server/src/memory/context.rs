@@ -33,37 +33,13 @@ impl Verbs<'_> {
         let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
         let present = self.present()?;
         let answer = match args.kind {
-            Sight::Memory => self.memory(&present, args)?,
+            Sight::Memory => memory(&present, args)?,
             Sight::Execution => self.execution(&present)?,
             Sight::Board => board::board(self, &present)?,
             Sight::BoardSummary => board::summary(&present),
-            Sight::Delta => self.delta(&present, args)?,
+            Sight::Delta => delta(&present, args)?,
         };
         Ok(budget.shorten(answer))
-    }
-
-    fn memory(&self, present: &Present, args: &Context) -> Result<Value, Fault> {
-        let path = args.path.as_deref().map(path_of).transpose()?;
-        let limit = args.items_max.unwrap_or(ITEMS_DEFAULT).clamp(1, ITEMS_MAX);
-        let selected = select(
-            present,
-            &Wanted {
-                path: path.as_deref(),
-                text: args.query.as_deref().unwrap_or_default(),
-                limit,
-                pending: args.pending,
-                fill: !args.matching,
-            },
-        );
-        Ok(json!({
-            "kind": "memory",
-            "context_schema": SCHEMA,
-            "memory_version": present.state.seq(),
-            "memory_density": density(&present.state),
-            "path": path,
-            "selected": selected,
-            "stale_warnings": stale(&present.state, present.now, 5),
-        }))
     }
 
     /// Facts about where the caller works. Nothing is changed for them.
@@ -102,48 +78,20 @@ impl Verbs<'_> {
             },
         }))
     }
+}
 
-    fn delta(&self, present: &Present, args: &Context) -> Result<Value, Fault> {
-        let Some(since) = args.since.as_deref().map(str::trim).filter(|text| !text.is_empty())
-        else {
-            let message = "delta requires 'since': a session id, an ISO time or a trail number";
-            return Err(Fault::usage(message));
-        };
-        let start = self.start(present, since)?;
-        let changed = changed_since(present, start.from, start.after);
-        let mut counts: Map<String, Value> = Map::new();
-        for record in &changed {
-            let kind = record.id.kind.to_string();
-            let count = counts.get(&kind).and_then(Value::as_u64).unwrap_or(0);
-            counts.insert(kind, (count + 1).into());
-        }
-        let items: Vec<Value> = changed
-            .iter()
-            .take(CHANGES_MAX)
-            .map(|record| change(record, start.after, start.from))
-            .collect();
-        let claims = claims::live(&present.state, present.now);
-        let claims: Vec<Value> = claims
-            .iter()
-            .filter(|claim| start.from.is_some_and(|from| claim.opened_after(from)))
-            .map(claims::Claim::conflict)
-            .collect();
-        Ok(json!({
-            "kind": "delta",
-            "since": since,
-            "since_session": start.session,
-            "source": start.source,
-            "complete": start.is_known,
-            "memory_version": present.state.seq(),
-            "summary": format!("{} changed, {} claims opened", changed.len(), claims.len()),
-            "counts": counts,
-            "changed_items": items,
-            "opened_claims": claims,
-        }))
-    }
+/// Where a delta begins: after an entry, or at a moment.
+struct Start {
+    after: Option<u64>,
+    from: Option<Timestamp>,
+    source: &'static str,
+    session: Option<String>,
+    is_known: bool,
+}
 
-    /// Where a delta begins.
-    fn start(&self, present: &Present, since: &str) -> Result<Start, Fault> {
+impl Start {
+    /// Where a delta begins that is asked for so.
+    fn find(present: &Present, since: &str) -> Result<Start, Fault> {
         let plain = since.strip_prefix('#').unwrap_or(since);
         if plain.bytes().all(|byte| byte.is_ascii_digit()) {
             let seq = plain.parse().unwrap_or(u64::MAX);
@@ -169,13 +117,68 @@ impl Verbs<'_> {
     }
 }
 
-/// Where a delta begins: after an entry, or at a moment.
-struct Start {
-    after: Option<u64>,
-    from: Option<Timestamp>,
-    source: &'static str,
-    session: Option<String>,
-    is_known: bool,
+/// What is remembered, most relevant first.
+fn memory(present: &Present, args: &Context) -> Result<Value, Fault> {
+    let path = args.path.as_deref().map(path_of).transpose()?;
+    let limit = args.items_max.unwrap_or(ITEMS_DEFAULT).clamp(1, ITEMS_MAX);
+    let selected = select(
+        present,
+        &Wanted {
+            path: path.as_deref(),
+            text: args.query.as_deref().unwrap_or_default(),
+            limit,
+            pending: args.pending,
+            fill: !args.matching,
+        },
+    );
+    Ok(json!({
+        "kind": "memory",
+        "context_schema": SCHEMA,
+        "memory_version": present.state.seq(),
+        "memory_density": density(&present.state),
+        "path": path,
+        "selected": selected,
+        "stale_warnings": stale(&present.state, present.now, 5),
+    }))
+}
+
+/// What changed.
+fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
+    let Some(since) = args.since.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
+        let message = "delta requires 'since': a session id, an ISO time or a trail number";
+        return Err(Fault::usage(message));
+    };
+    let start = Start::find(present, since)?;
+    let changed = changed_since(present, start.from, start.after);
+    let mut counts: Map<String, Value> = Map::new();
+    for record in &changed {
+        let kind = record.id.kind.to_string();
+        let count = counts.get(&kind).and_then(Value::as_u64).unwrap_or(0);
+        counts.insert(kind, (count + 1).into());
+    }
+    let items: Vec<Value> = changed
+        .iter()
+        .take(CHANGES_MAX)
+        .map(|record| change(record, start.after, start.from))
+        .collect();
+    let claims = claims::live(&present.state, present.now);
+    let claims: Vec<Value> = claims
+        .iter()
+        .filter(|claim| start.from.is_some_and(|from| claim.opened_after(from)))
+        .map(claims::Claim::conflict)
+        .collect();
+    Ok(json!({
+        "kind": "delta",
+        "since": since,
+        "since_session": start.session,
+        "source": start.source,
+        "complete": start.is_known,
+        "memory_version": present.state.seq(),
+        "summary": format!("{} changed, {} claims opened", changed.len(), claims.len()),
+        "counts": counts,
+        "changed_items": items,
+        "opened_claims": claims,
+    }))
 }
 
 /// What changed since, newest first.

@@ -4,6 +4,8 @@ use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::entity;
 use althing_dialects::memory::filter::{self, Filter};
 use althing_dialects::memory::item::{confidence, is_auto, is_called, is_legacy, item};
+use althing_kernel::AgentName;
+use althing_kernel::commons::Label;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use serde_json::{Map, Value, json};
 
@@ -53,8 +55,8 @@ impl Verbs<'_> {
         let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
         let present = self.present()?;
         let mut hits = match args.entity {
-            Kind::Claim => self.found_claims(&present, &filter)?,
-            kind => self.found_records(&present, kind, &filter)?,
+            Kind::Claim => found_claims(&present, &filter)?,
+            kind => found_records(&present, kind, &filter)?,
         };
         for found in &mut hits.items {
             only(found, &args.fields);
@@ -62,107 +64,104 @@ impl Verbs<'_> {
         Ok(page(args, &filter, budget, hits))
     }
 
-    fn found_records(&self, present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Fault> {
-        let mut hits = Hits::default();
-        let mut shared = match kind {
-            Kind::Decision => decisions(present),
-            _ => Vec::new(),
-        };
-        for record in present.state.memory().newest(kind, None) {
-            if !fits(record, filter) {
-                continue;
-            }
-            while shared.last().is_some_and(|own| own.at > record.updated_at) {
-                let Some(own) = shared.pop().filter(|own| own.fits(filter)) else { continue };
-                hits.add(filter, || own.item(present))?;
-            }
-            if hides(record, filter, &mut hits) {
-                continue;
-            }
-            hits.add(filter, || Ok(item(record, present.now)))?;
-        }
-        while let Some(own) = shared.pop() {
-            if own.fits(filter) {
-                hits.add(filter, || own.item(present))?;
-            }
-        }
-        Ok(hits)
-    }
-
-    fn found_claims(&self, present: &Present, filter: &Filter) -> Result<Hits, Fault> {
-        let wanted = filter.scope.as_deref().map(surfaces).transpose()?;
-        let is_open = filter.status.is_none_or(|status| status == Status::Open);
-        let mut all = Vec::new();
-        if is_open {
-            all.extend(claims::live(&present.state, present.now));
-        }
-        if filter.status.is_some_and(|status| status != Status::Open) {
-            all.extend(claims::ended(present)?);
-        }
-        let fits = |claim: &Claim| {
-            filter.status.is_none_or(|status| claim.status == status)
-                && [&filter.agent, &filter.author]
-                    .into_iter()
-                    .flatten()
-                    .all(|name| is_called(&claim.holder, name))
-                && filter.plan.is_none_or(|plan| claim.plan() == Some(plan))
-                && filter.has_tags(std::iter::empty())
-                && filter.source.as_deref().is_none_or(|source| source == "lease")
-                && filter.auto_generated != Some(true)
-                && wanted.as_ref().is_none_or(|wanted| {
-                    wanted
-                        .as_slice()
-                        .iter()
-                        .any(|own| claim.surfaces.iter().any(|held| held.meets(own)))
-                })
-        };
-        let mut hits = Hits::default();
-        for claim in all.iter().filter(|claim| fits(claim)) {
-            hits.add(filter, || claim.item(present))?;
-        }
-        Ok(hits)
-    }
-
     pub(super) fn get(&self, args: &Get) -> Result<Value, Fault> {
         self.check_said(&args.said)?;
         let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
         let present = self.present()?;
-        let found = self.fetch(&present, args.entity, &args.id)?;
+        let found = fetch(&present, args.entity, &args.id)?;
         let rest = json!({ "entity": args.entity });
         let mut page = budget.page(&rest, vec![found]);
         Ok(json!({ "entity": args.entity, "item": page.items.pop() }))
     }
+}
 
-    /// One thing, whole.
-    pub(super) fn fetch(&self, present: &Present, kind: Kind, text: &str) -> Result<Value, Fault> {
-        if kind == Kind::Decision && is_of_decisions(text) {
-            let number = text.trim_start_matches("log#");
-            let own = decisions(present).into_iter().find(|own| own.number.to_string() == number);
-            let missing = || Fault::not_found(format!("there is no decision {text}"));
-            return own.ok_or_else(missing)?.item(present);
-        }
-        let id = entity::id(kind, text).map_err(Fault::usage)?;
-        if kind == Kind::Claim {
-            return match claims::find(present, id)? {
-                Found::Known(claim) => claim.item(present),
-                Found::Over => Ok(over(id)),
-            };
-        }
-        Ok(item(self.record(present, id)?, present.now))
+/// One thing, whole.
+pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, Fault> {
+    if kind == Kind::Decision && is_of_decisions(text) {
+        let number = text.trim_start_matches("log#");
+        let own = decisions(present).into_iter().find(|own| own.number.to_string() == number);
+        let missing = || Fault::not_found(format!("there is no decision {text}"));
+        return own.ok_or_else(missing)?.item(present);
     }
+    let id = entity::id(kind, text).map_err(Fault::usage)?;
+    if kind == Kind::Claim {
+        return match claims::find(present, id)? {
+            Found::Known(claim) => claim.item(present),
+            Found::Over => Ok(over(id)),
+        };
+    }
+    Ok(item(record(present, id)?, present.now))
+}
 
-    /// A record by its id.
-    pub(super) fn record<'p>(
-        &self,
-        present: &'p Present,
-        id: RecordId,
-    ) -> Result<&'p Record, Fault> {
-        present.state.memory().record(id).ok_or_else(|| {
-            let message =
-                format!("there is no {} {id} ({}); it may be archived", id.kind, id.label());
-            Fault::not_found(message)
-        })
+/// The records that fit.
+fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Fault> {
+    let mut hits = Hits::default();
+    let mut shared = match kind {
+        Kind::Decision => decisions(present),
+        _ => Vec::new(),
+    };
+    for record in present.state.memory().newest(kind, None) {
+        if !fits(record, filter) {
+            continue;
+        }
+        while shared.last().is_some_and(|own| own.at > record.updated_at) {
+            let Some(own) = shared.pop().filter(|own| own.fits(filter)) else { continue };
+            hits.add(filter, || own.item(present))?;
+        }
+        if hides(record, filter, &mut hits) {
+            continue;
+        }
+        hits.add(filter, || Ok(item(record, present.now)))?;
     }
+    while let Some(own) = shared.pop() {
+        if own.fits(filter) {
+            hits.add(filter, || own.item(present))?;
+        }
+    }
+    Ok(hits)
+}
+
+/// The claims that fit.
+fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
+    let wanted = filter.scope.as_deref().map(surfaces).transpose()?;
+    let is_open = filter.status.is_none_or(|status| status == Status::Open);
+    let mut all = Vec::new();
+    if is_open {
+        all.extend(claims::live(&present.state, present.now));
+    }
+    if filter.status.is_some_and(|status| status != Status::Open) {
+        all.extend(claims::ended(present)?);
+    }
+    let fits = |claim: &Claim| {
+        filter.status.is_none_or(|status| claim.status == status)
+            && [&filter.agent, &filter.author]
+                .into_iter()
+                .flatten()
+                .all(|name| is_called(&claim.holder, name))
+            && filter.plan.is_none_or(|plan| claim.plan() == Some(plan))
+            && filter.has_tags(&[])
+            && filter.source.as_deref().is_none_or(|source| source == "lease")
+            && filter.auto_generated != Some(true)
+            && wanted.as_ref().is_none_or(|wanted| {
+                wanted
+                    .as_slice()
+                    .iter()
+                    .any(|own| claim.surfaces.iter().any(|held| held.meets(own)))
+            })
+    };
+    let mut hits = Hits::default();
+    for claim in all.iter().filter(|claim| fits(claim)) {
+        hits.add(filter, || claim.item(present))?;
+    }
+    Ok(hits)
+}
+
+/// A record by its id.
+pub(super) fn record(present: &Present, id: RecordId) -> Result<&Record, Fault> {
+    present.state.memory().record(id).ok_or_else(|| {
+        let message = format!("there is no {} {id} ({}); it may be archived", id.kind, id.label());
+        Fault::not_found(message)
+    })
 }
 
 /// A claim of which nothing else is known any more.
@@ -178,10 +177,11 @@ fn over(id: RecordId) -> Value {
 
 fn fits(record: &Record, filter: &Filter) -> bool {
     let fields = &record.fields;
-    let agents = [fields.agent.as_ref().map(|agent| agent.as_str())];
-    let to = fields.to.as_ref().map(|to| to.as_str());
+    let agents = [fields.agent.as_ref().map(AgentName::as_str)];
+    let to = fields.to.as_ref().map(Label::as_str);
+    let tags: Vec<&str> = record.tags.as_slice().iter().map(Label::as_str).collect();
     filter.status.is_none_or(|status| record.status == status)
-        && filter.has_tags(record.tags.as_slice().iter().map(|tag| tag.as_str()))
+        && filter.has_tags(&tags)
         && filter.author.as_deref().is_none_or(|name| is_called(&record.author, name))
         && filter.plan.is_none_or(|plan| fields.plan_id == Some(plan))
         && filter.auto_generated.is_none_or(|auto| is_auto(record) == auto)

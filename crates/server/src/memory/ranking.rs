@@ -20,6 +20,8 @@ const PER_KIND_MAX: usize = 2_000;
 const TEXT_CHARS: usize = 400;
 /// Nothing that was not looked at for so many days goes without a warning.
 const STALE_DAYS: u64 = 90;
+/// How many are looked at for what is alike: creating something costs the same in a large store.
+const NEARBY_LOOKED_AT: usize = 200;
 /// How many that are alike are named when something is created.
 const NEARBY_MAX: usize = 3;
 /// What is worth knowing before one works.
@@ -226,7 +228,7 @@ impl Verbs<'_> {
         let present = self.present()?;
         let mut records: BTreeMap<String, &Record> = BTreeMap::new();
         let mut index = Index::default();
-        for record in present.state.memory().newest(kind, Some(true)).take(PER_KIND_MAX) {
+        for record in present.state.memory().newest(kind, Some(true)).take(NEARBY_LOOKED_AT) {
             let item = ranked(record, present.now);
             index.put(&item);
             records.insert(item.id, record);

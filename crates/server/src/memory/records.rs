@@ -51,7 +51,7 @@ pub(super) fn decisions(present: &Present) -> Vec<Decision> {
 impl Decision {
     pub(super) fn fits(&self, filter: &Filter) -> bool {
         filter.status.is_none_or(|status| status == Status::Approved)
-            && filter.has_tags(std::iter::empty())
+            && filter.has_tags(&[])
             && filter.author.as_deref().is_none_or(|name| is_called(&self.by, name))
             && filter.source.as_deref().is_none_or(|source| source == FRUGAL)
             && filter.plan.is_none()

@@ -5,6 +5,7 @@ use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::entity;
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::item::brief;
+use althing_kernel::commons::Label;
 use althing_kernel::lease::Surfaces;
 use althing_kernel::memory::{Kind, Record, Status};
 use althing_kernel::query::sessions;
@@ -16,6 +17,7 @@ use super::args::{Intent, Work};
 use super::board::row;
 use super::claims::{self, Claim};
 use super::context::{change, changed_since};
+use super::find::record;
 use super::ranking::{Wanted, density, open_plans, select, stale};
 use super::seat::Present;
 use super::{Verb, Verbs};
@@ -60,7 +62,7 @@ impl Verbs<'_> {
         let plan = args.plan.as_deref().map(|plan| entity::id(Kind::Plan, plan)).transpose();
         let plan = plan.map_err(Fault::usage)?;
         if let Some(plan) = plan {
-            self.record(&before, plan)?;
+            record(&before, plan)?;
         }
         let since = self.anchor(&before, args.intent);
         let mut facade = Facade::new(args.intent.word());
@@ -196,13 +198,13 @@ impl Verbs<'_> {
             .result("stale_warnings", stale(&present.state, present.now, lengths.warnings))
             .result("open_work", self.open_work(present, lengths.waiting));
         if let Some(plan) = args.plan.as_deref().and_then(|id| entity::id(Kind::Plan, id).ok())
-            && let Ok(record) = self.record(present, plan)
+            && let Ok(record) = record(present, plan)
         {
             facade.result("plan", row(record));
         }
         if let Some(message) = args.message.as_deref()
             && let Ok(id) = entity::id(Kind::Message, message)
-            && let Ok(record) = self.record(present, id)
+            && let Ok(record) = record(present, id)
         {
             facade.result("message", row(record));
         }
@@ -234,7 +236,7 @@ impl Verbs<'_> {
 /// Whether something is addressed to somebody.
 fn is_for(record: &Record, own: &Principal) -> bool {
     use althing_dialects::memory::item::is_called;
-    let to = record.fields.to.as_ref().map(|to| to.as_str());
+    let to = record.fields.to.as_ref().map(Label::as_str);
     record.is_for(own) || to.is_some_and(|to| is_called(own, to))
 }
 

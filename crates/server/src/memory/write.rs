@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::{CompleteStep, Create, Remove, Transition, Update};
 use super::claims::{self, Claim, Found};
+use super::find::{fetch, record};
 use super::records::is_of_decisions;
 use super::{Verb, Verbs};
 use crate::fault::Fault;
@@ -74,7 +75,7 @@ impl Verbs<'_> {
         if let Some(plan) =
             open.task.as_ref().and_then(|task| task.as_str().parse::<RecordId>().ok())
         {
-            self.record(&present, plan)?;
+            record(&present, plan)?;
         }
         if let Some(claim) = claims::existing(&present, &self.principal(), &open.surfaces) {
             return Ok(with_status(&claim, &claim.item(&present)?, "existing"));
@@ -156,7 +157,7 @@ impl Verbs<'_> {
         let renew = Renew { epoch: None, lease, ttl_s: Some(ttl) };
         self.client()?.execute(Command::LeaseRenew(renew))?;
         let present = self.present()?;
-        let item = self.fetch(&present, Kind::Claim, &id.to_string())?;
+        let item = fetch(&present, Kind::Claim, &id.to_string())?;
         Ok(json!({
             "entity": Kind::Claim, "id": item["id"], "short_label": item["short_label"],
             "expires_at": item["expires_at"],
@@ -308,7 +309,7 @@ impl Verbs<'_> {
         self.check_said(&args.said)?;
         let plan = entity::id(Kind::Plan, &args.plan).map_err(Fault::usage)?;
         let present = self.present()?;
-        let record = self.record(&present, plan)?;
+        let record = record(&present, plan)?;
         let known = record.fields.steps.iter();
         let ids: Vec<(String, &str)> =
             known.filter_map(|step| Some((step.id?.to_string(), step.text.as_str()))).collect();
