@@ -24,6 +24,8 @@ mod mcp;
 mod mcp_conflicts;
 mod mcp_sdks;
 mod mcp_tools;
+mod memory;
+mod memory_lanes;
 mod parsers;
 mod people;
 mod planning;

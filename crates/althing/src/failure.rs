@@ -23,7 +23,7 @@ pub(crate) enum Exit {
 
 impl Exit {
     /// The code of a kind of failure.
-    fn of(kind: &str) -> Self {
+    pub(crate) fn of(kind: &str) -> Self {
         match kind {
             "collision" => Exit::Collision,
             "integrity" => Exit::Integrity,
@@ -128,6 +128,22 @@ impl Failure {
     /// Something was refused, and everything there is to say about it has been said.
     pub(crate) fn told() -> Self {
         Failure::new(TOLD, Rule::Usage, Exit::Refused, "")
+    }
+
+    /// Somebody else holds it, and everything there is to say about that has been said.
+    pub(crate) fn told_collision() -> Self {
+        Failure::new(TOLD, Rule::NoOverlap, Exit::Collision, "")
+    }
+
+    /// A failure in the words of a dialect.
+    pub(crate) fn spoken(
+        kind: &'static str,
+        exit: Exit,
+        rule: Rule,
+        message: String,
+        details: Value,
+    ) -> Self {
+        Failure { details, ..Failure::new(kind, rule, exit, message) }
     }
 
     /// The same failure with a way out of its own.

@@ -3,6 +3,7 @@
 use althing_kernel::deployment::Deployment;
 use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Rule, Span, UserId, WorkspaceId};
+use althing_server::memory::Secrets;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,14 @@ struct File {
     integrate: Option<Integrate>,
     security: Option<Security>,
     trail: Option<TrailTable>,
+    memory: Option<MemoryTable>,
+}
+
+/// What is remembered.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MemoryTable {
+    secrets: Option<String>,
 }
 
 /// The table `[integrate]`.
@@ -87,6 +96,8 @@ pub(crate) struct Settings {
     /// For ever, if there is none.
     pub(crate) archive_retention: Setting<Option<Span>>,
     pub(crate) deployment: Setting<Deployment>,
+    /// What is done about text to be remembered that looks like a secret.
+    pub(crate) memory_secrets: Setting<Secrets>,
 }
 
 const PATIENCE_SECS_DEFAULT: u64 = 30;
@@ -124,6 +135,8 @@ impl Settings {
         let retention = layers(None, "ALTHING_ARCHIVE_RETENTION", trail.archive_retention)?;
         let security = file.security.unwrap_or_default();
         let deployment = layers(None, "ALTHING_DEPLOYMENT", security.deployment)?;
+        let memory = file.memory.unwrap_or_default();
+        let secrets = layers(None, "ALTHING_MEMORY_SECRETS", memory.secrets)?;
         Ok(Settings {
             agent: agent.read_or(None, |text| AgentName::new(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
@@ -143,6 +156,7 @@ impl Settings {
                 .read_or(Some(COMPACT_AFTER_DEFAULT), |text| read_age(text, "never"))?,
             archive_retention: retention.read_or(None, |text| read_age(text, "forever"))?,
             deployment: deployment.read_or(Deployment::default(), str::parse)?,
+            memory_secrets: secrets.read_or(Secrets::default(), read_secrets)?,
         })
     }
 }
@@ -173,6 +187,14 @@ impl Settings {
             (Some(_), Some(_)) if self.agent.origin == Origin::Flag => Ok(agent),
             _ => Ok(user.or(agent)),
         }
+    }
+}
+
+fn read_secrets(text: &str) -> Result<Secrets, String> {
+    match text {
+        "strict" => Ok(Secrets::Strict),
+        "warn" => Ok(Secrets::Warn),
+        other => Err(format!("{other:?} is neither \"strict\" nor \"warn\"")),
     }
 }
 

@@ -5,3 +5,4 @@
 //! clock, the terminal or the environment: what is needed comes in as arguments.
 
 pub mod frugal;
+pub mod memory;

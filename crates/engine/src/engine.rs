@@ -220,6 +220,13 @@ impl Engine {
         Ok(shared.view())
     }
 
+    /// What is true now: what the trail says, and what has fallen due since; and when that is.
+    pub fn present(&self) -> Result<(State, Timestamp), EngineError> {
+        let world = self.world()?;
+        let now = self.moment(&world.state);
+        Ok((as_of(&world.state, now)?, now))
+    }
+
     /// Answers a question about what is true now.
     pub fn ask(&self, query: &Query) -> Result<View, EngineError> {
         self.ask_as(query, None)

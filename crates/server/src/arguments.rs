@@ -35,6 +35,15 @@ fn trim(schema: &mut Map<String, Value>, outermost: bool) {
         let first = first.clone();
         schema.insert("type".to_owned(), first);
     }
+    // A choice among words that each have a description is a choice among words.
+    if let Some(Value::Array(ways)) = schema.get("oneOf") {
+        let words: Option<Vec<Value>> = ways.iter().map(|way| way.get("const").cloned()).collect();
+        if let Some(words) = words {
+            schema.remove("oneOf");
+            schema.insert("type".to_owned(), "string".into());
+            schema.insert("enum".to_owned(), words.into());
+        }
+    }
     let properties = match schema.get_mut("properties") {
         Some(Value::Object(properties)) => properties.values_mut().collect(),
         _ => Vec::new(),

@@ -153,7 +153,12 @@ fn about(who: &Identity) -> Value {
     about
 }
 
-fn perform(engine: &Engine, client: &Client, name: &str, args: &Value) -> Result<Value, Fault> {
+pub(crate) fn perform(
+    engine: &Engine,
+    client: &Client,
+    name: &str,
+    args: &Value,
+) -> Result<Value, Fault> {
     let request = door::read_made(name, args)?;
     value(&door::perform(engine, Some(client), Some(client.principal()), request)?)
 }

@@ -24,8 +24,23 @@ pub struct Dialect {
     pub tools: Vec<Tool>,
     /// Who is asking, in the terms of the dialect.
     pub identify: Identify,
+    /// How it answers where no tool of it does.
+    pub speech: &'static Speech,
+    /// The protocol it speaks and its version, if hosts are to be told.
+    pub protocol: Option<(&'static str, &'static str)>,
+}
+
+/// How the answers of tools read.
+pub struct Speech {
     /// The field of every result that says whom it was attributed to.
     pub attribution: &'static str,
+    /// What the text and the structure of a failure say.
+    pub failure: fn(&Fault) -> (Value, Value),
+    /// Whether the text is meant for people as well.
+    pub pretty: bool,
+    /// Whether what reading hands out is counted only with the next thing that is written, or at
+    /// the end, so that reading writes nothing.
+    pub silent_reading: bool,
 }
 
 /// Finds out who is asking.
@@ -43,6 +58,8 @@ pub struct Tool {
     pub schema: Map<String, Value>,
     /// Whether it changes nothing.
     pub read_only: bool,
+    /// How its answers read.
+    pub speech: &'static Speech,
     handler: Handler,
 }
 
@@ -51,14 +68,30 @@ impl Tool {
     pub fn new<A: DeserializeOwned + JsonSchema + 'static>(
         name: &'static str,
         description: &'static str,
+        speech: &'static Speech,
         handler: impl Fn(&Call<'_>, &Identity, A) -> Result<Value, Fault> + Send + Sync + 'static,
     ) -> Self {
+        let schema = arguments::schema::<A>();
+        let own = schema.clone();
         let handler: Handler = Box::new(move |call, who, given| {
+            arguments::check(name, &own, call.arguments)?;
             let args = serde_json::from_value(given)
                 .map_err(|error| Fault::usage(format!("{name}: {error}")))?;
             handler(call, who, args)
         });
-        Tool { name, description, schema: arguments::schema::<A>(), read_only: false, handler }
+        Tool { name, description, schema, read_only: false, speech, handler }
+    }
+
+    /// A tool that reads its arguments itself.
+    pub fn reading_itself(
+        name: &'static str,
+        description: &'static str,
+        speech: &'static Speech,
+        schema: Map<String, Value>,
+        handler: impl Fn(&Call<'_>, &Identity, Value) -> Result<Value, Fault> + Send + Sync + 'static,
+    ) -> Self {
+        let handler: Handler = Box::new(handler);
+        Tool { name, description, schema, read_only: false, speech, handler }
     }
 
     /// The same, which changes nothing.
@@ -69,7 +102,6 @@ impl Tool {
 
     /// Reads the arguments and does it.
     pub(crate) fn call(&self, call: &Call<'_>, who: &Identity) -> Result<Value, Fault> {
-        arguments::check(self.name, &self.schema, call.arguments)?;
         (self.handler)(call, who, Value::Object(call.arguments.clone()))
     }
 }

@@ -57,6 +57,33 @@ impl Fault {
         self
     }
 
+    /// What sort of failure it is, in the words of all doors.
+    pub fn kind(&self) -> &'static str {
+        self.0.kind
+    }
+
+    /// The rule it rests on.
+    pub fn rule(&self) -> Rule {
+        self.0.rule
+    }
+
+    /// What comes with it.
+    pub fn details(&self) -> &Value {
+        &self.0.details
+    }
+
+    /// The same with something that comes with it.
+    #[must_use]
+    pub fn with(mut self, details: Value) -> Self {
+        self.0.details = details;
+        self
+    }
+
+    /// What is not there.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Fault::new("not_found", Rule::NotFound, message)
+    }
+
     /// What is the matter, in words.
     pub fn message(&self) -> &str {
         &self.0.message

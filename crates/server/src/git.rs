@@ -3,6 +3,8 @@
 //! Commits are made from a throw-away index, and branches appear with their first commit or not at
 //! all. What the person has checked out, staged or not yet saved stays as it is.
 
+pub(crate) mod lane;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -18,7 +20,7 @@ const ADDRESS: &str = "agent@althing.invalid";
 const NESTED_MAX: usize = 8;
 
 /// The name of a file below the root, as git has it: bytes.
-type Name = Vec<u8>;
+pub(crate) type Name = Vec<u8>;
 
 /// What was taken over from a work tree.
 #[derive(Default)]
@@ -141,6 +143,12 @@ impl Git {
 
     fn tree_of(&self, commit: &str) -> Result<String, Fault> {
         self.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")], None, b"")
+    }
+
+    /// The branch that is checked out, if one is.
+    pub(crate) fn branch(&self) -> Option<String> {
+        let name = self.line(&["symbolic-ref", "--short", "--quiet", "HEAD"], None, b"").ok();
+        name.filter(|name| !name.is_empty())
     }
 
     /// Whether a name can be that of a branch.

@@ -13,6 +13,7 @@ pub mod fault;
 mod frame;
 pub mod frugal;
 mod git;
+pub mod memory;
 mod message;
 mod scratch;
 mod service;

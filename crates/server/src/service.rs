@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::desk::{Call, Desk, Host, Identity};
-use crate::dialect::{Dialect, Tool};
+use crate::dialect::{Dialect, Speech, Tool};
 use crate::fault::Fault;
 use crate::tally::{Handed, Tally};
 
@@ -48,16 +48,25 @@ impl Service {
         let done = catch_unwind(AssertUnwindSafe(|| self.attempt(name, &call)));
         let defect = || Attempt { who: None, result: Err(Fault::defect("internal error")) };
         let Attempt { who, result } = done.unwrap_or_else(|_| defect());
-        let outcome = self.outcome(who.as_ref(), result);
+        let tool = self.tool(name);
+        let speech = tool.map_or(self.dialect.speech, |tool| tool.speech);
+        let outcome = outcome(speech, who.as_ref(), result);
         if let Some(who) = who {
+            // What failed changed nothing either.
+            let reads = outcome.failed || tool.is_none_or(|tool| tool.read_only);
+            let waits = speech.silent_reading && reads;
             let (tool, text) = (Some(name.to_owned()), outcome.text.clone());
-            self.tally.note(Handed { who, kind: "tool_result", tool, text });
+            self.tally.note(Handed { who, kind: "tool_result", tool, text, waits });
         }
         outcome
     }
 
+    fn tool(&self, name: &str) -> Option<&Tool> {
+        self.dialect.tools.iter().find(|tool| tool.name == name)
+    }
+
     fn attempt(&self, name: &str, call: &Call<'_>) -> Attempt {
-        let Some(tool) = self.dialect.tools.iter().find(|tool| tool.name == name) else {
+        let Some(tool) = self.tool(name) else {
             let names: Vec<&str> = self.dialect.tools.iter().map(|tool| tool.name).collect();
             let fault = Fault::usage(format!("unknown tool: {name}"));
             let fault = fault.told(format!("unknown tool: {name}"), names.join(", "));
@@ -73,26 +82,34 @@ impl Service {
         }
     }
 
-    fn outcome(&self, who: Option<&Identity>, result: Result<Value, Fault>) -> Outcome {
-        let failed = result.is_err();
-        let (mut text, mut structured) = match result {
-            Ok(payload) => (None, payload),
-            Err(fault) => (Some(fault.text()), serde_json::json!({ "error": fault.object() })),
-        };
-        if let Some(who) = who {
-            for value in text.iter_mut().chain([&mut structured]) {
-                value[self.dialect.attribution] = who.shown.clone().into();
-            }
-        }
-        let shown = text.as_ref().unwrap_or(&structured);
-        let text = serde_json::to_string_pretty(shown).unwrap_or_else(|error| error.to_string());
-        Outcome { text, structured, failed }
-    }
-
     /// The tools as hosts see them.
     pub(crate) fn listed(&self) -> Vec<ListedTool> {
         self.dialect.tools.iter().map(listed).collect()
     }
+}
+
+/// What came of a call, in the words of whoever was called.
+fn outcome(speech: &Speech, who: Option<&Identity>, result: Result<Value, Fault>) -> Outcome {
+    let failed = result.is_err();
+    let (mut text, mut structured) = match result {
+        Ok(payload) => (None, payload),
+        Err(fault) => {
+            let (text, structured) = (speech.failure)(&fault);
+            (Some(text), structured)
+        }
+    };
+    if let Some(who) = who {
+        for value in text.iter_mut().chain([&mut structured]) {
+            value[speech.attribution] = who.shown.clone().into();
+        }
+    }
+    let shown = text.as_ref().unwrap_or(&structured);
+    let text = if speech.pretty {
+        serde_json::to_string_pretty(shown).unwrap_or_else(|error| error.to_string())
+    } else {
+        shown.to_string()
+    };
+    Outcome { text, structured, failed }
 }
 
 /// What came of a call, and whose it was, as far as that is known.
@@ -125,6 +142,11 @@ impl ServerHandler for Service {
         if let Some(tools) = &mut capabilities.tools {
             tools.list_changed = Some(false);
         }
+        if let Some((name, version)) = self.dialect.protocol {
+            let mut about = JsonObject::new();
+            about.insert("protocol".to_owned(), version.into());
+            capabilities.experimental = Some([(name.to_owned(), about)].into());
+        }
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new(self.dialect.server, self.dialect.version))
             .with_instructions(self.dialect.instructions)
@@ -156,7 +178,8 @@ impl ServerHandler for Service {
         let call = Call { desk: &self.desk, host: &host, arguments: &arguments };
         if let Ok(who) = (self.dialect.identify)(&call) {
             let text = serde_json::to_string(&listed).unwrap_or_default();
-            self.tally.note(Handed { who, kind: "tool_list", tool: None, text });
+            let waits = self.dialect.speech.silent_reading;
+            self.tally.note(Handed { who, kind: "tool_list", tool: None, text, waits });
         }
         Ok(ListToolsResult::with_all_items(listed))
     }

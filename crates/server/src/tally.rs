@@ -1,8 +1,9 @@
 //! The tally: how many tokens agents were handed, put on record.
 //!
 //! Counting and recording happen in a thread of their own, after the answer went out: nobody waits
-//! for either. What an agent is handed of one tool within a moment is one line of the ledger. What
-//! could not be recorded is tried again with the next, and at the end it is said how much never was.
+//! for either. What an agent is handed within a moment of one tool is one line of the ledger. What
+//! may wait does so until something else is recorded, or until the end. What could not be recorded
+//! is tried again with the next, and at the end it is said how much never was.
 
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
 use althing_engine::{EngineError, door};
@@ -28,6 +29,8 @@ pub(crate) struct Handed {
     pub(crate) kind: &'static str,
     pub(crate) tool: Option<String>,
     pub(crate) text: String,
+    /// Whether it waits for something else to be recorded.
+    pub(crate) waits: bool,
 }
 
 /// A line of the token ledger that is not on record yet: what one agent was handed of one kind.
@@ -41,7 +44,7 @@ struct Line {
 
 impl Line {
     fn of(handed: Handed) -> Self {
-        let Handed { who, kind, tool, text } = handed;
+        let Handed { who, kind, tool, text, .. } = handed;
         Line { who, kind, tool, tokens: count(&text), messages: 1 }
     }
 
@@ -125,7 +128,11 @@ impl Recorder {
 
     fn run(mut self, receiver: &Receiver<Handed>) -> Unlogged {
         while let Ok(first) = receiver.recv() {
+            let waits = first.waits;
             self.add(first);
+            if waits {
+                continue;
+            }
             let deadline = Instant::now() + MOMENT;
             loop {
                 let left = deadline.saturating_duration_since(Instant::now());
@@ -134,6 +141,9 @@ impl Recorder {
                     Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
                 }
             }
+            self.record();
+        }
+        if !self.waiting.is_empty() {
             self.record();
         }
         self.unlogged.results += messages(&self.waiting);

@@ -12,6 +12,7 @@ Examples:
   althing mcp                          serve the project around the current folder
   althing mcp --project ~/work/app     serve that one, wherever the host starts
   althing mcp --as reviewer            whoever asks acts as the agent `reviewer`
+  althing mcp --dialect memory         with the tools around what the project remembers
 
 It ends when standard input does. docs/mcp.md says how to wire Claude Code, Cursor, Copilot and
 Codex.")]
@@ -30,4 +31,8 @@ pub(crate) enum McpDialect {
     /// Claims, capsules, decisions, conflicts: six tools.
     #[default]
     Frugal,
+    /// What the project remembers: work, context, find, get, create, update, transition.
+    Memory,
+    /// Both.
+    All,
 }

@@ -3,8 +3,10 @@
 mod ending;
 mod frugal;
 mod highway;
+mod lanes;
 mod mail;
 mod mcp;
+mod memory;
 mod people;
 mod read;
 mod rebuild;
@@ -24,12 +26,19 @@ pub(crate) use highway::{
     EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
     HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
 };
+pub(crate) use lanes::{
+    Aim, DispatchIntent, LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop,
+};
 pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Findings, Inbox,
     Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement,
     RightArgs, RightCommand, RightGrant, Send, SignalArgs,
 };
 pub(crate) use mcp::{Mcp, McpDialect};
+pub(crate) use memory::{
+    Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind,
+    MemoryIntent, MemorySight, MemoryTransition, MemoryUpdate, MemoryWork, Remember,
+};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
 pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
@@ -170,6 +179,14 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Make the `heimdall-*` names of this program.
     Shims(ShimsArgs),
+    /// What the project remembers: plans, decisions, traps, claims and more.
+    Memory(MemoryArgs),
+    /// Remember something for everybody.
+    Remember(Remember),
+    /// Find what is remembered about something.
+    Ask(Ask),
+    /// Show who works on what.
+    Board(BoardArgs),
     /// Issue any command or question by its name.
     Do(Do),
     /// Serve agents and editors that speak the Model Context Protocol, on stdin and stdout.

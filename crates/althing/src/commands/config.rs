@@ -65,6 +65,11 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
             shown(Some(&settings.deployment.value)),
             named(settings.deployment.origin),
         ),
+        line(
+            "memory.secrets",
+            Some(settings.memory_secrets.value.word().to_owned()),
+            named(settings.memory_secrets.origin),
+        ),
     ];
     if app.out.json {
         return app.out.value(&lines);

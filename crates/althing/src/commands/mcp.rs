@@ -1,7 +1,7 @@
 //! `althing mcp`: this project for hosts that speak the Model Context Protocol.
 
 use althing_server::frugal::Ledger;
-use althing_server::{Replies, Setup, Unlogged, frugal, serve};
+use althing_server::{Replies, Setup, Unlogged, frugal, memory, serve};
 use std::path::Path;
 
 use crate::app::{App, Project};
@@ -24,8 +24,11 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
         create: args.drop_in.then(|| name(project.root())),
         agent: project.settings.agent.value.clone(),
     };
+    let secrets = project.settings.memory_secrets.value;
     let dialect = match args.dialect {
         McpDialect::Frugal => frugal::dialect(ledger(&project)?),
+        McpDialect::Memory => memory::dialect(ledger(&project)?, secrets),
+        McpDialect::All => memory::with_frugal(ledger(&project)?, secrets),
     };
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());

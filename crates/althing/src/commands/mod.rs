@@ -27,6 +27,7 @@ mod lines;
 mod login;
 mod mail;
 mod mcp;
+mod memory;
 mod merged_tree;
 mod meter;
 mod people;
@@ -92,6 +93,10 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Haid(args) => frugal::haid(app, &args),
         Command::Validate(args) => frugal::validate(app, &args),
         Command::Shims(args) => frugal::shims(app, &args),
+        Command::Memory(args) => memory::run(app, &args.command),
+        Command::Remember(args) => memory::remember(app, &args),
+        Command::Ask(args) => memory::ask(app, &args),
+        Command::Board(args) => memory::board(app, &args),
         Command::Agents(args) => agents::run(app, args.command.as_ref()),
         Command::Users(args) => people::run(app, args.command),
         Command::Login(args) => login::run(app, &args),

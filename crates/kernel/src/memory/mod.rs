@@ -161,6 +161,21 @@ impl Memory {
         self.at_work.range(first..).take_while(move |(of, _)| *of == plan).map(|(_, id)| *id)
     }
 
+    /// The ids that begin so of requests that somebody made within the last day.
+    pub fn requests_by<'m>(
+        &'m self,
+        who: &'m Principal,
+        begins: &'m str,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &'m Label> {
+        let from = Label::new(begins).ok().map(|label| (who.clone(), label));
+        let range = from.map(|from| self.requests.range(from..));
+        let own = range.into_iter().flatten();
+        own.take_while(move |((by, id), _)| by == who && id.as_str().starts_with(begins))
+            .filter(move |(_, request)| now < request.at.after(request::KEPT))
+            .map(|((_, id), _)| id)
+    }
+
     /// The id of the next record of a kind.
     pub(crate) fn next(&self, kind: Kind) -> RecordId {
         let last = self.numbers.get(&kind).copied().unwrap_or_default();

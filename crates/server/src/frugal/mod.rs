@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::desk::{Call, Identity};
-use crate::dialect::{Dialect, Tool};
+use crate::dialect::{Dialect, Speech, Tool};
 use crate::fault::Fault;
 use crate::message::UNNAMED;
 
@@ -47,31 +47,49 @@ pub fn dialect(ledger: Ledger) -> Dialect {
             collision stop and ask; do not work around a claim.",
         tools: tools(&ledger),
         identify: Box::new(move |call| identify(&own, call)),
-        attribution: "haid",
+        speech: &SPEECH,
+        protocol: None,
     }
 }
+
+/// How this dialect answers.
+const SPEECH: Speech = Speech {
+    attribution: "haid",
+    failure: |fault| (fault.text(), serde_json::json!({ "error": fault.object() })),
+    pretty: true,
+    silent_reading: false,
+};
 
 fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
     let [claims, capsules, conflicts] = [ledger.clone(), ledger.clone(), ledger.clone()];
     vec![
-        Tool::new("read_claims", "List every agent's active claims.", claims::read).reading(),
+        Tool::new("read_claims", "List every agent's active claims.", &SPEECH, claims::read)
+            .reading(),
         Tool::new(
             "make_claim",
             "Claim paths, globs or path#symbol before editing: all of them or, on a collision, none.",
+            &SPEECH,
             move |call, who, args| claims::make(&claims, call, who, args),
         ),
-        Tool::new("release_claim", "Release all your claims.", claims::release),
+        Tool::new("release_claim", "Release all your claims.", &SPEECH, claims::release),
         Tool::new(
             "read_capsules",
             "Read context capsules and hand-off records: all, or one by id.",
+            &SPEECH,
             move |call, who, args| capsules::read(&capsules, call, who, args),
         )
         .reading(),
-        Tool::new("append_decision", "Record a decision for everybody.", decisions::append),
+        Tool::new(
+            "append_decision",
+            "Record a decision for everybody.",
+            &SPEECH,
+            decisions::append,
+        ),
         Tool::new(
             "raise_conflict_pr",
             "Put a conflict over surfaces before people: branch conflict/<id> with both intents, \
              the displaced work kept on a branch of its own.",
+            &SPEECH,
             move |call, who, args| conflicts::raise(&conflicts, call, who, args),
         ),
     ]
@@ -79,7 +97,7 @@ fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
 
 /// Who is asking: whoever this server was started as, else the client that the call or the host
 /// names.
-fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
+pub(crate) fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
     let named = match call.arguments.get("client_identity") {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if !name.trim().is_empty() => Some(name.as_str()),
@@ -153,7 +171,7 @@ fn registered(
 }
 
 /// The agent that somebody names, by a HAID or by its plain name.
-fn named(text: &str) -> Result<AgentName, Fault> {
+pub(crate) fn named(text: &str) -> Result<AgentName, Fault> {
     let name = match Haid::new(text) {
         Ok(haid) => haid.agent_name(),
         Err(error) if text.starts_with("haid:") => return Err(Fault::usage(error.to_string())),

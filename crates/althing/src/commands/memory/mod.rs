@@ -1,0 +1,280 @@
+//! `althing memory`, `remember`, `ask`, `board`: the same verbs that hosts call, for people.
+
+mod lanes;
+mod show;
+
+use althing_dialects::memory::entity;
+use althing_engine::{Client, Engine, Signing};
+use althing_kernel::memory::RecordId;
+use althing_kernel::{Principal, WorkspaceId};
+use althing_server::Fault;
+use althing_server::memory::{self, Seat, Secrets, Verb, Verbs};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+use crate::app::{App, Project};
+use crate::cli::{
+    Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryIntent,
+    MemorySight, MemoryTransition, MemoryUpdate, MemoryWork, Remember,
+};
+use crate::failure::{Exit, Failure};
+use crate::frugal::{agent_name, own_haid};
+use crate::settings::Asker;
+
+/// Somebody at the command line.
+pub(crate) struct Stool<'a> {
+    app: &'a App,
+    project: Project,
+    engine: Engine,
+    principal: Principal,
+}
+
+impl<'a> Stool<'a> {
+    pub(crate) fn new(app: &'a App) -> Result<Self, Failure> {
+        let project = app.project()?;
+        let engine = project.engine()?;
+        let principal = match project.asker()? {
+            Some(asker) => asker,
+            // Whoever says nothing is the person in this project, as in the frugal dialect.
+            None => Principal::Agent(agent_name(&own_haid(&project)?)?),
+        };
+        Ok(Stool { app, project, engine, principal })
+    }
+
+    /// Does something, in the words of all doors.
+    pub(crate) fn call(&self, verb: Verb, args: &Value) -> Result<Value, Failure> {
+        Verbs::new(self).call(verb, args).map_err(|fault| told(&fault))
+    }
+}
+
+impl Seat for Stool<'_> {
+    fn opened(&self) -> Result<Engine, Fault> {
+        Ok(self.engine.clone())
+    }
+
+    fn client(&self) -> Result<Client, Fault> {
+        let settled = self.project.settings.asker().map_err(|failure| untold(&failure))?;
+        let client = match (settled, &self.principal) {
+            (None, Principal::Agent(name)) => {
+                self.engine.client(self.engine.agent(name)?, Signing::Each)
+            }
+            (Some(Asker::Agent(_) | Asker::User(_)) | None, _) => {
+                let client = self.project.client(self.app, &self.engine);
+                client.map_err(|failure| untold(&failure))?
+            }
+        };
+        Ok(client)
+    }
+
+    fn principal(&self) -> Principal {
+        self.principal.clone()
+    }
+
+    fn session(&self) -> Option<WorkspaceId> {
+        self.project.settings.session.value.clone()
+    }
+
+    fn root(&self) -> &Path {
+        self.project.root()
+    }
+
+    fn is_git(&self) -> bool {
+        self.project.place.root_origin == "git toplevel"
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.project.settings.memory_secrets.value
+    }
+}
+
+/// A failure of a verb, with the exit code that every command has for such.
+fn told(fault: &Fault) -> Failure {
+    let error = memory::failure(fault);
+    let exit = Exit::of(fault.kind());
+    let message = fault.message().to_owned();
+    Failure::spoken(memory::kind(fault), exit, fault.rule(), message, error["details"].clone())
+}
+
+/// A failure of the command line, on its way through a verb.
+fn untold(failure: &Failure) -> Fault {
+    Fault::refused(failure.rule, failure.message.clone())
+}
+
+/// Arguments without what was not given.
+fn given(args: &Value) -> Value {
+    let own = args.as_object().cloned().unwrap_or_default();
+    let is_said = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(list) => !list.is_empty(),
+        _ => true,
+    };
+    Value::Object(own.into_iter().filter(|(_, value)| is_said(value)).collect())
+}
+
+/// The entity that an id is of.
+fn entity_of(id: &str) -> Result<Value, Failure> {
+    if id.starts_with("log#") {
+        return Ok("decision".into());
+    }
+    let read: Result<RecordId, _> = id.trim().parse();
+    read.map(|id| json!(id.kind)).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Fields as people give them: `name=value`, JSON taken as such.
+fn fields(set: &[String]) -> Result<Map<String, Value>, Failure> {
+    let field = |text: &String| {
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            Failure::usage(format!("--set {text:?}: write FIELD=VALUE, such as priority=high"))
+        })?;
+        let value = match serde_json::from_str::<Value>(value) {
+            Ok(read) if !read.is_string() => read,
+            _ => value.into(),
+        };
+        Ok((name.trim().to_owned(), value))
+    };
+    set.iter().map(field).collect()
+}
+
+pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
+    let (verb, args) = match command {
+        MemoryCommand::Work(own) => (Verb::Work, work(own)),
+        MemoryCommand::Context(own) => (Verb::Context, context(own)),
+        MemoryCommand::Find(own) => (Verb::Find, find(own)),
+        MemoryCommand::Get(own) => {
+            let entity = entity_of(&own.id)?;
+            let budget = own.budget_tokens;
+            (Verb::Get, json!({ "entity": entity, "id": own.id, "budget_tokens": budget }))
+        }
+        MemoryCommand::Create(own) => (Verb::Create, create(own)?),
+        MemoryCommand::Update(own) => (Verb::Update, update(own)?),
+        MemoryCommand::Transition(own) => (Verb::Transition, transition(own)?),
+        MemoryCommand::CompleteStep { plan, step } => {
+            (Verb::CompleteStep, json!({ "planId": plan, "stepId": step }))
+        }
+        MemoryCommand::Remove { id, reason } => {
+            let entity = entity_of(id)?;
+            (Verb::Remove, json!({ "entity": entity, "id": id, "reason": reason }))
+        }
+        MemoryCommand::Coordinate(own) => (Verb::Coordinate, lanes::coordinate(own)?),
+        MemoryCommand::Dispatch(own) => (Verb::Dispatch, lanes::dispatch(own)),
+        MemoryCommand::Loop(own) => (Verb::Loop, lanes::rounds(own)?),
+        MemoryCommand::Sweep(own) => (Verb::Sweep, json!({ "dryRun": own.dry_run })),
+        MemoryCommand::Harvest(own) if own.schema => {
+            return app.out.value(&althing_dialects::memory::lane::schema());
+        }
+        MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
+    };
+    let answer = Stool::new(app)?.call(verb, &given(&args))?;
+    show::answer(app, verb, &answer)?;
+    if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
+        return Err(Failure::told_collision());
+    }
+    Ok(())
+}
+
+fn work(own: &MemoryWork) -> Value {
+    let intent = match own.intent {
+        MemoryIntent::Execute => "execute",
+        MemoryIntent::Consult => "consult",
+        MemoryIntent::Resume => "resume",
+        MemoryIntent::Review => "review",
+    };
+    let mut args = json!({
+        "intent": intent, "scope": own.scope, "planId": own.plan, "task": own.task,
+        "ttl": own.ttl, "advisory": own.advisory, "budget_tokens": own.budget_tokens,
+    });
+    args = given(&args);
+    args["compact"] = (!own.full).into();
+    args
+}
+
+fn context(own: &MemoryContext) -> Value {
+    let kind = match own.kind {
+        MemorySight::Memory => "memory",
+        MemorySight::Execution => "execution",
+        MemorySight::Board => "board",
+        MemorySight::BoardSummary => "board_summary",
+        MemorySight::Delta => "delta",
+    };
+    json!({
+        "kind": kind, "since": own.since, "path": own.path, "query": own.query,
+        "maxItems": own.max_items, "includePending": own.pending,
+        "budget_tokens": own.budget_tokens,
+    })
+}
+
+fn find(own: &MemoryFind) -> Value {
+    let filter = json!({
+        "status": own.status, "tags": own.tags, "author": own.author, "plan_id": own.plan,
+        "source": own.source, "agent": own.of_agent, "scope": own.scope,
+        "includeLegacy": own.legacy, "minAutoReflectConfidence": own.min_confidence,
+        "limit": own.limit, "offset": own.offset,
+    });
+    json!({ "entity": own.entity, "filter": given(&filter), "budget_tokens": own.budget_tokens })
+}
+
+fn create(own: &MemoryCreate) -> Result<Value, Failure> {
+    let mut data = match &own.data {
+        None => Map::new(),
+        Some(text) => serde_json::from_str(text)
+            .map_err(|error| Failure::usage(format!("--data is no JSON object: {error}")))?,
+    };
+    data.append(&mut fields(&own.set)?);
+    if let Some(text) = &own.text {
+        data.insert("text".to_owned(), text.as_str().into());
+    }
+    if !own.tags.is_empty() {
+        data.insert("tags".to_owned(), own.tags.clone().into());
+    }
+    // The kinds are told before the fields of one.
+    let entity = entity::named(&own.entity).map_err(Failure::usage)?;
+    Ok(json!({ "entity": entity, "data": data, "request_id": own.request_id }))
+}
+
+fn update(own: &MemoryUpdate) -> Result<Value, Failure> {
+    let mut patch = fields(&own.set)?;
+    if let Some(text) = &own.text {
+        patch.insert("text".to_owned(), text.as_str().into());
+    }
+    if !own.tags.is_empty() {
+        patch.insert("tags".to_owned(), own.tags.clone().into());
+    }
+    patch.extend(own.clear.iter().map(|name| (name.clone(), Value::Null)));
+    Ok(json!({
+        "entity": entity_of(&own.id)?, "id": own.id, "patch": patch,
+        "expected_version": own.expected_version,
+    }))
+}
+
+fn transition(own: &MemoryTransition) -> Result<Value, Failure> {
+    Ok(json!({
+        "entity": entity_of(&own.id)?, "id": own.id, "to": own.to, "reason": own.reason,
+        "planStatus": own.plan_status, "merged_into": own.merged_into,
+        "coordinator_override": own.overrides, "expected_version": own.expected_version,
+    }))
+}
+
+pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Failure> {
+    let mut data = json!({ "text": own.text, "tags": own.tags });
+    if !own.paths.is_empty() {
+        data["related_paths"] = own.paths.clone().into();
+    }
+    let args = json!({ "entity": own.kind, "data": data });
+    let answer = Stool::new(app)?.call(Verb::Create, &args)?;
+    show::answer(app, Verb::Create, &answer)
+}
+
+pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Failure> {
+    let args = json!({
+        "kind": "memory", "query": own.question, "path": own.path, "maxItems": own.limit,
+        "matching": true,
+    });
+    let answer = Stool::new(app)?.call(Verb::Context, &given(&args))?;
+    show::answer(app, Verb::Context, &answer)
+}
+
+pub(crate) fn board(app: &App, own: &BoardArgs) -> Result<(), Failure> {
+    let kind = if own.summary { "board_summary" } else { "board" };
+    let answer = Stool::new(app)?.call(Verb::Context, &json!({ "kind": kind }))?;
+    show::answer(app, Verb::Context, &answer)
+}

@@ -1,0 +1,363 @@
+//! Data: what callers say of a thing they create or change, as the kernel takes it.
+
+use althing_kernel::Surface;
+use althing_kernel::memory::record::{Body, Tags};
+use althing_kernel::memory::{Fields, Kind, RecordId};
+use serde_json::{Map, Value, json};
+
+use super::entity;
+use super::input::{effort, either, object, texts};
+use super::moment;
+
+/// What is given by the house and by nobody else.
+const OWN: [&str; 9] = [
+    "id",
+    "kind",
+    "short_label",
+    "created_at",
+    "updated_at",
+    "version",
+    "session_id",
+    "author_id",
+    "project_id",
+];
+
+/// What can be given for every kind.
+const COMMON: [&str; 3] = ["text", "tags", "provenance"];
+
+/// The arguments of `memory.create`, with what the caller said about themselves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Creation {
+    /// The arguments.
+    pub args: Value,
+    /// The author they named.
+    pub author: Option<String>,
+    /// The state it is to have, if the kernel does not let it begin there.
+    pub then: Option<&'static str>,
+}
+
+/// Reads what is to be created.
+pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, String> {
+    let data = renamed(kind, data)?;
+    let Some(Value::String(text)) = data.get("text").filter(|text| !is_blank(text)) else {
+        return Err(format!("a {kind} requires a non-empty 'text'"));
+    };
+    let mut args = json!({ "kind": kind, "text": text });
+    let mut fields = Map::new();
+    let (mut author, mut then) = (None, None);
+    for (name, value) in data.iter().filter(|(_, value)| !value.is_null()) {
+        match name.as_str() {
+            "text" => check_text(value)?,
+            "tags" => args["tags"] = tags(value)?,
+            "provenance" => args["provenance"] = provenance(value)?,
+            "author" => author = value.as_str().map(str::to_owned),
+            "status" => {
+                let status = entity::status(kind, value.as_str().unwrap_or_default())?;
+                let table = kind.table();
+                if table.initial.contains(&status) {
+                    args["status"] = status.as_str().into();
+                } else if table.initial.iter().any(|first| table.has_step(*first, status)) {
+                    then = Some(status.as_str());
+                } else {
+                    return Err(format!("a {kind} does not begin as {status}"));
+                }
+            }
+            _ => {
+                check_name(kind, name, kind.table().fields, "")?;
+                fields.insert(name.clone(), field(kind, name, value)?);
+            }
+        }
+    }
+    for name in kind.table().required {
+        if !fields.contains_key(*name) {
+            let name = shown(kind, name);
+            return Err(format!("a {kind} requires '{name}'"));
+        }
+    }
+    args["fields"] = fields.into();
+    Ok(Creation { args, author, then })
+}
+
+/// Reads what is to be changed: the arguments of `memory.update` without the id.
+pub fn change(kind: Kind, patch: &Map<String, Value>) -> Result<Value, String> {
+    if patch.is_empty() {
+        return Err("'patch' names no field".to_owned());
+    }
+    if let Some(name) = ["status", "outcome"].iter().find(|name| patch.contains_key(**name)) {
+        return Err(format!("'{name}' is not changed by update; use transition"));
+    }
+    let patch = renamed(kind, patch)?;
+    let mut args = Map::new();
+    let mut fields = Map::new();
+    let mut clear: Vec<Value> = Vec::new();
+    for (name, value) in &patch {
+        match name.as_str() {
+            "text" => match value {
+                Value::String(_) if !is_blank(value) => {
+                    check_text(value)?;
+                    args.insert(name.clone(), value.clone());
+                }
+                _ => return Err("'text' must be a non-empty text".to_owned()),
+            },
+            "tags" => {
+                args.insert(name.clone(), tags(value)?);
+            }
+            _ => {
+                check_name(kind, name, kind.table().updatable, " later")?;
+                if value.is_null() {
+                    clear.push(name.as_str().into());
+                } else {
+                    fields.insert(name.clone(), field(kind, name, value)?);
+                }
+            }
+        }
+    }
+    if !fields.is_empty() {
+        args.insert("fields".to_owned(), fields.into());
+    }
+    if !clear.is_empty() {
+        args.insert("clear".to_owned(), clear.into());
+    }
+    Ok(Value::Object(args))
+}
+
+fn check_text(value: &Value) -> Result<(), String> {
+    let read = Body::new(value.as_str().unwrap_or_default());
+    read.map(|_| ()).map_err(|error| format!("'text': {error}"))
+}
+
+fn tags(value: &Value) -> Result<Value, String> {
+    let list: Value = texts("tags", value)?.into();
+    let read: Result<Tags, _> = serde_json::from_value(list.clone());
+    read.map(|_| list).map_err(|error| format!("'tags': {error}"))
+}
+
+fn is_blank(value: &Value) -> bool {
+    value.as_str().is_none_or(|text| text.trim().is_empty())
+}
+
+/// The same with the kernel's names for what others call differently.
+fn renamed(kind: Kind, data: &Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let mut own = Map::new();
+    for (name, value) in data {
+        let name = match (kind, name.as_str()) {
+            (Kind::Candidate, "type") => "candidate_type",
+            (Kind::Loop, "type" | "kind") => "loop_kind",
+            (Kind::Assignment | Kind::Loop | Kind::Sequence, "description") => "text",
+            (Kind::Assignment, "claim_id") => "claim",
+            (Kind::Decision, "outcome") => "status",
+            (_, "planId") => "plan_id",
+            (_, other) => other,
+        };
+        if let Some(before) = own.insert(name.to_owned(), value.clone()) {
+            let (one, other) = (before.as_str(), value.as_str());
+            either((name, one), ("its other name", other))?;
+        }
+    }
+    Ok(own)
+}
+
+/// What callers call a field.
+fn shown(kind: Kind, name: &str) -> &str {
+    match (kind, name) {
+        (Kind::Candidate, "candidate_type") => "type",
+        (Kind::Assignment, "claim") => "claim_id",
+        _ => name,
+    }
+}
+
+fn check_name(kind: Kind, name: &str, allowed: &[&str], when: &str) -> Result<(), String> {
+    if allowed.contains(&name) {
+        return Ok(());
+    }
+    let names: Vec<&str> =
+        COMMON.iter().chain(allowed).map(|allowed| shown(kind, allowed)).collect();
+    let names = names.join(", ");
+    if OWN.contains(&name) {
+        return Err(format!(
+            "'{name}' is set by Althing and by nobody else; a {kind} takes {names}"
+        ));
+    }
+    if Fields::NAMES.contains(&name) && !when.is_empty() {
+        return Err(format!("'{name}' of a {kind} is not changed{when}, only {names}"));
+    }
+    Err(format!("a {kind} has no field '{name}' to be set, only {names}"))
+}
+
+/// A field as the kernel takes it. What the kernel would not take is refused by its name.
+fn field(kind: Kind, name: &str, value: &Value) -> Result<Value, String> {
+    let value = translated(name, value)?;
+    let alone: Map<String, Value> = [(name.to_owned(), value.clone())].into_iter().collect();
+    let read: Result<Fields, _> = serde_json::from_value(Value::Object(alone));
+    read.map_err(|error| format!("'{}': {error}", shown(kind, name)))?;
+    Ok(value)
+}
+
+fn translated(name: &str, value: &Value) -> Result<Value, String> {
+    let said = || value.as_str().unwrap_or_default();
+    Ok(match name {
+        "estimated_effort" | "actual_effort" => effort(name, value)?.into(),
+        "expires_at" | "verified_at" => time(name, value)?,
+        "related_paths" => paths(name, value)?,
+        "depends_on" => texts(name, value)?.into(),
+        "steps" => steps(value)?,
+        "claim" if value.is_string() => entity::id(Kind::Claim, said())?.number.into(),
+        "plan_id" => entity::id(Kind::Plan, said())?.to_string().into(),
+        "supersedes" | "merged_into" | "assignment_id" | "message_id" => record(name, said())?,
+        "contract" | "review" => Value::Object(object(name, value)?),
+        _ => value.clone(),
+    })
+}
+
+fn record(name: &str, text: &str) -> Result<Value, String> {
+    let id: Result<RecordId, _> = text.parse();
+    id.map(|id| id.to_string().into()).map_err(|error| format!("'{name}': {error}"))
+}
+
+fn time(name: &str, value: &Value) -> Result<Value, String> {
+    let read = value.as_u64().or_else(|| Some(moment::read(value.as_str()?)?.micros()));
+    read.map(Value::from).ok_or_else(|| {
+        format!("'{name}' must be a time such as 2026-06-11 or 2026-06-11T12:07:27Z")
+    })
+}
+
+/// Paths of the project. Those that lead out of it are refused.
+fn paths(name: &str, value: &Value) -> Result<Value, String> {
+    let read = |text: String| match Surface::new(&text) {
+        Ok(surface) => Ok(surface.as_str().to_owned()),
+        Err(error) => Err(format!(
+            "'{name}': {error}; write a path below the project's root, such as src/a.rs"
+        )),
+    };
+    let list: Result<Vec<String>, String> = texts(name, value)?.into_iter().map(read).collect();
+    Ok(list?.into())
+}
+
+/// Steps: objects with a text, or just texts.
+fn steps(value: &Value) -> Result<Value, String> {
+    let wrong = || "'steps' must be a list of texts or of {text, status, assignee}".to_owned();
+    let list = match value {
+        Value::Array(list) => list.clone(),
+        Value::String(text) => serde_json::from_str(text).map_err(|_| wrong())?,
+        _ => return Err(wrong()),
+    };
+    let step = |step: Value| match step {
+        Value::String(text) => Ok(json!({ "text": text })),
+        Value::Object(_) => Ok(step),
+        _ => Err(wrong()),
+    };
+    let list: Result<Vec<Value>, String> = list.into_iter().map(step).collect();
+    Ok(list?.into())
+}
+
+/// Where something comes from, in the words of this house and of others.
+fn provenance(value: &Value) -> Result<Value, String> {
+    let given = object("provenance", value)?;
+    let kind = given.get("kind").and_then(Value::as_str).unwrap_or("agent");
+    let (kind, detail) = match kind {
+        "agent" | "human" | "auto" | "legacy" => (kind, None),
+        "user" => ("human", None),
+        "auto_reflect" => ("auto", Some(kind)),
+        "loop_artifact" | "federation" | "correction" => ("agent", Some(kind)),
+        other => {
+            let message = "'provenance' has kind agent, human, auto or legacy";
+            return Err(format!("{message}, not {other:?}"));
+        }
+    };
+    let mut own = json!({ "kind": kind });
+    for name in ["source", "detail"] {
+        if let Some(text) = given.get(name).and_then(Value::as_str) {
+            own[name] = text.into();
+        }
+    }
+    if let (Some(detail), None) = (detail, own.get("detail")) {
+        own["detail"] = detail.into();
+    }
+    if let Some(sure) = given.get("confidence") {
+        let share = sure.as_f64().filter(|share| (0.0..=1.0).contains(share));
+        let percent = share.and_then(|share| format!("{:.0}", share * 100.0).parse::<u8>().ok());
+        own["confidence_percent"] =
+            percent.ok_or("'confidence' must be a number from 0 to 1")?.into();
+    }
+    Ok(own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn create(kind: Kind, data: &Value) -> Result<Creation, String> {
+        creation(kind, data.as_object().unwrap())
+    }
+
+    fn update(kind: Kind, patch: &Value) -> Result<Value, String> {
+        change(kind, patch.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_is_said_in_other_words_is_understood() {
+        let made = create(
+            Kind::Plan,
+            &json!({
+                "text": "t", "tags": "a, b", "estimated_effort": "2h", "steps": ["one"],
+                "depends_on": "pln#1", "related_paths": ["./src/a.rs"],
+            }),
+        );
+        let args = made.unwrap().args;
+        assert_eq!(args["tags"], json!(["a", "b"]));
+        assert_eq!(args["fields"]["estimated_effort"], 120);
+        assert_eq!(args["fields"]["steps"], json!([{ "text": "one" }]));
+        assert_eq!(args["fields"]["related_paths"], json!(["src/a.rs"]));
+        let made = create(Kind::Candidate, &json!({ "text": "t", "type": "trap" })).unwrap();
+        assert_eq!(made.args["fields"]["candidate_type"], "trap");
+        let made = create(Kind::Decision, &json!({ "text": "t", "outcome": "approved" })).unwrap();
+        assert_eq!(made.then, Some("approved"));
+        let origin = json!({ "kind": "auto_reflect", "confidence": 0.4 });
+        let made = create(Kind::Trap, &json!({ "text": "t", "provenance": origin })).unwrap();
+        let expected =
+            json!({ "kind": "auto", "detail": "auto_reflect", "confidence_percent": 40 });
+        assert_eq!(made.args["provenance"], expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (kind, data, word) in [
+            (Kind::Plan, json!({}), "'text'"),
+            (Kind::Plan, json!({ "text": " " }), "'text'"),
+            (Kind::Plan, json!({ "text": "t", "id": "pln#1" }), "'id'"),
+            (Kind::Plan, json!({ "text": "t", "title": "x" }), "'title'"),
+            (Kind::Plan, json!({ "text": "t", "severity": "low" }), "'severity'"),
+            (Kind::Plan, json!({ "text": "t", "estimated_effort": "soon" }), "estimated_effort"),
+            (Kind::Plan, json!({ "text": "t", "related_paths": ["../x"] }), "below the project"),
+            (Kind::Plan, json!({ "text": "t", "related_paths": ["/etc/passwd"] }), "such as src"),
+            (Kind::Plan, json!({ "text": "t", "status": "finished" }), "finished"),
+            (Kind::Plan, json!({ "text": "t", "priority": "huge" }), "'priority'"),
+            (Kind::Plan, json!({ "text": "t", "tags": ["x".repeat(500)] }), "'tags'"),
+            (Kind::Plan, json!({ "text": "t".repeat(20_000) }), "'text'"),
+            (Kind::Candidate, json!({ "text": "t" }), "'type'"),
+            (Kind::Candidate, json!({ "text": "t", "type": "plan" }), "'type'"),
+            (Kind::Assignment, json!({ "text": "t" }), "'agent'"),
+            (Kind::Trap, json!({ "text": "t", "provenance": { "kind": "x" } }), "legacy"),
+            (Kind::Trap, json!({ "text": "t", "expires_at": "soon" }), "expires_at"),
+        ] {
+            let error = create(kind, &data).unwrap_err();
+            assert!(error.contains(word), "{data}: {error}");
+        }
+    }
+
+    #[test]
+    fn changes_name_what_can_be_changed() {
+        let args = update(Kind::Plan, &json!({ "text": "t", "assignee": null, "priority": "low" }));
+        let expected =
+            json!({ "text": "t", "clear": ["assignee"], "fields": { "priority": "low" } });
+        assert_eq!(args, Ok(expected));
+        let error = update(Kind::Plan, &json!({ "status": "done" })).unwrap_err();
+        assert!(error.contains("transition"), "{error}");
+        for name in ["id", "created_at", "nonsense", "diff"] {
+            let error = update(Kind::Plan, &json!({ name: "x" })).unwrap_err();
+            assert!(error.contains(&format!("'{name}'")), "{error}");
+            assert!(error.contains("priority"), "{error}");
+        }
+        assert!(update(Kind::Plan, &json!({})).is_err());
+    }
+}

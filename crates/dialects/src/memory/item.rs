@@ -1,0 +1,133 @@
+//! Items: records as this dialect shows them.
+
+use althing_kernel::memory::word::Origin;
+use althing_kernel::memory::{Kind, Record, RecordId};
+use althing_kernel::{Principal, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::moment::utc;
+use crate::frugal::planning::called;
+
+/// A record as an item.
+pub fn item(record: &Record, now: Timestamp) -> Value {
+    let kind = record.id.kind;
+    let mut item = json!({
+        "id": record.id.to_string(),
+        "short_label": record.id.label(),
+        "kind": kind,
+        "status": record.status,
+        "text": record.text.as_str(),
+        "tags": record.tags,
+        "author": called(&record.author),
+        "created_at": utc(record.created_at),
+        "updated_at": utc(record.updated_at),
+        "version": record.version,
+        "provenance": provenance(record),
+    });
+    if let Some(session) = &record.session {
+        item["session_id"] = session.as_str().into();
+    }
+    let fields = serde_json::to_value(&record.fields).unwrap_or_default();
+    if let Value::Object(fields) = fields {
+        for (name, value) in fields {
+            // How the kernel counts, and when plain things entered their states, concerns nobody.
+            if name == "steps_made" || (name == "stamps" && kind != Kind::Assignment) {
+                continue;
+            }
+            let (name, value) = field(kind, &name, value);
+            item[name] = value;
+        }
+    }
+    if kind == Kind::Decision {
+        item["outcome"] = json!(record.status);
+    }
+    if record.is_overdue(now) {
+        item["overdue"] = true.into();
+    }
+    item
+}
+
+/// A field, by the name and in the form callers know.
+fn field(kind: Kind, name: &str, value: Value) -> (String, Value) {
+    let time = |value: &Value| value.as_u64().map(|at| utc(Timestamp::from_micros(at)));
+    let shown = match name {
+        "candidate_type" if kind == Kind::Candidate => "type",
+        "claim" => "claim_id",
+        other => other,
+    };
+    let value = match name {
+        "claim" => {
+            let claim = |number| RecordId { kind: Kind::Claim, number }.to_string();
+            value.as_u64().map_or(value, |epoch| claim(epoch).into())
+        }
+        "stamps" => {
+            let stamps = value.as_object().cloned().unwrap_or_default();
+            let written =
+                |(state, at): (String, Value)| (state, time(&at).unwrap_or_default().into());
+            Value::Object(stamps.into_iter().map(written).collect::<Map<String, Value>>())
+        }
+        "dispatcher" => match value.as_str().map(|text| text.split_once(':')) {
+            Some(Some((_, name))) => name.into(),
+            _ => value,
+        },
+        at if at.ends_with("_at") => time(&value).map_or(value, Value::from),
+        _ => value,
+    };
+    (shown.to_owned(), value)
+}
+
+/// Where a record comes from, with the entries of the trail that made it what it is.
+fn provenance(record: &Record) -> Value {
+    let own = &record.provenance;
+    let mut shown = json!({
+        "kind": own.kind,
+        "author": called(&record.author),
+        "entry": record.created_seq,
+        "last_entry": record.updated_seq,
+    });
+    for (name, value) in [("source", &own.source), ("detail", &own.detail)] {
+        if let Some(value) = value {
+            shown[name] = value.as_str().into();
+        }
+    }
+    if let Some(percent) = own.confidence_percent {
+        shown["confidence"] = (f64::from(percent) / 100.0).into();
+    }
+    shown
+}
+
+/// Whether a record came from an older house.
+pub fn is_legacy(record: &Record) -> bool {
+    record.provenance.kind == Origin::Legacy
+}
+
+/// Whether a program noticed it by itself.
+pub fn is_auto(record: &Record) -> bool {
+    record.provenance.kind == Origin::Auto
+}
+
+/// How sure of itself it is, in percent. What says nothing is sure.
+pub fn confidence(record: &Record) -> u8 {
+    record.provenance.confidence_percent.unwrap_or(100)
+}
+
+/// Whether somebody is meant by a name.
+pub fn is_called(who: &Principal, name: &str) -> bool {
+    let plain = match who {
+        Principal::Agent(own) => own.as_str() == name,
+        Principal::User(own) => own.as_str() == name,
+        Principal::System => false,
+    };
+    plain || called(who) == name || who.to_string() == name
+}
+
+/// The beginning of a text, in one line.
+pub fn brief(text: &str, chars: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    if line.chars().count() <= chars {
+        return line;
+    }
+    let mut short: String = line.chars().take(chars.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}

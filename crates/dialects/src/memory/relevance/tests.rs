@@ -1,0 +1,182 @@
+//! What matters comes first, whatever is asked.
+
+use super::*;
+use proptest::prelude::*;
+use std::time::Instant;
+
+fn item(id: &str, text: &str) -> Item {
+    Item {
+        id: id.to_owned(),
+        kind: "decision".into(),
+        text: text.into(),
+        live: true,
+        ..Item::default()
+    }
+}
+
+fn ids(index: &Index, question: Question<'_>) -> Vec<String> {
+    let limit = if question.limit == 0 { 10 } else { question.limit };
+    index.rank(&Question { limit, ..question }).into_iter().map(|hit| hit.id).collect()
+}
+
+fn ask(index: &Index, text: &str) -> Vec<String> {
+    ids(index, Question { text, ..Question::default() })
+}
+
+#[test]
+fn words_are_found_in_any_form_and_rare_ones_count_more() {
+    let index: Index = [
+        item("a", "Leases expire on their own; renew them."),
+        item("b", "The cache is emptied when a lease is renewed."),
+        item("c", "LeaseOpen refuses overlapping surfaces."),
+        item("d", "Nothing of the sort."),
+        item("e", "租约 会过期"),
+    ]
+    .into_iter()
+    .collect();
+    assert_eq!(ask(&index, "caching?")[0], "b");
+    assert_eq!(ask(&index, "why is the surface overlapped")[0], "c");
+    let mut leases = ask(&index, "what about a lease");
+    leases.sort();
+    assert_eq!(leases, ["a", "b", "c"]);
+    assert_eq!(ask(&index, "过期"), ["e"]);
+    assert_eq!(ask(&index, "unheard"), [] as [&str; 0]);
+}
+
+/// What is tied to the path at hand comes before what is not, newer or not.
+#[test]
+fn ties_to_a_path_come_first_and_the_rest_fills_up() {
+    let with = |id: &str, path: &str, seq: u64| Item {
+        paths: vec![path.to_owned()],
+        updated_seq: seq,
+        ..item(id, "Something.")
+    };
+    let index: Index = [
+        with("exact", "./src/a/x.rs", 1),
+        with("folder", "src/a/**", 2),
+        with("root", "src", 3),
+        with("below", "src/a/x.rs/deep", 4),
+        with("other", "src/ab/x.rs", 90),
+        Item { live: false, ..with("over", "lib", 99) },
+    ]
+    .into_iter()
+    .collect();
+    let path = Some("src/a/x.rs");
+    let tied = ids(&index, Question { path, ..Question::default() });
+    assert_eq!(tied, ["exact", "folder", "root", "below"]);
+    let all = ids(&index, Question { path, fill: true, ..Question::default() });
+    assert_eq!(all, ["exact", "folder", "root", "below", "other", "over"]);
+    let newest = ids(&index, Question { fill: true, limit: 2, ..Question::default() });
+    assert_eq!(newest, ["other", "below"], "what is over comes last");
+}
+
+#[test]
+fn tags_recency_and_standing_decide_between_equals() {
+    let text = "Use one writer for the store.";
+    let index: Index = [
+        Item { updated_seq: 1, ..item("old", text) },
+        Item { updated_seq: 9, ..item("new", text) },
+        Item { updated_seq: 9, superseded: true, ..item("replaced", text) },
+        Item { updated_seq: 9, stale: true, ..item("stale", text) },
+        Item { updated_seq: 1, tags: vec!["store".into()], ..item("tagged", text) },
+    ]
+    .into_iter()
+    .collect();
+    assert_eq!(ask(&index, "store"), ["tagged", "new", "old", "stale", "replaced"]);
+    let kinds: &[&str] = &["trap"];
+    assert!(
+        ids(&index, Question { text: "store", kinds, fill: true, ..Question::default() })
+            .is_empty()
+    );
+}
+
+#[test]
+fn items_are_replaced_and_leave_without_a_trace() {
+    let mut index = Index::default();
+    for round in 0..40_u64 {
+        for number in 0..100_u64 {
+            let text = format!("round{round} common");
+            let path = format!("src/{round}/x.rs");
+            let id = format!("i{number}");
+            index.put(&Item { updated_seq: round, paths: vec![path], ..item(&id, &text) });
+        }
+    }
+    assert_eq!(index.len(), 100);
+    assert!(index.slots.len() < 1_400, "{}", index.slots.len());
+    assert!(index.postings.len() < 60, "{}", index.postings.len());
+    assert_eq!(index.paths.len(), 1);
+    assert_eq!(ask(&index, "round39").len(), 10);
+    assert!(ask(&index, "round1").is_empty());
+    let question = Question { text: "common", limit: 1_000, ..Question::default() };
+    assert_eq!(ids(&index, question).len(), 100);
+    assert!(index.remove("i7") && !index.remove("i7"));
+    assert_eq!(ids(&index, question).len(), 99);
+}
+
+proptest! {
+    /// Whatever is asked gets an answer, and the same one whatever order items came in.
+    #[test]
+    fn any_text_is_a_question(text in "\\PC{0,80}", path in "\\PC{0,30}", reversed in any::<bool>()) {
+        let mut items =
+            vec![item("a", "x \" OR NEAR(*"), item("b", &text), item("c", "AND NOT : ^ -")];
+        let index: Index = items.clone().into_iter().collect();
+        let question = Question { text: &text, path: Some(&path), fill: true, ..Question::default() };
+        let first = ids(&index, question);
+        prop_assert_eq!(first.len(), 3);
+        if reversed {
+            items.reverse();
+            let other: Index = items.into_iter().collect();
+            let words = Question { fill: false, ..question };
+            prop_assert_eq!(ids(&index, words), ids(&other, words));
+        }
+    }
+}
+
+/// A store of items with words as common as those of a language are.
+fn store(items: u64) -> Vec<Item> {
+    let mut state = 7_u64;
+    let mut next = move || {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    let mut word = move || {
+        let rank = 20_000_u64 / (1 + next() % 20_000);
+        format!("w{}x", rank * 7 + next() % (rank + 1))
+    };
+    let text =
+        |word: &mut dyn FnMut() -> String| (0..40).map(|_| word()).collect::<Vec<_>>().join(" ");
+    (0..items)
+        .map(|number| Item {
+            paths: vec![format!("src/{}/{}.rs", number % 100, number % 1_000)],
+            updated_seq: number,
+            ..item(&format!("i{number}"), &text(&mut word))
+        })
+        .collect()
+}
+
+/// Prints what it takes (`--nocapture`). The bounds hold on slow machines without optimisation.
+#[test]
+fn a_hundred_thousand_items_are_ranked_quickly() {
+    for items in [3_000_u64, 100_000] {
+        let store = store(items);
+        let begun = Instant::now();
+        let mut index: Index = store.into_iter().collect();
+        let built = begun.elapsed();
+        let mut slowest = std::time::Duration::ZERO;
+        for text in ["w7x w14x w8x w15x w21x", "w700x w140x", "w7x is rare? w139x"] {
+            for path in [None, Some("src/7/7.rs")] {
+                let begun = Instant::now();
+                let question =
+                    Question { text, path, fill: true, limit: 50, ..Question::default() };
+                assert_eq!(index.rank(&question).len(), 50);
+                slowest = slowest.max(begun.elapsed());
+            }
+        }
+        let begun = Instant::now();
+        index.put(&item("i5", "changed"));
+        let put = begun.elapsed();
+        println!("{items} items: built in {built:?}, slowest question {slowest:?}, put {put:?}");
+        assert!(slowest.as_millis() < 200, "{slowest:?}");
+    }
+}

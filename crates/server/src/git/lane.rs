@@ -1,0 +1,112 @@
+//! What lanes need of git: where a worktree belongs, what is not committed, and a commit of work
+//! whose worker could not make it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{Git, Name, Taken, names, shown};
+use crate::fault::Fault;
+
+/// Where a folder belongs.
+pub(crate) struct Place {
+    /// The root of the work tree.
+    pub(crate) top: PathBuf,
+    /// What git keeps for this work tree alone.
+    own: PathBuf,
+    /// What git keeps for all work trees of the repository.
+    common: PathBuf,
+}
+
+impl Place {
+    /// Whether it is a work tree beside the main one.
+    pub(crate) fn is_linked(&self) -> bool {
+        self.own != self.common
+    }
+
+    /// Whether both are of one repository.
+    pub(crate) fn is_of(&self, other: &Place) -> bool {
+        self.common == other.common
+    }
+}
+
+/// Work that was committed.
+pub(crate) struct Kept {
+    /// The commit, or none if there was nothing to commit.
+    pub(crate) commit: Option<String>,
+    /// What was taken over and what was not.
+    pub(crate) taken: Taken,
+}
+
+impl Git {
+    /// Where its folder belongs, unless it belongs nowhere.
+    pub(crate) fn place(&self) -> Option<Place> {
+        let args = [
+            "rev-parse",
+            "--path-format=absolute",
+            "--show-toplevel",
+            "--git-dir",
+            "--git-common-dir",
+        ];
+        let printed = self.line(&args, None, b"").ok()?;
+        let mut lines = printed.lines().map(|line| Path::new(line).canonicalize());
+        let mut next = || lines.next()?.ok();
+        Some(Place { top: next()?, own: next()?, common: next()? })
+    }
+
+    /// When the commit was made that is checked out, in seconds.
+    pub(crate) fn committed_at(&self) -> Option<u64> {
+        self.line(&["log", "-1", "--format=%ct", "HEAD"], None, b"").ok()?.parse().ok()
+    }
+
+    /// The commit that a name stands for.
+    pub(crate) fn resolved(&self, name: &str) -> Option<String> {
+        if name.starts_with('-') {
+            return None;
+        }
+        let name = format!("{name}^{{commit}}");
+        self.line(&["rev-parse", "--quiet", "--verify", &name], None, b"").ok()
+    }
+
+    /// The files that differ from the last commit, as git has their names.
+    pub(crate) fn uncommitted(&self) -> Result<BTreeSet<Name>, Fault> {
+        let args = ["ls-files", "-z", "--modified", "--others", "--exclude-standard"];
+        let mut found: BTreeSet<Name> =
+            names(&self.run(&args, None, b"")?).map(<[u8]>::to_vec).collect();
+        if self.head().is_some() {
+            let args = ["diff-index", "--cached", "--name-only", "-z", "HEAD"];
+            found.extend(names(&self.run(&args, None, b"")?).map(<[u8]>::to_vec));
+        }
+        Ok(found)
+    }
+
+    /// Commits what is wanted of a work tree on what is checked out in it. The files stay as they
+    /// are; what is not wanted stays uncommitted.
+    pub(crate) fn keep(
+        &self,
+        scratch: &Path,
+        message: &str,
+        wanted: impl Fn(&[u8]) -> bool,
+    ) -> Result<Kept, Fault> {
+        let draft = self.draft(scratch)?;
+        let taken = draft.take(wanted)?;
+        let tree = self.line(&["write-tree"], Some(&draft.index), b"")?;
+        let before = match &draft.parent {
+            Some(parent) => self.line(&["rev-parse", &format!("{parent}^{{tree}}")], None, b"")?,
+            None => String::new(),
+        };
+        if tree == before {
+            return Ok(Kept { commit: None, taken });
+        }
+        let commit = draft.commit(message)?;
+        let old = draft.parent.clone().unwrap_or_else(|| "0".repeat(commit.len()));
+        // Whoever committed in between keeps what they committed: then this fails.
+        self.run(&["update-ref", "-m", "lane harvested", "HEAD", &commit, &old], None, b"")?;
+        self.run(&["reset", "--quiet", "--mixed"], None, b"")?;
+        Ok(Kept { commit: Some(commit), taken })
+    }
+}
+
+/// Names for people to read.
+pub(crate) fn readable(names: &BTreeSet<Name>) -> Vec<String> {
+    names.iter().map(|name| shown(name)).collect()
+}

@@ -1,0 +1,353 @@
+//! The arguments of the verbs. Their schemas are made from these types; what is skipped there is
+//! understood as well, for callers who know the protocol from elsewhere.
+
+use althing_dialects::memory::entity;
+use althing_dialects::memory::input::object;
+use althing_kernel::memory::Kind;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use super::Verb;
+use crate::fault::Fault;
+
+/// What somebody sits down for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Intent {
+    Execute,
+    Consult,
+    Resume,
+    Review,
+}
+
+/// What to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Sight {
+    Memory,
+    Execution,
+    Board,
+    BoardSummary,
+    Delta,
+}
+
+/// Who and where, as others say it: who asks is settled by the channel, and the project too.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Said {
+    pub(super) project: Option<String>,
+    pub(super) agent: Option<String>,
+    #[serde(rename = "agentId")]
+    pub(super) agent_id: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Work {
+    pub(super) intent: Intent,
+    /// Paths or globs with commas between.
+    pub(super) scope: Option<String>,
+    #[serde(rename = "planId", alias = "plan_id")]
+    pub(super) plan: Option<String>,
+    /// What you are about to do.
+    pub(super) task: Option<String>,
+    /// Go on despite a conflict, without a claim.
+    #[serde(default)]
+    pub(super) advisory: bool,
+    /// false: longer lists.
+    pub(super) compact: Option<bool>,
+    pub(super) budget_tokens: Option<u64>,
+    #[schemars(skip)]
+    pub(super) ttl: Option<Value>,
+    #[serde(rename = "messageId", alias = "message_id")]
+    #[schemars(skip)]
+    pub(super) message: Option<String>,
+    #[serde(rename = "contextTarget")]
+    #[schemars(skip)]
+    pub(super) target: Option<String>,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(super) said: Said,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Context {
+    pub(super) kind: Sight,
+    /// For delta: a session id, an ISO time or a trail number.
+    #[serde(default, deserialize_with = "text_or_number")]
+    #[schemars(with = "Option<String>")]
+    pub(super) since: Option<String>,
+    /// For memory: the path at hand.
+    pub(super) path: Option<String>,
+    /// For memory: the task at hand, in words.
+    #[serde(alias = "task")]
+    pub(super) query: Option<String>,
+    #[serde(rename = "maxItems")]
+    #[schemars(range(min = 1))]
+    pub(super) items_max: Option<usize>,
+    pub(super) budget_tokens: Option<u64>,
+    #[serde(rename = "maxChars")]
+    #[schemars(skip)]
+    pub(super) chars_max: Option<usize>,
+    /// Only what has something to do with the question.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub(super) matching: bool,
+    #[serde(rename = "includePending", default)]
+    #[schemars(skip)]
+    pub(super) pending: bool,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(super) said: Said,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Find {
+    #[serde(deserialize_with = "kind")]
+    pub(super) entity: Kind,
+    #[serde(default, deserialize_with = "filter")]
+    #[schemars(
+        with = "Option<Map<String, Value>>",
+        description = "Keys: status, tag, tags (any of), author, plan_id, source, auto_generated, \
+                       limit, offset, includeLegacy, minAutoReflectConfidence."
+    )]
+    pub(super) filter: Map<String, Value>,
+    pub(super) limit: Option<Value>,
+    pub(super) offset: Option<Value>,
+    /// Only these fields of each.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub(super) fields: Vec<String>,
+    pub(super) budget_tokens: Option<u64>,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(super) said: Said,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Get {
+    #[serde(deserialize_with = "kind")]
+    pub(super) entity: Kind,
+    #[schemars(description = "Such as pln_0000002a or pln#42.")]
+    pub(super) id: String,
+    pub(super) budget_tokens: Option<u64>,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(super) said: Said,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Create {
+    #[serde(deserialize_with = "kind")]
+    pub(super) entity: Kind,
+    #[serde(deserialize_with = "data")]
+    #[schemars(
+        with = "Map<String, Value>",
+        description = "text (required), tags, related_paths, plan_id, and what the kind has: \
+                       plan: priority, assignee, depends_on, steps, estimated_effort; constraint: \
+                       category, expires_at; trap: severity; handoff: to, narrative, contract; \
+                       claim: scope, ttl."
+    )]
+    pub(super) data: Map<String, Value>,
+    /// Repeating it repeats nothing.
+    #[serde(alias = "client_request_id")]
+    pub(super) request_id: Option<String>,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(super) said: Said,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Update {
+    #[serde(deserialize_with = "kind")]
+    pub(super) entity: Kind,
+    pub(super) id: String,
+    /// Fields to set; null clears one.
+    #[serde(deserialize_with = "patch")]
+    #[schemars(with = "Map<String, Value>")]
+    pub(super) patch: Map<String, Value>,
+    pub(super) expected_version: Option<u64>,
+    #[serde(alias = "client_request_id")]
+    #[schemars(skip)]
+    pub(super) request_id: Option<String>,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(super) said: Said,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Transition {
+    #[serde(deserialize_with = "kind")]
+    pub(super) entity: Kind,
+    pub(super) id: String,
+    /// The state to enter.
+    pub(super) to: Option<String>,
+    #[schemars(skip)]
+    pub(super) status: Option<String>,
+    pub(super) reason: Option<String>,
+    /// With an assignment or claim: what becomes of its plan, done or blocked.
+    #[serde(rename = "planStatus", alias = "plan_status")]
+    pub(super) plan_status: Option<String>,
+    /// For a merged candidate.
+    pub(super) merged_into: Option<String>,
+    /// End somebody else's claim, as a person.
+    #[serde(default)]
+    pub(super) coordinator_override: bool,
+    pub(super) expected_version: Option<u64>,
+    /// Who gets an assignment that is rerouted.
+    #[schemars(skip)]
+    pub(super) to_agent: Option<String>,
+    /// A step that the table does not have, for whoever may.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub(super) forced: bool,
+    #[serde(alias = "client_request_id")]
+    #[schemars(skip)]
+    pub(super) request_id: Option<String>,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(super) said: Said,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct CompleteStep {
+    #[serde(rename = "planId", alias = "plan_id")]
+    pub(super) plan: String,
+    #[schemars(description = "Such as stp_1.")]
+    #[serde(rename = "stepId", alias = "step_id")]
+    pub(super) step: String,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(super) said: Said,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Remove {
+    #[serde(deserialize_with = "kind")]
+    pub(super) entity: Kind,
+    pub(super) id: String,
+    pub(super) reason: Option<String>,
+    #[schemars(skip)]
+    pub(super) purge: Option<bool>,
+    #[serde(flatten)]
+    #[schemars(skip)]
+    pub(super) said: Said,
+}
+
+fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
+    entity::named(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+}
+
+macro_rules! objects {
+    ($($name:ident)*) => {$(
+        fn $name<'de, D: Deserializer<'de>>(reader: D) -> Result<Map<String, Value>, D::Error> {
+            object(stringify!($name), &Value::deserialize(reader)?).map_err(serde::de::Error::custom)
+        }
+    )*};
+}
+
+objects! { filter data patch }
+
+fn text_or_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>, D::Error> {
+    Ok(match Value::deserialize(reader)? {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    })
+}
+
+/// What is understood without standing in the schemas.
+const UNLISTED: [&str; 5] = ["project", "agent", "agentId", "client_request_id", "request_id"];
+
+fn unlisted(verb: Verb) -> &'static [&'static str] {
+    match verb {
+        Verb::Work => &["ttl", "messageId", "message_id", "contextTarget", "plan_id"],
+        Verb::Context => &[
+            "maxChars",
+            "includePending",
+            "matching",
+            "task",
+            // How others want it written; it is always the same here.
+            "format",
+            "digest",
+            "profile",
+            "explain",
+            "host",
+            "allHosts",
+            "includeAgentTooling",
+        ],
+        Verb::Transition => &["status", "plan_status", "to_agent", "forced"],
+        Verb::CompleteStep => &["plan_id", "step_id"],
+        Verb::Remove => &["purge"],
+        Verb::Coordinate => &[
+            "target_agents",
+            "plan_id",
+            "assignment_id",
+            "thread_id",
+            // Agents are started by hand, so these settle nothing.
+            "autoExecute",
+            "preflight",
+        ],
+        Verb::Dispatch => {
+            &["sequence_id", "dry_run", "handoff_id", "open_loop", "autoExecute", "model"]
+        }
+        Verb::Loop => &["loop_id", "loop_kind", "plan_id", "slot_id", "slotId"],
+        Verb::Sweep => &["dry_run"],
+        Verb::Harvest => &["assignment_id"],
+        _ => &[],
+    }
+}
+
+/// Reads arguments, and says what is wrong with them in words one can act on.
+pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, Fault> {
+    let (tool, schema) = (verb.tool(), verb.schema());
+    let Value::Object(given) = given else {
+        return Err(Fault::usage(format!("{tool}: arguments are an object")));
+    };
+    let given: Map<String, Value> = given
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
+    let empty = Map::new();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+    let known = |name: &str| {
+        properties.contains_key(name) || UNLISTED.contains(&name) || unlisted(verb).contains(&name)
+    };
+    if let Some(name) = given.keys().find(|name| !known(name)) {
+        let names: Vec<&str> = properties.keys().map(String::as_str).collect();
+        let message = format!("{tool} takes no argument '{name}', only {}", names.join(", "));
+        return Err(Fault::usage(message));
+    }
+    let required = schema.get("required").and_then(Value::as_array);
+    for name in required.into_iter().flatten().filter_map(Value::as_str) {
+        let is_given = given.contains_key(name) || given.contains_key(&snake(name));
+        if !is_given {
+            let choices = choices(properties.get(name));
+            return Err(Fault::usage(format!("{tool} requires '{name}'{choices}")));
+        }
+    }
+    for (name, value) in &given {
+        let choices = choices(properties.get(name));
+        if !choices.is_empty() && name != "entity" && !choices.contains(&words(value)) {
+            return Err(Fault::usage(format!("{tool}: '{name}' is {value}, not{choices}")));
+        }
+    }
+    serde_json::from_value(Value::Object(given))
+        .map_err(|error| Fault::usage(format!("{tool}: {error}")))
+}
+
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn snake(name: &str) -> String {
+    name.replace("Id", "_id")
+}
+
+/// What can be given, if that is a closed set.
+fn choices(property: Option<&Value>) -> String {
+    let list = property.and_then(|property| property["enum"].as_array());
+    let words: Vec<&str> = list.into_iter().flatten().filter_map(Value::as_str).collect();
+    if words.is_empty() { String::new() } else { format!(" one of {}", words.join(", ")) }
+}

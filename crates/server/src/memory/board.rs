@@ -1,0 +1,142 @@
+//! The board: who works on what, and what waits.
+
+use althing_dialects::frugal::planning::called;
+use althing_dialects::memory::item::brief;
+use althing_dialects::memory::moment::utc;
+use althing_kernel::memory::{Kind, Record};
+use serde_json::{Map, Value, json};
+
+use super::Verbs;
+use super::claims::{self, Claim};
+use super::context::label;
+use super::ranking::open_plans;
+use super::seat::Present;
+use crate::fault::Fault;
+
+/// How many of each sort are listed.
+const LISTED_MAX: usize = 100;
+
+/// Open plans with their claims, live claims, work that was given out, what waits for whom.
+pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault> {
+    let live = claims::live(&present.state, present.now);
+    let claims: Result<Vec<Value>, Fault> =
+        live.iter().take(LISTED_MAX).map(|claim| claim.item(present)).collect();
+    let plan = |record: &&Record| {
+        let own = |claim: &&Claim| claim.plan() == Some(record.id);
+        let mut shown = row(record);
+        shown["claims"] = live.iter().filter(own).map(Claim::conflict).collect();
+        shown
+    };
+    let plans = open_plans(&present.state);
+    Ok(json!({
+        "kind": "board",
+        "project": verbs.project_name()?,
+        "agent": verbs.shown(),
+        "memory_version": present.state.seq(),
+        "active_plans": plans.iter().take(LISTED_MAX).map(plan).collect::<Vec<Value>>(),
+        "active_claims": claims?,
+        "active_assignments": rows(present, Kind::Assignment),
+        "active_sequences": rows(present, Kind::Sequence),
+        "active_loops": rows(present, Kind::Loop),
+        "open_handoffs": rows(present, Kind::Handoff),
+        "open_messages": rows(present, Kind::Message),
+        "proposed_candidates": rows(present, Kind::Candidate),
+        "pending_decisions": pending(present),
+        "other_agents": others(verbs, present),
+        "counts": counts(present),
+    }))
+}
+
+/// The same in numbers.
+pub(super) fn summary(present: &Present) -> Value {
+    json!({
+        "kind": "board_summary",
+        "memory_version": present.state.seq(),
+        "counts": counts(present),
+    })
+}
+
+fn counts(present: &Present) -> Value {
+    let memory = present.state.memory();
+    let mut counts: Map<String, Value> = Map::new();
+    for kind in Kind::ALL.iter().filter(|kind| kind.is_stored()) {
+        counts.insert(label(*kind), memory.count(*kind, Some(true)).into());
+    }
+    let claims = claims::live(&present.state, present.now).len();
+    counts.insert(label(Kind::Claim), claims.into());
+    let overdue = memory.newest(Kind::Assignment, Some(true));
+    let overdue = overdue.filter(|record| record.is_overdue(present.now)).count();
+    counts.insert("overdue_assignments".to_owned(), overdue.into());
+    Value::Object(counts)
+}
+
+fn rows(present: &Present, kind: Kind) -> Vec<Value> {
+    let live = present.state.memory().newest(kind, Some(true));
+    let row = |record: &Record| {
+        let mut shown = row(record);
+        if record.is_overdue(present.now) {
+            shown["overdue"] = true.into();
+        }
+        shown
+    };
+    live.take(LISTED_MAX).map(row).collect()
+}
+
+fn pending(present: &Present) -> Vec<Value> {
+    use althing_kernel::memory::Status::{Deferred, Pending};
+    let live = present.state.memory().newest(Kind::Decision, Some(true));
+    let open = live.filter(|record| matches!(record.status, Pending | Deferred));
+    open.take(LISTED_MAX).map(row).collect()
+}
+
+/// One line of the board.
+pub(super) fn row(record: &Record) -> Value {
+    let fields = &record.fields;
+    let mut shown = json!({
+        "id": record.id.to_string(),
+        "short_label": record.id.label(),
+        "status": record.status,
+        "text": brief(record.text.as_str(), 160),
+        "author": called(&record.author),
+        "updated_at": utc(record.updated_at),
+    });
+    for (name, value) in [
+        ("priority", json!(fields.priority)),
+        ("assignee", json!(fields.assignee)),
+        ("agent", json!(fields.agent)),
+        ("to", json!(fields.to)),
+        ("plan_id", json!(fields.plan_id)),
+        ("scope", json!(fields.scope)),
+        ("phase", json!(fields.phase)),
+    ] {
+        if !value.is_null() {
+            shown[name] = value;
+        }
+    }
+    let done = |step: &&althing_kernel::memory::field::Step| step.status.as_str() == "done";
+    if !fields.steps.is_empty() {
+        let count = fields.steps.iter().filter(done).count();
+        shown["steps"] = format!("{count}/{}", fields.steps.len()).into();
+    }
+    shown
+}
+
+/// The agents that were heard of within a day, without what only they may know.
+fn others(verbs: &Verbs<'_>, present: &Present) -> Vec<Value> {
+    let own = verbs.agent();
+    let mut heard: Vec<_> = present
+        .state
+        .agents()
+        .filter(|(name, agent)| {
+            Some(*name) != own.as_ref() && present.now.since(agent.heard_at).secs() < 24 * 60 * 60
+        })
+        .collect();
+    heard.sort_by_key(|(_, agent)| std::cmp::Reverse(agent.heard_at));
+    let show = |(name, agent): &(&althing_kernel::AgentName, &althing_kernel::agent::Agent)| {
+        json!({
+            "agent": called(&althing_kernel::Principal::Agent((*name).clone())),
+            "last_heard_at": utc(agent.heard_at),
+        })
+    };
+    heard.iter().take(LISTED_MAX).map(show).collect()
+}

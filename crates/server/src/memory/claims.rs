@@ -1,0 +1,341 @@
+//! Claims: leases of the kernel, in the words of this dialect. Those of every door are seen.
+
+use althing_dialects::frugal::planning::called;
+use althing_dialects::memory::entity;
+use althing_dialects::memory::input::{texts, ttl};
+use althing_dialects::memory::moment::utc;
+use althing_engine::Engine;
+use althing_engine::trail_query::TrailQuery;
+use althing_kernel::lease::{Lease, Open, Surfaces, Ttl};
+use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::text::Text;
+use althing_kernel::{Event, LeaseId, Principal, State, Surface, Timestamp};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use super::seat::Present;
+use super::trail::{WINDOW, entry_at};
+use crate::fault::Fault;
+
+/// How long a claim of this dialect lasts where nothing is said, in seconds.
+pub(super) const TTL_SECS: u64 = 4 * 60 * 60;
+/// A claim that was renewed or opened within so many seconds is young.
+const YOUNG_SECS: u64 = 30 * 60;
+
+/// A lease as a claim, live or over.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    pub(super) id: RecordId,
+    pub(super) status: Status,
+    pub(super) holder: Principal,
+    pub(super) surfaces: Vec<Surface>,
+    purpose: Option<String>,
+    pub(super) task: Option<String>,
+    session: Option<String>,
+    pub(super) lease: LeaseId,
+    opened_at: Timestamp,
+    pub(super) expires_at: Timestamp,
+    updated_at: Timestamp,
+    entry: Option<u64>,
+    reason: Option<String>,
+}
+
+impl Claim {
+    fn live(lease: &Lease, id: &LeaseId) -> Self {
+        let ttl = lease.ttl.span().micros();
+        let granted = Timestamp::from_micros(lease.expires_at.micros().saturating_sub(ttl));
+        Claim {
+            id: RecordId { kind: Kind::Claim, number: lease.epoch },
+            status: Status::Open,
+            holder: lease.holder.clone(),
+            surfaces: lease.surfaces.as_slice().to_vec(),
+            purpose: lease.purpose.as_ref().map(ToString::to_string),
+            task: lease.task.as_ref().map(ToString::to_string),
+            session: lease.workspace.as_ref().map(ToString::to_string),
+            lease: id.clone(),
+            opened_at: lease.opened_at,
+            expires_at: lease.expires_at,
+            updated_at: granted.max(lease.opened_at),
+            entry: None,
+            reason: None,
+        }
+    }
+
+    /// What it covers, as one text.
+    pub(super) fn scope(&self) -> String {
+        let all: Vec<&str> = self.surfaces.iter().map(Surface::as_str).collect();
+        all.join(", ")
+    }
+
+    /// The plan it is held for.
+    pub(super) fn plan(&self) -> Option<RecordId> {
+        entity::id(Kind::Plan, self.task.as_deref()?).ok()
+    }
+
+    /// The claim as an item.
+    pub(super) fn item(&self, present: &Present) -> Result<Value, Fault> {
+        let entry = match self.entry {
+            Some(entry) => Some(entry),
+            None => entry_at(
+                &present.engine,
+                self.opened_at,
+                &[althing_kernel::Kind::LeaseOpened],
+                Some(self.lease.as_str()),
+            )?,
+        };
+        let kind = if matches!(self.holder, Principal::User(_)) { "human" } else { "agent" };
+        let holder = called(&self.holder);
+        let mut item = json!({
+            "id": self.id.to_string(),
+            "short_label": self.id.label(),
+            "kind": Kind::Claim,
+            "status": self.status,
+            "text": self.purpose.clone().unwrap_or_else(|| self.scope()),
+            "tags": [],
+            "agent": holder,
+            "author": holder,
+            "scope": self.scope(),
+            "paths": self.surfaces.iter().map(Surface::as_str).collect::<Vec<&str>>(),
+            "lease": self.lease.as_str(),
+            "created_at": utc(self.opened_at),
+            "updated_at": utc(self.updated_at),
+            "expires_at": utc(self.expires_at),
+            "provenance": { "kind": kind, "author": holder, "source": "lease", "entry": entry },
+        });
+        if let Some(session) = &self.session {
+            item["session_id"] = session.as_str().into();
+        }
+        if let Some(plan) = self.plan() {
+            item["plan_id"] = plan.to_string().into();
+        } else if let Some(task) = &self.task {
+            item["task"] = task.as_str().into();
+        }
+        if let Some(reason) = &self.reason {
+            item["reason"] = reason.as_str().into();
+        }
+        if self.status == Status::Open {
+            item["liveness"] = self.liveness(present).into();
+        }
+        Ok(item)
+    }
+
+    /// What is known of whoever holds it.
+    fn liveness(&self, present: &Present) -> &'static str {
+        let heard = match &self.holder {
+            Principal::Agent(name) => present.state.agent(name).map(|agent| agent.heard_at),
+            _ => None,
+        };
+        let age = |at: Timestamp| present.now.since(at).secs();
+        if age(self.updated_at) < YOUNG_SECS {
+            "young"
+        } else if heard.is_some_and(|at| age(at) < TTL_SECS) {
+            "live"
+        } else {
+            "silent"
+        }
+    }
+
+    /// Whether it was opened after a moment.
+    pub(super) fn opened_after(&self, at: Timestamp) -> bool {
+        self.opened_at > at
+    }
+
+    /// In the way of somebody, in few words.
+    pub(super) fn conflict(&self) -> Value {
+        json!({
+            "id": self.id.to_string(),
+            "short_label": self.id.label(),
+            "holder": called(&self.holder),
+            "scope": self.scope(),
+            "expires_at": utc(self.expires_at),
+            "text": self.purpose,
+        })
+    }
+}
+
+/// The live claims, newest first.
+pub(super) fn live(state: &State, now: Timestamp) -> Vec<Claim> {
+    let mut all: Vec<Claim> = state
+        .leases()
+        .filter(|(_, lease)| lease.is_live(now))
+        .map(|(id, lease)| Claim::live(lease, id))
+        .collect();
+    all.sort_by_key(|claim| std::cmp::Reverse(claim.id.number));
+    all
+}
+
+/// The claims of others that are in the way of surfaces.
+pub(super) fn in_the_way(present: &Present, own: &Principal, wanted: &Surfaces) -> Vec<Claim> {
+    let meets = |claim: &Claim| {
+        let any = |surface: &Surface| wanted.as_slice().iter().any(|own| own.meets(surface));
+        claim.holder != *own && claim.surfaces.iter().any(any)
+    };
+    live(&present.state, present.now).into_iter().filter(meets).collect()
+}
+
+/// The claims that ended lately, newest first.
+pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Fault> {
+    use althing_kernel::Kind::{
+        LeaseExpired, LeaseForced, LeaseOpened, LeaseReleased, LeaseRenewed,
+    };
+    let seq = present.engine.world()?.seq();
+    let asked = TrailQuery {
+        after: Some(seq.saturating_sub(WINDOW)),
+        kinds: vec![LeaseOpened, LeaseRenewed, LeaseReleased, LeaseExpired, LeaseForced],
+        limit: Some(usize::try_from(WINDOW).unwrap_or(usize::MAX)),
+        ..TrailQuery::default()
+    };
+    let mut known: BTreeMap<u64, Claim> = BTreeMap::new();
+    for found in asked.find(&mut *present.engine.reader()?)? {
+        take(&mut known, found.entry.seq, &found.entry.stamped);
+    }
+    for claim in known.values_mut().filter(|claim| claim.expires_at <= present.now) {
+        if claim.status == Status::Open {
+            (claim.status, claim.updated_at) = (Status::Expired, claim.expires_at);
+        }
+    }
+    let over = known.into_values().rev().filter(|claim| claim.status != Status::Open);
+    Ok(over.collect())
+}
+
+/// Takes in what an entry says of a lease.
+fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stamped) {
+    let mut end = |epoch: u64, status: Status, reason: Option<String>| {
+        if let Some(claim) = known.get_mut(&epoch) {
+            (claim.status, claim.updated_at, claim.reason) = (status, entry.at, reason);
+        }
+    };
+    match &entry.draft.event {
+        Event::LeaseReleased(body) => end(body.epoch, Status::Released, None),
+        Event::LeaseExpired(body) => end(body.epoch, Status::Expired, None),
+        Event::LeaseForced(body) => {
+            end(body.epoch, Status::Released, Some(body.reason.to_string()));
+        }
+        Event::LeaseRenewed(body) => {
+            if let Some(claim) = known.get_mut(&body.epoch) {
+                (claim.expires_at, claim.updated_at) = (body.expires_at, entry.at);
+            }
+        }
+        Event::LeaseOpened(body) => {
+            let claim = Claim {
+                id: RecordId { kind: Kind::Claim, number: body.epoch },
+                status: Status::Open,
+                holder: body.holder.clone(),
+                surfaces: body.surfaces.as_slice().to_vec(),
+                purpose: body.purpose.as_ref().map(ToString::to_string),
+                task: body.task.as_ref().map(ToString::to_string),
+                session: entry.draft.workspace.as_ref().map(ToString::to_string),
+                lease: body.lease.clone(),
+                opened_at: entry.at,
+                expires_at: body.expires_at,
+                updated_at: entry.at,
+                entry: Some(seq),
+                reason: None,
+            };
+            known.insert(body.epoch, claim);
+        }
+        _ => {}
+    }
+}
+
+/// A claim by its id.
+pub(super) enum Found {
+    /// It is known, live or over.
+    Known(Box<Claim>),
+    /// It is over for so long that only the trail remembers how.
+    Over,
+}
+
+pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Fault> {
+    let all = live(&present.state, present.now);
+    if let Some(claim) = all.into_iter().find(|claim| claim.id == id) {
+        return Ok(Found::Known(Box::new(claim)));
+    }
+    if id.number > present.state.epoch() {
+        return Err(Fault::not_found(format!("there is no claim {id} ({})", id.label())));
+    }
+    let over = ended(present)?.into_iter().find(|claim| claim.id == id);
+    Ok(over.map_or(Found::Over, |claim| Found::Known(Box::new(claim))))
+}
+
+/// The surfaces of a scope: paths or globs with commas between.
+pub(super) fn surfaces(scope: &str) -> Result<Surfaces, Fault> {
+    let unusable = |error: &dyn std::fmt::Display| {
+        let message = format!("scope {scope:?}: {error}");
+        Fault::usage(format!("{message}; write paths or globs below the root, with commas between"))
+    };
+    let list: Result<Vec<Surface>, _> = split(scope).into_iter().map(Surface::new).collect();
+    Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
+}
+
+/// The parts of a comma list; commas in braces belong to their glob.
+fn split(scope: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut from) = (Vec::new(), 0_i32, 0);
+    for (at, c) in scope.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth <= 0 => {
+                parts.push(&scope[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&scope[from..]);
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
+/// What is to be opened for a claim: its scope, what for, and for how long.
+pub(super) fn open(
+    surfaces: Surfaces,
+    purpose: Option<&str>,
+    plan: Option<RecordId>,
+    lasting: Option<&Value>,
+) -> Result<Open, Fault> {
+    let secs = lasting.map_or(Ok(TTL_SECS), |value| ttl("ttl", value)).map_err(Fault::usage)?;
+    let ttl = Ttl::new(secs.into()).map_err(|error| Fault::usage(error.to_string()))?;
+    Ok(Open {
+        purpose: purpose.map(Text::lossy),
+        replace: false,
+        surfaces,
+        task: plan.map(|plan| Text::lossy(&plan.to_string())),
+        ttl_s: Some(ttl),
+    })
+}
+
+/// Reads the data of a claim that is to be created.
+pub(super) fn read(data: &Map<String, Value>) -> Result<Open, Fault> {
+    let known = ["scope", "paths", "text", "description", "plan_id", "ttl", "tags", "author"];
+    if let Some(name) = data.keys().find(|name| !known.contains(&name.as_str())) {
+        let message = format!("a claim has no field '{name}' to be set, only {}", known.join(", "));
+        return Err(Fault::usage(message));
+    }
+    let text = |name: &str| data.get(name).and_then(Value::as_str);
+    let surfaces = match (text("scope"), data.get("paths")) {
+        (Some(scope), _) => surfaces(scope)?,
+        (None, Some(paths)) => surfaces(&texts("paths", paths).map_err(Fault::usage)?.join(","))?,
+        (None, None) => return Err(Fault::usage("a claim requires 'scope'")),
+    };
+    let plan = text("plan_id").map(|plan| entity::id(Kind::Plan, plan)).transpose();
+    let purpose = text("text").or(text("description"));
+    open(surfaces, purpose, plan.map_err(Fault::usage)?, data.get("ttl"))
+}
+
+/// A claim of the caller's that covers exactly these surfaces.
+pub(super) fn existing(present: &Present, own: &Principal, wanted: &Surfaces) -> Option<Claim> {
+    let sorted = |list: &[Surface]| {
+        let mut list: Vec<String> = list.iter().map(|one| one.as_str().to_owned()).collect();
+        list.sort();
+        list
+    };
+    let wanted = sorted(wanted.as_slice());
+    let mut all = live(&present.state, present.now).into_iter();
+    all.find(|claim| claim.holder == *own && sorted(&claim.surfaces) == wanted)
+}
+
+/// Where the engine is opened for somebody who only reads.
+pub(super) fn by_epoch(engine: &Engine, epoch: u64) -> Result<Option<Claim>, Fault> {
+    let (state, now) = engine.present()?;
+    Ok(live(&state, now).into_iter().find(|claim| claim.id.number == epoch))
+}

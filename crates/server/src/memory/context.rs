@@ -1,0 +1,218 @@
+//! `context`: what is shared, to be read.
+
+use althing_dialects::memory::PROTOCOL;
+use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
+use althing_dialects::memory::item::brief;
+use althing_dialects::memory::moment::{self, utc};
+use althing_kernel::memory::{Kind, Record};
+use althing_kernel::{Principal, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::args::{Context, Sight};
+use super::claims;
+use super::ranking::{Wanted, density, path_of, select, stale};
+use super::seat::Present;
+use super::trail::entry_at;
+use super::{Verbs, board};
+use crate::fault::Fault;
+use crate::git::Git;
+
+/// How many items are selected where nothing is said.
+const ITEMS_DEFAULT: usize = 20;
+/// The most items.
+const ITEMS_MAX: usize = 500;
+/// How many changes are listed at most.
+const CHANGES_MAX: usize = 200;
+/// The shape of what is selected.
+const SCHEMA: &str = "althing.memory/1";
+
+impl Verbs<'_> {
+    pub(super) fn context(&self, args: &Context) -> Result<Value, Fault> {
+        self.check_said(&args.said)?;
+        let chars = args.chars_max.unwrap_or(CHARS_DEFAULT);
+        let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
+        let present = self.present()?;
+        let answer = match args.kind {
+            Sight::Memory => memory(&present, args)?,
+            Sight::Execution => self.execution(&present)?,
+            Sight::Board => board::board(self, &present)?,
+            Sight::BoardSummary => board::summary(&present),
+            Sight::Delta => delta(&present, args)?,
+        };
+        Ok(budget.shorten(answer))
+    }
+
+    /// Facts about where the caller works. Nothing is changed for them.
+    fn execution(&self, present: &Present) -> Result<Value, Fault> {
+        let own = self.principal();
+        let claims = claims::live(&present.state, present.now);
+        let own_claims: Vec<Value> = claims
+            .iter()
+            .filter(|claim| claim.holder == own)
+            .map(claims::Claim::conflict)
+            .collect();
+        let git = self.seat.is_git().then(|| Git::new(self.seat.root(), &self.shown()));
+        let known = match &own {
+            Principal::Agent(name) => present.state.agent(name).is_some(),
+            Principal::User(id) => present.state.user(id).is_some(),
+            Principal::System => true,
+        };
+        Ok(json!({
+            "kind": "execution",
+            "execution_context": {
+                "protocol": PROTOCOL,
+                "althing": env!("CARGO_PKG_VERSION"),
+                "project": self.project_name()?,
+                "project_id": present.state.project().map(|project| project.id.as_str().to_owned()),
+                "root": self.seat.root(),
+                "is_git": git.is_some(),
+                "branch": git.as_ref().and_then(Git::branch),
+                "platform": std::env::consts::OS,
+                "architecture": std::env::consts::ARCH,
+                "agent": self.shown(),
+                "is_registered": known,
+                "session_id": self.session(&present.state, present.now),
+                "now": utc(present.now),
+                "memory_version": present.state.seq(),
+                "claims": own_claims,
+            },
+        }))
+    }
+}
+
+/// Where a delta begins: after an entry, or at a moment.
+struct Start {
+    after: Option<u64>,
+    from: Option<Timestamp>,
+    source: &'static str,
+    session: Option<String>,
+    is_known: bool,
+}
+
+impl Start {
+    /// Where a delta begins that is asked for so.
+    fn find(present: &Present, since: &str) -> Result<Start, Fault> {
+        let plain = since.strip_prefix('#').unwrap_or(since);
+        if plain.bytes().all(|byte| byte.is_ascii_digit()) {
+            let seq = plain.parse().unwrap_or(u64::MAX);
+            let (after, source) = (Some(seq), "trail_number");
+            return Ok(Start { after, from: None, source, session: None, is_known: true });
+        }
+        if let Some(at) = moment::read(since) {
+            let (from, source) = (Some(at), "time");
+            return Ok(Start { after: None, from, source, session: None, is_known: true });
+        }
+        // Ids of sessions begin with their time, so those that are over are found as well.
+        let session = Some(since.chars().take(64).collect::<String>());
+        let kinds = [althing_kernel::Kind::SessionOpened];
+        if let Some(at) = moment::of_id(since)
+            && let Some(seq) = entry_at(&present.engine, at, &kinds, Some(since))?
+        {
+            let (after, from) = (Some(seq), Some(at));
+            return Ok(Start { after, from, source: "session", session, is_known: true });
+        }
+        // What is not known is answered with everything, and said to be.
+        let source = "unknown_session";
+        Ok(Start { after: Some(0), from: None, source, session, is_known: false })
+    }
+}
+
+/// What is remembered, most relevant first.
+fn memory(present: &Present, args: &Context) -> Result<Value, Fault> {
+    let path = args.path.as_deref().map(path_of).transpose()?;
+    let limit = args.items_max.unwrap_or(ITEMS_DEFAULT).clamp(1, ITEMS_MAX);
+    let selected = select(
+        present,
+        &Wanted {
+            path: path.as_deref(),
+            text: args.query.as_deref().unwrap_or_default(),
+            limit,
+            pending: args.pending,
+            fill: !args.matching,
+        },
+    );
+    Ok(json!({
+        "kind": "memory",
+        "context_schema": SCHEMA,
+        "memory_version": present.state.seq(),
+        "memory_density": density(&present.state),
+        "path": path,
+        "selected": selected,
+        "stale_warnings": stale(&present.state, present.now, 5),
+    }))
+}
+
+/// What changed.
+fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
+    let Some(since) = args.since.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
+        let message = "delta requires 'since': a session id, an ISO time or a trail number";
+        return Err(Fault::usage(message));
+    };
+    let start = Start::find(present, since)?;
+    let changed = changed_since(present, start.from, start.after);
+    let mut counts: Map<String, Value> = Map::new();
+    for record in &changed {
+        let kind = record.id.kind.to_string();
+        let count = counts.get(&kind).and_then(Value::as_u64).unwrap_or(0);
+        counts.insert(kind, (count + 1).into());
+    }
+    let items: Vec<Value> = changed
+        .iter()
+        .take(CHANGES_MAX)
+        .map(|record| change(record, start.after, start.from))
+        .collect();
+    let claims = claims::live(&present.state, present.now);
+    let claims: Vec<Value> = claims
+        .iter()
+        .filter(|claim| start.from.is_some_and(|from| claim.opened_after(from)))
+        .map(claims::Claim::conflict)
+        .collect();
+    Ok(json!({
+        "kind": "delta",
+        "since": since,
+        "since_session": start.session,
+        "source": start.source,
+        "complete": start.is_known,
+        "memory_version": present.state.seq(),
+        "summary": format!("{} changed, {} claims opened", changed.len(), claims.len()),
+        "counts": counts,
+        "changed_items": items,
+        "opened_claims": claims,
+    }))
+}
+
+/// What changed since, newest first.
+pub(super) fn changed_since(
+    present: &Present,
+    from: Option<Timestamp>,
+    after: Option<u64>,
+) -> Vec<&Record> {
+    let memory = present.state.memory();
+    let newer = |record: &&Record| after.is_some() || from.is_none_or(|at| record.updated_at > at);
+    memory.changed_since(after.unwrap_or(0)).take_while(newer).collect()
+}
+
+/// A change in few words.
+pub(super) fn change(record: &Record, after: Option<u64>, from: Option<Timestamp>) -> Value {
+    let is_new = match (after, from) {
+        (Some(after), _) => record.created_seq > after,
+        (None, Some(from)) => record.created_at > from,
+        (None, None) => true,
+    };
+    json!({
+        "id": record.id.to_string(),
+        "short_label": record.id.label(),
+        "kind": record.id.kind,
+        "status": record.status,
+        "change": if is_new { "created" } else { "changed" },
+        "text": brief(record.text.as_str(), 120),
+        "author": althing_dialects::frugal::planning::called(&record.author),
+        "updated_at": utc(record.updated_at),
+        "entry": record.updated_seq,
+    })
+}
+
+/// Whether a kind is shown on boards.
+pub(super) fn label(kind: Kind) -> String {
+    format!("open_{kind}s")
+}

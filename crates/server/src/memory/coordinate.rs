@@ -1,0 +1,537 @@
+//! `coordinate`: work and questions for other agents.
+
+use althing_dialects::memory::facade::Facade;
+use althing_kernel::lease::Surfaces;
+use althing_kernel::memory::{Kind, Record};
+use althing_kernel::surface::Surface;
+use althing_kernel::{AgentName, State};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Verbs;
+use super::lanes::{Key, Lane, Obstacle, collide, id_of, known_agent, record, shown, surfaces};
+use super::seat::Present;
+use super::worktree::Worktree;
+use crate::fault::Fault;
+use crate::git::Git;
+use crate::git::lane::readable;
+
+/// How many agents are asked if none are named.
+const IMPLICIT_MAX: usize = 3;
+/// How many agents one request may name.
+const TARGETS_MAX: usize = 32;
+/// How many files are named that are not committed.
+const DIRTY_SHOWN_MAX: usize = 20;
+/// Folders of tools, which are no work.
+const TOOL_FOLDERS: [&str; 5] = [".brainclaw", ".git", ".claude", ".cursor", ".codex"];
+
+/// What to bring about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Aim {
+    Assign,
+    Consult,
+    Review,
+    Reroute,
+    Summarize,
+    Ideate,
+}
+
+impl Aim {
+    fn name(self) -> &'static str {
+        match self {
+            Aim::Assign => "assign",
+            Aim::Consult => "consult",
+            Aim::Review => "review",
+            Aim::Reroute => "reroute",
+            Aim::Summarize => "summarize",
+            Aim::Ideate => "ideate",
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub(super) struct Coordinate {
+    pub(super) intent: Aim,
+    /// What is wanted.
+    #[serde(default)]
+    pub(super) task: String,
+    #[serde(rename = "targetAgents", alias = "target_agents", default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub(super) targets: Vec<String>,
+    /// Paths or globs with commas between.
+    pub(super) scope: Option<String>,
+    /// assign: a scope per agent, instead of scope for all.
+    #[serde(default)]
+    #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]
+    pub(super) scopes: std::collections::BTreeMap<String, String>,
+    #[serde(rename = "planId", alias = "plan_id")]
+    pub(super) plan: Option<String>,
+    /// reroute: which assignment.
+    #[serde(rename = "assignmentId", alias = "assignment_id")]
+    pub(super) assignment: Option<String>,
+    /// The linked git worktree to work in.
+    pub(super) worktree: Option<String>,
+    pub(super) lane: Option<String>,
+    #[serde(rename = "threadId", alias = "thread_id")]
+    pub(super) thread: Option<String>,
+    /// review: also open a loop.
+    #[serde(default)]
+    pub(super) open_loop: bool,
+    /// Offer it although files of the scope are not committed.
+    #[serde(default, deserialize_with = "switch")]
+    #[schemars(with = "Option<bool>")]
+    pub(super) allow_dirty: bool,
+    /// Work from this commit, whatever is not committed.
+    #[serde(rename = "ref")]
+    pub(super) reference: Option<String>,
+    /// Repeating it repeats nothing.
+    pub(super) client_request_id: Option<String>,
+}
+
+impl Coordinate {
+    /// With nothing said but this.
+    pub(super) fn plain(intent: Aim, allow_dirty: bool) -> Self {
+        Coordinate {
+            intent,
+            task: String::new(),
+            targets: Vec::new(),
+            scope: None,
+            scopes: std::collections::BTreeMap::new(),
+            plan: None,
+            assignment: None,
+            worktree: None,
+            lane: None,
+            thread: None,
+            open_loop: false,
+            allow_dirty,
+            reference: None,
+            client_request_id: None,
+        }
+    }
+}
+
+/// Hosts write switches as words.
+fn switch<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<bool, D::Error> {
+    match Value::deserialize(reader)? {
+        Value::Bool(on) => Ok(on),
+        Value::String(word) if word == "true" => Ok(true),
+        Value::String(word) if word == "false" => Ok(false),
+        other => Err(serde::de::Error::custom(format!("{other} is neither true nor false"))),
+    }
+}
+
+/// The agents that are meant, and what stands against the others.
+struct Targets {
+    agents: Vec<AgentName>,
+    obstacles: Vec<Obstacle>,
+}
+
+impl Verbs<'_> {
+    pub(super) fn coordinate(&self, args: &Coordinate, given: &Value) -> Result<Value, Fault> {
+        if args.task.trim().is_empty() && !matches!(args.intent, Aim::Reroute | Aim::Summarize) {
+            return Err(Fault::usage("bclaw_coordinate requires 'task'"));
+        }
+        let key = Key::new(args.client_request_id.as_deref(), given);
+        match args.intent {
+            Aim::Assign => self.assign(args, &key),
+            Aim::Consult => self.consult(args, &key),
+            Aim::Review => self.review(args, &key),
+            Aim::Reroute => self.reroute(args, &key),
+            Aim::Summarize => self.summarize(args),
+            Aim::Ideate => self.ideate(args, &key),
+        }
+    }
+
+    /// Who is meant: those who are named, else others who are known, a few of them.
+    fn targets(&self, state: &State, args: &Coordinate) -> Result<Targets, Fault> {
+        let mut found = Targets { agents: Vec::new(), obstacles: Vec::new() };
+        if args.targets.len() > TARGETS_MAX {
+            return Err(Fault::usage(format!("at most {TARGETS_MAX} agents are named at once")));
+        }
+        let named = args.targets.iter().chain(args.scopes.keys());
+        for text in named {
+            match known_agent(state, text) {
+                Ok(agent) if !found.agents.contains(&agent) => found.agents.push(agent),
+                Ok(_) => {}
+                Err(obstacle) => found.obstacles.push(obstacle),
+            }
+        }
+        if args.targets.is_empty() && args.scopes.is_empty() {
+            let own = self.agent();
+            let live = state
+                .agents()
+                .filter(|(name, agent)| agent.revoked_at.is_none() && Some(*name) != own.as_ref());
+            let mut live: Vec<_> = live.collect();
+            live.sort_by_key(|(name, agent)| (std::cmp::Reverse(agent.heard_at), (*name).clone()));
+            let agents = live.into_iter().take(IMPLICIT_MAX).map(|(name, _)| name.clone());
+            found.agents.extend(agents);
+        }
+        if found.agents.is_empty() && found.obstacles.is_empty() {
+            return Err(Fault::usage("there is no other agent; name one in 'targetAgents'"));
+        }
+        Ok(found)
+    }
+
+    fn assign(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+        let Present { state, .. } = self.present()?;
+        if args.targets.is_empty() && args.scopes.is_empty() {
+            return Err(Fault::usage("assign names the agents in 'targetAgents'"));
+        }
+        let targets = self.targets(&state, args)?;
+        let lanes = self.lanes(&state, args, &targets.agents)?;
+        self.dispatch_lanes(Aim::Assign.name(), args, &lanes, targets.obstacles, key)
+    }
+
+    fn lanes(
+        &self,
+        state: &State,
+        args: &Coordinate,
+        agents: &[AgentName],
+    ) -> Result<Vec<Lane>, Fault> {
+        let plan = args.plan.as_deref().map(|text| record(state, Kind::Plan, text)).transpose()?;
+        let worktree = match &args.worktree {
+            Some(path) => Some(self.checked_worktree(path)?),
+            None => None,
+        };
+        let lane = |agent: &AgentName| {
+            let named = args
+                .scopes
+                .iter()
+                .find(|(name, _)| crate::frugal::named(name).is_ok_and(|name| name == *agent));
+            let scope = named.map(|(_, scope)| scope).or(args.scope.as_ref());
+            Ok(Lane {
+                agent: agent.clone(),
+                task: args.task.clone(),
+                surfaces: scope.map(|scope| surfaces(scope)).transpose()?.flatten(),
+                scope: scope.cloned(),
+                plan: plan.map(|plan| plan.id),
+                name: args.lane.clone(),
+                worktree: worktree.clone(),
+                thread: args.thread.clone(),
+            })
+        };
+        agents.iter().map(lane).collect()
+    }
+
+    /// A worktree that a lane can be harvested from later.
+    fn checked_worktree(&self, path: &str) -> Result<String, Fault> {
+        let absolute = self.seat.root().join(path);
+        let text = absolute.to_string_lossy().into_owned();
+        match Worktree::open(self.seat.root(), &text, &self.shown()) {
+            Ok(_) => Ok(text),
+            Err(why) => Err(Fault::usage(format!("worktree {path}: {why}"))),
+        }
+    }
+
+    /// Offers lanes: first it is settled that they do not collide, then each is offered.
+    pub(super) fn dispatch_lanes(
+        &self,
+        intent: &str,
+        args: &Coordinate,
+        lanes: &[Lane],
+        mut obstacles: Vec<Obstacle>,
+        key: &Key,
+    ) -> Result<Value, Fault> {
+        let colliding = collide(lanes);
+        if !colliding.is_empty() {
+            let message = "these lanes would collide; nothing was offered";
+            let details = json!({ "code": "lanes_collide", "collisions": colliding });
+            return Err(Fault::usage(message).with(details));
+        }
+        self.check_clean(args, lanes)?;
+        let Present { state, .. } = self.present()?;
+        let mut facade = Facade::new(intent);
+        let (mut plan, mut commands, mut sent) = (Vec::new(), Vec::new(), 0);
+        for lane in lanes {
+            match self.offer(lane, &state, key)? {
+                Err(obstacle) => obstacles.push(obstacle),
+                Ok(mut delivered) => {
+                    for (kind, name) in [
+                        ("assignment", "assignment_id"),
+                        ("claim", "claim_id"),
+                        ("message", "message_id"),
+                    ] {
+                        if let Some(id) = delivered[name].as_str() {
+                            facade.artifact(kind, id).effect("create", kind, id);
+                        }
+                    }
+                    let command = delivered["command"].take();
+                    commands.push(json!({ "agent": shown(&lane.agent), "command": command }));
+                    plan.push(delivered);
+                    sent += 1;
+                }
+            }
+        }
+        conclude(&mut facade, &obstacles, sent)?;
+        facade.result(
+            "selected_targets",
+            lanes.iter().map(|own| shown(&own.agent)).collect::<Vec<_>>(),
+        );
+        facade.result("delivery_plan", plan).result("messages_sent", sent);
+        facade.result("commands", commands);
+        facade.field("execution_status", "command_ready_manual");
+        facade.next(
+            "bclaw_coordinate",
+            json!({ "intent": "summarize" }),
+            "to see how far they are",
+        );
+        Ok(facade.answer())
+    }
+
+    /// Refuses to hand out files with changes that nobody committed: they would be missing there.
+    pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Fault> {
+        if !self.seat.is_git() || args.allow_dirty {
+            return Ok(());
+        }
+        let git = Git::new(self.seat.root(), &self.shown());
+        if args.reference.as_ref().is_some_and(|name| git.resolved(name).is_some()) {
+            return Ok(());
+        }
+        let wanted: Vec<&Surface> = lanes
+            .iter()
+            .filter_map(|lane| lane.surfaces.as_ref())
+            .flat_map(Surfaces::as_slice)
+            .collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let is_tool = |path: &str| {
+            path == althing_dialects::memory::lane::RESULT_FILE
+                || TOOL_FOLDERS.iter().any(|folder| path.starts_with(folder))
+        };
+        let overlaps = |path: &String| {
+            let own = Surface::new(&Surface::escape(path));
+            !is_tool(path) && own.is_ok_and(|own| wanted.iter().any(|wanted| wanted.meets(&own)))
+        };
+        let dirty: Vec<String> =
+            readable(&git.uncommitted()?).into_iter().filter(overlaps).collect();
+        if dirty.is_empty() {
+            return Ok(());
+        }
+        let shown: Vec<&String> = dirty.iter().take(DIRTY_SHOWN_MAX).collect();
+        let message = format!(
+            "{} files of the scope are not committed, so a worktree would not have them: commit \
+             them, name a 'ref', or say 'allow_dirty'",
+            dirty.len()
+        );
+        let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
+        Err(Fault::usage(message).with(details))
+    }
+
+    fn consult(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+        let Present { state, now, .. } = self.present()?;
+        let targets = self.targets(&state, args)?;
+        let thread = args.thread.clone().unwrap_or_else(|| key.thread(now));
+        let mut facade = Facade::new(Aim::Consult.name());
+        let mut plan = Vec::new();
+        for agent in &targets.agents {
+            plan.push(self.write_to(&mut facade, args, agent, &thread, key)?);
+        }
+        conclude(&mut facade, &targets.obstacles, plan.len())?;
+        facade.result("messages_sent", plan.len()).result("delivery_plan", plan);
+        facade.result("thread_id", thread).field("execution_status", "inbox_only");
+        Ok(facade.answer())
+    }
+
+    /// A message that binds nobody to anything.
+    fn write_to(
+        &self,
+        facade: &mut Facade,
+        args: &Coordinate,
+        agent: &AgentName,
+        thread: &str,
+        key: &Key,
+    ) -> Result<Value, Fault> {
+        let mut create = json!({
+            "kind": "message", "text": args.task,
+            "fields": { "to": agent, "thread": thread, "requires_ack": false },
+        });
+        if let Some(plan) = &args.plan {
+            create["fields"]["plan_id"] = id_of(Kind::Plan, plan)?.to_string().into();
+        }
+        if let Some(id) = key.part(agent.as_str()) {
+            create["request_id"] = id.into();
+        }
+        let made = self.act("memory.create", &create)?;
+        let id = made["id"].as_str().unwrap_or_default();
+        facade.artifact("message", id).effect("create", "message", id);
+        Ok(json!({
+            "agent": shown(agent), "message_id": id, "channel": "inbox",
+            "execution_status": "inbox_only",
+            "execution_reason": "a question is read when the agent next looks",
+        }))
+    }
+
+    /// Asks others to look at something: a candidate to decide on, a message to each, and a loop
+    /// if one is wanted.
+    fn review(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+        let Present { state, now, .. } = self.present()?;
+        let targets = self.targets(&state, args)?;
+        let lanes = self.lanes(&state, args, &targets.agents)?;
+        self.check_clean(args, &lanes)?;
+        let thread = args.thread.clone().unwrap_or_else(|| key.thread(now));
+        let mut facade = Facade::new(Aim::Review.name());
+        if targets.agents.is_empty() {
+            conclude(&mut facade, &targets.obstacles, 0)?;
+        }
+        let mut create = json!({
+            "kind": "candidate", "text": args.task,
+            "fields": { "candidate_type": "handoff", "origin": "review" },
+        });
+        if let Some(scope) = &args.scope {
+            create["fields"]["scope"] = scope.clone().into();
+        }
+        if let Some(id) = key.part("candidate") {
+            create["request_id"] = id.into();
+        }
+        let candidate = self.act("memory.create", &create)?["id"].clone();
+        let candidate = candidate.as_str().unwrap_or_default();
+        facade.artifact("candidate", candidate).effect("create", "candidate", candidate);
+        let mut plan = Vec::new();
+        for agent in &targets.agents {
+            plan.push(self.write_to(&mut facade, args, agent, &thread, key)?);
+        }
+        conclude(&mut facade, &targets.obstacles, plan.len())?;
+        if args.open_loop {
+            let made = self.open_loop("review", args, &targets.agents, key)?;
+            facade.artifact("loop", &made).effect("create", "loop", &made);
+            facade.result("loop_id", made);
+        }
+        facade.result("candidate_id", candidate).result("thread_id", thread);
+        facade.result("messages_sent", plan.len()).result("delivery_plan", plan);
+        facade.field("execution_status", "inbox_only");
+        Ok(facade.answer())
+    }
+
+    /// Thinking together is a loop.
+    fn ideate(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+        let Present { state, now, .. } = self.present()?;
+        let targets = self.targets(&state, args)?;
+        let thread = args.thread.clone().unwrap_or_else(|| key.thread(now));
+        let mut facade = Facade::new(Aim::Ideate.name());
+        let mut plan = Vec::new();
+        for agent in &targets.agents {
+            plan.push(self.write_to(&mut facade, args, agent, &thread, key)?);
+        }
+        conclude(&mut facade, &targets.obstacles, plan.len())?;
+        let made = self.open_loop("ideation", args, &targets.agents, key)?;
+        facade.artifact("loop", &made).effect("create", "loop", &made);
+        facade.result("loop_id", made).result("thread_id", thread);
+        facade.result("messages_sent", plan.len()).result("delivery_plan", plan);
+        facade.field("execution_status", "inbox_only");
+        Ok(facade.answer())
+    }
+
+    /// Takes work from one agent and offers it to another, in one step of the kernel: the claim
+    /// comes back to whoever dispatches, for the next to take over.
+    fn reroute(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+        let Present { state, .. } = self.present()?;
+        let Some(text) = &args.assignment else {
+            return Err(Fault::usage("reroute names the assignment in 'assignmentId'"));
+        };
+        let old = record(&state, Kind::Assignment, text)?;
+        let targets = self.targets(&state, args)?;
+        let [agent] = targets.agents.as_slice() else {
+            let details: Vec<Value> = targets.obstacles.iter().map(Obstacle::shown).collect();
+            let fault = Fault::usage("reroute names one agent who is known in 'targetAgents'");
+            return Err(
+                fault.with(json!({ "code": "agent_validation_failed", "skipped": details }))
+            );
+        };
+        let lane = rerouted(old, agent.clone(), args)?;
+        self.check_clean(args, std::slice::from_ref(&lane))?;
+        let reason = format!("rerouted to {}", shown(agent));
+        let mut step = json!({ "id": old.id, "to": "rerouted", "agent": agent, "reason": reason });
+        if let Some(id) = key.part("reroute") {
+            step["request_id"] = id.into();
+        }
+        let moved = self.act("memory.move", &step)?;
+        let mut facade = Facade::new(Aim::Reroute.name());
+        facade.effect("transition", "assignment", &old.id.to_string());
+        let effects = moved["side_effects"].as_array().map_or(&[][..], Vec::as_slice);
+        let text =
+            |effect: &Value, name: &str| effect[name].as_str().unwrap_or_default().to_owned();
+        for effect in effects {
+            let [action, kind, id] = ["action", "kind", "id"].map(|name| text(effect, name));
+            facade.effect(&action, &kind, &id);
+        }
+        let made = effects.iter().find(|effect| effect["action"] == "created");
+        let made = made.ok_or_else(|| Fault::defect("a rerouted assignment without another"))?;
+        let delivered = self.deliver(&lane, &self.fetched(made)?)?;
+        facade.artifact("assignment", &text(made, "id"));
+        facade.result("rerouted", old.id.to_string()).result("messages_sent", 1);
+        facade.result("delivery_plan", vec![delivered]);
+        facade.field("execution_status", "command_ready_manual");
+        Ok(facade.answer())
+    }
+
+    /// How far everything is. Nothing is written.
+    fn summarize(&self, args: &Coordinate) -> Result<Value, Fault> {
+        const SHOWN_MAX: usize = 20;
+        let Present { state, now, .. } = self.present()?;
+        let plan = args.plan.as_deref().map(|text| id_of(Kind::Plan, text)).transpose()?;
+        let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+        let (mut open, mut overdue) = (Vec::new(), 0);
+        let all = state.memory().newest(Kind::Assignment, None);
+        for own in all.filter(|own| plan.is_none() || own.fields.plan_id == plan) {
+            *counts.entry(own.status.as_str()).or_default() += 1;
+            overdue += usize::from(own.is_overdue(now));
+            if own.is_live() && open.len() < SHOWN_MAX {
+                open.push(summary(own, own.is_overdue(now)));
+            }
+        }
+        let waiting = state.memory().newest(Kind::Message, Some(true));
+        let waiting = waiting
+            .filter(|own| own.fields.requires_ack == Some(true) && own.status.as_str() == "open");
+        let mut facade = Facade::new(Aim::Summarize.name());
+        facade.result("assignments", json!(counts)).result("open", open);
+        facade.result("overdue", overdue).result("unacknowledged_messages", waiting.count());
+        facade.result("loops_open", state.memory().count(Kind::Loop, Some(true)));
+        if overdue > 0 {
+            facade.warn("overdue", format!("{overdue} assignments were silent for too long"));
+        }
+        Ok(facade.answer())
+    }
+}
+
+fn rerouted(old: &Record, agent: AgentName, args: &Coordinate) -> Result<Lane, Fault> {
+    let scope = args.scope.clone().or_else(|| old.fields.scope.as_ref().map(ToString::to_string));
+    Ok(Lane {
+        agent,
+        task: old.text.to_string(),
+        surfaces: scope.as_deref().map(surfaces).transpose()?.flatten(),
+        scope,
+        plan: old.fields.plan_id,
+        name: old.fields.lane.as_ref().map(ToString::to_string),
+        worktree: None,
+        thread: args.thread.clone(),
+    })
+}
+
+fn summary(own: &Record, overdue: bool) -> Value {
+    json!({
+        "id": own.id, "agent": own.agent().map(shown), "status": own.status, "overdue": overdue,
+        "plan_id": own.fields.plan_id, "scope": own.fields.scope,
+        "text": own.text.as_str().chars().take(120).collect::<String>(),
+    })
+}
+
+/// Says what was not done. If nothing was, that is a failure.
+fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<(), Fault> {
+    let skipped: Vec<Value> = obstacles.iter().map(Obstacle::shown).collect();
+    if let Some(first) = obstacles.first() {
+        if done == 0 {
+            let message = format!("nothing was sent: {}", first.message);
+            let details = json!({ "code": first.code, "skipped": skipped });
+            return Err(Fault::usage(message).with(details));
+        }
+        facade.partial();
+    }
+    for own in obstacles {
+        facade.warn(own.code, format!("{}: {}", own.agent, own.message));
+    }
+    facade.result("skipped", skipped);
+    Ok(())
+}

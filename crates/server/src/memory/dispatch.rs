@@ -1,0 +1,360 @@
+//! `dispatch`: the active sequence of plans, and which of them can be given out now.
+
+use althing_dialects::memory::facade::Facade;
+use althing_kernel::memory::field::Item;
+use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::{AgentName, State};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Verbs;
+use super::coordinate::{Aim, Coordinate};
+use super::lanes::{Key, Lane, Obstacle, collide, known_agent, record, shown, surfaces, taken};
+use super::seat::Present;
+use crate::fault::Fault;
+
+/// How many assignments an agent has at once if nothing else is said.
+const CAPACITY: usize = 1;
+
+/// What to do with the sequence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Intent {
+    Analysis,
+    #[default]
+    Execute,
+    Review,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+pub(super) struct Dispatch {
+    /// Default: execute.
+    #[serde(default)]
+    #[schemars(with = "Option<Intent>")]
+    pub(super) intent: Intent,
+    /// Default: the active sequence that changed last.
+    #[serde(rename = "sequenceId", alias = "sequence_id")]
+    pub(super) sequence: Option<String>,
+    /// Who may get work. Default: all other agents.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub(super) agents: Vec<String>,
+    /// Only these lanes.
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<String>>")]
+    pub(super) lanes: Vec<String>,
+    #[serde(rename = "maxAssignments")]
+    pub(super) assignments_max: Option<usize>,
+    /// How many assignments an agent has at once (default 1).
+    pub(super) capacity: Option<usize>,
+    /// Say what would be done and do nothing.
+    #[serde(rename = "dryRun", alias = "dry_run", default)]
+    pub(super) dry_run: bool,
+    #[serde(default)]
+    pub(super) allow_dirty: bool,
+    /// review: what is to be looked at, and by whom.
+    #[serde(rename = "handoffId", alias = "handoff_id")]
+    pub(super) handoff: Option<String>,
+    pub(super) reviewer: Option<String>,
+    #[serde(rename = "openLoop", alias = "open_loop", default)]
+    pub(super) open_loop: bool,
+    pub(super) client_request_id: Option<String>,
+}
+
+/// How a plan of the sequence stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    Ready,
+    Active,
+    Blocked,
+    Done,
+}
+
+struct Judged<'s> {
+    item: &'s Item,
+    plan: &'s Record,
+    standing: Standing,
+    /// What it waits for, or why it stands so.
+    waits_for: Vec<RecordId>,
+    /// What had better be done before and is not.
+    soft: Vec<RecordId>,
+    why: &'static str,
+}
+
+impl Judged<'_> {
+    fn shown(&self) -> Value {
+        let mut shown = json!({
+            "plan_id": self.plan.id, "rank": self.item.rank, "status": self.plan.status,
+            "text": self.plan.text.as_str().chars().take(120).collect::<String>(), "why": self.why,
+        });
+        if let Some(lane) = &self.item.lane {
+            shown["lane"] = json!(lane);
+        }
+        for (name, list) in [("waits_for", &self.waits_for), ("better_after", &self.soft)] {
+            if !list.is_empty() {
+                shown[name] = json!(list);
+            }
+        }
+        shown
+    }
+}
+
+/// The plans of a sequence by their rank, each with how it stands.
+fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
+    let status = |id: &RecordId| state.memory().record(*id).map(|plan| plan.status);
+    let unmet = |list: &[RecordId]| -> Vec<RecordId> {
+        list.iter().filter(|id| status(id) != Some(Status::Done)).copied().collect()
+    };
+    let at_work = at_work(state);
+    let mut items: Vec<&Item> = sequence.fields.items.iter().collect();
+    items.sort_by_key(|item| item.rank);
+    let judge = |item: &'s Item| {
+        let plan = state.memory().record(item.plan)?;
+        let waits_for = unmet(&item.hard_after);
+        let soft = unmet(&item.soft_after);
+        let (standing, why) = match plan.status {
+            Status::Done => (Standing::Done, "done"),
+            Status::Cancelled => (Standing::Done, "cancelled"),
+            _ if at_work.contains(&plan.id) => (Standing::Active, "somebody is at work on it"),
+            Status::InProgress => (Standing::Active, "in progress"),
+            Status::Blocked => (Standing::Blocked, "the plan is blocked"),
+            _ if !waits_for.is_empty() => (Standing::Blocked, "it comes after plans not done yet"),
+            _ => (Standing::Ready, "nothing stands against it"),
+        };
+        Some(Judged { item, plan, standing, waits_for, soft, why })
+    };
+    items.into_iter().filter_map(judge).collect()
+}
+
+/// The plans that somebody has an open assignment for.
+fn at_work(state: &State) -> BTreeSet<RecordId> {
+    let open = state.memory().newest(Kind::Assignment, Some(true)).filter(|own| is_open(own));
+    open.filter_map(|own| own.fields.plan_id).collect()
+}
+
+fn is_open(own: &Record) -> bool {
+    use Status::{Accepted, Blocked, Created, Offered, Retrying, Started};
+    [Created, Offered, Accepted, Started, Blocked, Retrying].contains(&own.status)
+}
+
+impl Verbs<'_> {
+    pub(super) fn dispatch(&self, args: &Dispatch, given: &Value) -> Result<Value, Fault> {
+        let key = Key::new(args.client_request_id.as_deref(), given);
+        if args.intent == Intent::Review {
+            return self.dispatch_review(args, given);
+        }
+        let Present { state, now, .. } = self.present()?;
+        let sequence = sequence(&state, args)?;
+        let judged = judged(&state, sequence);
+        let wanted = |own: &&Judged<'_>| {
+            let lane = own.item.lane.as_ref().map(ToString::to_string);
+            args.lanes.is_empty() || lane.is_some_and(|lane| args.lanes.contains(&lane))
+        };
+        let mut facade = Facade::new(match args.intent {
+            Intent::Analysis => "analysis",
+            Intent::Execute | Intent::Review => "execute",
+        });
+        facade.result("sequence_id", sequence.id.to_string());
+        for (name, standing) in [
+            ("ready", Standing::Ready),
+            ("active", Standing::Active),
+            ("blocked", Standing::Blocked),
+            ("done", Standing::Done),
+        ] {
+            let of = judged.iter().filter(wanted).filter(|own| own.standing == standing);
+            facade.result(name, of.map(Judged::shown).collect::<Vec<_>>());
+        }
+        let mut free = self.free(&state, args, &mut facade)?;
+        facade.result(
+            "capacity",
+            free.iter()
+                .map(|(name, left)| json!({ "agent": shown(name), "free": left }))
+                .collect::<Vec<_>>(),
+        );
+        if args.intent == Intent::Analysis {
+            return Ok(facade.answer());
+        }
+        let mut ready: Vec<&Judged<'_>> =
+            judged.iter().filter(wanted).filter(|own| own.standing == Standing::Ready).collect();
+        ready.sort_by_key(|own| (!own.soft.is_empty(), own.item.rank));
+        let me = self.principal();
+        let (mut lanes, mut skipped): (Vec<Lane>, Vec<Value>) = (Vec::new(), Vec::new());
+        for own in ready {
+            let skip = |why: &str, data: Value| json!({ "plan_id": own.plan.id, "reason": why, "data": data });
+            if args.assignments_max.is_some_and(|max| lanes.len() >= max) {
+                skipped.push(skip("maxAssignments is reached", Value::Null));
+                continue;
+            }
+            let Some(agent) = choose(own.plan, &mut free) else {
+                skipped.push(skip("no agent has room", Value::Null));
+                continue;
+            };
+            let lane = lane_of(own, agent.clone())?;
+            let mut all = lanes.clone();
+            all.push(lane.clone());
+            let colliding = collide(&all);
+            let held = taken(&state, now, &me, &lane);
+            if colliding.is_empty() && held.is_none() {
+                lanes.push(lane);
+                continue;
+            }
+            // The agent has room for another plan again.
+            *free.entry(agent).or_default() += 1;
+            match held {
+                Some(held) => skipped.push(skip("scope_already_claimed", held.shown())),
+                None => skipped.push(skip("lanes_collide", json!(colliding))),
+            }
+        }
+        self.give_out(args, facade, &lanes, skipped, &key)
+    }
+
+    /// Who may get work, and how much.
+    fn free(
+        &self,
+        state: &State,
+        args: &Dispatch,
+        facade: &mut Facade,
+    ) -> Result<BTreeMap<AgentName, usize>, Fault> {
+        let own = self.agent();
+        let mut agents: Vec<AgentName> = Vec::new();
+        for text in &args.agents {
+            match known_agent(state, text) {
+                Ok(name) => agents.push(name),
+                Err(Obstacle { code, message, .. }) => drop(facade.warn(code, message).partial()),
+            }
+        }
+        if args.agents.is_empty() {
+            let live = state
+                .agents()
+                .filter(|(name, agent)| agent.revoked_at.is_none() && Some(*name) != own.as_ref());
+            agents.extend(live.map(|(name, _)| name.clone()));
+        } else if agents.is_empty() {
+            let details = json!({ "code": "agent_validation_failed" });
+            return Err(Fault::usage("none of these agents is known").with(details));
+        }
+        let capacity = args.capacity.unwrap_or(CAPACITY);
+        let mut free: BTreeMap<AgentName, usize> =
+            agents.into_iter().map(|name| (name, capacity)).collect();
+        for own in state.memory().newest(Kind::Assignment, Some(true)).filter(|own| is_open(own)) {
+            if let Some(left) = own.agent().and_then(|name| free.get_mut(name)) {
+                *left = left.saturating_sub(1);
+            }
+        }
+        Ok(free)
+    }
+
+    fn give_out(
+        &self,
+        args: &Dispatch,
+        mut facade: Facade,
+        lanes: &[Lane],
+        skipped: Vec<Value>,
+        key: &Key,
+    ) -> Result<Value, Fault> {
+        let planned: Vec<Value> = lanes
+            .iter()
+            .map(|lane| json!({ "agent": shown(&lane.agent), "plan_id": lane.plan, "scope": lane.scope }))
+            .collect();
+        facade.result("planned", planned).result("dry_run", args.dry_run);
+        if args.dry_run {
+            facade.result("messages_sent", 0).result("skipped", skipped);
+            return Ok(facade.answer());
+        }
+        let cleanliness = Coordinate::plain(Aim::Assign, args.allow_dirty);
+        if !lanes.is_empty() {
+            self.check_clean(&cleanliness, lanes)?;
+        }
+        let Present { state, .. } = self.present()?;
+        let (mut sent, mut skipped, mut commands) = (Vec::new(), skipped, Vec::new());
+        for lane in lanes {
+            match self.offer(lane, &state, &key.of_plan(lane.plan))? {
+                Ok(mut delivered) => {
+                    let id = delivered["assignment_id"].as_str().unwrap_or_default().to_owned();
+                    facade.artifact("assignment", &id).effect("create", "assignment", &id);
+                    let command = delivered["command"].take();
+                    commands.push(json!({ "agent": shown(&lane.agent), "command": command }));
+                    delivered["plan_id"] = json!(lane.plan);
+                    sent.push(delivered);
+                }
+                Err(obstacle) => {
+                    facade.partial();
+                    skipped.push(obstacle.shown());
+                }
+            }
+        }
+        facade.result("messages_sent", sent.len()).result("delivery_plan", sent);
+        facade.result("commands", commands).result("skipped", skipped);
+        facade.field("execution_status", "command_ready_manual");
+        Ok(facade.answer())
+    }
+
+    /// Has somebody look at a handoff.
+    fn dispatch_review(&self, args: &Dispatch, given: &Value) -> Result<Value, Fault> {
+        let Present { state, .. } = self.present()?;
+        let handoff = args.handoff.as_deref();
+        let handoff = handoff.ok_or_else(|| Fault::usage("review names 'handoffId'"))?;
+        let handoff = record(&state, Kind::Handoff, handoff)?;
+        let reviewer = args.reviewer.clone();
+        let reviewer = reviewer.ok_or_else(|| Fault::usage("review names 'reviewer'"))?;
+        if args.dry_run {
+            let mut facade = Facade::new("review");
+            facade.result("dry_run", true).result("handoff_id", handoff.id.to_string());
+            facade.result("planned", json!([{ "agent": reviewer }])).result("messages_sent", 0);
+            return Ok(facade.answer());
+        }
+        let review = Coordinate {
+            task: format!("Review {}: {}", handoff.id, handoff.text),
+            targets: vec![reviewer],
+            open_loop: args.open_loop,
+            client_request_id: args.client_request_id.clone(),
+            ..Coordinate::plain(Aim::Review, true)
+        };
+        self.coordinate(&review, given)
+    }
+}
+
+/// The sequence that is meant.
+fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Fault> {
+    if let Some(text) = &args.sequence {
+        return record(state, Kind::Sequence, text);
+    }
+    let active = state.memory().newest(Kind::Sequence, Some(true));
+    let mut active = active.filter(|own| own.status == Status::Active);
+    active.next().ok_or_else(|| Fault::not_found("there is no active sequence"))
+}
+
+/// An agent with room: whoever the plan names, else the one with most room.
+fn choose(plan: &Record, free: &mut BTreeMap<AgentName, usize>) -> Option<AgentName> {
+    let named = plan.fields.assignee.as_ref().map(ToString::to_string);
+    let mut fits: Vec<(&AgentName, &mut usize)> = free
+        .iter_mut()
+        .filter(|(name, left)| {
+            **left > 0 && named.as_deref().is_none_or(|own| own == name.as_str())
+        })
+        .collect();
+    fits.sort_by_key(|(_, left)| std::cmp::Reverse(**left));
+    let (name, left) = fits.into_iter().next()?;
+    *left -= 1;
+    Some(name.clone())
+}
+
+fn lane_of(own: &Judged<'_>, agent: AgentName) -> Result<Lane, Fault> {
+    let hint = own.item.scope_hint.as_ref().map(ToString::to_string);
+    let scope = hint.or_else(|| {
+        let paths = own.plan.fields.related_paths.iter().map(ToString::to_string);
+        let paths: Vec<String> = paths.collect();
+        (!paths.is_empty()).then(|| paths.join(", "))
+    });
+    Ok(Lane {
+        agent,
+        task: own.plan.text.to_string(),
+        surfaces: scope.as_deref().map(surfaces).transpose()?.flatten(),
+        scope,
+        plan: Some(own.plan.id),
+        name: own.item.lane.as_ref().map(ToString::to_string),
+        worktree: None,
+        thread: None,
+    })
+}

@@ -1,0 +1,254 @@
+//! `find` and `get`
+
+use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
+use althing_dialects::memory::entity;
+use althing_dialects::memory::filter::{self, Filter};
+use althing_dialects::memory::item::{confidence, is_auto, is_called, is_legacy, item};
+use althing_kernel::AgentName;
+use althing_kernel::commons::Label;
+use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use serde_json::{Map, Value, json};
+
+use super::args::{Find, Get};
+use super::claims::{self, Claim, Found, surfaces};
+use super::records::{decisions, is_of_decisions};
+use super::seat::Present;
+use super::{Verb, Verbs};
+use crate::fault::Fault;
+
+/// What was found, before it is cut to a page.
+#[derive(Default)]
+struct Hits {
+    items: Vec<Value>,
+    total: usize,
+    legacy: usize,
+    unsure: usize,
+    resolved: usize,
+}
+
+impl Hits {
+    /// Counts one that fits, and shows it if it is on the page.
+    fn add(
+        &mut self,
+        filter: &Filter,
+        show: impl FnOnce() -> Result<Value, Fault>,
+    ) -> Result<(), Fault> {
+        let at = self.total;
+        self.total += 1;
+        if at >= filter.offset && self.items.len() < filter.limit {
+            self.items.push(show()?);
+        }
+        Ok(())
+    }
+}
+
+impl Verbs<'_> {
+    pub(super) fn find(&self, args: &Find) -> Result<Value, Fault> {
+        self.check_said(&args.said)?;
+        let mut filter = Filter::read(args.entity, &args.filter).map_err(Fault::usage)?;
+        if let Some(limit) = &args.limit {
+            filter.limit = filter::limit(limit).map_err(Fault::usage)?;
+        }
+        if let Some(offset) = &args.offset {
+            filter.offset = filter::offset(offset).map_err(Fault::usage)?;
+        }
+        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
+        let present = self.present()?;
+        let mut hits = match args.entity {
+            Kind::Claim => found_claims(&present, &filter)?,
+            kind => found_records(&present, kind, &filter)?,
+        };
+        for found in &mut hits.items {
+            only(found, &args.fields);
+        }
+        Ok(page(args, &filter, budget, hits))
+    }
+
+    pub(super) fn get(&self, args: &Get) -> Result<Value, Fault> {
+        self.check_said(&args.said)?;
+        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
+        let present = self.present()?;
+        let found = fetch(&present, args.entity, &args.id)?;
+        let rest = json!({ "entity": args.entity });
+        let mut page = budget.page(&rest, vec![found]);
+        Ok(json!({ "entity": args.entity, "item": page.items.pop() }))
+    }
+}
+
+/// One thing, whole.
+pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, Fault> {
+    if kind == Kind::Decision && is_of_decisions(text) {
+        let number = text.trim_start_matches("log#");
+        let own = decisions(present).into_iter().find(|own| own.number.to_string() == number);
+        let missing = || Fault::not_found(format!("there is no decision {text}"));
+        return own.ok_or_else(missing)?.item(present);
+    }
+    let id = entity::id(kind, text).map_err(Fault::usage)?;
+    if kind == Kind::Claim {
+        return match claims::find(present, id)? {
+            Found::Known(claim) => claim.item(present),
+            Found::Over => Ok(over(id)),
+        };
+    }
+    Ok(item(record(present, id)?, present.now))
+}
+
+/// The records that fit.
+fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Fault> {
+    let mut hits = Hits::default();
+    let mut shared = match kind {
+        Kind::Decision => decisions(present),
+        _ => Vec::new(),
+    };
+    for record in present.state.memory().newest(kind, None) {
+        if !fits(record, filter) {
+            continue;
+        }
+        while shared.last().is_some_and(|own| own.at > record.updated_at) {
+            let Some(own) = shared.pop().filter(|own| own.fits(filter)) else { continue };
+            hits.add(filter, || own.item(present))?;
+        }
+        if hides(record, filter, &mut hits) {
+            continue;
+        }
+        hits.add(filter, || Ok(item(record, present.now)))?;
+    }
+    while let Some(own) = shared.pop() {
+        if own.fits(filter) {
+            hits.add(filter, || own.item(present))?;
+        }
+    }
+    Ok(hits)
+}
+
+/// The claims that fit.
+fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
+    let wanted = filter.scope.as_deref().map(surfaces).transpose()?;
+    let is_open = filter.status.is_none_or(|status| status == Status::Open);
+    let mut all = Vec::new();
+    if is_open {
+        all.extend(claims::live(&present.state, present.now));
+    }
+    if filter.status.is_some_and(|status| status != Status::Open) {
+        all.extend(claims::ended(present)?);
+    }
+    let fits = |claim: &Claim| {
+        filter.status.is_none_or(|status| claim.status == status)
+            && [&filter.agent, &filter.author]
+                .into_iter()
+                .flatten()
+                .all(|name| is_called(&claim.holder, name))
+            && filter.plan.is_none_or(|plan| claim.plan() == Some(plan))
+            && filter.has_tags(&[])
+            && filter.source.as_deref().is_none_or(|source| source == "lease")
+            && filter.auto_generated != Some(true)
+            && wanted.as_ref().is_none_or(|wanted| {
+                wanted
+                    .as_slice()
+                    .iter()
+                    .any(|own| claim.surfaces.iter().any(|held| held.meets(own)))
+            })
+    };
+    let mut hits = Hits::default();
+    for claim in all.iter().filter(|claim| fits(claim)) {
+        hits.add(filter, || claim.item(present))?;
+    }
+    Ok(hits)
+}
+
+/// A record by its id.
+pub(super) fn record(present: &Present, id: RecordId) -> Result<&Record, Fault> {
+    present.state.memory().record(id).ok_or_else(|| {
+        let message = format!("there is no {} {id} ({}); it may be archived", id.kind, id.label());
+        Fault::not_found(message)
+    })
+}
+
+/// A claim of which nothing else is known any more.
+fn over(id: RecordId) -> Value {
+    json!({
+        "id": id.to_string(),
+        "short_label": id.label(),
+        "kind": Kind::Claim,
+        "status": "over",
+        "text": "this claim is over; `althing trail` has how it ended",
+    })
+}
+
+fn fits(record: &Record, filter: &Filter) -> bool {
+    let fields = &record.fields;
+    let agents = [fields.agent.as_ref().map(AgentName::as_str)];
+    let to = fields.to.as_ref().map(Label::as_str);
+    let tags: Vec<&str> = record.tags.as_slice().iter().map(Label::as_str).collect();
+    filter.status.is_none_or(|status| record.status == status)
+        && filter.has_tags(&tags)
+        && filter.author.as_deref().is_none_or(|name| is_called(&record.author, name))
+        && filter.plan.is_none_or(|plan| fields.plan_id == Some(plan))
+        && filter.auto_generated.is_none_or(|auto| is_auto(record) == auto)
+        && filter.source.as_deref().is_none_or(|source| {
+            let own = record.provenance.source.as_ref();
+            own.is_some_and(|own| own.as_str() == source)
+                || record.provenance.kind.as_str() == source
+        })
+        && filter
+            .agent
+            .as_deref()
+            .is_none_or(|name| agents.into_iter().chain([to]).flatten().any(|own| own == name))
+}
+
+/// Whether something that fits is not shown unless it is asked for, and is counted instead.
+fn hides(record: &Record, filter: &Filter, hits: &mut Hits) -> bool {
+    let is_resolved = record.id.kind == Kind::Candidate && !record.is_live();
+    let count = if is_legacy(record) && !filter.legacy {
+        &mut hits.legacy
+    } else if is_auto(record) && confidence(record) < filter.confidence {
+        &mut hits.unsure
+    } else if is_resolved && filter.status.is_none() {
+        &mut hits.resolved
+    } else {
+        return false;
+    };
+    *count += 1;
+    true
+}
+
+/// Leaves out what was not asked for. What it is stays.
+fn only(item: &mut Value, fields: &[String]) {
+    if let (Value::Object(own), false) = (item, fields.is_empty()) {
+        own.retain(|name, _| name == "id" || fields.iter().any(|field| field == name));
+    }
+}
+
+/// The answer: as much as fits, and where to go on.
+fn page(args: &Find, filter: &Filter, budget: Budget, hits: Hits) -> Value {
+    let kind = args.entity;
+    let mut answer = json!({
+        "entity": kind,
+        "total": hits.total,
+        "excluded_legacy": hits.legacy,
+        "excluded_low_confidence_auto_reflect": hits.unsure,
+        "warnings": [],
+    });
+    if hits.resolved > 0 {
+        answer["excluded_resolved"] = hits.resolved.into();
+        answer["hint"] = "resolved candidates are found by their status".into();
+    }
+    let page = budget.page(&answer, hits.items);
+    let end = filter.offset + page.items.len();
+    answer["returned"] = page.items.len().into();
+    answer["has_more"] = (end < hits.total).into();
+    if end < hits.total {
+        answer["next_offset"] = end.into();
+        let mut again: Map<String, Value> = args.filter.clone();
+        again.insert("offset".to_owned(), end.into());
+        again.insert("limit".to_owned(), filter.limit.into());
+        let args = json!({ "entity": kind, "filter": again });
+        answer["next_actions"] =
+            json!([{ "tool": Verb::Find.tool(), "args": args, "when": "for the next page" }]);
+    }
+    if page.omitted > 0 {
+        answer["omitted_for_size"] = page.omitted.into();
+    }
+    answer["items"] = page.items.into();
+    answer
+}

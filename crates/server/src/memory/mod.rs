@@ -1,0 +1,302 @@
+//! The memory dialect over the protocol and for the command line: one implementation of each verb.
+//!
+//! [`Verbs`] is somebody at the project's memory. `work` opens a session, and claims what is to be
+//! worked on; `context`, `find` and `get` read and write nothing; `create`, `update`, `transition`,
+//! `complete_step` and `remove` change records through the engine. A claim is a lease of the kernel,
+//! so what is claimed here is held against every other door.
+
+mod args;
+mod board;
+mod claims;
+mod context;
+mod coordinate;
+mod dispatch;
+mod find;
+mod harvest;
+mod lanes;
+mod loops;
+mod ranking;
+mod records;
+mod seat;
+mod secrets;
+mod sweep;
+mod trail;
+mod work;
+mod worktree;
+mod write;
+
+use althing_dialects::memory::PROTOCOL;
+use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
+use althing_kernel::Rule;
+use serde_json::{Map, Value, json};
+
+pub use seat::{Seat, Secrets};
+
+use crate::arguments;
+use crate::dialect::{Dialect, Speech, Tool};
+use crate::fault::Fault;
+use crate::frugal::{self, Ledger};
+use seat::Chair;
+
+/// What the server calls itself.
+const SERVER: &str = "althing-memory";
+
+/// What can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Open a session; claim a scope.
+    Work,
+    /// Read what is shared.
+    Context,
+    /// Look for things.
+    Find,
+    /// Fetch one thing.
+    Get,
+    /// Remember something.
+    Create,
+    /// Change what something says.
+    Update,
+    /// Move something on.
+    Transition,
+    /// Finish a step of a plan.
+    CompleteStep,
+    /// Put something away.
+    Remove,
+    /// Give work to others, or ask them.
+    Coordinate,
+    /// Give out plans in their order.
+    Dispatch,
+    /// Work in rounds.
+    Loop,
+    /// Look for what is silent.
+    Sweep,
+    /// Take in what was left in worktrees.
+    Harvest,
+}
+
+impl Verb {
+    /// All that hosts can call; the first seven are those of the protocol.
+    pub const ALL: [Verb; 12] = [
+        Verb::Work,
+        Verb::Context,
+        Verb::Find,
+        Verb::Get,
+        Verb::Create,
+        Verb::Update,
+        Verb::Transition,
+        Verb::CompleteStep,
+        Verb::Remove,
+        Verb::Coordinate,
+        Verb::Dispatch,
+        Verb::Loop,
+    ];
+
+    /// What its tool is called.
+    pub fn tool(self) -> &'static str {
+        match self {
+            Verb::Work => "bclaw_work",
+            Verb::Context => "bclaw_context",
+            Verb::Find => "bclaw_find",
+            Verb::Get => "bclaw_get",
+            Verb::Create => "bclaw_create",
+            Verb::Update => "bclaw_update",
+            Verb::Transition => "bclaw_transition",
+            Verb::CompleteStep => "bclaw_complete_step",
+            Verb::Remove => "bclaw_remove",
+            Verb::Coordinate => "bclaw_coordinate",
+            Verb::Dispatch => "bclaw_dispatch",
+            Verb::Loop => "bclaw_loop",
+            Verb::Sweep => "bclaw_sweep",
+            Verb::Harvest => "bclaw_harvest",
+        }
+    }
+
+    fn description(self) -> &'static str {
+        match self {
+            Verb::Work => {
+                "Start here: opens your session and returns what to know. execute with a scope \
+                 claims it; on a conflict nothing is claimed: do not edit there."
+            }
+            Verb::Context => {
+                "Read shared state: ranked memory, your environment, the board, or what changed."
+            }
+            Verb::Find => "List things, newest first.",
+            Verb::Get => "Fetch one thing whole.",
+            Verb::Create => {
+                "Remember something. A claim needs scope, an assignment agent, a candidate type, a \
+                 message to."
+            }
+            Verb::Update => "Change fields. Status changes go through bclaw_transition.",
+            Verb::Transition => "Move something along its lifecycle, with side effects.",
+            Verb::CompleteStep => "Mark a step of a plan done; the last one finishes the plan.",
+            Verb::Remove => "Put something finished away; the trail keeps it.",
+            Verb::Coordinate => {
+                "Assign work to agents (claim, assignment, message), consult, review, reroute, \
+                 ideate or summarize. Lanes that would collide are named before anything starts."
+            }
+            Verb::Dispatch => "See which plans of the sequence are ready, and give them out.",
+            Verb::Loop => "Work in rounds: phases, and slots that take turns.",
+            Verb::Sweep => "Look at assignments that are silent; none is given up that shows life.",
+            Verb::Harvest => "Report results left in worktrees once; integrate commits the work.",
+        }
+    }
+
+    fn schema(self) -> Map<String, Value> {
+        match self {
+            Verb::Work => arguments::schema::<args::Work>(),
+            Verb::Context => arguments::schema::<args::Context>(),
+            Verb::Find => arguments::schema::<args::Find>(),
+            Verb::Get => arguments::schema::<args::Get>(),
+            Verb::Create => arguments::schema::<args::Create>(),
+            Verb::Update => arguments::schema::<args::Update>(),
+            Verb::Transition => arguments::schema::<args::Transition>(),
+            Verb::CompleteStep => arguments::schema::<args::CompleteStep>(),
+            Verb::Remove => arguments::schema::<args::Remove>(),
+            Verb::Coordinate => arguments::schema::<coordinate::Coordinate>(),
+            Verb::Dispatch => arguments::schema::<dispatch::Dispatch>(),
+            Verb::Loop => arguments::schema::<loops::Loop>(),
+            Verb::Sweep => arguments::schema::<sweep::Sweep>(),
+            Verb::Harvest => arguments::schema::<harvest::Harvest>(),
+        }
+    }
+
+    /// Whether it changes nothing.
+    pub fn reads(self) -> bool {
+        matches!(self, Verb::Context | Verb::Find | Verb::Get)
+    }
+}
+
+/// Somebody at the project's memory.
+pub struct Verbs<'a> {
+    seat: &'a dyn Seat,
+}
+
+impl<'a> Verbs<'a> {
+    /// Somebody takes a seat.
+    pub fn new(seat: &'a dyn Seat) -> Self {
+        Verbs { seat }
+    }
+
+    /// Does something.
+    pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
+        let says = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
+        let said = given.as_object().filter(|_| says);
+        let warnings = said.map(|said| self.check_secrets(said)).transpose()?.unwrap_or_default();
+        let mut answer = match verb {
+            Verb::Work => self.work(&args::read(verb, given)?),
+            Verb::Context => self.context(&args::read(verb, given)?),
+            Verb::Find => self.find(&args::read(verb, given)?),
+            Verb::Get => self.get(&args::read(verb, given)?),
+            Verb::Create => self.create(&args::read(verb, given)?),
+            Verb::Update => self.update(&args::read(verb, given)?),
+            Verb::Transition => self.transition(&args::read(verb, given)?),
+            Verb::CompleteStep => self.complete_step(&args::read(verb, given)?),
+            Verb::Remove => self.remove(&args::read(verb, given)?),
+            Verb::Coordinate => self.coordinate(&args::read(verb, given)?, given),
+            Verb::Dispatch => self.dispatch(&args::read(verb, given)?, given),
+            Verb::Loop => self.rounds(&args::read(verb, given)?, given),
+            Verb::Sweep => self.sweep(&args::read(verb, given)?),
+            Verb::Harvest => self.harvest(&args::read(verb, given)?),
+        }?;
+        if let Some(told) = answer.get_mut("warnings").and_then(Value::as_array_mut) {
+            told.extend(warnings);
+        }
+        if says || matches!(verb, Verb::Sweep | Verb::Harvest) {
+            let budget = Budget::new(CHARS_DEFAULT, None).map_err(Fault::usage)?;
+            answer = budget.shorten(answer);
+        }
+        answer["schema_version"] = PROTOCOL.into();
+        Ok(answer)
+    }
+}
+
+/// How this dialect answers.
+pub(crate) const SPEECH: Speech = Speech {
+    attribution: "agent",
+    failure: |fault| {
+        let error = json!({ "schema_version": PROTOCOL, "error": failure(fault) });
+        (error.clone(), error)
+    },
+    pretty: false,
+    silent_reading: true,
+};
+
+/// A failure, in the words of this dialect and with those of all doors.
+pub fn failure(fault: &Fault) -> Value {
+    let mut error = fault.object();
+    error["kind"] = kind(fault).into();
+    error
+}
+
+/// Failures that say more closely what they are.
+const CODES: [&str; 8] = [
+    "agent_validation_failed",
+    "dirty_working_tree",
+    "idempotency_key_reused_with_different_body",
+    "lanes_collide",
+    "plan_already_assigned",
+    "scope_already_claimed",
+    "unauthorized_slot_write",
+    "version_conflict",
+];
+
+/// What this dialect calls a sort of failure.
+pub fn kind(fault: &Fault) -> &'static str {
+    let code = fault.details()["code"].as_str();
+    if let Some(known) = CODES.iter().find(|known| code == Some(**known)) {
+        return known;
+    }
+    match (fault.kind(), fault.rule()) {
+        ("usage", _) => "validation_error",
+        ("not_found", Rule::NoProject) => "session_error",
+        ("not_found", _) => "not_found",
+        ("collision", _) => "claim_conflict",
+        ("not_authentic", _) | (_, Rule::WhoAreYou) => "identity_error",
+        (_, Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner) => "ownership_error",
+        (_, Rule::RecordField | Rule::RecordLinks) => "validation_error",
+        (_, Rule::RecordVersion) => "version_conflict",
+        (_, Rule::RequestOnce) => "idempotency_key_reused_with_different_body",
+        (_, Rule::AgentRevoked) => "trust_error",
+        _ => "operation_error",
+    }
+}
+
+/// The dialect.
+pub fn dialect(ledger: Ledger, secrets: Secrets) -> Dialect {
+    Dialect {
+        server: SERVER,
+        version: env!("CARGO_PKG_VERSION"),
+        instructions: "Shared memory of this project (Brainclaw protocol 0.1). Begin with \
+            bclaw_work; claim a scope with intent execute before you edit there. Remember what the \
+            next one has to know with bclaw_create.",
+        tools: tools(secrets),
+        identify: Box::new(move |call| frugal::identify(&ledger, call)),
+        speech: &SPEECH,
+        protocol: Some(("brainclaw", PROTOCOL)),
+    }
+}
+
+/// This dialect and the frugal one at once.
+pub fn with_frugal(ledger: Ledger, secrets: Secrets) -> Dialect {
+    let mut both = dialect(ledger.clone(), secrets);
+    both.server = "althing";
+    both.tools.extend(frugal::dialect(ledger).tools);
+    both
+}
+
+fn tools(secrets: Secrets) -> Vec<Tool> {
+    let tool = |verb: Verb| {
+        let tool = Tool::reading_itself(
+            verb.tool(),
+            verb.description(),
+            &SPEECH,
+            verb.schema(),
+            move |call, who, given| {
+                let chair = Chair { desk: call.desk, who, secrets };
+                Verbs::new(&chair).call(verb, &given)
+            },
+        );
+        if verb.reads() { tool.reading() } else { tool }
+    };
+    Verb::ALL.into_iter().map(tool).collect()
+}

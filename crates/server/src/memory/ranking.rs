@@ -1,0 +1,248 @@
+//! Ranking: what of all that is remembered matters for a path or a task.
+
+use althing_dialects::memory::filter::CONFIDENCE_DEFAULT;
+use althing_dialects::memory::item::{brief, confidence, is_auto, is_legacy};
+use althing_dialects::memory::moment::utc;
+use althing_dialects::memory::relevance::{Hit, Index, Item, Question};
+use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::{State, Surface, Timestamp};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use super::Verbs;
+use super::records::{Decision, decisions};
+use super::seat::Present;
+use crate::fault::Fault;
+
+/// How many records of a kind are looked at: the newest.
+const PER_KIND_MAX: usize = 2_000;
+/// How many characters of a text are shown in a list.
+const TEXT_CHARS: usize = 400;
+/// Nothing that was not looked at for so many days goes without a warning.
+const STALE_DAYS: u64 = 90;
+/// How many are looked at for what is alike: creating something costs the same in a large store.
+const NEARBY_LOOKED_AT: usize = 200;
+/// How many that are alike are named when something is created.
+const NEARBY_MAX: usize = 3;
+/// What is worth knowing before one works.
+const WORTH_KNOWING: [Kind; 5] =
+    [Kind::Constraint, Kind::Trap, Kind::Decision, Kind::Plan, Kind::Handoff];
+
+/// What is asked for.
+pub(super) struct Wanted<'a> {
+    pub(super) path: Option<&'a str>,
+    pub(super) text: &'a str,
+    pub(super) limit: usize,
+    pub(super) pending: bool,
+    pub(super) fill: bool,
+}
+
+/// Whether a record counts when nothing particular is asked for.
+fn counts(record: &Record) -> bool {
+    record.is_live()
+        && !is_legacy(record)
+        && !(is_auto(record) && confidence(record) < CONFIDENCE_DEFAULT)
+}
+
+/// The records worth knowing, newest first.
+pub(super) fn worth_knowing(state: &State, pending: bool) -> impl Iterator<Item = &Record> {
+    let kinds = WORTH_KNOWING.into_iter().chain(pending.then_some(Kind::Candidate));
+    kinds
+        .flat_map(|kind| state.memory().newest(kind, Some(true)).take(PER_KIND_MAX))
+        .filter(|record| counts(record))
+}
+
+fn ranked(record: &Record, now: Timestamp) -> Item {
+    let text = |text: &str| text.to_owned();
+    Item {
+        id: record.id.to_string(),
+        kind: record.id.kind.to_string(),
+        text: text(record.text.as_str()),
+        tags: record.tags.as_slice().iter().map(|tag| text(tag.as_str())).collect(),
+        paths: paths(record),
+        updated_seq: record.updated_seq,
+        live: record.is_live(),
+        stale: age_days(record, now) >= STALE_DAYS,
+        superseded: record.fields.superseded_by.is_some(),
+    }
+}
+
+fn paths(record: &Record) -> Vec<String> {
+    record.fields.related_paths.iter().map(|path| path.as_str().to_owned()).collect()
+}
+
+fn age_days(record: &Record, now: Timestamp) -> u64 {
+    let seen = record.fields.verified_at.unwrap_or_default().max(record.updated_at);
+    now.since(seen).secs() / (24 * 60 * 60)
+}
+
+/// A path of the project; one that leads out of it is refused.
+pub(super) fn path_of(text: &str) -> Result<String, Fault> {
+    match Surface::new(text) {
+        Ok(surface) => Ok(surface.as_str().to_owned()),
+        Err(error) => Err(Fault::usage(format!(
+            "path {text:?}: {error}; write a path below the project's root, such as src/a.rs"
+        ))),
+    }
+}
+
+/// The part of the answer something belongs to.
+fn section(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Constraint => "constraints",
+        Kind::Trap => "traps",
+        Kind::Decision => "decisions",
+        Kind::Plan => "plans",
+        Kind::Handoff => "handoffs",
+        _ => "candidates",
+    }
+}
+
+/// What matters most, most first.
+pub(super) fn select(present: &Present, wanted: &Wanted<'_>) -> Vec<Value> {
+    let mut records: BTreeMap<String, &Record> = BTreeMap::new();
+    let mut index = Index::default();
+    for record in worth_knowing(&present.state, wanted.pending) {
+        let item = ranked(record, present.now);
+        index.put(&item);
+        records.insert(item.id, record);
+    }
+    let shared: BTreeMap<String, Decision> =
+        decisions(present).into_iter().rev().take(200).map(|own| (own.id(), own)).collect();
+    for (id, own) in &shared {
+        let item = Item {
+            id: id.clone(),
+            kind: Kind::Decision.to_string(),
+            text: own.text.clone(),
+            live: true,
+            ..Item::default()
+        };
+        index.put(&item);
+    }
+    let question = Question {
+        text: wanted.text,
+        path: wanted.path,
+        kinds: &[],
+        fill: wanted.fill,
+        limit: wanted.limit,
+    };
+    let show = |hit: &Hit| {
+        let mut shown = match (records.get(&hit.id), shared.get(&hit.id)) {
+            (Some(record), _) => short(record),
+            (None, Some(own)) => own.short(),
+            (None, None) => return None,
+        };
+        shown["why"] = why(hit).into();
+        Some(shown)
+    };
+    index.rank(&question).iter().filter_map(show).collect()
+}
+
+fn why(hit: &Hit) -> &'static str {
+    match (hit.by_path, hit.by_words) {
+        (true, true) => "path and words",
+        (true, false) => "path",
+        (false, true) => "words",
+        (false, false) => "recent",
+    }
+}
+
+/// A record in few words.
+pub(super) fn short(record: &Record) -> Value {
+    let kind = record.id.kind;
+    let mut shown = json!({
+        "section": section(kind),
+        "id": record.id.to_string(),
+        "short_label": record.id.label(),
+        "status": record.status,
+        "text": brief(record.text.as_str(), TEXT_CHARS),
+        "updated_at": utc(record.updated_at),
+        "entry": record.updated_seq,
+    });
+    let fields = &record.fields;
+    let mut extra = Map::new();
+    if !record.tags.as_slice().is_empty() {
+        extra.insert("tags".to_owned(), json!(record.tags));
+    }
+    if !fields.related_paths.is_empty() {
+        extra.insert("related_paths".to_owned(), json!(fields.related_paths));
+    }
+    for (name, value) in [
+        ("severity", json!(fields.severity)),
+        ("priority", json!(fields.priority)),
+        ("assignee", json!(fields.assignee)),
+        ("to", json!(fields.to)),
+    ] {
+        if !value.is_null() {
+            extra.insert(name.to_owned(), value);
+        }
+    }
+    if let Value::Object(own) = &mut shown {
+        own.append(&mut extra);
+    }
+    shown
+}
+
+/// How much there is of each kind.
+pub(super) fn density(state: &State) -> Value {
+    let count = |kind: &Kind| {
+        let live = state.memory().count(*kind, Some(true));
+        (kind.to_string(), Value::from(live))
+    };
+    let stored = Kind::ALL.iter().filter(|kind| kind.is_stored());
+    Value::Object(stored.map(count).filter(|(_, count)| *count != 0).collect())
+}
+
+/// What nobody looked at for long, oldest first.
+pub(super) fn stale(state: &State, now: Timestamp, limit: usize) -> Vec<String> {
+    let kinds = [Kind::Constraint, Kind::Trap];
+    let all = kinds.into_iter().flat_map(|kind| state.memory().newest(kind, Some(true)));
+    let mut old: Vec<(u64, RecordId)> = all
+        .map(|record| (age_days(record, now), record.id))
+        .filter(|(days, _)| *days >= STALE_DAYS)
+        .collect();
+    old.sort_by_key(|(days, id)| (std::cmp::Reverse(*days), *id));
+    let say =
+        |(days, id): &(u64, RecordId)| format!("{} was last looked at {days} days ago", id.label());
+    old.iter().take(limit).map(say).collect()
+}
+
+/// The plans that are not over, most urgent first.
+pub(super) fn open_plans(state: &State) -> Vec<&Record> {
+    let mut plans: Vec<&Record> =
+        state.memory().newest(Kind::Plan, Some(true)).take(PER_KIND_MAX).collect();
+    plans.sort_by_key(|plan| {
+        (plan.status != Status::InProgress, std::cmp::Reverse(plan.fields.priority))
+    });
+    plans
+}
+
+impl Verbs<'_> {
+    /// What is alike and there already.
+    pub(super) fn nearby(
+        &self,
+        kind: Kind,
+        data: &Map<String, Value>,
+    ) -> Result<Vec<Value>, Fault> {
+        let Some(text) = data.get("text").and_then(Value::as_str) else { return Ok(Vec::new()) };
+        let present = self.present()?;
+        let mut records: BTreeMap<String, &Record> = BTreeMap::new();
+        let mut index = Index::default();
+        for record in present.state.memory().newest(kind, Some(true)).take(NEARBY_LOOKED_AT) {
+            let item = ranked(record, present.now);
+            index.put(&item);
+            records.insert(item.id, record);
+        }
+        let question = Question { text, path: None, kinds: &[], fill: false, limit: NEARBY_MAX };
+        let hits = index.rank(&question);
+        let found = hits.iter().filter_map(|hit| records.get(&hit.id));
+        let say = |record: &&Record| {
+            json!({
+                "id": record.id.to_string(),
+                "short_label": record.id.label(),
+                "text": brief(record.text.as_str(), 120),
+            })
+        };
+        Ok(found.map(say).collect())
+    }
+}

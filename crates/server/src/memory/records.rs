@@ -1,0 +1,126 @@
+//! What others wrote down for everybody and this dialect shows as well: the decisions of the
+//! frugal side. They are read here and written there.
+
+use althing_dialects::frugal::planning::called;
+use althing_dialects::memory::filter::Filter;
+use althing_dialects::memory::item::{brief, is_called};
+use althing_dialects::memory::moment::utc;
+use althing_kernel::memory::Status;
+use althing_kernel::{Principal, Timestamp};
+use serde_json::{Value, json};
+
+use super::Verbs;
+use super::args::Said;
+use super::seat::Present;
+use super::trail::entry_at;
+use crate::fault::Fault;
+
+/// Where such a decision comes from.
+pub(super) const FRUGAL: &str = "frugal";
+/// How its id begins.
+const LOG: &str = "log#";
+
+/// A decision of the frugal side.
+pub(super) struct Decision {
+    pub(super) number: u64,
+    pub(super) at: Timestamp,
+    pub(super) text: String,
+    by: Principal,
+}
+
+/// Whether an id is of such a decision.
+pub(super) fn is_of_decisions(id: &str) -> bool {
+    id.strip_prefix(LOG).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// The decisions of the frugal side, oldest first.
+pub(super) fn decisions(present: &Present) -> Vec<Decision> {
+    let all = present.state.commons().decisions();
+    let mut all: Vec<Decision> = all
+        .map(|own| Decision {
+            number: own.number,
+            at: own.at,
+            text: format!("{}\n\n{}", own.title, own.body),
+            by: own.by,
+        })
+        .collect();
+    all.sort_by_key(|own| own.number);
+    all
+}
+
+impl Decision {
+    pub(super) fn fits(&self, filter: &Filter) -> bool {
+        filter.status.is_none_or(|status| status == Status::Approved)
+            && filter.has_tags(&[])
+            && filter.author.as_deref().is_none_or(|name| is_called(&self.by, name))
+            && filter.source.as_deref().is_none_or(|source| source == FRUGAL)
+            && filter.plan.is_none()
+            && filter.auto_generated != Some(true)
+    }
+
+    pub(super) fn id(&self) -> String {
+        format!("{LOG}{}", self.number)
+    }
+
+    /// The decision in few words.
+    pub(super) fn short(&self) -> Value {
+        json!({
+            "section": "decisions",
+            "id": self.id(),
+            "short_label": self.id(),
+            "status": "approved",
+            "text": brief(&self.text, 400),
+            "updated_at": utc(self.at),
+            "source": FRUGAL,
+        })
+    }
+
+    pub(super) fn item(&self, present: &Present) -> Result<Value, Fault> {
+        let kinds = [althing_kernel::Kind::DecisionAppended, althing_kernel::Kind::DisputeRaised];
+        let entry = entry_at(&present.engine, self.at, &kinds, None)?;
+        let kind = if matches!(self.by, Principal::User(_)) { "human" } else { "agent" };
+        let by = called(&self.by);
+        Ok(json!({
+            "id": self.id(),
+            "short_label": self.id(),
+            "kind": "decision",
+            "status": "approved",
+            "outcome": "approved",
+            "text": self.text,
+            "tags": [],
+            "author": by,
+            "created_at": utc(self.at),
+            "updated_at": utc(self.at),
+            "source": FRUGAL,
+            "read_only": true,
+            "provenance": { "kind": kind, "author": by, "source": FRUGAL, "entry": entry },
+        }))
+    }
+}
+
+impl Verbs<'_> {
+    /// Refuses whoever says to be somebody else, or to mean another project.
+    pub(super) fn check_said(&self, said: &Said) -> Result<(), Fault> {
+        let own = self.principal();
+        for name in [&said.agent, &said.agent_id].into_iter().flatten() {
+            if !is_called(&own, name) {
+                let message = format!(
+                    "you are {}; who acts is settled by the channel and not by an argument",
+                    self.shown()
+                );
+                return Err(Fault::refused(althing_kernel::Rule::WhoAreYou, message));
+            }
+        }
+        let Some(project) = &said.project else { return Ok(()) };
+        let present = self.present()?;
+        let known = present.state.project();
+        let root = self.seat.root();
+        let same = known.is_some_and(|known| {
+            known.id.as_str() == project || known.name.as_str() == project.as_str()
+        });
+        if same || project == "." || root == std::path::Path::new(project) {
+            return Ok(());
+        }
+        Err(Fault::usage("this is another project; leave 'project' out, or start in that one"))
+    }
+}

@@ -1,0 +1,189 @@
+//! Seats: how somebody reaches the project's memory, through a host or from the command line.
+
+use althing_dialects::frugal::planning::called;
+use althing_engine::{Client, Engine};
+use althing_kernel::session::Open;
+use althing_kernel::text::Text;
+use althing_kernel::{
+    AgentName, Command, LeaseId, Principal, Reply, State, Timestamp, WorkspaceId, lease,
+};
+use serde_json::Value;
+use std::path::Path;
+
+use super::Verbs;
+use crate::desk::{Desk, Identity, perform};
+use crate::fault::Fault;
+
+/// What sessions of this dialect are called.
+const SESSION: &str = "memory";
+
+/// What is done about text that looks like a secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Secrets {
+    /// It is not stored: what is on the trail stays there.
+    #[default]
+    Strict,
+    /// It is stored, and said.
+    Warn,
+}
+
+impl Secrets {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Secrets::Strict => "strict",
+            Secrets::Warn => "warn",
+        }
+    }
+}
+
+/// Where somebody sits.
+pub trait Seat {
+    /// The project as it is there, for reading.
+    fn opened(&self) -> Result<Engine, Fault>;
+    /// Whoever sits there, ready to change something.
+    fn client(&self) -> Result<Client, Fault>;
+    /// Whoever sits there.
+    fn principal(&self) -> Principal;
+    /// The session they said they speak in.
+    fn session(&self) -> Option<WorkspaceId>;
+    /// The project's root.
+    fn root(&self) -> &Path;
+    /// Whether there is a git repository around it.
+    fn is_git(&self) -> bool;
+    /// What is done about secrets.
+    fn secrets(&self) -> Secrets;
+}
+
+/// A seat of a host's.
+pub(super) struct Chair<'a> {
+    pub(super) desk: &'a Desk,
+    pub(super) who: &'a Identity,
+    pub(super) secrets: Secrets,
+}
+
+impl Seat for Chair<'_> {
+    fn opened(&self) -> Result<Engine, Fault> {
+        Ok(self.desk.opened()?)
+    }
+
+    fn client(&self) -> Result<Client, Fault> {
+        self.desk.client(self.who)
+    }
+
+    fn principal(&self) -> Principal {
+        Principal::Agent(self.who.agent.clone())
+    }
+
+    fn session(&self) -> Option<WorkspaceId> {
+        None
+    }
+
+    fn root(&self) -> &Path {
+        &self.desk.setup.root
+    }
+
+    fn is_git(&self) -> bool {
+        self.desk.setup.is_git
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.secrets
+    }
+}
+
+/// What is true now, and when that is.
+pub(super) struct Present {
+    pub(super) engine: Engine,
+    pub(super) state: State,
+    pub(super) now: Timestamp,
+}
+
+impl Verbs<'_> {
+    /// What is true now.
+    pub(super) fn present(&self) -> Result<Present, Fault> {
+        let engine = self.seat.opened()?;
+        let (state, now) = engine.present()?;
+        Ok(Present { engine, state, now })
+    }
+
+    /// Whoever is asking.
+    pub(super) fn principal(&self) -> Principal {
+        self.seat.principal()
+    }
+
+    /// The same, as this dialect shows them.
+    pub(super) fn shown(&self) -> String {
+        called(&self.principal())
+    }
+
+    /// The agent who is asking, unless it is a person.
+    pub(super) fn agent(&self) -> Option<AgentName> {
+        match self.principal() {
+            Principal::Agent(name) => Some(name),
+            Principal::User(_) | Principal::System => None,
+        }
+    }
+
+    /// The session of whoever is asking, if one is open.
+    pub(super) fn session(&self, state: &State, now: Timestamp) -> Option<WorkspaceId> {
+        if let Some(said) = self.seat.session() {
+            return Some(said);
+        }
+        let agent = self.agent()?;
+        let open = althing_kernel::query::sessions(state, now);
+        let own = open
+            .into_iter()
+            .find(|session| session.agent == agent && session.client.as_deref() == Some(SESSION));
+        own.map(|session| session.workspace)
+    }
+
+    /// The same, opened if there is none. People have no session.
+    pub(super) fn ensure_session(&self) -> Result<(Option<WorkspaceId>, bool), Fault> {
+        let Present { state, now, .. } = self.present()?;
+        if let Some(open) = self.session(&state, now) {
+            return Ok((Some(open), false));
+        }
+        if self.agent().is_none() {
+            return Ok((None, false));
+        }
+        let open = Open { client: Some(Text::lossy(SESSION)), idle_s: None };
+        match self.seat.client()?.execute(Command::SessionOpen(open))? {
+            Reply::Session(session) => Ok((Some(session.workspace), true)),
+            other => Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
+        }
+    }
+
+    /// Whoever is asking, in their session if one is open.
+    pub(super) fn client(&self) -> Result<Client, Fault> {
+        let client = self.seat.client()?;
+        let Present { state, now, .. } = self.present()?;
+        Ok(client.in_session(self.session(&state, now)))
+    }
+
+    /// Issues a command by its name.
+    pub(super) fn act(&self, name: &str, args: &Value) -> Result<Value, Fault> {
+        let client = self.client()?;
+        let done = perform(&self.seat.opened()?, &client, name, args)?;
+        self.keep_alive(&client)?;
+        Ok(done)
+    }
+
+    /// Renews the caller's leases that have used up a quarter of their time.
+    pub(super) fn keep_alive(&self, client: &Client) -> Result<Vec<LeaseId>, Fault> {
+        let Present { state, now, .. } = self.present()?;
+        let own = self.principal();
+        let due = |lease: &lease::Lease| {
+            let ttl = lease.ttl.span().micros();
+            let left = lease.expires_at.since(now).micros();
+            lease.holder == own && lease.is_live(now) && left < ttl - ttl / 4
+        };
+        let tired: Vec<LeaseId> =
+            state.leases().filter(|(_, lease)| due(lease)).map(|(id, _)| id.clone()).collect();
+        for lease in &tired {
+            let renew = lease::Renew { epoch: None, lease: lease.clone(), ttl_s: None };
+            client.execute(Command::LeaseRenew(renew))?;
+        }
+        Ok(tired)
+    }
+}

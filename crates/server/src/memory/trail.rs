@@ -1,0 +1,51 @@
+//! The trail, as far as this dialect looks into it: where something was recorded.
+
+use althing_engine::Engine;
+use althing_engine::trail_query::TrailQuery;
+use althing_kernel::{Kind, Timestamp};
+
+use crate::fault::Fault;
+
+/// How far back ended claims are looked for, in entries.
+pub(super) const WINDOW: u64 = 5_000;
+/// How many entries after a moment may lie between it and what belongs to it.
+const NEAR: u64 = 64;
+
+/// The number of the entry of one of these kinds that was recorded at a moment, or right after it,
+/// and mentions something.
+pub(super) fn entry_at(
+    engine: &Engine,
+    at: Timestamp,
+    kinds: &[Kind],
+    mentions: Option<&str>,
+) -> Result<Option<u64>, Fault> {
+    let mut log = engine.reader()?;
+    let one = |seq: u64| TrailQuery {
+        after: Some(seq.saturating_sub(1)),
+        upto: Some(seq),
+        limit: Some(1),
+        last: true,
+        ..TrailQuery::default()
+    };
+    // Times never go back along the trail.
+    let end = engine.world()?.seq();
+    let (mut low, mut high) = (1, end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match one(middle).find(&mut *log)?.first() {
+            Some(found) if found.entry.stamped.at < at => low = middle + 1,
+            Some(_) => high = middle,
+            None => return Ok(None),
+        }
+    }
+    for seq in low..=end.min(low + NEAR) {
+        let found = one(seq).find(&mut *log)?;
+        let Some(found) = found.first() else { return Ok(None) };
+        let fits = kinds.contains(&found.entry.stamped.draft.event.kind())
+            && mentions.is_none_or(|text| found.line.contains(text));
+        if fits {
+            return Ok(Some(found.entry.seq));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,299 @@
+//! `work`: somebody sits down.
+
+use althing_dialects::memory::PROTOCOL;
+use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
+use althing_dialects::memory::entity;
+use althing_dialects::memory::facade::Facade;
+use althing_dialects::memory::item::brief;
+use althing_kernel::commons::Label;
+use althing_kernel::lease::Surfaces;
+use althing_kernel::memory::{Kind, Record, Status};
+use althing_kernel::query::sessions;
+use althing_kernel::{Principal, Rule, Timestamp};
+use serde_json::{Value, json};
+use std::time::Instant;
+
+use super::args::{Intent, Work};
+use super::board::row;
+use super::claims::{self, Claim};
+use super::context::{change, changed_since};
+use super::find::record;
+use super::ranking::{Wanted, density, open_plans, select, stale};
+use super::seat::Present;
+use super::{Verb, Verbs};
+use crate::fault::Fault;
+
+/// The longest compact answer, in characters.
+pub(super) const COMPACT_CHARS: usize = 5_000;
+
+/// How long the lists are.
+struct Lengths {
+    selected: usize,
+    changes: usize,
+    plans: usize,
+    warnings: usize,
+    waiting: usize,
+}
+
+const COMPACT: Lengths = Lengths { selected: 5, changes: 5, plans: 5, warnings: 3, waiting: 5 };
+const FULL: Lengths = Lengths { selected: 20, changes: 20, plans: 20, warnings: 5, waiting: 20 };
+
+impl Intent {
+    fn word(self) -> &'static str {
+        match self {
+            Intent::Execute => "execute",
+            Intent::Consult => "consult",
+            Intent::Resume => "resume",
+            Intent::Review => "review",
+        }
+    }
+}
+
+impl Verbs<'_> {
+    pub(super) fn work(&self, args: &Work) -> Result<Value, Fault> {
+        let began = Instant::now();
+        self.check_said(&args.said)?;
+        let compact = args.compact.unwrap_or(true);
+        let chars = if compact { COMPACT_CHARS } else { CHARS_DEFAULT };
+        let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
+        let scope = args.scope.as_deref().filter(|scope| !scope.trim().is_empty());
+        let scope = scope.map(claims::surfaces).transpose()?;
+        let before = self.present()?;
+        let plan = args.plan.as_deref().map(|plan| entity::id(Kind::Plan, plan)).transpose();
+        let plan = plan.map_err(Fault::usage)?;
+        if let Some(plan) = plan {
+            record(&before, plan)?;
+        }
+        let since = self.anchor(&before, args.intent);
+        let mut facade = Facade::new(args.intent.word());
+        let (session, opened) = self.ensure_session()?;
+        if let Some(session) = &session {
+            let action = if opened { "opened" } else { "reused" };
+            facade.effect(action, "session", session.as_str());
+        }
+        facade.field("session_id", session.map(|id| id.as_str().to_owned()));
+        let claim = self.stake(args, scope.as_ref(), plan, &mut facade)?;
+        self.keep_alive(&self.client()?)?;
+        let present = self.present()?;
+        self.seed(&present, args, since, if compact { &COMPACT } else { &FULL }, &mut facade);
+        next_steps(self, &present, args, claim.as_ref(), &mut facade);
+        if compact {
+            facade.result("_compact", true);
+            facade.result("hint", "compact: false, or bclaw_context, shows more");
+        }
+        let mut answer = budget.shorten(facade.answer());
+        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        answer["duration_ms"] = took.into();
+        Ok(answer)
+    }
+
+    /// Since when there is news: where the caller's session began if work is taken up again, else
+    /// when they were last heard of.
+    fn anchor(&self, before: &Present, intent: Intent) -> Option<Timestamp> {
+        let agent = self.agent()?;
+        let heard = before.state.agent(&agent).map(|known| known.heard_at);
+        if intent != Intent::Resume {
+            return heard;
+        }
+        let open = sessions(&before.state, before.now);
+        let own = open.iter().filter(|session| session.agent == agent);
+        own.map(|session| session.opened_at).min().or(heard)
+    }
+
+    /// Claims what is to be worked on, if that is what the caller came for.
+    fn stake(
+        &self,
+        args: &Work,
+        scope: Option<&Surfaces>,
+        plan: Option<althing_kernel::memory::RecordId>,
+        facade: &mut Facade,
+    ) -> Result<Option<Claim>, Fault> {
+        let own = self.principal();
+        let Some(scope) = scope else {
+            facade.field("claim_status", "none");
+            if args.intent == Intent::Execute {
+                facade
+                    .warn("no_scope", "nothing is claimed: execute without a scope claims nothing");
+            }
+            return Ok(None);
+        };
+        let present = self.present()?;
+        if args.intent != Intent::Execute {
+            let others = claims::in_the_way(&present, &own, scope);
+            report(&others, facade);
+            facade.field("claim_status", "none");
+            return Ok(None);
+        }
+        if let Some(claim) = claims::existing(&present, &own, scope) {
+            facade.field("claim_status", "existing").field("claim_id", claim.id.to_string());
+            facade.effect("reuse", "claim", &claim.id.to_string());
+            facade.artifact("claim", &claim.id.to_string());
+            return Ok(Some(claim));
+        }
+        let open = claims::open(scope.clone(), args.task.as_deref(), plan, args.ttl.as_ref())?;
+        match self.open_claim(open) {
+            Ok(claim) => {
+                let id = claim.id.to_string();
+                facade.field("claim_status", "created").field("claim_id", id.as_str());
+                facade.effect("created", "claim", &id).artifact("claim", &id);
+                facade.result("claim", claim.conflict());
+                Ok(Some(claim))
+            }
+            Err(fault) if fault.rule() == Rule::NoOverlap => {
+                let others = claims::in_the_way(&self.present()?, &own, scope);
+                report(&others, facade);
+                facade.field("claim_status", "conflict");
+                if !args.advisory {
+                    facade.partial();
+                }
+                Ok(None)
+            }
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// What whoever sits down should know.
+    fn seed(
+        &self,
+        present: &Present,
+        args: &Work,
+        since: Option<Timestamp>,
+        lengths: &Lengths,
+        facade: &mut Facade,
+    ) {
+        let own = self.principal();
+        let scope = args.scope.as_deref().and_then(|scope| claims::surfaces(scope).ok());
+        let target = args.target.as_deref().and_then(|path| super::ranking::path_of(path).ok());
+        let path = target.or_else(|| scope.map(|scope| scope.as_slice()[0].as_str().to_owned()));
+        let wanted = Wanted {
+            path: path.as_deref(),
+            text: args.task.as_deref().unwrap_or_default(),
+            limit: lengths.selected,
+            pending: false,
+            fill: true,
+        };
+        let news: Vec<&Record> = changed_since(present, since, None)
+            .into_iter()
+            .filter(|record| since.is_none() || record.author != own)
+            .collect();
+        let plans = open_plans(&present.state);
+        facade
+            .result("protocol", PROTOCOL)
+            .result("context_schema", "althing.memory/1")
+            .result("memory_version", present.state.seq())
+            .result("memory_density", density(&present.state))
+            .result("selected", select(present, &wanted))
+            .result(
+                "context_diff",
+                news.iter()
+                    .take(lengths.changes)
+                    .map(|record| change(record, None, since))
+                    .collect::<Vec<Value>>(),
+            )
+            .result("changed_total", news.len())
+            .result(
+                "plan_summary",
+                plans.iter().take(lengths.plans).map(|plan| row(plan)).collect::<Vec<Value>>(),
+            )
+            .result("stale_warnings", stale(&present.state, present.now, lengths.warnings))
+            .result("open_work", self.open_work(present, lengths.waiting));
+        if let Some(plan) = args.plan.as_deref().and_then(|id| entity::id(Kind::Plan, id).ok())
+            && let Ok(record) = record(present, plan)
+        {
+            facade.result("plan", row(record));
+        }
+        if let Some(message) = args.message.as_deref()
+            && let Ok(id) = entity::id(Kind::Message, message)
+            && let Ok(record) = record(present, id)
+        {
+            facade.result("message", row(record));
+        }
+    }
+
+    /// What is the caller's: claims, assignments, and what is addressed to them.
+    fn open_work(&self, present: &Present, limit: usize) -> Value {
+        let own = self.principal();
+        let claims = claims::live(&present.state, present.now);
+        let claims: Vec<Value> = claims
+            .iter()
+            .filter(|claim| claim.holder == own)
+            .take(limit)
+            .map(Claim::conflict)
+            .collect();
+        let of = |kind: Kind| -> Vec<Value> {
+            let live = present.state.memory().newest(kind, Some(true));
+            live.filter(|record| is_for(record, &own)).take(limit).map(row).collect()
+        };
+        json!({
+            "claims": claims,
+            "assignments": of(Kind::Assignment),
+            "handoffs": of(Kind::Handoff),
+            "messages": of(Kind::Message),
+        })
+    }
+}
+
+/// Whether something is addressed to somebody.
+fn is_for(record: &Record, own: &Principal) -> bool {
+    use althing_dialects::memory::item::is_called;
+    let to = record.fields.to.as_ref().map(Label::as_str);
+    record.is_for(own) || to.is_some_and(|to| is_called(own, to))
+}
+
+/// Says who is in the way.
+fn report(others: &[Claim], facade: &mut Facade) {
+    if others.is_empty() {
+        return;
+    }
+    facade.result("claim_conflicts", others.iter().map(Claim::conflict).collect::<Vec<Value>>());
+    for claim in others.iter().take(3) {
+        let conflict = claim.conflict();
+        let message = format!(
+            "{} holds {} until {} ({})",
+            conflict["holder"].as_str().unwrap_or_default(),
+            brief(&claim.scope(), 80),
+            conflict["expires_at"].as_str().unwrap_or_default(),
+            claim.id
+        );
+        facade.warn("scope_already_claimed", message);
+    }
+}
+
+/// What the caller could do next; each can be done as it is written.
+fn next_steps(
+    verbs: &Verbs<'_>,
+    present: &Present,
+    args: &Work,
+    claim: Option<&Claim>,
+    facade: &mut Facade,
+) {
+    let own = verbs.principal();
+    if let Some(claim) = claim {
+        let plan = claim.plan().and_then(|plan| present.state.memory().record(plan));
+        if let Some(plan) = plan.filter(|plan| plan.status == Status::Open) {
+            let to = json!({ "entity": "plan", "id": plan.id.to_string(), "to": "in_progress" });
+            facade.next(Verb::Transition.tool(), to, "now, so that others see it");
+        }
+        let to = json!({ "entity": "claim", "id": claim.id.to_string(), "to": "released" });
+        facade.next(Verb::Transition.tool(), to, "when you are done there");
+        return;
+    }
+    let offered = present.state.memory().newest(Kind::Assignment, Some(true));
+    let offered = offered.filter(|record| record.status == Status::Offered && record.is_for(&own));
+    for record in offered.take(1) {
+        let to = json!({ "entity": "assignment", "id": record.id.to_string(), "to": "accepted" });
+        facade.next(Verb::Transition.tool(), to, "to take up what was offered to you");
+    }
+    if let Some(scope) = args.scope.as_deref() {
+        let find = json!({ "entity": "claim", "filter": { "scope": scope } });
+        facade.next(Verb::Find.tool(), find, "to see who holds what there");
+    }
+    if present.state.memory().is_empty() {
+        let text = args.task.as_deref().unwrap_or("what you are about to do");
+        let create = json!({ "entity": "plan", "data": { "text": text } });
+        facade.next(Verb::Create.tool(), create, "to tell others what you work on");
+    } else {
+        let board = json!({ "kind": "board" });
+        facade.next(Verb::Context.tool(), board, "to see who works on what");
+    }
+}

@@ -1,0 +1,435 @@
+//! `create`, `update`, `transition`, `complete_step`, `remove`
+
+use althing_dialects::memory::data;
+use althing_dialects::memory::entity;
+use althing_dialects::memory::input::{either, ttl};
+use althing_dialects::memory::item::is_called;
+use althing_dialects::memory::moment::utc;
+use althing_kernel::lease::{Force, Release, Renew, Ttl};
+use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::text::Text;
+use althing_kernel::{Command, Rule, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::args::{CompleteStep, Create, Remove, Transition, Update};
+use super::claims::{self, Claim, Found};
+use super::find::{fetch, record};
+use super::records::is_of_decisions;
+use super::{Verb, Verbs};
+use crate::fault::Fault;
+
+impl Verbs<'_> {
+    pub(super) fn create(&self, args: &Create) -> Result<Value, Fault> {
+        self.check_said(&args.said)?;
+        let warnings = self.check_secrets(&args.data)?;
+        let (kind, mut answer) = if args.entity == Kind::Claim {
+            (Kind::Claim, self.create_claim(args)?)
+        } else {
+            (args.entity, self.create_record(args)?)
+        };
+        answer["entity"] = json!(kind);
+        answer["resolved_project"] = self.project_name()?.into();
+        if !warnings.is_empty() {
+            answer["warnings"] = warnings.into();
+        }
+        Ok(answer)
+    }
+
+    fn create_record(&self, args: &Create) -> Result<Value, Fault> {
+        let made = data::creation(args.entity, &args.data).map_err(Fault::usage)?;
+        self.check_author(made.author.as_deref())?;
+        let near = self.nearby(args.entity, &args.data)?;
+        let mut command = made.args;
+        if let Some(id) = &args.request_id {
+            command["request_id"] = id.as_str().into();
+        }
+        let mut record = self.act("memory.create", &command)?;
+        let id = record["id"].as_str().unwrap_or_default().to_owned();
+        if let Some(to) = made.then.filter(|to| record["status"] != *to) {
+            record = self.act("memory.move", &json!({ "id": id, "to": to }))?["record"].take();
+        }
+        let mut answer = created(&record);
+        let next = json!({ "entity": args.entity, "id": id });
+        if args.entity == Kind::Plan {
+            let work = json!({ "intent": "execute", "planId": id, "scope": scope_of(&record) });
+            if work["scope"].is_string() {
+                answer["next_actions"] = json!([{
+                    "tool": Verb::Work.tool(), "args": work, "when": "to begin with it",
+                }]);
+            }
+        }
+        if answer.get("next_actions").is_none() {
+            answer["next_actions"] =
+                json!([{ "tool": Verb::Get.tool(), "args": next, "when": "to see all of it" }]);
+        }
+        if !near.is_empty() {
+            answer["nearby_items"] = near.into();
+        }
+        Ok(answer)
+    }
+
+    fn create_claim(&self, args: &Create) -> Result<Value, Fault> {
+        let open = claims::read(&args.data)?;
+        self.check_author(args.data.get("author").and_then(Value::as_str))?;
+        let present = self.present()?;
+        if let Some(plan) =
+            open.task.as_ref().and_then(|task| task.as_str().parse::<RecordId>().ok())
+        {
+            record(&present, plan)?;
+        }
+        if let Some(claim) = claims::existing(&present, &self.principal(), &open.surfaces) {
+            return Ok(with_status(&claim, &claim.item(&present)?, "existing"));
+        }
+        let claim = self.open_claim(open)?;
+        let present = self.present()?;
+        Ok(with_status(&claim, &claim.item(&present)?, "created"))
+    }
+
+    /// Opens a lease and shows it as a claim.
+    pub(super) fn open_claim(&self, open: althing_kernel::lease::Open) -> Result<Claim, Fault> {
+        let client = self.client()?;
+        match client.execute(Command::LeaseOpen(open))? {
+            althing_kernel::Reply::Lease(lease) => {
+                let found = claims::by_epoch(&self.seat.opened()?, lease.epoch)?;
+                found.ok_or_else(|| Fault::not_found("the claim is over already"))
+            }
+            other => Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
+        }
+    }
+
+    fn check_author(&self, named: Option<&str>) -> Result<(), Fault> {
+        match named {
+            Some(name) if !is_called(&self.principal(), name) => {
+                let message = format!("the author is {}, who is asking", self.shown());
+                Err(Fault::refused(Rule::WhoAreYou, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn project_name(&self) -> Result<String, Fault> {
+        let present = self.present()?;
+        let known = present.state.project().map(|project| project.name.to_string());
+        Ok(known.unwrap_or_default())
+    }
+
+    pub(super) fn update(&self, args: &Update) -> Result<Value, Fault> {
+        self.check_said(&args.said)?;
+        check_writable(args.entity, &args.id)?;
+        let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
+        let warnings = self.check_secrets(&args.patch)?;
+        if args.entity == Kind::Claim {
+            return self.renew_claim(id, &args.patch);
+        }
+        let mut command = data::change(args.entity, &args.patch).map_err(Fault::usage)?;
+        command["id"] = id.to_string().into();
+        if let Some(version) = args.expected_version {
+            command["expected_version"] = version.into();
+        }
+        if let Some(request) = &args.request_id {
+            command["request_id"] = request.as_str().into();
+        }
+        let record = self.act("memory.update", &command)?;
+        let mut answer = created(&record);
+        answer["entity"] = json!(args.entity);
+        if !warnings.is_empty() {
+            answer["warnings"] = warnings.into();
+        }
+        Ok(answer)
+    }
+
+    /// Of a claim only its time can be changed.
+    fn renew_claim(&self, id: RecordId, patch: &Map<String, Value>) -> Result<Value, Fault> {
+        if let Some(name) = patch.keys().find(|name| *name != "ttl") {
+            let message = format!("'{name}' of a claim is not changed, only ttl");
+            let way = if name == "status" { "; use transition to release it" } else { "" };
+            return Err(Fault::usage(format!("{message}{way}")));
+        }
+        let asked = patch.get("ttl").ok_or_else(|| Fault::usage("'patch' names no field"))?;
+        let secs = ttl("ttl", asked).map_err(Fault::usage)?;
+        let ttl = Ttl::new(secs.into()).map_err(|error| Fault::usage(error.to_string()))?;
+        let present = self.present()?;
+        let claim = match claims::find(&present, id)? {
+            Found::Known(claim) if claim.status == Status::Open => claim,
+            _ => return Err(Fault::refused(Rule::LeaseLive, format!("claim {id} is over"))),
+        };
+        let lease = claim.lease.clone();
+        let renew = Renew { epoch: None, lease, ttl_s: Some(ttl) };
+        self.client()?.execute(Command::LeaseRenew(renew))?;
+        let present = self.present()?;
+        let item = fetch(&present, Kind::Claim, &id.to_string())?;
+        Ok(json!({
+            "entity": Kind::Claim, "id": item["id"], "short_label": item["short_label"],
+            "expires_at": item["expires_at"],
+        }))
+    }
+
+    pub(super) fn transition(&self, args: &Transition) -> Result<Value, Fault> {
+        self.check_said(&args.said)?;
+        check_writable(args.entity, &args.id)?;
+        let to = either(("to", args.to.as_deref()), ("status", args.status.as_deref()));
+        let Some(to) = to.map_err(Fault::usage)? else {
+            let states = args.entity.table().states.iter().map(|state| state.as_str());
+            let states: Vec<&str> = states.collect();
+            let message = format!("bclaw_transition requires 'to', one of {}", states.join(", "));
+            return Err(Fault::usage(message));
+        };
+        let to = entity::status(args.entity, to).map_err(Fault::usage)?;
+        let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
+        if args.entity == Kind::Claim {
+            return self.end_claim(args, id, to);
+        }
+        let mut command = json!({ "id": id.to_string(), "to": to });
+        for (name, value) in [
+            ("reason", &args.reason),
+            ("plan_status", &args.plan_status),
+            ("merged_into", &args.merged_into),
+            ("request_id", &args.request_id),
+            ("agent", &args.to_agent),
+        ] {
+            if let Some(value) = value {
+                command[name] = value.as_str().into();
+            }
+        }
+        if args.forced {
+            command["forced"] = true.into();
+        }
+        if let Some(version) = args.expected_version {
+            command["expected_version"] = version.into();
+        }
+        let moved = self.act("memory.move", &command)?;
+        let record = &moved["record"];
+        let mut answer = json!({
+            "entity": args.entity,
+            "id": id.to_string(),
+            "short_label": id.label(),
+            "from": moved["from"],
+            "to": moved["to"],
+            "changed": moved["changed"],
+            "side_effects": effects(&moved["side_effects"]),
+        });
+        if record["version"].is_u64() {
+            answer["version"] = record["version"].clone();
+        }
+        Ok(answer)
+    }
+
+    /// A claim ends: its holder gives it back, or a person ends it.
+    fn end_claim(&self, args: &Transition, id: RecordId, to: Status) -> Result<Value, Fault> {
+        let present = self.present()?;
+        let answer = |from: &str, to: &str, changed: bool, effects: Value| {
+            json!({
+                "entity": Kind::Claim, "id": id.to_string(), "short_label": id.label(),
+                "from": from, "to": to, "changed": changed, "side_effects": effects,
+            })
+        };
+        let claim = match claims::find(&present, id)? {
+            Found::Known(claim) => claim,
+            Found::Over if to == Status::Released => {
+                return Ok(answer("over", "over", false, json!([])));
+            }
+            Found::Over => return Err(no_way("over", to, &[])),
+        };
+        let from = claim.status.as_str();
+        match (claim.status, to) {
+            (Status::Open, Status::Released) => {}
+            (own, to) if own == to => return Ok(answer(from, from, false, json!([]))),
+            // Giving back what is over is no mistake.
+            (_, Status::Released) => return Ok(answer(from, from, false, json!([]))),
+            (Status::Open, _) => return Err(no_way(from, to, &["released"])),
+            _ => return Err(no_way(from, to, &[])),
+        }
+        let effects = self.give_back(args, &claim)?;
+        Ok(answer(from, "released", true, effects))
+    }
+
+    fn give_back(&self, args: &Transition, claim: &Claim) -> Result<Value, Fault> {
+        let client = self.client()?;
+        let lease = claim.lease.clone();
+        let mut effects = Vec::new();
+        if claim.holder != self.principal() && args.coordinator_override {
+            let reason = args.reason.as_deref().unwrap_or("coordinator override");
+            let force = Force { lease, reason: Text::lossy(reason) };
+            client.execute(Command::LeaseForce(force))?;
+            effects.push(effect("forced", Kind::Claim, claim.id));
+            return Ok(effects.into());
+        }
+        if let (Some(plan), Some(status)) = (claim.plan(), args.plan_status.as_deref())
+            && claim.holder == self.principal()
+        {
+            let (done, over) = self.pass_on(claim, plan, status)?;
+            effects.extend(done);
+            if over {
+                return Ok(effects.into());
+            }
+        }
+        let release = Release { epoch: None, lease };
+        client.execute(Command::LeaseRelease(release)).map_err(|error| {
+            let fault = Fault::from(error);
+            if fault.rule() != Rule::HolderOnly {
+                return fault;
+            }
+            let message = fault.message().to_owned();
+            let way = "a person may end it with coordinator_override and a reason";
+            Fault::refused(Rule::HolderOnly, format!("{message}; {way}"))
+        })?;
+        effects.push(effect("released", Kind::Claim, claim.id));
+        self.keep_alive(&client)?;
+        Ok(effects.into())
+    }
+
+    /// What becomes of the plan of a claim that is given back. Says whether the claim ended with
+    /// it.
+    fn pass_on(
+        &self,
+        claim: &Claim,
+        plan: RecordId,
+        status: &str,
+    ) -> Result<(Vec<Value>, bool), Fault> {
+        let to = entity::status(Kind::Plan, status).map_err(Fault::usage)?;
+        if !matches!(to, Status::Done | Status::Blocked) {
+            return Err(Fault::usage("'planStatus' is done or blocked"));
+        }
+        let present = self.present()?;
+        let others = claims::live(&present.state, present.now);
+        let others =
+            others.iter().filter(|own| own.plan() == Some(plan) && own.id != claim.id).count();
+        if to == Status::Done && others > 0 {
+            let mut kept = effect("kept_open", Kind::Plan, plan);
+            kept["detail"] = format!("{others} other claims on it are open").into();
+            return Ok((vec![kept], false));
+        }
+        let moved = self.act("memory.move", &json!({ "id": plan.to_string(), "to": to }))?;
+        let mut done = vec![effect(to.as_str(), Kind::Plan, plan)];
+        done.extend(effects(&moved["side_effects"]).as_array().into_iter().flatten().cloned());
+        Ok((done, to == Status::Done))
+    }
+
+    pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Fault> {
+        self.check_said(&args.said)?;
+        let plan = entity::id(Kind::Plan, &args.plan).map_err(Fault::usage)?;
+        let present = self.present()?;
+        let record = record(&present, plan)?;
+        let known = record.fields.steps.iter();
+        let ids: Vec<(String, &str)> =
+            known.filter_map(|step| Some((step.id?.to_string(), step.text.as_str()))).collect();
+        if !ids.iter().any(|(id, _)| *id == args.step) {
+            let list: Vec<String> = ids.iter().map(|(id, text)| format!("{id} ({text})")).collect();
+            let message = format!("{plan} has no step {:?}; name one by its id", args.step);
+            return Err(Fault::usage(format!("{message}: {}", list.join(", "))));
+        }
+        let command = json!({ "plan": plan.to_string(), "step": args.step, "status": "done" });
+        let done = self.act("memory.step", &command)?;
+        Ok(json!({
+            "planId": plan.to_string(),
+            "stepId": args.step,
+            "total": done["total"],
+            "done": done["done"],
+            "planAutoCompleted": done["auto_completed"],
+            "side_effects": effects(&done["side_effects"]),
+        }))
+    }
+
+    pub(super) fn remove(&self, args: &Remove) -> Result<Value, Fault> {
+        self.check_said(&args.said)?;
+        check_writable(args.entity, &args.id)?;
+        if args.purge == Some(true) {
+            let message = "nothing is purged: what was recorded stays on the trail";
+            return Err(Fault::usage(format!("{message}; leave 'purge' out to archive")));
+        }
+        if args.entity == Kind::Claim {
+            return Err(Fault::usage("a claim is released with bclaw_transition, not removed"));
+        }
+        let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
+        let mut command = json!({ "id": id.to_string() });
+        if let Some(reason) = &args.reason {
+            command["reason"] = reason.as_str().into();
+        }
+        let gone = self.act("memory.archive", &command)?;
+        Ok(json!({
+            "entity": args.entity,
+            "id": id.to_string(),
+            "archived": true,
+            "side_effects": effects(&gone["side_effects"]),
+        }))
+    }
+}
+
+/// What the frugal side wrote is not changed here.
+fn check_writable(kind: Kind, id: &str) -> Result<(), Fault> {
+    if kind == Kind::Decision && is_of_decisions(id) {
+        let message = format!("{id} was recorded by the frugal side and is only read here");
+        return Err(Fault::usage(message));
+    }
+    Ok(())
+}
+
+fn no_way(from: &str, to: Status, allowed: &[&str]) -> Fault {
+    let message = format!("a claim that is {from} does not become {to}");
+    Fault::refused(Rule::LeaseLive, message).with(json!({ "allowed": allowed }))
+}
+
+fn effect(action: &str, kind: Kind, id: RecordId) -> Value {
+    json!({ "action": action, "entity": kind, "id": id.to_string() })
+}
+
+/// What followed, in the words of this dialect.
+fn effects(given: &Value) -> Value {
+    let one = |effect: &Value| {
+        let mut own =
+            json!({ "action": effect["action"], "entity": effect["kind"], "id": effect["id"] });
+        for name in ["to", "detail"] {
+            if effect[name].is_string() {
+                own[name] = effect[name].clone();
+            }
+        }
+        own
+    };
+    given.as_array().into_iter().flatten().map(one).collect()
+}
+
+/// What is said of a record that was created or changed.
+fn created(record: &Value) -> Value {
+    let time = |name: &str| record[name].as_u64().map(|at| utc(Timestamp::from_micros(at)));
+    json!({
+        "id": record["id"],
+        "short_label": record["short_label"],
+        "kind": record["kind"],
+        "status": record["status"],
+        "version": record["version"],
+        "created_at": time("created_at"),
+        "updated_at": time("updated_at"),
+        "entry": record["updated_seq"],
+    })
+}
+
+fn with_status(claim: &Claim, item: &Value, status: &str) -> Value {
+    json!({
+        "id": item["id"],
+        "short_label": item["short_label"],
+        "kind": Kind::Claim,
+        "status": item["status"],
+        "claim_status": status,
+        "scope": claim.scope(),
+        "created_at": item["created_at"],
+        "updated_at": item["updated_at"],
+        "expires_at": item["expires_at"],
+        "entry": item["provenance"]["entry"],
+        "next_actions": [{
+            "tool": Verb::Transition.tool(),
+            "args": { "entity": "claim", "id": item["id"], "to": "released" },
+            "when": "when you are done there",
+        }],
+    })
+}
+
+/// Where a plan is worked on, if it says so.
+fn scope_of(record: &Value) -> Value {
+    let fields = &record["fields"];
+    if fields["scope"].is_string() {
+        return fields["scope"].clone();
+    }
+    let paths = fields["related_paths"].as_array();
+    let paths: Vec<&str> = paths.into_iter().flatten().filter_map(Value::as_str).collect();
+    if paths.is_empty() { Value::Null } else { paths.join(",").into() }
+}

@@ -1,0 +1,180 @@
+//! Results of workers who cannot reach the protocol.
+
+use super::*;
+
+/// A lane of bob's in a worktree of its own, for a plan.
+struct Lane {
+    team: Team,
+    worktree: PathBuf,
+    id: String,
+    plan: String,
+}
+
+impl Lane {
+    fn new() -> Self {
+        let team = Team::new(&["alice", "bob"]);
+        let worktree = team.worktree("lane-a");
+        let plan = team.plan("Rework a");
+        let place = worktree.to_str().unwrap().to_owned();
+        let rest = ["--scope", "src/a", "--plan", &plan, "--worktree", &place];
+        let id = text(&team.assigned(&rest), "assignment_id");
+        Lane { team, worktree, id, plan }
+    }
+
+    fn write(&self, path: &str, content: &str) {
+        let path = self.worktree.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "callers write it down where they ask")]
+    fn result(&self, status: &str, rest: Value) {
+        let mut result =
+            json!({ "assignment_id": self.id, "status": status, "summary": "Reworked a." });
+        for (name, value) in rest.as_object().unwrap() {
+            result[name] = value.clone();
+        }
+        self.write("LANE-RESULT.json", &result.to_string());
+    }
+
+    #[track_caller]
+    fn harvest(&self, rest: &[&str]) -> Value {
+        self.team.memory("alice", &[&["harvest"], rest].concat())["result"].clone()
+    }
+
+    fn status(&self) -> String {
+        text(&self.team.get(&self.id), "status")
+    }
+}
+
+/// Case 82.
+#[test]
+fn a_result_is_reported_once_and_integrated_once() {
+    let lane = Lane::new();
+    assert_eq!(lane.harvest(&[])["harvested"], json!([]), "there is none yet");
+    lane.write("src/a/x.rs", "fn x() { done() }\n");
+    lane.write("src/a/z.rs", "fn z() {}\n");
+    lane.write(&format!(".brainclaw-heartbeat-{}", lane.id), "");
+    lane.write(".brainclaw/notes.md", "mine\n");
+    lane.result("completed", json!({ "files_changed": ["src/a/x.rs"], "turn_id": "t" }));
+
+    let first = lane.harvest(&[]);
+    assert_eq!(first["harvested"][0]["assignment_id"], lane.id.as_str());
+    assert_eq!(first["harvested"][0]["summary"], "Reworked a.");
+    assert_eq!(lane.status(), "offered", "a report changes no state");
+    let second = lane.harvest(&[]);
+    assert_eq!(second["harvested"], json!([]));
+    assert_eq!(second["skipped"][0]["code"], "already_harvested");
+
+    let before = lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]);
+    let done = lane.harvest(&["--integrate"]);
+    let own = &done["integrated"][0];
+    assert_eq!((&own["from"], &own["to"]), (&json!("offered"), &json!("completed")));
+    assert_eq!(own["files"].as_u64().map(|files| files >= 2), Some(true), "{own}");
+    assert_eq!(lane.status(), "completed");
+    assert!(lane.team.claims().is_empty(), "the claim is released");
+    assert_eq!(lane.team.get(&lane.plan)["status"], "done");
+    let commit = text(own, "commit");
+    assert_eq!(lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]), commit);
+    assert_eq!(lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD^"]), before);
+    let changed = lane.team.git_in(&lane.worktree, &["diff", "--name-only", "HEAD^", "HEAD"]);
+    assert_eq!(changed, "src/a/x.rs\nsrc/a/z.rs", "the protocol's own files are no work");
+    let left = lane.team.git_in(&lane.worktree, &["status", "--porcelain"]);
+    assert!(left.lines().all(|line| line.starts_with("?? ")), "nothing is left half-way: {left}");
+    let stamps = lane.team.get(&lane.id)["fields"]["stamps"].clone();
+    assert!(stamps["accepted"].is_u64() && stamps["started"].is_u64(), "{stamps}");
+
+    let other = lane.team.memory("carol", &["harvest", "--integrate", &lane.id]);
+    assert_eq!(other["result"]["integrated"], json!([]), "not everybody's to integrate");
+    let again = lane.harvest(&["--integrate", &lane.id]);
+    assert_eq!(again["skipped"][0]["code"], "already_over");
+    assert_eq!(lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]), commit);
+}
+
+/// Case 84.
+#[test]
+fn a_lane_that_is_blocked_blocks_its_plan() {
+    let lane = Lane::new();
+    lane.result("blocked", json!({}));
+    let done = lane.harvest(&["--integrate"]);
+    assert_eq!(done["integrated"][0]["to"], "blocked");
+    assert_eq!(done["integrated"][0]["commit"], Value::Null, "there was nothing to commit");
+    assert_eq!(lane.status(), "blocked");
+    assert_eq!(lane.team.get(&lane.plan)["status"], "blocked");
+    assert!(lane.team.claims().is_empty());
+}
+
+#[test]
+fn a_lane_that_failed_says_so_and_its_plan_stays_open() {
+    let lane = Lane::new();
+    lane.result("failed", json!({}));
+    lane.harvest(&["--integrate"]);
+    assert_eq!(lane.status(), "failed");
+    assert_eq!(lane.team.get(&lane.plan)["status"], "open");
+}
+
+#[test]
+fn results_of_other_attempts_and_assignments_are_no_news() {
+    let lane = Lane::new();
+    let cases = [
+        json!({ "assignment_id": "asgn_000000ff" }),
+        json!({ "attempt": 2 }),
+        json!({ "nonce": "another" }),
+    ];
+    for case in cases {
+        lane.result("completed", case);
+        let done = lane.harvest(&["--integrate"]);
+        assert_eq!(done["skipped"][0]["code"], "lane_result_stale", "{done}");
+        assert_eq!((&done["harvested"], lane.status().as_str()), (&json!([]), "offered"));
+    }
+    lane.write("LANE-RESULT.json", "{\"status\":\"completed\"}");
+    assert_eq!(lane.harvest(&[])["skipped"][0]["code"], "lane_result_invalid");
+    lane.write("LANE-RESULT.json", &" ".repeat(300_000));
+    assert_eq!(lane.harvest(&[])["skipped"][0]["code"], "lane_result_unreadable");
+    let nonce = lane.team.get(&lane.id)["fields"]["nonce"].clone();
+    lane.result("completed", json!({ "attempt": 1, "nonce": nonce }));
+    assert_eq!(lane.harvest(&[])["harvested"][0]["status"], "completed");
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_outside_a_linked_worktree_is_read_or_committed() {
+    use std::os::unix::fs::symlink;
+    let lane = Lane::new();
+    let outside = lane.team.lanes.path().join("outside.json");
+    let result = json!({ "assignment_id": lane.id, "status": "completed", "summary": "x" });
+    std::fs::write(&outside, result.to_string()).unwrap();
+    symlink(&outside, lane.worktree.join("LANE-RESULT.json")).unwrap();
+    let done = lane.harvest(&[]);
+    assert_eq!(done["skipped"][0]["code"], "lane_result_unreadable", "{done}");
+
+    let main = lane.team.project.path().canonicalize().unwrap();
+    let other = lane.team.lanes.path().join("link");
+    symlink(&lane.worktree, &other).unwrap();
+    for (place, why) in [
+        (main, "main worktree"),
+        (lane.worktree.join("src"), "not its root"),
+        (other, "not a folder"),
+        (lane.team.lanes.path().to_owned(), "not in a git repository"),
+    ] {
+        let place = place.to_str().unwrap();
+        let args = ["coordinate", "assign", "Do it.", "--to", "bob", "--worktree", place];
+        let (_, error) = lane.team.refused("alice", &args);
+        assert!(text(&error, "message").contains(why), "{place}: {error}");
+        // Whoever writes it into the record by another door gets no further.
+        let update = json!({ "id": lane.id, "fields": { "worktree_path": place } });
+        lane.team.act("alice", "memory.update", update);
+        let done = lane.harvest(&["--integrate", &lane.id]);
+        assert_eq!(done["skipped"][0]["code"], "worktree_unusable", "{place}: {done}");
+        assert_eq!(lane.status(), "offered");
+    }
+}
+
+#[test]
+fn the_schema_of_results_is_printed_and_published() {
+    let project = Sandbox::bare();
+    let printed = project.json(&["memory", "harvest", "--schema"]);
+    assert_eq!(printed["required"], json!(["assignment_id", "status", "summary"]));
+    let made = serde_json::to_string_pretty(&printed).unwrap() + "\n";
+    crate::docs::assert_current("schemas/lane-result.schema.json", &made);
+}
