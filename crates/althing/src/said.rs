@@ -196,6 +196,40 @@ fn said_in_common(event: &Event) -> String {
             let which = body.msg_id.as_ref().map_or("?", |own| own.as_str());
             format!("{} {which}", body.outcome.as_str())
         }
+        _ => said_of_memory(event),
+    }
+}
+
+/// What is remembered.
+fn said_of_memory(event: &Event) -> String {
+    match event {
+        Event::MemoryCreated(body) => format!("{} {}: {}", body.id.label(), body.status, body.text),
+        Event::MemoryUpdated(body) => {
+            let text = body.text.as_ref().map_or_else(String::new, |text| format!(": {text}"));
+            format!("{} {}{text}", body.id.label(), body.fields.given().join(" "))
+        }
+        Event::MemoryMoved(body) => {
+            let why = why(body.reason.as_ref());
+            format!("{} {} -> {}{why}", body.id.label(), body.from, body.to)
+        }
+        Event::MemoryStepped(body) => {
+            let done = if body.completed { ", and the plan is done" } else { "" };
+            format!("{} {} {}{done}", body.plan.label(), body.step, body.status)
+        }
+        Event::MemoryHeard(body) => {
+            let text = body.text.as_ref().map_or_else(String::new, |text| format!(": {text}"));
+            format!("{}{text}", body.id.label())
+        }
+        Event::MemorySwept(body) => {
+            let each = body.moved.iter();
+            let each = each.map(|own| format!("{} {} -> {}", own.id.label(), own.from, own.to));
+            each.collect::<Vec<String>>().join(", ")
+        }
+        Event::MemoryArchived(body) => format!("{}{}", body.id.label(), why(body.reason.as_ref())),
+        Event::MemoryTurned(body) => {
+            format!("{} {}: {}", body.id.label(), body.slot, body.outcome)
+        }
+        Event::MemoryExpired(body) => body.id.label(),
         _ => said_of_use(event),
     }
 }

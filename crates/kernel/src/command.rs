@@ -9,6 +9,7 @@ use crate::envelope::{self, PayloadArg, inbox};
 use crate::file::FileArg;
 use crate::highway::{self, escalation, inject, resolve};
 use crate::integration::{self, conflict, salvage};
+use crate::memory as remembered;
 use crate::task::{graph, orders};
 use crate::user::{self, standing};
 use crate::workspace::{
@@ -137,6 +138,24 @@ commands! {
             "Say what a role used before, to compare with.";
         MessageNote "message.note" => message::Note,
             "Note what was decided about a message on receipt.";
+        MemoryCreate "memory.create" => Box<remembered::create::Create>,
+            "Remember something: a constraint, decision, trap, plan, handoff, candidate, assignment…";
+        MemoryUpdate "memory.update" => Box<remembered::update::Update>,
+            "Change what a record says.";
+        MemoryMove "memory.move" => Box<remembered::moving::Move>,
+            "Have a record take a step of its kind's table, and others along with it.";
+        MemoryStep "memory.step" => remembered::step::TakeStep,
+            "Say how a step of a plan stands; with the last one done, the plan is done.";
+        MemoryProgress "memory.progress" => Box<remembered::assign::Progress>,
+            "Tell how the work on an assignment goes (its agent).";
+        MemorySweep "memory.sweep" => remembered::sweep::Sweep,
+            "Have assignments move on of which nothing was heard for too long.";
+        MemoryConverge "memory.converge" => remembered::assign::Converge,
+            "Bring a stuck assignment to an end.";
+        MemoryArchive "memory.archive" => remembered::archive::Archive,
+            "Take a record that is over out of what is at hand; the trail keeps it.";
+        MemoryTurn "memory.turn" => remembered::round::TakeTurn,
+            "Say what came of a turn in a loop (the slot's agent, or the loop's author).";
         RunStart "run.start" => run::Start,
             "Begin a run: the coordinator's workspace, with its roles and types.";
         RunHandOver "run.hand_over" => run::HandOver,

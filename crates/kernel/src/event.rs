@@ -13,6 +13,7 @@ use crate::file::File;
 use crate::highway::{self, escalation, gate, inject, resolve};
 use crate::id::{EntryId, Key, ProjectId, WorkspaceId};
 use crate::integration::{self, conflict};
+use crate::memory as remembered;
 use crate::name::AgentName;
 use crate::principal::Actor;
 use crate::task::{follow, graph, orders};
@@ -109,6 +110,15 @@ events! {
     LedgerLogged "ledger.logged" => ledger::Log;
     LedgerBaselined "ledger.baselined" => ledger::Baseline;
     MessageNoted "message.noted" => message::Note;
+    MemoryCreated "memory.created" => Box<remembered::create::Created>;
+    MemoryUpdated "memory.updated" => Box<remembered::update::Updated>;
+    MemoryMoved "memory.moved" => Box<remembered::moving::Moved>;
+    MemoryStepped "memory.stepped" => Box<remembered::step::Stepped>;
+    MemoryHeard "memory.heard" => Box<remembered::assign::Heard>;
+    MemorySwept "memory.swept" => Box<remembered::sweep::SweptAll>;
+    MemoryArchived "memory.archived" => Box<remembered::archive::Archived>;
+    MemoryTurned "memory.turned" => Box<remembered::round::Turned>;
+    MemoryExpired "memory.expired" => remembered::archive::Expired;
     // The protocol's registry: these 72 and no others. First workspaces.
     WorkspaceCreated "workspace_created" => create::Created;
     WorkspaceStateChanged "workspace_state_changed" => change::StateChanged;

@@ -331,6 +331,10 @@ pub enum ReleaseCause {
     SessionEnded,
     /// Its holder opened another in its place.
     Replaced,
+    /// The work it was held for is over.
+    WorkOver,
+    /// Whoever does the work now holds another in its place.
+    HandedOver,
 }
 
 /// `lease.released`
@@ -457,7 +461,7 @@ fn collision_message(first: &Collision, count: usize) -> String {
     )
 }
 
-fn stream_of(
+pub(crate) fn stream_of(
     turn: &Turn<'_>,
     holder: &Principal,
     workspace: Option<&WorkspaceId>,
@@ -502,7 +506,7 @@ fn held_by_caller(
 }
 
 /// A draft about an existing lease, in its own workspace and stream.
-fn about(lease: &Lease, actor: Actor, caused: bool, event: Event) -> Draft {
+pub(crate) fn about(lease: &Lease, actor: Actor, caused: bool, event: Event) -> Draft {
     Draft {
         actor,
         workspace: lease.workspace.clone(),
@@ -543,7 +547,7 @@ pub(crate) fn decide_release(
     Ok(reply)
 }
 
-fn released(id: &LeaseId, lease: &Lease, cause: ReleaseCause) -> Event {
+pub(crate) fn released(id: &LeaseId, lease: &Lease, cause: ReleaseCause) -> Event {
     Event::LeaseReleased(Released {
         cause,
         epoch: lease.epoch,

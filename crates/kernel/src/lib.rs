@@ -8,7 +8,7 @@
 //! - [`Turn`] takes commands and returns the entries they lead to (`decide`).
 //! - [`State::apply`] is the only code that changes state, live and on replay alike.
 //! - One module per noun: [`agent`], [`user`], [`session`], [`lease`], [`project`]; what
-//!   everybody shares is in [`commons`].
+//!   everybody shares is in [`commons`], what is remembered in [`memory`].
 //! - Every refusal cites a [`Rule`]; the whole list is in one file.
 
 pub mod access;
@@ -33,6 +33,7 @@ pub mod integration;
 pub mod key;
 pub mod lease;
 pub mod lifecycle;
+pub mod memory;
 pub mod name;
 pub mod news;
 pub mod principal;

@@ -2,6 +2,7 @@
 //! documents and tests are made from them.
 
 use crate::event::Kind;
+use crate::memory::table::LIFECYCLES;
 
 /// One way from one state of a thing to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +33,16 @@ pub const ALL: &[Lifecycle] = &[
     crate::lease::LIFECYCLE,
     crate::session::LIFECYCLE,
     crate::user::LIFECYCLE,
+    LIFECYCLES[0],
+    LIFECYCLES[1],
+    LIFECYCLES[2],
+    LIFECYCLES[3],
+    LIFECYCLES[4],
+    LIFECYCLES[5],
+    LIFECYCLES[6],
+    LIFECYCLES[7],
+    LIFECYCLES[8],
+    LIFECYCLES[9],
 ];
 
 impl Lifecycle {

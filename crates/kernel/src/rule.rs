@@ -121,6 +121,33 @@ rules! {
     SaySomething "A-SHARE-05":
         "What is written for others to read says something."
         => "Give the text that the message names.";
+    RecordRoom "A-MEM-01":
+        "At most 250,000 records are at hand at a time."
+        => "Archive records that are over with `memory.archive`; the trail keeps them.";
+    RecordKnown "A-MEM-02":
+        "What is asked of a record is asked of one that is there."
+        => "Check the id; `memory.find` shows what there is, and the trail what was archived.";
+    RecordStep "A-MEM-03":
+        "A record takes the steps of its kind's table and no others."
+        => "Take one of the allowed steps; `docs/memory-tables.md` has them all.";
+    RecordField "A-MEM-04":
+        "A record has the fields of its kind: what is needed is given, what the kernel writes is not."
+        => "Give the fields of `docs/memory-tables.md`; a state is changed with `memory.move`.";
+    RecordLinks "A-MEM-05":
+        "What a record refers to is there and fits, and plans never wait for each other in a circle."
+        => "Correct the reference that is named; `memory.get` shows what is there.";
+    RecordOwner "A-MEM-06":
+        "An assignment is its agent's to report on and its dispatcher's to give, cancel and reroute."
+        => "Ask the agent or the dispatcher; people who hold `abort_any` may with `forced`.";
+    RecordVersion "A-MEM-07":
+        "A change that expects a version is made to that version alone."
+        => "Read the record with `memory.get`, look at what changed, and ask again.";
+    RequestOnce "A-MEM-08":
+        "A request id stands for one request, for a day."
+        => "Use another request id for another request.";
+    RecordOver "A-MEM-09":
+        "What goes on is not archived."
+        => "Have it take one of the allowed steps first.";
     ProjectOnce "A-PROJ-01":
         "A project is created once, as the first entry of its trail."
         => "Use the existing project, or another state folder.";

@@ -4,8 +4,11 @@
 //! shares everything. The writer decides on a clone and drops it if the log refuses the commit;
 //! readers keep whichever clone they have.
 
+mod image;
+
+pub use image::Image;
+
 use imbl::{OrdMap, OrdSet};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::agent::{self, Agent};
@@ -13,7 +16,7 @@ use crate::archive::{self, Shelves};
 use crate::audit::cause::{self, Story};
 use crate::authentication;
 use crate::checkpoint::{self, Checkpoint};
-use crate::commons::{self, Commons, CommonsImage};
+use crate::commons::{self, Commons};
 use crate::envelope::{self, Envelope, deliver, inbox};
 use crate::event::{Event, Stamped};
 use crate::highway::escalation::{self, Escalation};
@@ -26,6 +29,7 @@ use crate::id::{
 use crate::integration::{self, Integration, conflict};
 use crate::key::PublicKey;
 use crate::lease::{self, Lease};
+use crate::memory::{self as remembered, Memory, RecordId};
 use crate::name::{AgentName, UserId};
 use crate::news::{self, News};
 use crate::principal::{Actor, Principal};
@@ -36,7 +40,8 @@ use crate::session::{self, Session};
 use crate::signal::{self, Notice};
 use crate::surface::index::SurfaceIndex;
 use crate::task::{Graph, Task, follow, graph};
-use crate::taxonomy::{Document, Taxonomy};
+use crate::taxonomy::Taxonomy;
+use crate::text::Text;
 use crate::time::Timestamp;
 use crate::user::{self, User, standing};
 use crate::workspace::group::GroupName;
@@ -58,6 +63,7 @@ pub(crate) enum Deadline {
     Envelope(EnvelopeId),
     Gate(GateId),
     Escalation(SignalId),
+    Memory(RecordId),
 }
 
 /// Everything that is true now.
@@ -108,6 +114,10 @@ pub struct State {
     pub(crate) shelves: Shelves,
     /// What everybody shares.
     pub(crate) commons: Commons,
+    /// What is remembered.
+    pub(crate) memory: Memory,
+    /// How many entries led here.
+    pub(crate) seq: u64,
     // What follows is derived from the above and kept in step by the same functions.
     pub(crate) live: usize,
     /// How many of those have a budget.
@@ -135,6 +145,9 @@ pub struct State {
     /// The open gates by what they stand before.
     pub(crate) stopped: OrdMap<(GateType, AnyId), GateId>,
     pub(crate) surfaces: SurfaceIndex,
+    /// The leases by their epochs, and by the task they belong to.
+    pub(crate) epochs: OrdMap<u64, LeaseId>,
+    pub(crate) tasks_held: OrdSet<(Text<128>, LeaseId)>,
     pub(crate) deadlines: OrdSet<(Timestamp, Deadline)>,
     /// Ended workspaces whose entries were not looked through for archiving.
     pub(crate) warm: OrdSet<(Timestamp, WorkspaceId)>,
@@ -196,6 +209,7 @@ impl State {
         if self.project.is_none() && !matches!(entry.draft.event, Event::ProjectCreated(_)) {
             return Err(ApplyError::NoProject);
         }
+        self.seq += 1;
         match &entry.draft.event {
             Event::ProjectCreated(body) => project::apply_created(self, entry, body)?,
             Event::RuntimeRekeyed(body) => runtime::apply_rekeyed(self, entry, body)?,
@@ -224,7 +238,7 @@ impl State {
             Event::LeaseReleased(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
             Event::LeaseExpired(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
             Event::LeaseForced(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
-            _ if commons::apply(self, entry)? => {}
+            _ if commons::apply(self, entry)? || remembered::apply(self, entry)? => {}
             _ => self.apply_work(entry)?,
         }
         agent::hear(self, entry);
@@ -494,7 +508,8 @@ impl State {
         let mail = self.envelopes.len() + self.notices.len() + self.pending_signals.len();
         let work = self.workspaces.len() + self.checkpoints.len() + self.tasks.len();
         let asked = self.gates.len() + self.closed_gates.len() + self.escalations.len();
-        held + mail + work + asked + self.rights.len() + self.commons.size()
+        let written = self.commons.size() + self.memory.len();
+        held + mail + work + asked + self.rights.len() + written
     }
 
     /// Whether a recorded lease is still good at this moment.
@@ -509,6 +524,19 @@ impl State {
         own.map(|(_, lease)| lease.clone()).collect()
     }
 
+    /// A lease by its fencing epoch.
+    pub fn lease_of_epoch(&self, epoch: u64) -> Option<(&LeaseId, &Arc<Lease>)> {
+        let id = self.epochs.get(&epoch)?;
+        self.leases.get(id).map(|lease| (id, lease))
+    }
+
+    /// The leases that belong to a task.
+    pub fn leases_for<'s>(&'s self, task: &str) -> impl Iterator<Item = &'s Arc<Lease>> + use<'s> {
+        let task: Text<128> = Text::lossy(task);
+        let own = self.tasks_held.range((task.clone(), LeaseId::first())..);
+        own.take_while(move |(of, _)| *of == task).filter_map(|(_, id)| self.leases.get(id))
+    }
+
     pub(crate) fn insert_lease(&mut self, id: LeaseId, lease: Lease) -> Result<(), ApplyError> {
         if let Some(workspace) = &lease.workspace {
             let session = self.sessions.get_mut(workspace);
@@ -517,6 +545,10 @@ impl State {
         }
         self.surfaces.insert(&id, &lease.holder, lease.surfaces.as_slice());
         self.deadlines.insert((lease.expires_at, Deadline::Lease(id.clone())));
+        self.epochs.insert(lease.epoch, id.clone());
+        if let Some(task) = &lease.task {
+            self.tasks_held.insert((task.clone(), id.clone()));
+        }
         self.leases.insert(id, Arc::new(lease));
         Ok(())
     }
@@ -531,162 +563,10 @@ impl State {
         }
         self.surfaces.remove(id, lease.surfaces.as_slice());
         self.deadlines.remove(&(lease.expires_at, Deadline::Lease(id.clone())));
+        self.epochs.remove(&lease.epoch);
+        if let Some(task) = &lease.task {
+            self.tasks_held.remove(&(task.clone(), id.clone()));
+        }
         Ok(())
-    }
-}
-
-/// A state as plain lists: what a snapshot stores, and what tests compare.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
-    project: Option<Project>,
-    clock: Timestamp,
-    epoch: u64,
-    agents: Vec<(AgentName, Agent)>,
-    users: Vec<(UserId, User)>,
-    authenticated: Vec<((Principal, Option<WorkspaceId>), PublicKey)>,
-    sessions: Vec<(WorkspaceId, Session)>,
-    leases: Vec<(LeaseId, Lease)>,
-    story: Option<Story>,
-    recovered: Vec<WriterName>,
-    root: Option<WorkspaceId>,
-    runs: Vec<(WorkspaceId, Option<Document>)>,
-    workspaces: Vec<(WorkspaceId, Workspace)>,
-    envelopes: Vec<(EnvelopeId, Envelope)>,
-    rights: Vec<(RightId, Right)>,
-    pending_signals: Vec<((WorkspaceId, Timestamp), Notice)>,
-    notices: Vec<((WorkspaceId, Timestamp), Notice)>,
-    news: Vec<((WorkspaceId, Timestamp), News)>,
-    checkpoints: Vec<(CheckpointId, Checkpoint)>,
-    graphs: Vec<(GraphId, Graph)>,
-    tasks: Vec<(TaskId, Task)>,
-    integrations: Vec<(WorkspaceId, Integration)>,
-    highway: Highway,
-    gates: Vec<(GateId, Arc<Gate>)>,
-    closed_gates: Vec<(GateId, Arc<ClosedGate>)>,
-    guarded: Vec<((GateType, AnyId), GateId)>,
-    released: Option<GateId>,
-    escalations: Vec<(SignalId, Arc<Escalation>)>,
-    shelves: Shelves,
-    commons: CommonsImage,
-}
-
-impl State {
-    /// The state as plain lists.
-    pub fn image(&self) -> Image {
-        fn list<K: Clone + Ord, V: Clone>(map: &OrdMap<K, V>) -> Vec<(K, V)> {
-            map.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
-        }
-        fn shared<K: Clone + Ord, V: Clone>(map: &OrdMap<K, Arc<V>>) -> Vec<(K, V)> {
-            map.iter().map(|(key, value)| (key.clone(), value.as_ref().clone())).collect()
-        }
-        let run =
-            |(root, run): (&WorkspaceId, &Arc<Taxonomy>)| (root.clone(), run.document().cloned());
-        Image {
-            project: self.project.clone(),
-            clock: self.clock,
-            epoch: self.epoch,
-            agents: list(&self.agents),
-            users: list(&self.users),
-            authenticated: list(&self.authenticated),
-            sessions: list(&self.sessions),
-            leases: shared(&self.leases),
-            story: self.story.clone(),
-            recovered: self.recovered.clone(),
-            root: self.root.clone(),
-            runs: self.runs.iter().map(run).collect(),
-            workspaces: shared(&self.workspaces),
-            envelopes: shared(&self.envelopes),
-            rights: list(&self.rights),
-            pending_signals: list(&self.pending_signals),
-            notices: list(&self.notices),
-            news: list(&self.news),
-            checkpoints: shared(&self.checkpoints),
-            graphs: list(&self.graphs),
-            tasks: shared(&self.tasks),
-            integrations: list(&self.integrations),
-            highway: Highway::clone(&self.highway),
-            gates: list(&self.gates),
-            closed_gates: list(&self.closed_gates),
-            guarded: list(&self.guarded),
-            released: self.released.clone(),
-            escalations: list(&self.escalations),
-            shelves: self.shelves.clone(),
-            commons: self.commons.image(),
-        }
-    }
-
-    /// The state an image was made of.
-    pub fn from_image(image: Image) -> Result<Self, ApplyError> {
-        let mut state = State {
-            project: image.project,
-            clock: image.clock,
-            epoch: image.epoch,
-            agents: image.agents.into_iter().collect(),
-            users: image.users.into_iter().collect(),
-            authenticated: image.authenticated.into_iter().collect(),
-            story: image.story,
-            recovered: image.recovered,
-            root: image.root,
-            pending_signals: image.pending_signals.into_iter().collect(),
-            notices: image.notices.into_iter().collect(),
-            news: image.news.into_iter().collect(),
-            graphs: image.graphs.into_iter().collect(),
-            highway: Arc::new(image.highway),
-            guarded: image.guarded.into_iter().collect(),
-            released: image.released,
-            shelves: image.shelves,
-            commons: Commons::from_image(image.commons),
-            ..State::default()
-        };
-        for (source, open) in image.integrations {
-            state.insert_integration(source, open);
-        }
-        for (root, document) in image.runs {
-            let taxonomy = document.map_or_else(|| Ok(Taxonomy::base()), Taxonomy::load);
-            let taxonomy = taxonomy.map_err(|_| ApplyError::Mismatch("a run's taxonomy"))?;
-            state.runs.insert(root, Arc::new(taxonomy));
-        }
-        for (id, workspace) in image.workspaces {
-            if let Some(parent) = &workspace.parent {
-                let created = workspace.charter.created_at;
-                state.children.insert((parent.clone(), created, id.clone()));
-            }
-            if workspace.status.is_terminal() {
-                state.note_warm(&id, workspace.since);
-            }
-            state.insert_live(&id, workspace);
-        }
-        for (id, envelope) in image.envelopes {
-            state.insert_envelope(id, envelope);
-        }
-        for (id, right) in image.rights {
-            state.insert_right(id, right);
-        }
-        for (id, checkpoint) in image.checkpoints {
-            state.insert_checkpoint(id, checkpoint);
-        }
-        for (id, task) in image.tasks {
-            state.insert_task(id, task);
-        }
-        for (id, closed) in image.closed_gates {
-            state.insert_closed_gate(id, closed);
-        }
-        for (id, gate) in image.gates {
-            state.insert_gate(id, gate)?;
-        }
-        for (id, open) in image.escalations {
-            state.insert_escalation(id, open)?;
-        }
-        for (id, session) in image.sessions {
-            if session.standing {
-                state.standing.insert(session.agent.clone(), id.clone());
-            }
-            state.deadlines.insert((session.lapses_at(), Deadline::Session(id.clone())));
-            state.sessions.insert(id, Session { leases: 0, ..session });
-        }
-        for (id, lease) in image.leases {
-            state.insert_lease(id, lease)?;
-        }
-        Ok(state)
     }
 }

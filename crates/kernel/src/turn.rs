@@ -6,6 +6,7 @@
 //! Nothing outside changes: whoever runs the turn makes the entries durable and only then lets
 //! the new state be seen, or drops both.
 
+mod refused;
 mod replies;
 
 use serde::Serialize;
@@ -24,10 +25,11 @@ use crate::highway::view::{EscalationView, GateView, HighwayView};
 use crate::highway::{self, escalation, gate, inject, resolve};
 use crate::id::{EntryId, EnvelopeId, IdKind, Mint, WorkspaceId};
 use crate::integration::IntegrationReply;
+use crate::memory::{self as remembered, view::MemoryReply};
 use crate::principal::{Actor, Caller, Principal};
 use crate::project::{self, Project};
 use crate::query::{AgentView, LeaseView, SessionView};
-use crate::refusal::{AuthenticationFailed, Record, Refusal, RefusalKind, Refused};
+use crate::refusal::{AuthenticationFailed, Record, Refusal, RefusalKind};
 use crate::right::RightView;
 use crate::rule::Rule;
 use crate::seal::Seal;
@@ -96,6 +98,9 @@ pub enum Reply {
     Agent(Box<AgentView>),
     /// What it was about of what everybody shares.
     Commons(CommonsReply),
+    /// What it was about of what is remembered.
+    #[serde(serialize_with = "remembered::view::reply")]
+    Memory(Box<MemoryReply>),
     /// What recovery did.
     Recovery(Box<recovery::RecoveryCompleted>),
     /// Nothing in particular.
@@ -236,6 +241,7 @@ impl<'m> Turn<'m> {
                 Deadline::Envelope(id) => envelope::deliver::on_deadline(self, &id)?,
                 Deadline::Gate(id) => gate::on_deadline(self, &id)?,
                 Deadline::Escalation(id) => escalation::on_deadline(self, &id)?,
+                Deadline::Memory(id) => remembered::archive::on_deadline(self, id)?,
             }
             self.settle(before.as_ref(), first)?;
             highway::sweep(self)?;
@@ -450,7 +456,10 @@ impl<'m> Turn<'m> {
             Command::EscalationAnswer(args) => escalation::decide_answer(self, caller, args),
             Command::RightGrant(args) => right::decide_grant(self, caller, args),
             Command::RightRevoke(args) => right::decide_revoke(self, caller, args),
-            _ => commons::carry_out(self, caller, command),
+            _ => match remembered::carry_out(self, caller, command) {
+                Some(done) => done,
+                None => commons::carry_out(self, caller, command),
+            },
         }
     }
 
@@ -505,7 +514,7 @@ impl<'m> Turn<'m> {
                 (refusal, Actor::Protocol, event)
             }
             Halt::Refused(refusal) => {
-                let event = recorded(&refusal, context);
+                let event = refused::recorded(&refusal, context);
                 (refusal, caller.principal.clone().into(), event)
             }
         };
@@ -513,7 +522,7 @@ impl<'m> Turn<'m> {
         let Some(project) = &self.state.project else {
             return Ok(refusal);
         };
-        if let Some(home) = home_of(&self.state, &event) {
+        if let Some(home) = refused::home_of(&self.state, &event) {
             self.note(Some(&home), actor, event)?;
             return Ok(refusal);
         }
@@ -657,41 +666,5 @@ impl<'m> Turn<'m> {
         self.state.apply(&entry)?;
         self.made.push(entry);
         Ok(())
-    }
-}
-
-/// The event that records a refusal.
-fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
-    match &refusal.record {
-        Record::Command | Record::Violation(_) => Event::CommandRefused(Refused {
-            command,
-            kind: refusal.kind,
-            message: Text::lossy(&refusal.message),
-            rule: refusal.rule,
-        }),
-        Record::Envelope(rejected) => Event::EnvelopeRejected(rejected.as_ref().clone()),
-        Record::Checkpoint(rejected) => Event::CheckpointRejected(rejected.as_ref().clone()),
-        Record::Injection(rejected) => Event::HumanInjection(rejected.as_ref().clone()),
-        Record::Workspace(reason) => {
-            let (reason, rule, short) = (*reason, refusal.rule, Vec::new());
-            Event::WorkspaceRejected(create::Rejected { reason, rule, short })
-        }
-        Record::Capability(denial) => Event::CapabilityDenied(denial.event(command)),
-        Record::Capacity(short) => Event::WorkspaceRejected(create::Rejected {
-            reason: create::RejectReason::CapacityExhausted,
-            rule: refusal.rule,
-            short: short.clone(),
-        }),
-    }
-}
-
-/// The workspace whose local trail tells of a refusal, if the refusal says so itself.
-fn home_of(state: &State, event: &Event) -> Option<WorkspaceId> {
-    match event {
-        Event::EnvelopeRejected(rejected) => Some(rejected.from.clone()),
-        Event::CheckpointRejected(rejected) => Some(rejected.workspace.clone()),
-        Event::HumanInjection(rejected) => Some(rejected.to.clone()),
-        Event::WorkspaceRejected(_) => state.root.clone(),
-        _ => None,
     }
 }

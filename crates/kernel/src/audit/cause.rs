@@ -72,7 +72,8 @@ fn by_itself(state: &State, event: &Event) -> bool {
             Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError => true,
             trigger => is_owed(state, &body.workspace_id, trigger),
         },
-        Event::GateTimeout(_)
+        Event::MemoryExpired(_)
+        | Event::GateTimeout(_)
         | Event::EscalationTimeout(_)
         | Event::GracefulTerminationExpired(_)
         | Event::BudgetWarning(_)

@@ -59,6 +59,7 @@ pub fn follows(command: &Command, event: &Event) -> bool {
         _ => {
             among_people(command, event)
                 || in_common(command, event)
+                || super::remembered::follows(command, event)
                 || in_workspaces(command, event)
                 || in_plans(command, event)
                 || on_highway(command, event)

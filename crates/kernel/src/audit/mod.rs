@@ -10,6 +10,7 @@ pub mod cause;
 mod follows;
 mod highway;
 mod people;
+mod remembered;
 mod shared;
 mod work;
 
@@ -21,6 +22,7 @@ use crate::commons;
 use crate::event::{Event, Kind, Stamped};
 use crate::id::{LeaseId, WorkspaceId};
 use crate::lease::{self, Lease, ReleaseCause};
+use crate::memory;
 use crate::principal::{Actor, Principal};
 use crate::recovery;
 use crate::session::{self, EndCause};
@@ -83,6 +85,7 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
         Event::AgentHeartbeat(body) => by(entry, &Principal::Agent(body.agent.clone()).into()),
         Event::AgentRevoked(_) | Event::AgentReinstated(_) => shared::standing(state, entry),
         event if commons::is_shared(event) => shared::audit(state, entry),
+        event if memory::is_of_memory(event.kind()) => remembered::audit(state, entry),
         Event::RecoveryCompleted(body) => {
             by(entry, &Actor::Protocol)?;
             let own = entry.draft.workspace == state.root && recovery::is_told_right(state, body);
@@ -124,7 +127,12 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
             match (body.cause, &entry.draft.actor) {
                 (ReleaseCause::SessionEnded, Actor::Protocol) => Ok(()),
                 (ReleaseCause::Replaced, Actor::Protocol) => replaced(state, entry, lease),
-                (ReleaseCause::Replaced, _) => wrong_actor(entry),
+                (ReleaseCause::WorkOver | ReleaseCause::HandedOver, Actor::Protocol) => {
+                    owed(state, entry, body.epoch, false)
+                }
+                (ReleaseCause::Replaced | ReleaseCause::WorkOver | ReleaseCause::HandedOver, _) => {
+                    wrong_actor(entry)
+                }
                 _ => by(entry, &lease.holder.clone().into()),
             }
         }
@@ -207,7 +215,10 @@ fn lasts(at: Timestamp, until: Timestamp, span: Span) -> Result<(), Breach> {
 fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<(), Breach> {
     let known = state.leases.get(&body.lease);
     step(&lease::LIFECYCLE, known.map(|_| lease::LIVE), entry)?;
-    by(entry, &body.holder.clone().into())?;
+    match &entry.draft.actor {
+        Actor::Protocol => owed(state, entry, body.epoch, true)?,
+        _ => by(entry, &body.holder.clone().into())?,
+    }
     holds(state, entry, &body.holder)?;
     lasts(entry.at, body.expires_at, body.ttl_s.span())?;
     if let Principal::Agent(agent) = &body.holder {
@@ -226,6 +237,12 @@ fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<
             Err(Breach::Overlap { holder: lease.holder.clone(), lease: id.clone() })
         }
     }
+}
+
+/// A lease ends or begins with a step of a record, as the entry before says.
+fn owed(state: &State, entry: &Stamped, epoch: u64, begins: bool) -> Result<(), Breach> {
+    let owed = memory::is_owed(state, entry, epoch, begins);
+    if owed { Ok(()) } else { Err(Breach::Tale("cause")) }
 }
 
 /// A lease gives way to another that its holder has just opened in its place.

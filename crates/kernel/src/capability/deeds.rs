@@ -12,7 +12,9 @@ use crate::highway::escalation::ResponseType;
 use crate::highway::resolve::Modifications;
 use crate::highway::{GateType, Highway, gate};
 use crate::id::{GateId, RightId, TaskId, WorkspaceId};
+use crate::memory::{self, RecordId};
 use crate::name::{AgentName, UserId};
+use crate::principal::Principal;
 use crate::refusal::Refusal;
 use crate::signal::SignalType;
 use crate::state::State;
@@ -101,6 +103,9 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
             overall(Deed::Inject)
         }
         Command::LeaseForce(_) => overall(Deed::ForceLease),
+        Command::MemoryMove(args) => on_record(state, user, args.id),
+        Command::MemoryConverge(args) => on_record(state, user, args.id),
+        Command::MemoryArchive(args) => on_record(state, user, args.id),
         Command::AgentRevoke(_) | Command::AgentReinstate(_) => overall(Deed::RevokeAgent),
         Command::UserCreate(_)
         | Command::UserSuspend(_)
@@ -123,6 +128,12 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         | Command::LedgerLog(_)
         | Command::LedgerBaseline(_)
         | Command::MessageNote(_)
+        | Command::MemoryCreate(_)
+        | Command::MemoryUpdate(_)
+        | Command::MemoryStep(_)
+        | Command::MemoryProgress(_)
+        | Command::MemorySweep(_)
+        | Command::MemoryTurn(_)
         | Command::LeaseRenew(_)
         | Command::LeaseRelease(_)
         | Command::SessionOpen(_)
@@ -194,6 +205,8 @@ fn of_work(state: &State, user: &UserId, event: &Event) -> Option<Deeds> {
         Event::InboxTaken(_) | Event::WorkspaceWritten(_) | Event::CheckpointCreated(_) => {
             overall(Deed::Inject)
         }
+        Event::MemoryMoved(body) => on_record(state, user, body.id),
+        Event::MemoryArchived(body) => on_record(state, user, body.id),
         _ => return of_highway(state, event),
     })
 }
@@ -220,6 +233,7 @@ fn of_the_rest(event: &Event) -> Option<Deeds> {
         Event::LeaseForced(_) => overall(Deed::ForceLease),
         Event::AgentRevoked(_) | Event::AgentReinstated(_) => overall(Deed::RevokeAgent),
         shared if commons::is_shared(shared) => Vec::new(),
+        own if memory::is_of_memory(own.kind()) => Vec::new(),
         Event::UserCreated(_)
         | Event::UserSuspended(_)
         | Event::UserResumed(_)
@@ -232,6 +246,17 @@ fn of_the_rest(event: &Event) -> Option<Deeds> {
         Event::LeaseOpened(_) | Event::LeaseRenewed(_) | Event::LeaseReleased(_) => Vec::new(),
         _ => return None,
     })
+}
+
+/// Ending work that somebody else gave out takes what ending their lease takes.
+fn on_record(state: &State, user: &UserId, id: RecordId) -> Deeds {
+    let who = Principal::User(user.clone());
+    let others = state.memory.record(id).is_some_and(|own| match id.kind {
+        memory::Kind::Assignment => !own.is_dispatched_by(&who),
+        memory::Kind::Loop => own.author != who,
+        _ => false,
+    });
+    if others { overall(Deed::ForceLease) } else { Vec::new() }
 }
 
 /// What is done to a group is done to every workspace in it that goes on.

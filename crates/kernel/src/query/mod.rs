@@ -2,6 +2,7 @@
 
 mod commons;
 mod highway;
+mod memory;
 mod topology;
 mod work;
 
@@ -26,6 +27,7 @@ use crate::commons::view::{
 use crate::envelope::view::EnvelopeView;
 use crate::envelope::{Envelope, Status};
 use crate::highway::view::{EscalationView, GateView, HighwayView};
+use crate::memory::view::{Changes, Find, MemoryAnswer, OfRecord};
 use crate::right::RightView;
 use crate::task::view::{GraphView, TaskView};
 pub use crate::user::view::{UserView, UserWork};
@@ -274,6 +276,9 @@ queries! {
     DisputeGet "dispute.get" => OfHandle, "One dispute.";
     LedgerReport "ledger.report" => Report, "The tokens that were counted.";
     LedgerDelta "ledger.delta" => Delta, "The tokens that were counted beside what was used before.";
+    MemoryGet "memory.get" => OfRecord, "One record.";
+    MemoryFind "memory.find" => Find, "The records of a kind, newest change first.";
+    MemoryChanges "memory.changes" => Changes, "The records that changed since, newest change first.";
 }
 
 /// What a question is answered with.
@@ -332,6 +337,8 @@ pub enum Answer {
     Agent(Box<AgentView>),
     /// To questions about what everybody shares.
     Commons(CommonsAnswer),
+    /// To questions about what is remembered.
+    Memory(MemoryAnswer),
     /// There is no such thing, or not for whoever asks.
     Missing(String),
 }
@@ -373,6 +380,9 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::EscalationList(list) => Answer::Escalations(asked.escalations(list)),
         Query::HighwayGet(all) => asked.highway(all),
         Query::MeterGet(get) => asked.meter(get),
+        Query::MemoryGet(of) => memory::get(state, of),
+        Query::MemoryFind(of) => memory::find(state, of),
+        Query::MemoryChanges(of) => memory::changes(state, of),
         _ => commons::answer(state.commons(), query),
     }
 }

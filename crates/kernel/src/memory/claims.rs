@@ -1,0 +1,106 @@
+//! The leases that end or begin because of a step of a record.
+
+use std::sync::Arc;
+
+use super::effect::Effect;
+use super::word::Action;
+use crate::event::{Draft, Event, Stamped};
+use crate::id::{EntryId, IdKind, LeaseId, WorkspaceId};
+use crate::lease::{self, Lease, PER_SESSION_MAX, ReleaseCause};
+use crate::principal::{Actor, Caller, Principal};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::session;
+use crate::state::{ApplyError, State};
+use crate::turn::{Halt, Turn};
+
+/// The session that a lease is opened in, if one is.
+pub(super) fn session(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    effects: &[Effect],
+) -> Result<Option<WorkspaceId>, Halt> {
+    if !effects.iter().any(|effect| effect.action == Action::Opened) {
+        return Ok(None);
+    }
+    let id = session::ensure(turn, caller)?;
+    let known = id.as_ref().and_then(|id| turn.state().sessions.get(id));
+    if known.is_some_and(|session| session.leases >= PER_SESSION_MAX) {
+        let message = format!("the session of {} holds {PER_SESSION_MAX} leases", caller.principal);
+        return Err(Refusal::denied(Rule::LeasesPerSession, message).into());
+    }
+    Ok(id)
+}
+
+/// Ends and begins what the entry just made says.
+pub(super) fn carry_out(
+    turn: &mut Turn<'_>,
+    who: &Principal,
+    session: Option<WorkspaceId>,
+    effects: &[Effect],
+) -> Result<(), Halt> {
+    let Some(cause) = turn.entries().last().map(|entry| entry.id.clone()) else { return Ok(()) };
+    let mut passed = None;
+    for effect in effects {
+        match effect.action {
+            Action::Released => drop(end(turn, &cause, effect, ReleaseCause::WorkOver)?),
+            Action::HandedOver => {
+                passed = Some(end(turn, &cause, effect, ReleaseCause::HandedOver)?);
+            }
+            Action::Opened => {
+                let before = passed.take().ok_or(ApplyError::Unknown("the lease"))?;
+                open(turn, &cause, who, session.clone(), &before)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn end(
+    turn: &mut Turn<'_>,
+    cause: &EntryId,
+    effect: &Effect,
+    why: ReleaseCause,
+) -> Result<Arc<Lease>, ApplyError> {
+    let known = turn.state().lease_of_epoch(effect.id.number);
+    let (id, lease) = known.ok_or(ApplyError::Unknown("the lease"))?;
+    let (id, lease) = (id.clone(), lease.clone());
+    let event = lease::released(&id, &lease, why);
+    let draft = lease::about(&lease, Actor::Protocol, false, event);
+    turn.emit(Draft { causation: Some(cause.clone()), ..draft })?;
+    Ok(lease)
+}
+
+fn open(
+    turn: &mut Turn<'_>,
+    cause: &EntryId,
+    holder: &Principal,
+    workspace: Option<WorkspaceId>,
+    before: &Lease,
+) -> Result<(), Halt> {
+    let stream = lease::stream_of(turn, holder, workspace.as_ref())?;
+    let id: LeaseId = turn.mint(IdKind::Lease).into();
+    let event = Event::LeaseOpened(lease::Opened {
+        epoch: turn.state().epoch + 1,
+        expires_at: turn.now().after(before.ttl.span()),
+        holder: holder.clone(),
+        lease: id,
+        purpose: before.purpose.clone(),
+        surfaces: before.surfaces.clone(),
+        task: before.task.clone(),
+        ttl_s: before.ttl,
+    });
+    let (correlation, causation) = (Some(cause.clone()), Some(cause.clone()));
+    let actor = Actor::Protocol;
+    turn.emit(Draft { actor, workspace, stream, correlation, causation, event })?;
+    Ok(())
+}
+
+/// Whether the entry that another names as its cause said that this lease begins with it, or ends.
+pub(crate) fn is_owed(state: &State, entry: &Stamped, epoch: u64, begins: bool) -> bool {
+    let cause = entry.draft.causation.as_ref();
+    let story = state.story.as_ref().filter(|story| Some(&story.id) == cause);
+    story.is_some_and(|story| super::is_of_memory(story.kind))
+        && state.memory.owed.contains(&(epoch, begins))
+}

@@ -1,0 +1,258 @@
+//! `memory.create`: something is remembered from now on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::field::{Fields, Held, WRITTEN_BY_KERNEL};
+use super::kind::{Kind, RecordId};
+use super::record::{Body, Provenance, Record, Tags};
+use super::request::Mark;
+use super::view::MemoryReply;
+use super::word::{Priority, Severity, Status, Visibility};
+use super::{bad_field, change, link, put, record, step};
+use crate::commons::Label;
+use crate::event::{Event, Stamped};
+use crate::id::WorkspaceId;
+use crate::principal::{Actor, Caller, Principal};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::session;
+use crate::state::{ApplyError, State};
+use crate::turn::{Halt, Turn};
+
+/// How long an offer stands, in seconds.
+pub const ACCEPTANCE_SECS: u32 = 15 * 60;
+/// How long whoever is at work may be silent, in seconds.
+pub const HEARTBEAT_SECS: u32 = 30 * 60;
+/// How often work may be tried again.
+pub const RETRIES: u32 = 2;
+
+/// `memory.create`: remembers something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Create {
+    /// What else it says; the kind says which fields it has.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fields: Fields,
+    /// Of which kind.
+    pub kind: Kind,
+    /// Where it comes from, besides its author; by default the author alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
+    /// What the caller calls this request; asked again within a day, it is done once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Label>,
+    /// The state it begins in, where the kind has more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Label>,
+    /// What it is filed under.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
+    /// What it says.
+    pub text: Body,
+}
+
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// `memory.created`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Created {
+    /// What else it says.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fields: Fields,
+    /// Which record.
+    pub id: RecordId,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// The request that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Mark>,
+    /// The session it was written in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<WorkspaceId>,
+    /// The state it begins in.
+    pub status: Status,
+    /// What it is filed under.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
+    /// What it says.
+    pub text: Body,
+}
+
+pub(super) fn decide(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &Create,
+    mark: Option<Mark>,
+) -> Result<MemoryReply, Halt> {
+    let session = session_of(turn, caller)?;
+    let mut body = plan(turn.state(), &caller.principal, args)?;
+    (body.request, body.session) = (mark, session);
+    record(turn, caller, Event::MemoryCreated(Box::new(body)))
+}
+
+/// The session a caller speaks in, if it is in one. None is opened for this.
+fn session_of(turn: &mut Turn<'_>, caller: &Caller) -> Result<Option<WorkspaceId>, Halt> {
+    match (&caller.principal, &caller.session) {
+        (Principal::Agent(name), None) => Ok(turn.state().standing.get(name).cloned()),
+        _ => session::ensure(turn, caller),
+    }
+}
+
+/// What creating it comes to, if the rules allow it.
+pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Created, Refusal> {
+    let (kind, table) = (asked.kind, asked.kind.table());
+    if !kind.is_stored() {
+        return Err(bad_field("a claim is a lease: open one with `lease.open`"));
+    }
+    if asked.text.is_blank() {
+        return Err(Refusal::denied(Rule::SaySomething, "the text is empty"));
+    }
+    state.memory.room()?;
+    let status = first_state(asked)?;
+    fits(kind, &asked.fields.given(), table.fields, "has no field")?;
+    if let Some(missing) = missing(kind, &asked.fields) {
+        return Err(bad_field(format!("a {kind} needs the field `{missing}`")));
+    }
+    let provenance = asked.provenance.clone().unwrap_or_else(|| Provenance::of(who));
+    if provenance.confidence_percent.is_some_and(|percent| percent > 100) {
+        return Err(bad_field("`confidence_percent` is 0 to 100"));
+    }
+    link::check(state, who, None, kind, &asked.fields)?;
+    let mut fields = asked.fields.clone();
+    fill_in(kind, &mut fields);
+    fields.steps = step::numbered(&fields.steps, None)?;
+    let id = state.memory.next(kind);
+    let (tags, text) = (asked.tags.clone(), asked.text.clone());
+    Ok(Created { fields, id, provenance, request: None, session: None, status, tags, text })
+}
+
+fn first_state(asked: &Create) -> Result<Status, Refusal> {
+    let table = asked.kind.table();
+    let Some(word) = &asked.status else { return Ok(table.states[0]) };
+    let found = table.state(word.as_str()).filter(|status| table.initial.contains(status));
+    found.ok_or_else(|| {
+        let message = format!("a {} does not begin as {word}", asked.kind);
+        let initial = table.initial.iter().map(ToString::to_string);
+        Refusal::denied(Rule::RecordStep, message).allowing(initial)
+    })
+}
+
+/// Refuses fields that the kind does not take here, and names the first.
+pub(super) fn fits(
+    kind: Kind,
+    given: &[&'static str],
+    taken: &[&'static str],
+    why: &str,
+) -> Result<(), Refusal> {
+    let Some(name) = given.iter().find(|name| !taken.contains(name)) else { return Ok(()) };
+    let message = if WRITTEN_BY_KERNEL.contains(name) {
+        format!("`{name}` is written by the kernel; `memory.move` and its like lead to it")
+    } else {
+        format!("a {kind} {why} `{name}`")
+    };
+    Err(bad_field(message).allowing(taken.iter().map(|name| (*name).to_owned())))
+}
+
+/// The first required field that is not given.
+pub(super) fn missing(kind: Kind, fields: &Fields) -> Option<&'static str> {
+    let given = fields.given();
+    kind.table().required.iter().find(|name| !given.contains(name)).copied()
+}
+
+/// What goes without saying.
+pub(super) fn fill_in(kind: Kind, fields: &mut Fields) {
+    match kind {
+        Kind::Plan => {
+            fields.priority.get_or_insert(Priority::Medium);
+        }
+        Kind::Trap => {
+            fields.severity.get_or_insert(Severity::Medium);
+            fields.visibility.get_or_insert(Visibility::Shared);
+        }
+        Kind::Assignment => {
+            fields.acceptance_ttl_secs.get_or_insert(ACCEPTANCE_SECS);
+            fields.heartbeat_ttl_secs.get_or_insert(HEARTBEAT_SECS);
+            fields.max_retries.get_or_insert(RETRIES);
+        }
+        Kind::Loop => {
+            fields.iteration.get_or_insert(1);
+        }
+        _ => {}
+    }
+}
+
+/// What somebody is called in a field of a record.
+pub(super) fn name_of(who: &Principal) -> Option<Label> {
+    match who {
+        Principal::Agent(name) => Label::new(name.as_str()).ok(),
+        other => Label::new(&other.to_string()).ok(),
+    }
+}
+
+pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Created) -> Result<(), ApplyError> {
+    let Actor::Principal(author) = &entry.draft.actor else {
+        return Err(ApplyError::Mismatch("its author"));
+    };
+    if state.memory.records.contains_key(&body.id) {
+        return Err(ApplyError::Twice("a record"));
+    }
+    let mut made = new(state, entry, body.id, author.clone(), body.text.clone());
+    made.fields = body.fields.clone();
+    made.tags = body.tags.clone();
+    made.provenance = body.provenance.clone();
+    made.session.clone_from(&body.session);
+    begin(&mut made, author, body.status, entry);
+    let supersedes = body.fields.supersedes;
+    put(state, Arc::new(made));
+    match supersedes {
+        Some(before) => change(state, entry, before, |before| {
+            before.fields.superseded_by = Some(body.id);
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A record that says nothing yet but its text.
+pub(super) fn new(
+    state: &State,
+    entry: &Stamped,
+    id: RecordId,
+    author: Principal,
+    text: Body,
+) -> Record {
+    Record {
+        id,
+        status: id.kind.table().states[0],
+        text,
+        tags: Tags::default(),
+        provenance: Provenance::of(&author),
+        author,
+        created_at: entry.at,
+        updated_at: entry.at,
+        created_seq: state.seq,
+        updated_seq: state.seq,
+        version: 1,
+        session: None,
+        fields: Fields::default(),
+    }
+}
+
+/// A record begins: what the kernel writes into it.
+pub(super) fn begin(made: &mut Record, by: &Principal, status: Status, entry: &Stamped) {
+    let fields = &mut made.fields;
+    match made.id.kind {
+        Kind::Assignment => {
+            fields.dispatcher = Some(by.clone());
+            (fields.attempt, fields.retry_count) = (Some(1), Some(0));
+        }
+        Kind::Handoff | Kind::Message if fields.from.is_unset() => fields.from = name_of(by),
+        _ => {}
+    }
+    step::count(fields);
+    made.enter(status, entry.at);
+}

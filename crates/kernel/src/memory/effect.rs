@@ -1,0 +1,142 @@
+//! What follows from a step of a record: other records that move, and leases that end or begin.
+
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Kind, RecordId};
+use super::record::Record;
+use super::word::{Action, Status};
+use crate::lease::Lease;
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::text::Text;
+
+/// Something that followed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Effect {
+    /// What.
+    pub action: Action,
+    /// More about it, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Text<400>>,
+    /// To which record or claim.
+    pub id: RecordId,
+    /// Of which kind.
+    pub kind: Kind,
+    /// The state it is in now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Status>,
+}
+
+impl Effect {
+    pub(super) fn new(action: Action, id: RecordId) -> Self {
+        Effect { action, detail: None, id, kind: id.kind, to: None }
+    }
+
+    pub(super) fn to(self, to: Status) -> Self {
+        Effect { to: Some(to), ..self }
+    }
+
+    pub(super) fn saying(self, detail: &str) -> Self {
+        Effect { detail: Some(Text::lossy(detail)), ..self }
+    }
+}
+
+fn released(lease: &Lease) -> Effect {
+    Effect::new(Action::Released, RecordId::claim(lease.epoch)).to(Status::Released)
+}
+
+fn denied(lease: &Lease) -> Effect {
+    let effect = Effect::new(Action::OwnershipDenied, RecordId::claim(lease.epoch));
+    effect.saying(&format!("held by {}", lease.holder))
+}
+
+/// What becomes of the leases for a plan that is over: the caller's end, those of others stay.
+pub(super) fn of_plan(
+    state: &State,
+    who: &Principal,
+    plan: RecordId,
+    except: Option<u64>,
+) -> Vec<Effect> {
+    let held = state.leases_for(&plan.to_string()).filter(|lease| Some(lease.epoch) != except);
+    held.map(|lease| if lease.holder == *who { released(lease) } else { denied(lease) }).collect()
+}
+
+/// What becomes of the lease of an assignment that is over. It ends whether its agent has it by
+/// now or whoever gave the work out.
+pub(super) fn of_claim(state: &State, assignment: &Record) -> Option<Effect> {
+    let epoch = assignment.fields.claim?;
+    let Some((_, lease)) = state.lease_of_epoch(epoch) else {
+        return Some(Effect::new(Action::AlreadyOver, RecordId::claim(epoch)));
+    };
+    let own = assignment.is_for(&lease.holder) || assignment.is_dispatched_by(&lease.holder);
+    Some(if own { released(lease) } else { denied(lease) })
+}
+
+/// The lease of an assignment goes over to whoever takes it up, if another holds it by right.
+pub(super) fn hand_over(
+    state: &State,
+    assignment: &Record,
+    to: &Principal,
+) -> Result<Vec<Effect>, Refusal> {
+    let held = assignment.fields.claim.and_then(|epoch| state.lease_of_epoch(epoch));
+    let Some((_, lease)) = held.filter(|(_, lease)| lease.holder != *to) else {
+        return Ok(Vec::new());
+    };
+    let own = assignment.is_for(&lease.holder) || assignment.is_dispatched_by(&lease.holder);
+    if !own {
+        return Ok(vec![denied(lease)]);
+    }
+    crate::agent::not_revoked(state, to)?;
+    let before = Effect::new(Action::HandedOver, RecordId::claim(lease.epoch));
+    let after = Effect::new(Action::Opened, RecordId::claim(state.epoch + 1));
+    Ok(vec![
+        before.to(Status::Released).saying(&format!("to {to}")),
+        after.to(Status::Open).saying(&format!("held by {to}")),
+    ])
+}
+
+/// The epoch of the lease that was opened among these.
+pub(super) fn opened(effects: &[Effect]) -> Option<u64> {
+    effects.iter().find(|effect| effect.action == Action::Opened).map(|effect| effect.id.number)
+}
+
+/// The epochs of the leases that end or begin with these, and whether they begin.
+pub(super) fn leases(effects: &[Effect]) -> impl Iterator<Item = (u64, bool)> {
+    effects.iter().filter_map(|effect| match effect.action {
+        Action::Released | Action::HandedOver => Some((effect.id.number, false)),
+        Action::Opened => Some((effect.id.number, true)),
+        _ => None,
+    })
+}
+
+/// What becomes of a plan because an assignment for it ended.
+pub(super) fn on_plan(
+    state: &State,
+    who: &Principal,
+    assignment: &Record,
+    to: Status,
+) -> Vec<Effect> {
+    let plan = assignment.fields.plan_id.and_then(|id| state.memory.record(id));
+    let Some(plan) = plan else { return Vec::new() };
+    let kept = |why: &str| vec![Effect::new(Action::KeptOpen, plan.id).to(plan.status).saying(why)];
+    if plan.status == to {
+        return vec![Effect::new(Action::AlreadyOver, plan.id).to(to)];
+    }
+    if !plan.table().has_step(plan.status, to) {
+        return kept(&format!("it is {} and does not become {to} from there", plan.status));
+    }
+    let mut effects = vec![Effect::new(Action::Moved, plan.id).to(to)];
+    if to == Status::Done {
+        let claim = assignment.fields.claim;
+        let claims = state.leases_for(&plan.id.to_string());
+        let claims = claims.filter(|lease| Some(lease.epoch) != claim).count();
+        let others = state.memory.at_work_on(plan.id).filter(|id| *id != assignment.id).count();
+        if claims + others > 0 {
+            return kept(&format!("{others} other assignments and {claims} other claims are open"));
+        }
+        effects.extend(of_plan(state, who, plan.id, claim));
+    }
+    effects
+}

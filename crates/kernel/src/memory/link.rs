@@ -1,0 +1,144 @@
+//! What records refer to: it is there, of the right kind, and never leads in a circle.
+
+use std::collections::BTreeSet;
+
+use super::create::name_of;
+use super::field::Fields;
+use super::kind::{Kind, RecordId};
+use super::record::Record;
+use super::word::Status;
+use crate::principal::Principal;
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::state::State;
+
+fn bad(message: impl Into<String>) -> Refusal {
+    Refusal::denied(Rule::RecordLinks, message)
+}
+
+fn there(state: &State, id: RecordId, kind: Kind, field: &str) -> Result<(), Refusal> {
+    if id.kind != kind {
+        return Err(bad(format!("`{field}` names a {kind}, not {id}")));
+    }
+    if state.memory.record(id).is_none() {
+        return Err(bad(format!("`{field}` names {id}, which is not there")));
+    }
+    Ok(())
+}
+
+/// Whether what these fields refer to is in order, for a new record or one that is changed.
+pub(super) fn check(
+    state: &State,
+    who: &Principal,
+    own: Option<&Record>,
+    kind: Kind,
+    fields: &Fields,
+) -> Result<(), Refusal> {
+    let single = [
+        (fields.plan_id, Kind::Plan, "plan_id"),
+        (fields.message_id, Kind::Message, "message_id"),
+        (fields.assignment_id, Kind::Assignment, "assignment_id"),
+        (fields.supersedes, kind, "supersedes"),
+    ];
+    for (id, kind, field) in single {
+        id.map_or(Ok(()), |id| there(state, id, kind, field))?;
+    }
+    for id in fields.depends_on.iter() {
+        there(state, *id, Kind::Plan, "depends_on")?;
+    }
+    for id in fields.slots.iter().filter_map(|slot| slot.assignment) {
+        there(state, id, Kind::Assignment, "slots")?;
+    }
+    if own.is_none() && fields.from.is_some() && fields.from != name_of(who) {
+        return Err(bad(format!("`from` is whoever writes it: {who}")));
+    }
+    corrects(state, fields)?;
+    sequence(state, fields)?;
+    slots(fields)?;
+    claim(state, who, own, fields)?;
+    match own {
+        Some(own) if circle(state, own.id, &fields.depends_on) => {
+            Err(bad(format!("{} would wait for itself", own.id)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What was closed or corrected before is not corrected.
+fn corrects(state: &State, fields: &Fields) -> Result<(), Refusal> {
+    let Some(before) = fields.supersedes.and_then(|id| state.memory.record(id)) else {
+        return Ok(());
+    };
+    let id = before.id;
+    if let Some(by) = before.fields.superseded_by {
+        return Err(bad(format!("{id} was corrected by {by}; correct that one")));
+    }
+    if before.status == Status::Closed {
+        return Err(bad(format!("{id} is closed, so it is not corrected any more")));
+    }
+    Ok(())
+}
+
+/// Plans of a sequence are there, each has a rank of its own, and nothing waits for what is not in
+/// it.
+fn sequence(state: &State, fields: &Fields) -> Result<(), Refusal> {
+    let (mut ranks, mut plans) = (BTreeSet::new(), BTreeSet::new());
+    for item in fields.items.iter() {
+        there(state, item.plan, Kind::Plan, "items")?;
+        if !ranks.insert(item.rank) {
+            return Err(bad(format!("two items have the rank {}", item.rank)));
+        }
+        if !plans.insert(item.plan) {
+            return Err(bad(format!("{} is in the sequence twice", item.plan)));
+        }
+    }
+    let after = |item: &super::field::Item| -> Vec<RecordId> {
+        item.hard_after.iter().chain(item.soft_after.iter()).copied().collect()
+    };
+    let lost = fields.items.iter().flat_map(after).find(|id| !plans.contains(id));
+    lost.map_or(Ok(()), |id| Err(bad(format!("{id} is waited for and not in the sequence"))))
+}
+
+fn slots(fields: &Fields) -> Result<(), Refusal> {
+    let mut seen = BTreeSet::new();
+    let twice = fields.slots.iter().find(|slot| !seen.insert(&slot.id));
+    twice.map_or(Ok(()), |slot| Err(bad(format!("two slots are called {}", slot.id))))
+}
+
+/// Work is done under a lease that whoever gives it out or does it holds.
+fn claim(
+    state: &State,
+    who: &Principal,
+    own: Option<&Record>,
+    fields: &Fields,
+) -> Result<(), Refusal> {
+    let Some(epoch) = fields.claim else { return Ok(()) };
+    let id = RecordId::claim(epoch);
+    let Some((_, lease)) = state.lease_of_epoch(epoch) else {
+        return Err(bad(format!("`claim` names {id}, which is over or never was")));
+    };
+    let agent = fields.agent.as_ref().or_else(|| own.and_then(Record::agent));
+    let by_agent = matches!(&lease.holder, Principal::Agent(name) if agent == Some(name));
+    let by_dispatcher = own.is_some_and(|own| own.is_dispatched_by(&lease.holder));
+    if lease.holder == *who || by_agent || by_dispatcher {
+        return Ok(());
+    }
+    Err(bad(format!("{id} is held by {}, who has nothing to do with it", lease.holder)))
+}
+
+/// Whether a plan would wait for itself.
+fn circle(state: &State, own: RecordId, depends: &[RecordId]) -> bool {
+    let mut open: Vec<RecordId> = depends.to_vec();
+    let mut seen = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if id == own {
+            return true;
+        }
+        if seen.insert(id)
+            && let Some(plan) = state.memory.record(id)
+        {
+            open.extend(plan.fields.depends_on.iter());
+        }
+    }
+    false
+}

@@ -1,0 +1,377 @@
+//! `memory.move`: a record takes a step of its table, and others go along with it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::create::{self, is_default};
+use super::effect::{self, Effect};
+use super::kind::{Kind, RecordId};
+use super::record::Record;
+use super::request::Mark;
+use super::view::{self, MemoryReply};
+use super::word::{Action, CandidateType, Status};
+use super::{assign, bad_field, change, expect, put, record};
+use crate::commons::Label;
+use crate::event::{Event, Stamped};
+use crate::name::AgentName;
+use crate::principal::{Actor, Caller, Principal};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::state::{ApplyError, State};
+use crate::text::Text;
+use crate::turn::{Halt, Turn};
+
+/// What becomes of the plan that an assignment belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanStatus {
+    /// It is done, unless others are at work on it.
+    Done,
+    /// It is blocked.
+    Blocked,
+}
+
+impl PlanStatus {
+    fn status(self) -> Status {
+        match self {
+            PlanStatus::Done => Status::Done,
+            PlanStatus::Blocked => Status::Blocked,
+        }
+    }
+}
+
+/// `memory.move`: has a record take a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Move {
+    /// Who gets the work instead, for an assignment that is rerouted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
+    /// The version it is expected to be at; refused if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u32>,
+    /// Have an assignment take a step that its table does not have (its dispatcher, or whoever
+    /// commands).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub forced: bool,
+    /// Which record.
+    pub id: RecordId,
+    /// What a candidate is merged into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_into: Option<RecordId>,
+    /// What becomes of the plan that an assignment belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_status: Option<PlanStatus>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// What the caller calls this request; asked again within a day, it is done once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Label>,
+    /// The state it goes to.
+    pub to: Label,
+}
+
+/// `memory.moved`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moved {
+    /// Who gets the work instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
+    /// What followed.
+    pub effects: Vec<Effect>,
+    /// Whether it was had to take the step.
+    pub forced: Force,
+    /// The state before.
+    pub from: Status,
+    /// Which record.
+    pub id: RecordId,
+    /// What it is merged into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged_into: Option<RecordId>,
+    /// What was to become of its plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_status: Option<PlanStatus>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The request that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Mark>,
+    /// The state after.
+    pub to: Status,
+}
+
+/// How a step came about that the table may not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Force {
+    /// Whoever takes such steps took one of the table.
+    Plain,
+    /// Whoever gave the work out had it taken.
+    Forced,
+    /// It was stuck, and what it belongs to is over.
+    Converged,
+}
+
+pub(super) fn decide(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &Move,
+    mark: Option<Mark>,
+) -> Result<MemoryReply, Halt> {
+    let own = turn.state().memory.get(args.id)?.clone();
+    expect(&own, args.expected_version)?;
+    let to = state_named(&own, &args.to)?;
+    if to == own.status && own.id.kind == Kind::Assignment {
+        return assign::beat(turn, caller, &own, mark);
+    }
+    let body = plan(turn.state(), &caller.principal, args)?;
+    record(turn, caller, Event::MemoryMoved(Box::new(Moved { request: mark, ..body })))
+}
+
+/// The state that a word means for a record.
+fn state_named(own: &Record, word: &Label) -> Result<Status, Refusal> {
+    own.table().state(word.as_str()).ok_or_else(|| {
+        let message = format!("a {} is never {word}", own.id.kind);
+        let states = own.table().states.iter().map(ToString::to_string);
+        Refusal::denied(Rule::RecordStep, message).allowing(states)
+    })
+}
+
+/// What a step comes to, if the rules allow it.
+pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved, Refusal> {
+    let own = state.memory.get(asked.id)?;
+    expect(own, asked.expected_version)?;
+    let to = state_named(own, &asked.to)?;
+    assign::may_move(state, who, own, to, asked.forced)?;
+    let stepped = own.table().has_step(own.status, to);
+    if !stepped && !(asked.forced && assign::is_forcible(own, to)) {
+        return Err(no_way(own, to));
+    }
+    fits(own, to, asked)?;
+    if to == Status::Retrying {
+        may_retry(own)?;
+    }
+    let effects = effects(state, who, own, to, asked)?;
+    let Move { agent, merged_into, plan_status, reason, .. } = asked.clone();
+    let forced = if asked.forced { Force::Forced } else { Force::Plain };
+    let (id, from, request) = (own.id, own.status, None);
+    let body =
+        Moved { agent, effects, forced, from, id, merged_into, plan_status, reason, request, to };
+    Ok(body)
+}
+
+fn no_way(own: &Record, to: Status) -> Refusal {
+    let ways = own.table().ways_from(own.status);
+    let end = if ways.is_empty() { ", where it ends" } else { "" };
+    let message = format!("{} is {}{end}; it does not go on to {to}", own.id, own.status);
+    Refusal::denied(Rule::RecordStep, message).allowing(ways.iter().map(ToString::to_string))
+}
+
+/// What is given fits the step.
+fn fits(own: &Record, to: Status, asked: &Move) -> Result<(), Refusal> {
+    let (kind, merged) = (own.id.kind, to == Status::Merged);
+    if asked.forced && kind != Kind::Assignment {
+        return Err(bad_field("only assignments are forced"));
+    }
+    if merged != asked.merged_into.is_some() {
+        let message = if merged { "say what with `merged_into`" } else { "nothing is merged" };
+        return Err(bad_field(format!("{} becomes {to}; {message}", own.id)));
+    }
+    let plans = matches!(
+        (kind, to),
+        (Kind::Assignment, Status::Completed | Status::Blocked | Status::Failed)
+    );
+    if asked.plan_status.is_some() && !plans {
+        let message = "`plan_status` goes with an assignment that is completed, blocked or failed";
+        return Err(bad_field(message));
+    }
+    if asked.agent.is_some() && to != Status::Rerouted {
+        return Err(bad_field("`agent` goes with an assignment that is rerouted"));
+    }
+    Ok(())
+}
+
+fn may_retry(own: &Record) -> Result<(), Refusal> {
+    let (tried, most) = (own.fields.retry_count, own.fields.max_retries);
+    if tried < most {
+        return Ok(());
+    }
+    let most = most.unwrap_or_default();
+    let message = format!("{} was tried again {most} times, which is the most", own.id);
+    let others = own.table().ways_from(own.status).into_iter().filter(|to| *to != Status::Retrying);
+    Err(Refusal::denied(Rule::RecordStep, message).allowing(others.map(|to| to.to_string())))
+}
+
+/// What follows from a step.
+fn effects(
+    state: &State,
+    who: &Principal,
+    own: &Record,
+    to: Status,
+    asked: &Move,
+) -> Result<Vec<Effect>, Refusal> {
+    match own.id.kind {
+        Kind::Plan if !own.table().is_live(to) => Ok(effect::of_plan(state, who, own.id, None)),
+        Kind::Candidate if to == Status::Accepted => {
+            state.memory.room()?;
+            let kind = promoted(own);
+            let made = Effect::new(Action::Promoted, state.memory.next(kind));
+            Ok(vec![made.to(kind.table().states[0])])
+        }
+        Kind::Candidate => merge(state, own, asked),
+        Kind::Assignment => of_assignment(state, who, own, to, asked),
+        Kind::Loop if !own.table().is_live(to) => Ok(assign::of_slots(state, own, to)),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// A candidate is merged into something that is there and that it might have become.
+fn merge(state: &State, own: &Record, asked: &Move) -> Result<Vec<Effect>, Refusal> {
+    let Some(target) = asked.merged_into else { return Ok(Vec::new()) };
+    let fits = [Kind::Candidate, promoted(own)].contains(&target.kind) && target != own.id;
+    if !fits || state.memory.record(target).is_none() {
+        let kind = promoted(own);
+        let message = format!("{} is merged into a {kind} or another candidate", own.id);
+        return Err(Refusal::denied(Rule::RecordLinks, format!("{message}, not {target}")));
+    }
+    Ok(Vec::new())
+}
+
+fn of_assignment(
+    state: &State,
+    who: &Principal,
+    own: &Record,
+    to: Status,
+    asked: &Move,
+) -> Result<Vec<Effect>, Refusal> {
+    let mut effects = Vec::new();
+    if matches!(to, Status::Accepted | Status::Started) && own.is_for(who) {
+        effects.extend(effect::hand_over(state, own, who)?);
+    } else if let (Status::Rerouted, Some(agent)) = (to, &asked.agent) {
+        state.memory.room()?;
+        let made = Effect::new(Action::Created, state.memory.next(Kind::Assignment));
+        effects.push(made.to(Status::Offered).saying(&format!("for {agent}")));
+        // The lease goes back to whoever gives the work out, for the next to take over.
+        effects.extend(effect::hand_over(state, own, who)?);
+    } else if !own.table().is_live(to) {
+        effects.extend(effect::of_claim(state, own));
+    }
+    if let Some(plan_status) = asked.plan_status {
+        effects.extend(effect::on_plan(state, who, own, plan_status.status()));
+    }
+    Ok(effects)
+}
+
+/// What a candidate becomes.
+fn promoted(own: &Record) -> Kind {
+    match own.fields.candidate_type {
+        Some(CandidateType::Decision) => Kind::Decision,
+        Some(CandidateType::Trap) => Kind::Trap,
+        Some(CandidateType::Handoff) => Kind::Handoff,
+        Some(CandidateType::Constraint) | None => Kind::Constraint,
+    }
+}
+
+pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<(), ApplyError> {
+    let own = state.memory.records.get(&body.id).ok_or(ApplyError::Unknown("the record"))?.clone();
+    if own.status != body.from {
+        return Err(ApplyError::Mismatch("the record's state"));
+    }
+    let made = |action: Action| {
+        body.effects.iter().find(|effect| effect.action == action).map(|effect| effect.id)
+    };
+    let (promoted, rerouted) = (made(Action::Promoted), made(Action::Created));
+    change(state, entry, body.id, |own| {
+        own.enter(body.to, entry.at);
+        let fields = &mut own.fields;
+        if body.reason.is_some() {
+            fields.resolved_reason.clone_from(&body.reason);
+        }
+        fields.merged_into = body.merged_into.or(fields.merged_into);
+        fields.promoted_to = promoted.or(fields.promoted_to);
+        fields.superseded_by = rerouted.or(fields.superseded_by);
+        if rerouted.is_none() {
+            fields.claim = effect::opened(&body.effects).or(fields.claim);
+        }
+    })?;
+    if let Some(id) = promoted {
+        promote(state, entry, &own, id);
+    }
+    if let (Some(id), Some(agent)) = (rerouted, &body.agent) {
+        reroute(state, entry, &own, id, agent, effect::opened(&body.effects));
+    }
+    apply_others(state, entry, &body.effects)
+}
+
+/// Other records move along.
+pub(super) fn apply_others(
+    state: &mut State,
+    entry: &Stamped,
+    effects: &[Effect],
+) -> Result<(), ApplyError> {
+    for effect in effects.iter().filter(|effect| effect.action == Action::Moved) {
+        let to = effect.to.ok_or(ApplyError::Mismatch("the record's state"))?;
+        change(state, entry, effect.id, |own| own.enter(to, entry.at))?;
+    }
+    Ok(())
+}
+
+/// What a candidate becomes is its author's.
+fn promote(state: &mut State, entry: &Stamped, own: &Record, id: RecordId) {
+    let author = own.author.clone();
+    let mut made = create::new(state, entry, id, author.clone(), own.text.clone());
+    (made.tags, made.provenance) = (own.tags.clone(), own.provenance.clone());
+    made.session.clone_from(&own.session);
+    let mut fields = super::Fields::default();
+    let taken = id.kind.table().fields;
+    let mut given = own.fields.clone();
+    for name in given.given().into_iter().filter(|name| !taken.contains(name)) {
+        given.clear(name);
+    }
+    fields.take_over(&given);
+    made.fields = fields;
+    create::fill_in(id.kind, &mut made.fields);
+    create::begin(&mut made, &author, id.kind.table().states[0], entry);
+    put(state, Arc::new(made));
+}
+
+/// The same work for another agent.
+fn reroute(
+    state: &mut State,
+    entry: &Stamped,
+    own: &Record,
+    id: RecordId,
+    agent: &AgentName,
+    opened: Option<u64>,
+) {
+    let Actor::Principal(by) = &entry.draft.actor else { return };
+    let mut made = create::new(state, entry, id, by.clone(), own.text.clone());
+    (made.tags, made.provenance) = (own.tags.clone(), own.provenance.clone());
+    let taken = id.kind.table().fields;
+    made.fields = own.fields.clone();
+    for name in own.fields.given().into_iter().filter(|name| !taken.contains(name)) {
+        made.fields.clear(name);
+    }
+    for name in ["artifacts", "message_id", "nonce", "status_reason", "worktree_path"] {
+        made.fields.clear(name);
+    }
+    made.fields.agent = Some(agent.clone());
+    made.fields.supersedes = Some(own.id);
+    made.fields.claim = opened.or(own.fields.claim);
+    create::begin(&mut made, by, Status::Offered, entry);
+    put(state, Arc::new(made));
+}
+
+pub(super) fn reply(record: Arc<Record>, body: &Moved) -> MemoryReply {
+    MemoryReply::Moved(view::Moved {
+        record: Some(record),
+        from: Some(body.from),
+        to: Some(body.to),
+        changed: true,
+        side_effects: body.effects.clone(),
+    })
+}

@@ -1,0 +1,91 @@
+//! Requests with an id: asked again, they are answered as before and nothing happens twice.
+
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::view::MemoryReply;
+use crate::command::{Args, Command};
+use crate::commons::Label;
+use crate::content::Blob;
+use crate::event::Stamped;
+use crate::principal::{Actor, Caller};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::state::State;
+use crate::time::{Span, Timestamp};
+use crate::turn::Halt;
+
+/// How long the answer to a request is kept.
+pub const KEPT: Span = Span::from_secs(24 * 60 * 60);
+/// The most answers that are kept; beyond, the oldest goes.
+pub const REQUESTS_MAX: usize = 20_000;
+/// How many answers that are too old go with each new one.
+const SWEPT: usize = 4;
+
+/// What an entry says of the request that led to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    /// The hash of what was asked for.
+    pub digest: Blob,
+    /// What the caller calls it.
+    pub id: Label,
+}
+
+/// A request that was carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Request {
+    pub(crate) at: Timestamp,
+    pub(crate) digest: Blob,
+    pub(crate) reply: MemoryReply,
+}
+
+/// Whether a request is new, or the answer it had before.
+pub(super) enum Asked {
+    New(Option<Mark>),
+    Before(MemoryReply),
+}
+
+/// Looks a request up.
+pub(super) fn look_up(
+    state: &State,
+    now: Timestamp,
+    caller: &Caller,
+    command: &Command,
+    id: Option<&Label>,
+) -> Result<Asked, Halt> {
+    let Some(id) = id else { return Ok(Asked::New(None)) };
+    let args = serde_json::to_string(&Args(command));
+    let args = args.map_err(|error| Refusal::denied(Rule::Usage, error.to_string()))?;
+    let digest = Blob::of(format!("{}\n{args}", command.name()).as_bytes());
+    let known = state.memory.requests.get(&(caller.principal.clone(), id.clone()));
+    match known.filter(|known| now < known.at.after(KEPT)) {
+        None => Ok(Asked::New(Some(Mark { digest, id: id.clone() }))),
+        Some(known) if known.digest == digest => Ok(Asked::Before(known.reply.clone())),
+        Some(_) => {
+            let message = format!("{} asked for something else as {id}", caller.principal);
+            Err(Refusal::denied(Rule::RequestOnce, message).into())
+        }
+    }
+}
+
+/// Keeps the answer to a request.
+pub(super) fn keep(state: &mut State, entry: &Stamped, mark: &Mark, reply: MemoryReply) {
+    let Actor::Principal(by) = &entry.draft.actor else { return };
+    let memory = &mut state.memory;
+    let key = (by.clone(), mark.id.clone());
+    let request = Request { at: entry.at, digest: mark.digest.clone(), reply };
+    if let Some(before) = memory.requests.insert(key.clone(), Arc::new(request)) {
+        memory.asked.remove(&(before.at, key.0.clone(), key.1.clone()));
+    }
+    memory.asked.insert((entry.at, key.0, key.1));
+    for _ in 0..SWEPT {
+        let Some(oldest) = memory.asked.get_min().cloned() else { return };
+        let over = oldest.0.after(KEPT) <= entry.at || memory.asked.len() > REQUESTS_MAX;
+        if !over {
+            return;
+        }
+        memory.asked.remove(&oldest);
+        memory.requests.remove(&(oldest.1, oldest.2));
+    }
+}

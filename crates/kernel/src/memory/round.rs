@@ -1,0 +1,107 @@
+//! `memory.turn`: somebody's turn in a loop is over.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::field::Few;
+use super::kind::{Kind, RecordId};
+use super::request::Mark;
+use super::view::MemoryReply;
+use super::word::Status;
+use super::{bad_field, change, expect, record};
+use crate::commons::Label;
+use crate::event::{Event, Stamped};
+use crate::principal::{Caller, Principal};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::state::{ApplyError, State};
+use crate::text::Text;
+use crate::turn::{Halt, Turn};
+use crate::workspace::is_coordinator;
+
+/// `memory.turn`: says what came of a turn in a loop (the slot's agent, or the loop's author).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TakeTurn {
+    /// The version the loop is expected to be at; refused if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u32>,
+    /// Which loop.
+    #[serde(rename = "loop")]
+    pub of: RecordId,
+    /// What came of it.
+    pub outcome: Text<4000>,
+    /// What the caller calls this request; asked again within a day, it is done once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Label>,
+    /// Which place.
+    pub slot: Label,
+}
+
+/// `memory.turned`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Turned {
+    /// Which loop.
+    pub id: RecordId,
+    /// What came of it.
+    pub outcome: Text<4000>,
+    /// The request that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Mark>,
+    /// Which place.
+    pub slot: Label,
+}
+
+pub(super) fn decide(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &TakeTurn,
+    mark: Option<Mark>,
+) -> Result<MemoryReply, Halt> {
+    expect(turn.state().memory.get(args.of)?, args.expected_version)?;
+    let (outcome, slot) = (args.outcome.clone(), args.slot.clone());
+    let body = Turned { id: args.of, outcome, request: mark, slot };
+    check(turn.state(), &caller.principal, &body)?;
+    record(turn, caller, Event::MemoryTurned(Box::new(body)))
+}
+
+/// Whether it is this one's turn.
+pub(crate) fn check(state: &State, who: &Principal, body: &Turned) -> Result<(), Refusal> {
+    if body.id.kind != Kind::Loop {
+        return Err(bad_field(format!("turns are taken in loops, and {} is none", body.id)));
+    }
+    let own = state.memory.get(body.id)?;
+    if own.status != Status::Open {
+        let message = format!("{} is {}; turns are taken while it is open", own.id, own.status);
+        return Err(Refusal::denied(Rule::RecordStep, message));
+    }
+    let Some(slot) = own.fields.slots.iter().find(|slot| slot.id == body.slot) else {
+        let message = format!("{} has no slot {}", own.id, body.slot);
+        let known: Vec<String> = own.fields.slots.iter().map(|slot| slot.id.to_string()).collect();
+        return Err(Refusal::not_found(Rule::RecordKnown, message).allowing(known));
+    };
+    let by_agent = matches!(who, Principal::Agent(name) if slot.agent == *name);
+    if !by_agent && own.author != *who && !is_coordinator(state, who) {
+        let message = format!(
+            "the turn of {} in {} is its agent's or the loop's author's, not {who}'s",
+            body.slot, own.id
+        );
+        return Err(Refusal::denied(Rule::RecordOwner, message));
+    }
+    if slot.done {
+        let message = format!("{} had its turn in {}", body.slot, own.id);
+        return Err(Refusal::denied(Rule::RecordStep, message));
+    }
+    Ok(())
+}
+
+pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Turned) -> Result<(), ApplyError> {
+    change(state, entry, body.id, |own| {
+        let mut slots = own.fields.slots.to_vec();
+        for slot in slots.iter_mut().filter(|slot| slot.id == body.slot) {
+            (slot.done, slot.outcome) = (true, Some(body.outcome.clone()));
+        }
+        own.fields.slots = Few::new(slots).unwrap_or_default();
+    })
+}

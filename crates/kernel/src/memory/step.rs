@@ -1,0 +1,169 @@
+//! Steps of plans, and `memory.step`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use super::effect::{self, Effect};
+use super::field::{Few, Fields, Step, StepId};
+use super::kind::{Kind, RecordId};
+use super::record::Record;
+use super::request::Mark;
+use super::view::{self, MemoryReply};
+use super::word::{STEP_EDGES, Status, StepStatus};
+use super::{bad_field, change, expect, record};
+use crate::commons::Label;
+use crate::event::{Event, Stamped};
+use crate::principal::{Caller, Principal};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::state::{ApplyError, State};
+use crate::turn::{Halt, Turn};
+
+/// `memory.step`: a step of a plan stands otherwise. With the last one done, the plan is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TakeStep {
+    /// The version the plan is expected to be at; refused if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u32>,
+    /// Of which plan.
+    pub plan: RecordId,
+    /// What the caller calls this request; asked again within a day, it is done once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Label>,
+    /// How it stands now.
+    pub status: StepStatus,
+    /// Which step.
+    pub step: StepId,
+}
+
+/// `memory.stepped`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stepped {
+    /// Whether the plan is done with it.
+    pub completed: bool,
+    /// What followed.
+    pub effects: Vec<Effect>,
+    /// Of which plan.
+    pub plan: RecordId,
+    /// The request that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Mark>,
+    /// How it stands now.
+    pub status: StepStatus,
+    /// Which step.
+    pub step: StepId,
+}
+
+/// Steps with their numbers: known ones keep theirs, new ones get the next.
+pub(super) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<Step, 128>, Refusal> {
+    let mut next = before.and_then(|before| before.steps_made).unwrap_or_default();
+    let mut made: Vec<Step> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let of = |id: StepId| before?.steps.iter().find(|own| own.id == Some(id));
+        let known = step.id.filter(|_| before.is_some()).and_then(of);
+        let id = match known {
+            Some(known) => {
+                let same = known.status == step.status;
+                if !same && !STEP_EDGES.contains(&(known.status, step.status)) {
+                    return Err(no_way(step.id, known.status, step.status));
+                }
+                known.id
+            }
+            None => {
+                next += 1;
+                Some(StepId(next))
+            }
+        };
+        if known.is_none() && before.is_some() && step.id.is_some() && step.id != id {
+            let unknown = step.id.map(|id| id.to_string()).unwrap_or_default();
+            return Err(bad_field(format!("the plan has no step {unknown}")));
+        }
+        if made.iter().any(|own| own.id == id) {
+            return Err(bad_field("a step stands in the list twice"));
+        }
+        made.push(Step { id, ..step.clone() });
+    }
+    Few::new(made).map_err(bad_field)
+}
+
+fn no_way(step: Option<StepId>, from: StepStatus, to: StepStatus) -> Refusal {
+    let step = step.map(|id| id.to_string()).unwrap_or_default();
+    let message = format!("step {step} is {from}; from there it does not become {to}");
+    let ways = STEP_EDGES.iter().filter(move |(own, _)| *own == from);
+    Refusal::denied(Rule::RecordStep, message).allowing(ways.map(|(_, to)| to.to_string()))
+}
+
+/// Remembers the highest number that was given to a step.
+pub(super) fn count(fields: &mut Fields) {
+    let highest = fields.steps.iter().filter_map(|step| step.id).map(|id| id.0).max();
+    if let Some(highest) = highest {
+        fields.steps_made = Some(fields.steps_made.unwrap_or_default().max(highest));
+    }
+}
+
+pub(super) fn decide(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &TakeStep,
+    mark: Option<Mark>,
+) -> Result<MemoryReply, Halt> {
+    let body = plan(turn.state(), &caller.principal, args)?;
+    record(turn, caller, Event::MemoryStepped(Box::new(Stepped { request: mark, ..body })))
+}
+
+/// What it comes to, if the rules allow it.
+pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeStep) -> Result<Stepped, Refusal> {
+    if asked.plan.kind != Kind::Plan {
+        return Err(bad_field(format!("plans have steps, and {} is none", asked.plan)));
+    }
+    let own = state.memory.get(asked.plan)?;
+    expect(own, asked.expected_version)?;
+    if own.is_terminal() {
+        let message = format!("{} is {}, so its steps stay as they are", own.id, own.status);
+        return Err(Refusal::denied(Rule::RecordStep, message));
+    }
+    let Some(step) = own.fields.steps.iter().find(|step| step.id == Some(asked.step)) else {
+        let message = format!("{} has no step {}", own.id, asked.step);
+        let known = own.fields.steps.iter().filter_map(|step| step.id);
+        let known: Vec<String> = known.map(|id| id.to_string()).collect();
+        return Err(Refusal::not_found(Rule::RecordKnown, message).allowing(known));
+    };
+    if !STEP_EDGES.contains(&(step.status, asked.status)) {
+        return Err(no_way(step.id, step.status, asked.status));
+    }
+    let others = own.fields.steps.iter().filter(|own| own.id != step.id);
+    let last = asked.status == StepStatus::Done
+        && others.into_iter().all(|step| step.status == StepStatus::Done);
+    let completed = last && own.table().has_step(own.status, Status::Done);
+    let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
+    let (plan, status, step) = (asked.plan, asked.status, asked.step);
+    Ok(Stepped { completed, effects, plan, request: None, status, step })
+}
+
+pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Stepped) -> Result<(), ApplyError> {
+    change(state, entry, body.plan, |own| {
+        let mut steps = own.fields.steps.to_vec();
+        for step in steps.iter_mut().filter(|step| step.id == Some(body.step)) {
+            step.status = body.status;
+        }
+        own.fields.steps = Few::new(steps).unwrap_or_default();
+        if body.completed {
+            own.enter(Status::Done, entry.at);
+        }
+    })
+}
+
+pub(super) fn reply(record: Arc<Record>, body: &Stepped) -> MemoryReply {
+    let steps = &record.fields.steps;
+    let done = steps.iter().filter(|step| step.status == StepStatus::Done).count();
+    MemoryReply::Stepped(view::Stepped {
+        total: steps.len(),
+        done,
+        auto_completed: body.completed,
+        side_effects: body.effects.clone(),
+        record,
+    })
+}

@@ -1,0 +1,185 @@
+//! `memory.sweep`: assignments of which nothing was heard for too long.
+//!
+//! Whether somebody is at work shows outside of the trail too, in files and commits. Whoever sweeps
+//! brings what was seen there. Nothing is given up for which there is a sign of life.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use super::assign::may_write;
+use super::change;
+use super::create::is_default;
+use super::effect::{self, Effect};
+use super::field::Few;
+use super::kind::{Kind, RecordId};
+use super::record;
+use super::record::Record;
+use super::request::Mark;
+use super::view::{MemoryReply, SweptReply};
+use super::word::{Evidence, Status};
+use crate::commons::Label;
+use crate::event::{Event, Stamped};
+use crate::principal::{Caller, Principal};
+use crate::state::{ApplyError, State};
+use crate::time::{Span, Timestamp};
+use crate::turn::{Halt, Turn};
+
+/// The most assignments that one sweep moves.
+pub const SWEPT_MAX: usize = 200;
+/// How far ahead a clock elsewhere may be.
+const AHEAD: Span = Span::from_secs(5 * 60);
+
+/// Something that shows that somebody is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sign {
+    /// When, in microseconds since 1970.
+    pub at: Timestamp,
+    /// What.
+    pub evidence: Evidence,
+    /// On which assignment.
+    pub id: RecordId,
+}
+
+/// `memory.sweep`: has assignments move on of which nothing was heard for too long.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    /// What the caller calls this request; asked again within a day, it is done once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Label>,
+    /// What was seen of them outside.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub signs: Few<Sign, 2000>,
+}
+
+/// What became of one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Swept {
+    /// The state before.
+    pub from: Status,
+    /// Which assignment.
+    pub id: RecordId,
+    /// What showed that somebody is at work on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign: Option<Sign>,
+    /// The state after; the same if it was only heard of.
+    pub to: Status,
+}
+
+/// `memory.swept`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SweptAll {
+    /// What followed.
+    pub effects: Vec<Effect>,
+    /// Whether there is more to sweep.
+    pub more: bool,
+    /// What moved, or was heard of.
+    pub moved: Vec<Swept>,
+    /// The request that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Mark>,
+}
+
+/// What becomes of an assignment at a moment, by what was last seen of it.
+fn judge(own: &Record, sign: Option<Sign>, now: Timestamp) -> Option<Swept> {
+    if own.id.kind != Kind::Assignment || !own.is_overdue(now) {
+        return None;
+    }
+    let fields = &own.fields;
+    let within = |secs: Option<u32>, sign: &Sign| {
+        now < sign.at.after(Span::from_secs(secs.unwrap_or_default().into()))
+    };
+    // What lies too far ahead of the clock shows nothing.
+    let seen = sign.filter(|sign| sign.at <= now.after(AHEAD));
+    let (sign, alive, dead) = match own.status {
+        Status::Offered => {
+            (seen.filter(|sign| own.since() <= sign.at), Status::Accepted, Status::Expired)
+        }
+        Status::Accepted => {
+            let fresh = seen.filter(|sign| within(fields.acceptance_ttl_secs, sign));
+            (fresh, Status::Started, Status::TimedOut)
+        }
+        Status::Started => {
+            let fresh = seen.filter(|sign| within(fields.heartbeat_ttl_secs, sign));
+            (fresh, Status::Started, Status::TimedOut)
+        }
+        _ => return None,
+    };
+    let to = if sign.is_some() { alive } else { dead };
+    Some(Swept { from: own.status, id: own.id, sign, to })
+}
+
+pub(super) fn decide(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &Sweep,
+    mark: Option<Mark>,
+) -> Result<MemoryReply, Halt> {
+    let (state, now) = (turn.state(), turn.stamp());
+    let mut signs: BTreeMap<RecordId, Sign> = BTreeMap::new();
+    for sign in args.signs.iter() {
+        let known = signs.entry(sign.id).or_insert(*sign);
+        // The newest that does not lie too far ahead.
+        let newer = known.at < sign.at && sign.at <= now.after(AHEAD);
+        if newer || now.after(AHEAD) < known.at {
+            *known = *sign;
+        }
+    }
+    let all = state.memory.newest(Kind::Assignment, Some(true));
+    let own = all.filter(|own| may_write(state, &caller.principal, own).is_ok());
+    let due = own.filter_map(|own| judge(own, signs.get(&own.id).copied(), now));
+    let mut moved: Vec<Swept> = due.take(SWEPT_MAX + 1).collect();
+    let more = moved.len() > SWEPT_MAX;
+    moved.truncate(SWEPT_MAX);
+    if moved.is_empty() {
+        return Ok(MemoryReply::Swept(SweptReply::default()));
+    }
+    let effects = effects(state, &moved);
+    let body = SweptAll { effects, more, moved, request: mark };
+    record(turn, caller, Event::MemorySwept(Box::new(body)))
+}
+
+fn effects(state: &State, moved: &[Swept]) -> Vec<Effect> {
+    let over = moved.iter().filter(|swept| swept.to == Status::Expired);
+    let records = over.filter_map(|swept| state.memory.record(swept.id));
+    records.filter_map(|own| effect::of_claim(state, own)).collect()
+}
+
+/// Whether a sweep says what the rules say of each.
+pub(crate) fn is_told_truly(
+    state: &State,
+    who: &Principal,
+    at: Timestamp,
+    body: &SweptAll,
+) -> bool {
+    let each = body.moved.iter().all(|swept| {
+        let Some(own) = state.memory.record(swept.id) else { return false };
+        may_write(state, who, own).is_ok() && judge(own, swept.sign, at).as_ref() == Some(swept)
+    });
+    let ids: std::collections::BTreeSet<_> = body.moved.iter().map(|swept| swept.id).collect();
+    let once = ids.len() == body.moved.len() && !ids.is_empty() && ids.len() <= SWEPT_MAX;
+    each && once && effects(state, &body.moved) == body.effects
+}
+
+pub(super) fn apply(state: &mut State, entry: &Stamped, body: &SweptAll) -> Result<(), ApplyError> {
+    for swept in &body.moved {
+        change(state, entry, swept.id, |own| {
+            if swept.to != own.status {
+                own.enter(swept.to, entry.at);
+            }
+            if let Some(sign) = swept.sign {
+                own.fields.last_heartbeat_at = Some(sign.at.min(entry.at));
+            }
+        })?;
+    }
+    Ok(())
+}
+
+pub(super) fn reply(body: &SweptAll) -> MemoryReply {
+    let (moved, side_effects) = (body.moved.clone(), body.effects.clone());
+    MemoryReply::Swept(SweptReply { moved, side_effects, more: body.more })
+}

@@ -1,0 +1,161 @@
+//! `memory.update`: a record says something else.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::create::{fits, is_default, missing};
+use super::field::{Few, Fields};
+use super::kind::{Kind, RecordId};
+use super::record::{Body, Record, Tags};
+use super::request::Mark;
+use super::view::MemoryReply;
+use super::word::Status;
+use super::{assign, bad_field, change, expect, link, record, step};
+use crate::commons::Label;
+use crate::event::{Event, Stamped};
+use crate::principal::{Caller, Principal};
+use crate::refusal::Refusal;
+use crate::rule::Rule;
+use crate::state::{ApplyError, State};
+use crate::turn::{Halt, Turn};
+
+/// `memory.update`: changes what a record says. Its state is changed with `memory.move`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    /// The fields to leave out from now on.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clear: Few<Label, 64>,
+    /// The version it is expected to be at; refused if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_version: Option<u32>,
+    /// The fields to change, each as a whole.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fields: Fields,
+    /// Which record.
+    pub id: RecordId,
+    /// What the caller calls this request; asked again within a day, it is done once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Label>,
+    /// What to file it under instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Tags>,
+    /// What it says instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Body>,
+}
+
+/// `memory.updated`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Updated {
+    /// The fields that are left out.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub clear: Few<Label, 64>,
+    /// The fields that changed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fields: Fields,
+    /// Which record.
+    pub id: RecordId,
+    /// The request that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Mark>,
+    /// What it is filed under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Tags>,
+    /// What it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Body>,
+}
+
+pub(super) fn decide(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &Update,
+    mark: Option<Mark>,
+) -> Result<MemoryReply, Halt> {
+    let body = plan(turn.state(), &caller.principal, args)?;
+    record(turn, caller, Event::MemoryUpdated(Box::new(Updated { request: mark, ..body })))
+}
+
+/// What changing it comes to, if the rules allow it.
+pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Updated, Refusal> {
+    let own = state.memory.get(asked.id)?;
+    expect(own, asked.expected_version)?;
+    assign::may_write(state, who, own)?;
+    if own.id.kind == Kind::Handoff {
+        is_open(own)?;
+    }
+    let (kind, table) = (own.id.kind, own.table());
+    let why = "cannot change its field";
+    fits(kind, &asked.fields.given(), table.updatable, why)?;
+    for name in asked.clear.iter() {
+        let known = table.updatable.iter().find(|own| **own == name.as_str());
+        let Some(known) = known.filter(|own| !table.required.contains(own)) else {
+            return Err(bad_field(format!("a {kind} cannot leave out `{name}`")));
+        };
+        if asked.fields.given().contains(known) {
+            return Err(bad_field(format!("`{name}` is both given and left out")));
+        }
+    }
+    let nothing = asked.text.is_none() && asked.tags.is_none() && asked.clear.is_empty();
+    if nothing && asked.fields.given().is_empty() {
+        return Err(Refusal::denied(Rule::SaySomething, "nothing is to be changed"));
+    }
+    if asked.text.as_ref().is_some_and(Body::is_blank) {
+        return Err(Refusal::denied(Rule::SaySomething, "the text is empty"));
+    }
+    link::check(state, who, Some(own), kind, &asked.fields)?;
+    let mut fields = asked.fields.clone();
+    if !fields.steps.is_empty() {
+        fields.steps = step::numbered(&fields.steps, Some(&own.fields))?;
+    }
+    again(own, &mut fields)?;
+    let (clear, tags, text) = (asked.clear.clone(), asked.tags.clone(), asked.text.clone());
+    Ok(Updated { clear, fields, id: own.id, request: None, tags, text })
+}
+
+/// A handoff that was closed or corrected stays as it is.
+fn is_open(own: &Record) -> Result<(), Refusal> {
+    let superseded = own.fields.superseded_by.map(|by| format!("corrected by {by}"));
+    let closed = (own.status == Status::Closed).then(|| "closed".to_owned());
+    match superseded.or(closed) {
+        Some(how) => {
+            let message = format!("{} is {how}, so it stays as it is", own.id);
+            Err(Refusal::denied(Rule::RecordStep, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// In a new phase or round of a loop every place has its turn again.
+fn again(own: &Record, fields: &mut Fields) -> Result<(), Refusal> {
+    let anew = fields.phase.is_some() || fields.iteration.is_some();
+    if own.id.kind != Kind::Loop || !anew || !fields.slots.is_empty() {
+        return Ok(());
+    }
+    let mut slots = own.fields.slots.to_vec();
+    for slot in &mut slots {
+        (slot.done, slot.outcome) = (false, None);
+    }
+    fields.slots = Few::new(slots).map_err(bad_field)?;
+    Ok(())
+}
+
+pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Result<(), ApplyError> {
+    let known = state.memory.record(body.id).ok_or(ApplyError::Unknown("the record"))?;
+    debug_assert_eq!(missing(body.id.kind, &known.fields), None);
+    change(state, entry, body.id, |own| {
+        if let Some(text) = &body.text {
+            own.text = text.clone();
+        }
+        if let Some(tags) = &body.tags {
+            own.tags = tags.clone();
+        }
+        for name in body.clear.iter() {
+            own.fields.clear(name.as_str());
+        }
+        own.fields.take_over(&body.fields);
+        step::count(&mut own.fields);
+    })
+}

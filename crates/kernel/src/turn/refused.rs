@@ -1,0 +1,44 @@
+//! How a refusal is recorded, and where.
+
+use crate::event::Event;
+use crate::id::WorkspaceId;
+use crate::refusal::{Record, Refusal, Refused};
+use crate::state::State;
+use crate::text::Text;
+use crate::workspace::create;
+
+/// The event that records a refusal.
+pub(super) fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
+    match &refusal.record {
+        Record::Command | Record::Violation(_) => Event::CommandRefused(Refused {
+            command,
+            kind: refusal.kind,
+            message: Text::lossy(&refusal.message),
+            rule: refusal.rule,
+        }),
+        Record::Envelope(rejected) => Event::EnvelopeRejected(rejected.as_ref().clone()),
+        Record::Checkpoint(rejected) => Event::CheckpointRejected(rejected.as_ref().clone()),
+        Record::Injection(rejected) => Event::HumanInjection(rejected.as_ref().clone()),
+        Record::Workspace(reason) => {
+            let (reason, rule, short) = (*reason, refusal.rule, Vec::new());
+            Event::WorkspaceRejected(create::Rejected { reason, rule, short })
+        }
+        Record::Capability(denial) => Event::CapabilityDenied(denial.event(command)),
+        Record::Capacity(short) => Event::WorkspaceRejected(create::Rejected {
+            reason: create::RejectReason::CapacityExhausted,
+            rule: refusal.rule,
+            short: short.clone(),
+        }),
+    }
+}
+
+/// The workspace whose local trail tells of a refusal, if the refusal says so itself.
+pub(super) fn home_of(state: &State, event: &Event) -> Option<WorkspaceId> {
+    match event {
+        Event::EnvelopeRejected(rejected) => Some(rejected.from.clone()),
+        Event::CheckpointRejected(rejected) => Some(rejected.workspace.clone()),
+        Event::HumanInjection(rejected) => Some(rejected.to.clone()),
+        Event::WorkspaceRejected(_) => state.root.clone(),
+        _ => None,
+    }
+}
