@@ -4,12 +4,11 @@ use althing_engine::{Engine, Home, Options, door};
 use althing_kernel::query::{Answer, LeaseList, Query};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
+use super::host::Host;
 use super::machine::{percentiles, syncs};
 use super::stats::{Times, number};
 use super::{Row, Setup, failed};
@@ -118,8 +117,8 @@ fn await_counts(home: &Home) -> Result<(), Failure> {
 
 /// One host: arrives, waits for the others, and claims one file after the other at both paces.
 fn host(folder: &Path, n: u32, ready: &Barrier, time: Duration) -> Result<Got, Failure> {
-    let arrived = Host::start(folder, n).and_then(|mut host| {
-        host.claim(&format!("warm/{n}.rs"))?;
+    let arrived = Host::start(folder, "frugal", &format!("host-{n}")).and_then(|mut host| {
+        take(&mut host, &format!("warm/{n}.rs"))?;
         Ok(host)
     });
     // Whoever could not come must not keep the others waiting.
@@ -164,7 +163,7 @@ fn claim(
             Pace::Steady => format!("src/{n}/{number}.rs"),
             Pace::FlatOut => format!("lib/{n}/{number}.rs"),
         };
-        host.claim(&surface)?;
+        take(host, &surface)?;
         times.add(start.elapsed());
         claimed.push(surface);
     }
@@ -197,61 +196,6 @@ fn lost_or_doubled(home: &Home, got: &[Got]) -> Result<usize, Failure> {
     Ok(wrong + held.len())
 }
 
-/// A host and the server process it started.
-struct Host {
-    server: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-    next_id: u64,
-}
-
-impl Host {
-    fn start(folder: &Path, n: u32) -> Result<Self, Failure> {
-        let program = std::env::current_exe().map_err(failed)?;
-        let mut server = Process::new(&program)
-            .args(["mcp", "--dialect", "frugal"])
-            .current_dir(folder)
-            .env("ALTHING_HOME", folder.join(".althing"))
-            .env_remove("ALTHING_AGENT")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
-        let (Some(input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
-            return Err(failed("a process without pipes"));
-        };
-        let mut host = Host { server, input, output: BufReader::new(output), next_id: 0 };
-        let client = json!({ "name": format!("host-{n}"), "version": "1" });
-        let params =
-            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        host.ask("initialize", &params)?;
-        Ok(host)
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Failure> {
-        self.next_id += 1;
-        let request =
-            json!({ "jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params });
-        let mut line = request.to_string();
-        line.push('\n');
-        self.input.write_all(line.as_bytes()).map_err(failed)?;
-        let mut answer = String::new();
-        self.output.read_line(&mut answer).map_err(failed)?;
-        let answer: Value = serde_json::from_str(&answer).map_err(failed)?;
-        Ok(answer["result"].clone())
-    }
-
-    fn claim(&mut self, surface: &str) -> Result<(), Failure> {
-        let arguments = json!({ "surfaces": [surface], "task": "bench" });
-        let result =
-            self.ask("tools/call", &json!({ "name": "make_claim", "arguments": arguments }))?;
-        if result["isError"] == json!(false) { Ok(()) } else { Err(failed(result)) }
-    }
-
-    fn end(self) -> Result<(), Failure> {
-        let Host { mut server, input, .. } = self;
-        drop(input);
-        let status = server.wait().map_err(failed)?;
-        if status.success() { Ok(()) } else { Err(failed(status)) }
-    }
+fn take(host: &mut Host, surface: &str) -> Result<(), Failure> {
+    host.call("make_claim", &json!({ "surfaces": [surface], "task": "bench" })).map(drop)
 }

@@ -5,9 +5,11 @@
 
 mod archive;
 mod commands;
+mod host;
 mod leases;
 mod machine;
 mod mcp;
+mod memory;
 mod processes;
 mod stats;
 mod trail;
@@ -85,7 +87,7 @@ pub(crate) fn run(app: &App, args: &Bench) -> Result<(), Failure> {
         entries: args.entries,
         callers: args.callers.clone(),
     };
-    let parts: [Part; 7] = [
+    let parts: [Part; 8] = [
         (BenchPart::Machine, "the machine", machine::run),
         (BenchPart::Commands, "durable commands", commands::run),
         (BenchPart::Processes, "one command per process", processes::run),
@@ -93,6 +95,7 @@ pub(crate) fn run(app: &App, args: &Bench) -> Result<(), Failure> {
         (BenchPart::Trail, "a long trail", trail::run),
         (BenchPart::Archive, "archiving a long trail", archive::run),
         (BenchPart::Mcp, "fifty hosts", mcp::run),
+        (BenchPart::Memory, "a memory that has grown", memory::run),
     ];
     let mut all = Vec::new();
     for (part, title, measure) in parts {

@@ -641,6 +641,8 @@ pub(crate) enum BenchPart {
     Archive,
     /// Fifty hosts, each with a server process of its own, on one project.
     Mcp,
+    /// What is remembered, at three sizes: a first look, a board, a change.
+    Memory,
 }
 
 /// Arguments of `completions`.
