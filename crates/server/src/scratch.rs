@@ -34,7 +34,9 @@ impl Scratch {
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(Fault::unavailable("another conflict is being raised"));
+                    return Err(Fault::unavailable(
+                        "another process makes a commit here; repeat it later",
+                    ));
                 }
                 Err(TryLockError::Error(error)) => return Err(cannot(error)),
             }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Git, Name, Taken, names, shown};
 use crate::fault::Fault;
+use crate::scratch::Scratch;
 
 /// Where a folder belongs.
 pub(crate) struct Place {
@@ -87,17 +88,13 @@ impl Git {
         message: &str,
         wanted: impl Fn(&[u8]) -> bool,
     ) -> Result<Kept, Fault> {
-        let draft = self.draft(scratch)?;
+        let scratch = Scratch::take(scratch)?;
+        let draft = self.draft(&scratch)?;
         let taken = draft.take(wanted)?;
-        let tree = self.line(&["write-tree"], Some(&draft.index), b"")?;
-        let before = match &draft.parent {
-            Some(parent) => self.line(&["rev-parse", &format!("{parent}^{{tree}}")], None, b"")?,
-            None => String::new(),
-        };
-        if tree == before {
+        if !draft.differs()? {
             return Ok(Kept { commit: None, taken });
         }
-        let commit = draft.commit(message)?;
+        let commit = draft.commit(message, None)?;
         let old = draft.parent.clone().unwrap_or_else(|| "0".repeat(commit.len()));
         // Whoever committed in between keeps what they committed: then this fails.
         self.run(&["update-ref", "-m", "lane harvested", "HEAD", &commit, &old], None, b"")?;
