@@ -186,7 +186,7 @@ pub(super) fn of_slots(state: &State, own: &Record, to: Status) -> Vec<Effect> {
             effects.extend(effect::of_claim(state, known));
         }
     }
-    effects
+    effect::once(effects)
 }
 
 pub(super) fn decide_progress(

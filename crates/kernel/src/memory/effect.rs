@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::{Kind, RecordId};
 use super::record::Record;
 use super::word::{Action, Status};
+use crate::id::LeaseId;
 use crate::lease::Lease;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
@@ -81,7 +82,7 @@ pub(super) fn hand_over(
     to: &Principal,
 ) -> Result<Vec<Effect>, Refusal> {
     let held = assignment.fields.claim.and_then(|epoch| state.lease_of_epoch(epoch));
-    let Some((_, lease)) = held.filter(|(_, lease)| lease.holder != *to) else {
+    let Some((held, lease)) = held.filter(|(_, lease)| lease.holder != *to) else {
         return Ok(Vec::new());
     };
     let own = assignment.is_for(&lease.holder) || assignment.is_dispatched_by(&lease.holder);
@@ -89,12 +90,31 @@ pub(super) fn hand_over(
         return Ok(vec![denied(lease)]);
     }
     crate::agent::not_revoked(state, to)?;
+    // Whoever holds it may hold more that overlaps it, and two never do.
+    let others = |id: &LeaseId, of: &Principal| id != held && of != to;
+    let met = state.surfaces.meeting(lease.surfaces.as_slice(), 1, &others);
+    if let Some(other) = met.first() {
+        let kept = Effect::new(Action::KeptOpen, RecordId::claim(lease.epoch)).to(Status::Open);
+        return Ok(vec![kept.saying(&format!("it overlaps lease {other}, which goes on"))]);
+    }
     let before = Effect::new(Action::HandedOver, RecordId::claim(lease.epoch));
     let after = Effect::new(Action::Opened, RecordId::claim(state.epoch + 1));
     Ok(vec![
         before.to(Status::Released).saying(&format!("to {to}")),
         after.to(Status::Open).saying(&format!("held by {to}")),
     ])
+}
+
+/// A lease ends once, however many records were worked on under it.
+pub(super) fn once(mut effects: Vec<Effect>) -> Vec<Effect> {
+    let mut ended = std::collections::BTreeSet::new();
+    for effect in &mut effects {
+        let ends = matches!(effect.action, Action::Released | Action::HandedOver);
+        if ends && !ended.insert(effect.id) {
+            *effect = Effect::new(Action::AlreadyOver, effect.id);
+        }
+    }
+    effects
 }
 
 /// The epoch of the lease that was opened among these.

@@ -264,7 +264,7 @@ fn of_assignment(
     if let Some(plan_status) = asked.plan_status {
         effects.extend(effect::on_plan(state, who, own, plan_status.status()));
     }
-    Ok(effects)
+    Ok(effect::once(effects))
 }
 
 /// What a candidate becomes.

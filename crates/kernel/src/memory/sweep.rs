@@ -146,7 +146,7 @@ pub(super) fn decide(
 fn effects(state: &State, moved: &[Swept]) -> Vec<Effect> {
     let over = moved.iter().filter(|swept| swept.to == Status::Expired);
     let records = over.filter_map(|swept| state.memory.record(swept.id));
-    records.filter_map(|own| effect::of_claim(state, own)).collect()
+    effect::once(records.filter_map(|own| effect::of_claim(state, own)).collect())
 }
 
 /// Whether a sweep says what the rules say of each.

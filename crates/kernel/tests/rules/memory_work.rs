@@ -455,6 +455,53 @@ fn a_sweep_gives_nothing_up_that_shows_a_sign_of_life() {
 }
 
 #[test]
+fn a_lease_that_overlaps_another_of_its_holders_stays_with_it() {
+    let mut world = World::new();
+    let plan = create(&mut world, Kind::Plan);
+    let epoch = claim(&mut world, &alice(), "src/a", plan);
+    let wide = claim(&mut world, &alice(), "src", plan);
+    let id = assign(&mut world, &json!({ "agent": "bob", "claim": epoch }));
+    let reply = go(&mut world, &bob(), id, "accepted");
+    assert_eq!(effects(&reply), [said("kept_open", RecordId::claim(epoch))]);
+    assert_eq!(holder_of(&world, epoch).as_deref(), Some("agent:alice"));
+    let lease = world.state.lease_of_epoch(wide).unwrap().0.clone();
+    world.run(&alice(), "lease.release", &json!({ "lease": lease }).to_string()).unwrap();
+    let reply = go(&mut world, &bob(), id, "started");
+    assert_eq!(effects(&reply).len(), 2, "now it goes over");
+    assert_eq!(holder_of(&world, epoch), None);
+    sound(&world);
+}
+
+#[test]
+fn a_lease_that_two_are_worked_on_under_ends_once() {
+    let mut world = World::new();
+    let plan = create(&mut world, Kind::Plan);
+    let epoch = claim(&mut world, &alice(), "src", plan);
+    let fields = json!({ "agent": "bob", "claim": epoch });
+    let ids = [assign(&mut world, &fields), assign(&mut world, &fields)];
+    world.pass(15 * 60 + 1);
+    let mut other = world.fork();
+    assert_eq!(sweep(&mut world, &[]).len(), 2);
+    assert_eq!(holder_of(&world, epoch), None);
+    sound(&world);
+    let slots = json!([{ "id": "a", "agent": "bob", "assignment": ids[0] },
+        { "id": "b", "agent": "bob", "assignment": ids[1] }]);
+    let args = json!({ "kind": "loop", "text": "t",
+        "fields": { "loop_kind": "review", "slots": slots } });
+    let id = id_of(&ok(&mut other, &alice(), "memory.create", &args));
+    let reply = go(&mut other, &alice(), id, "cancelled");
+    let lease = RecordId::claim(epoch);
+    let expected = [
+        said("moved", ids[0]),
+        said("released", lease),
+        said("moved", ids[1]),
+        said("already_over", lease),
+    ];
+    assert_eq!(effects(&reply), expected);
+    sound(&other);
+}
+
+#[test]
 fn a_stuck_assignment_converges_and_one_that_says_what_is_the_matter_does_not() {
     let mut world = World::new();
     let id = assign(&mut world, &json!({ "agent": "bob" }));
