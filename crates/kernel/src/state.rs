@@ -147,7 +147,7 @@ pub struct State {
     pub(crate) surfaces: SurfaceIndex,
     /// The leases by their epochs, and by the task they belong to.
     pub(crate) epochs: OrdMap<u64, LeaseId>,
-    pub(crate) tasks_held: OrdSet<(Text<128>, LeaseId)>,
+    pub(crate) tasks_held: OrdSet<(Text<128>, u64)>,
     pub(crate) deadlines: OrdSet<(Timestamp, Deadline)>,
     /// Ended workspaces whose entries were not looked through for archiving.
     pub(crate) warm: OrdSet<(Timestamp, WorkspaceId)>,
@@ -530,11 +530,12 @@ impl State {
         self.leases.get(id).map(|lease| (id, lease))
     }
 
-    /// The leases that belong to a task.
+    /// The leases that belong to a task, oldest first.
     pub fn leases_for<'s>(&'s self, task: &str) -> impl Iterator<Item = &'s Arc<Lease>> + use<'s> {
         let task: Text<128> = Text::lossy(task);
-        let own = self.tasks_held.range((task.clone(), LeaseId::first())..);
-        own.take_while(move |(of, _)| *of == task).filter_map(|(_, id)| self.leases.get(id))
+        let own = self.tasks_held.range((task.clone(), 0)..);
+        let own = own.take_while(move |(of, _)| *of == task);
+        own.filter_map(|(_, epoch)| self.lease_of_epoch(*epoch).map(|(_, lease)| lease))
     }
 
     pub(crate) fn insert_lease(&mut self, id: LeaseId, lease: Lease) -> Result<(), ApplyError> {
@@ -547,7 +548,7 @@ impl State {
         self.deadlines.insert((lease.expires_at, Deadline::Lease(id.clone())));
         self.epochs.insert(lease.epoch, id.clone());
         if let Some(task) = &lease.task {
-            self.tasks_held.insert((task.clone(), id.clone()));
+            self.tasks_held.insert((task.clone(), lease.epoch));
         }
         self.leases.insert(id, Arc::new(lease));
         Ok(())
@@ -565,7 +566,7 @@ impl State {
         self.deadlines.remove(&(lease.expires_at, Deadline::Lease(id.clone())));
         self.epochs.remove(&lease.epoch);
         if let Some(task) = &lease.task {
-            self.tasks_held.remove(&(task.clone(), id.clone()));
+            self.tasks_held.remove(&(task.clone(), lease.epoch));
         }
         Ok(())
     }

@@ -26,7 +26,6 @@ fn everything() -> World {
     world.run(&alice, "lease.renew", &args).unwrap();
     world.run(&agent("bob"), "lease.release", &args).unwrap_err();
     shared(&mut world);
-    remembered(&mut world);
     world.run(&alice, "lease.release", &args).unwrap();
     world.run(&alice, "session.open", r#"{"client":"c","idle_s":60}"#).unwrap();
     world.claim(&alice, &["x"], 1).unwrap();
@@ -37,6 +36,7 @@ fn everything() -> World {
     world
         .run(&althing_kernel::Caller { key: user("ada").key, ..alice }, "lease.open", &open)
         .unwrap_err();
+    remembered(&mut world);
     world.pass(24 * 60 * 60);
     let note = r#"{"turned_away":1,"reason":"x","since":1}"#;
     let degraded = Command::RuntimeDegraded(serde_json::from_str(note).unwrap());

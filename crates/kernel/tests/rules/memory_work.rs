@@ -446,7 +446,7 @@ fn a_sweep_gives_nothing_up_that_shows_a_sign_of_life() {
     world.pass(15 * 60 + 1);
     let fresh = [(seen, 100, "worktree_file")];
     assert_eq!(sweep(&mut world, &fresh), [(seen, "started".to_owned())]);
-    world.pass(30 * 60 - 60);
+    world.pass(30 * 60 + 1);
     assert_eq!(sweep(&mut world, &fresh), [(seen, "started".to_owned())], "heard of");
     assert!(get(&world, seen).is_overdue(world.now.after(althing_kernel::Span::from_secs(1700))));
     world.pass(30 * 60 + 1);

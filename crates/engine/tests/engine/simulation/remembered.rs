@@ -125,6 +125,8 @@ impl Remembered {
         let kind = if random.one_in(2) { Kind::Assignment } else { kind };
         let (own, plan) = (any(random, state, kind), any(random, state, Kind::Plan));
         let own_agent = |own: &Record| caller_of(&Principal::Agent(own.agent()?.clone()));
+        let mut work = state.memory().newest(Kind::Assignment, Some(true));
+        let started = work.find(|own| own.status == Status::Started);
         match (random.below(20), own, plan) {
             (3..=11, Some(own), _) => {
                 let (who, args) = Self::step(random, own, &who);
@@ -139,9 +141,10 @@ impl Remembered {
                 let step = format!("stp_{}", random.below(3) + 1);
                 (who, "memory.step", json!({ "plan": plan.id, "step": step, "status": "done" }))
             }
-            (14, Some(own), _) if kind == Kind::Assignment => {
-                let who = own_agent(own).unwrap_or(who);
-                (who, "memory.progress", json!({ "id": own.id, "text": "so far" }))
+            (14, ..) if started.is_some() => {
+                let own = started.map_or_else(|| json!(null), |own| json!(own.id));
+                let who = started.and_then(own_agent).unwrap_or(who);
+                (who, "memory.progress", json!({ "id": own, "text": "so far" }))
             }
             (15, Some(own), _) if kind == Kind::Assignment => {
                 let at = state.clock().micros() - random.below(60_000_000);
