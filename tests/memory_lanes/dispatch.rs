@@ -1,6 +1,7 @@
 //! Plans in an order, and which of them can be given out.
 
 use super::*;
+use crate::mcp::Host;
 
 fn ids(list: &Value) -> Vec<String> {
     list.as_array().unwrap().iter().map(|own| text(own, "plan_id")).collect()
@@ -11,7 +12,10 @@ fn ids(list: &Value) -> Vec<String> {
 fn plans_are_given_out_when_what_they_come_after_is_done() {
     let team = Team::new(&["alice", "bob", "carol"]);
     let (first, second) = (team.plan("First"), team.plan("Second"));
-    let item = |plan: &str, rank: u32, after: &[&String], scope: &str| json!({ "plan": plan, "rank": rank, "hard_after": after, "scope_hint": scope });
+    let item = |plan: &str, rank: u32, after: &[&String], scope: &str| {
+        let (after, scope) = (json!(after), json!(scope));
+        json!({ "plan": plan, "rank": rank, "hard_after": after, "scope_hint": scope })
+    };
     let twice = json!([item(&first, 1, &[], "src/a"), item(&second, 1, &[], "src/b")]);
     let create = json!({ "kind": "sequence", "text": "All", "fields": { "items": twice } });
     let ran =
@@ -82,4 +86,22 @@ fn a_handoff_is_looked_at_by_whoever_is_named() {
     assert_eq!(done["execution_status"], "inbox_only");
     let message = team.get(&text(&done["result"]["delivery_plan"][0], "message_id"));
     assert!(text(&message, "text").contains(&id), "{message}");
+}
+
+#[test]
+fn the_answer_about_a_long_sequence_is_short() {
+    let team = Team::new(&["alice", "bob"]);
+    let mut host = Host::silent(&team.project, &["--dialect", "memory", "--as", "alice"]);
+    host.introduce("tests", "2025-11-25");
+    let mut items = Vec::new();
+    for rank in 1..=200 {
+        let text = format!("Plan {rank}: {}", "many words ".repeat(12));
+        let data = json!({ "entity": "plan", "data": { "text": text } });
+        items.push(json!({ "plan": host.done("bclaw_create", data)["id"], "rank": rank }));
+    }
+    let create = json!({ "kind": "sequence", "text": "All", "fields": { "items": items } });
+    team.act("alice", "memory.create", create);
+    let told = host.done("bclaw_dispatch", json!({ "intent": "execute", "dryRun": true }));
+    assert!(told.to_string().len() <= 40_000, "{}", told.to_string().len());
+    assert_eq!(text(&told["result"]["ready"][0], "why"), "nothing stands against it");
 }

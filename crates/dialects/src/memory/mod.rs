@@ -2,9 +2,10 @@
 //!
 //! `entity` is what can be named, `filter` what can be asked for, `data` what can be said, `item`
 //! how it is shown, `input` what callers may write in more than one way, `moment` the times they
-//! write, `budget` how long an answer may be, `facade` how the larger verbs answer. `secrets` finds what must not be remembered,
-//! `relevance` what matters for a question, and `lane` says what the files of workers mean that
-//! cannot reach the protocol. Nothing here decides what may happen: that is the kernel's business.
+//! write, `budget` how long an answer may be, `facade` how the larger verbs answer. `secrets` finds
+//! what must not be remembered, `relevance` what matters for a question, and `lane` says what the
+//! files of workers mean that cannot reach the protocol. Nothing here decides what may happen: that
+//! is the kernel's business.
 
 pub mod budget;
 pub mod data;

@@ -26,6 +26,7 @@ mod worktree;
 mod write;
 
 use althing_dialects::memory::PROTOCOL;
+use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_kernel::Rule;
 use serde_json::{Map, Value, json};
 
@@ -199,6 +200,10 @@ impl<'a> Verbs<'a> {
         }?;
         if let Some(told) = answer.get_mut("warnings").and_then(Value::as_array_mut) {
             told.extend(warnings);
+        }
+        if says || matches!(verb, Verb::Sweep | Verb::Harvest) {
+            let budget = Budget::new(CHARS_DEFAULT, None).map_err(Fault::usage)?;
+            answer = budget.shorten(answer);
         }
         answer["schema_version"] = PROTOCOL.into();
         Ok(answer)

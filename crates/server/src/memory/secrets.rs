@@ -15,7 +15,10 @@ impl Verbs<'_> {
             look_through(name, value, &mut found);
         }
         found.retain(|(_, finding)| finding.is_leak());
-        let told = |(field, finding): &(String, Finding)| json!({ "field": field, "what": finding.what, "excerpt": finding.excerpt });
+        let told = |(field, finding): &(String, Finding)| {
+            let Finding { what, excerpt, .. } = finding;
+            json!({ "field": field, "what": what, "excerpt": excerpt })
+        };
         let Some((field, first)) = found.first() else { return Ok(Vec::new()) };
         let details: Vec<Value> = found.iter().map(told).collect();
         let message = format!("'{field}' seems to hold a secret: {}", first.excerpt);
