@@ -73,9 +73,7 @@ fn the_memory_tables_are_current() {
         if !aliases.is_empty() {
             write!(text, " Other names: {aliases}.").unwrap();
         }
-        if !kind.is_stored() {
-            text.push_str(" A claim is a lease; see `leases.md`.");
-        } else {
+        if kind.is_stored() {
             let (fields, required) = (list(table.fields), list(table.required));
             let updatable = list(table.updatable);
             write!(
@@ -84,6 +82,8 @@ fn the_memory_tables_are_current() {
                  besides `text` and `tags`: {updatable}."
             )
             .unwrap();
+        } else {
+            text.push_str(" A claim is a lease; see `leases.md`.");
         }
         write!(text, "\n\n```mermaid\n{}\n```\n", table.lifecycle.diagram()).unwrap();
     }
@@ -351,6 +351,8 @@ fn documents_link_to_files_that_exist() {
     for entry in std::fs::read_dir(root().join("docs")).unwrap() {
         pages.push(entry.unwrap().path());
     }
+    // What lies in folders below are schemas, which link to nothing.
+    pages.retain(|page| page.is_file());
     for page in pages {
         let text = std::fs::read_to_string(&page).unwrap();
         for part in text.split("](").skip(1) {

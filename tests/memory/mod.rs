@@ -17,6 +17,7 @@ fn agent(project: &Sandbox, name: &str) -> Host {
 }
 
 /// Creates something and returns its id.
+#[expect(clippy::needless_pass_by_value, reason = "callers write it down where they ask")]
 #[track_caller]
 fn create(host: &mut Host, entity: &str, data: Value) -> String {
     let made = host.done("bclaw_create", json!({ "entity": entity, "data": data }));
@@ -28,6 +29,7 @@ fn get(host: &mut Host, entity: &str, id: &str) -> Value {
     host.done("bclaw_get", json!({ "entity": entity, "id": id }))["item"].clone()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write it down where they ask")]
 #[track_caller]
 fn find(host: &mut Host, entity: &str, filter: Value) -> Vec<String> {
     let found = host.done("bclaw_find", json!({ "entity": entity, "filter": filter }));

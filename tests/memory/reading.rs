@@ -108,6 +108,10 @@ fn what_cannot_be_meant_is_answered_with_what_can() {
     refused(&mut host, "bclaw_find", json!({ "entity": "note" }), "validation_error", &eight);
     let odd = json!({ "entity": "plan", "filer": {} });
     refused(&mut host, "bclaw_find", odd, "validation_error", &["'filer'", "filter"]);
+    for (name, value) in [("compact", json!("yes")), ("scope", json!(["src"]))] {
+        let args = json!({ "intent": "consult", name: value });
+        refused(&mut host, "bclaw_work", args, "validation_error", &[&format!("'{name}'")]);
+    }
     for id in ["1", "pln_../../etc", "trp#1", "../../pln#1"] {
         let args = json!({ "entity": "plan", "id": id });
         refused(&mut host, "bclaw_get", args, "validation_error", &["pln#42"]);

@@ -332,9 +332,27 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
         if !choices.is_empty() && name != "entity" && !choices.contains(&words(value)) {
             return Err(Fault::usage(format!("{tool}: '{name}' is {value}, not{choices}")));
         }
+        if let Some(wanted) = wrong_sort(name, properties.get(name), value) {
+            return Err(Fault::usage(format!("{tool}: '{name}' must be {wanted}")));
+        }
     }
     serde_json::from_value(Value::Object(given))
         .map_err(|error| Fault::usage(format!("{tool}: {error}")))
+}
+
+/// What a value should have been, if it is of another sort. Numbers of entries are moments too.
+fn wrong_sort(name: &str, property: Option<&Value>, value: &Value) -> Option<&'static str> {
+    let (fits, wanted) = match property?["type"].as_str()? {
+        "string" => (value.is_string() || name == "since", "a text"),
+        // Some callers put what they give into a string first.
+        "boolean" => {
+            let said = matches!(value.as_str(), Some("true" | "false"));
+            (value.is_boolean() || said, "true or false")
+        }
+        "integer" => (value.is_u64(), "a whole number"),
+        _ => return None,
+    };
+    (!fits).then_some(wanted)
 }
 
 fn words(value: &Value) -> String {
