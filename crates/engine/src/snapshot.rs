@@ -13,6 +13,7 @@ use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::EngineError;
 use crate::floor;
@@ -30,6 +31,8 @@ const DIGEST_BYTES: usize = 32;
 const KEPT: usize = 2;
 /// The fewest entries worth a new snapshot.
 const ENTRIES_MIN: u64 = 64;
+/// How long processes that go on leave it at one that another took.
+const MOMENT: Duration = Duration::from_secs(10);
 
 #[derive(Serialize)]
 struct Content {
@@ -50,12 +53,15 @@ pub(crate) fn is_due(world: &World, last: u64) -> bool {
     world.seq().saturating_sub(last) >= worth
 }
 
-/// The entry after which somebody took the newest snapshot that this world may follow, if anybody
-/// did. Many processes on one project need one of them to take it, not all.
-pub(crate) fn newest(home: &Home, world: &World) -> Option<u64> {
-    let project = world.state.project()?;
-    let positions = list(home, &project.id).into_iter().filter_map(|path| position(&path));
-    positions.filter(|position| *position <= world.seq()).max()
+/// Whether somebody took one a moment ago that may be of this world. Many processes on one project
+/// need one of them to take it, not all at once. Whether it really is of this trail is not looked
+/// into, so nobody may rely on it for longer than that moment.
+pub(crate) fn was_just_taken(home: &Home, world: &World) -> bool {
+    let Some(project) = world.state.project() else { return false };
+    let is_before = |path: &PathBuf| position(path).is_some_and(|own| own <= world.seq());
+    let newest = list(home, &project.id).into_iter().find(is_before);
+    let taken = newest.and_then(|path| path.metadata().ok()?.modified().ok());
+    taken.and_then(|taken| taken.elapsed().ok()).is_some_and(|ago| ago < MOMENT)
 }
 
 /// Writes a snapshot and clears away old ones.

@@ -176,7 +176,7 @@ impl Desk {
                     tidy = false;
                 }
                 Woken::ByTime => {
-                    lock(&self.writer).tidy();
+                    lock(&self.writer).tidy(false);
                     tidy = true;
                 }
                 Woken::ToEnd => return lock(&self.writer).end(),
@@ -241,7 +241,7 @@ impl Writer {
         }
         self.core.let_go();
         if self.tidied.elapsed() > TIDY_EVERY {
-            self.tidy();
+            self.tidy(false);
         }
         answered
     }
@@ -296,7 +296,7 @@ impl Writer {
     }
 
     /// What can wait until nobody does: remember the head, and take a snapshot if one is due.
-    fn tidy(&mut self) {
+    fn tidy(&mut self, ending: bool) {
         self.tidied = Instant::now();
         if let Some(head) = self.unwitnessed.take() {
             // The witness is a help, not a promise; `althing doctor` tells when it is stale.
@@ -307,9 +307,7 @@ impl Writer {
         if running || !snapshot::is_due(world, self.last_snapshot) {
             return;
         }
-        let others = snapshot::newest(&self.home, world).unwrap_or_default();
-        self.last_snapshot = self.last_snapshot.max(others);
-        if !snapshot::is_due(world, self.last_snapshot) {
+        if !ending && snapshot::was_just_taken(&self.home, world) {
             return;
         }
         self.last_snapshot = world.seq();
@@ -323,7 +321,7 @@ impl Writer {
     }
 
     fn end(&mut self) {
-        self.tidy();
+        self.tidy(true);
         if let Some(snapshot) = self.snapshot.take() {
             // A snapshot that failed is only a slower start next time.
             let _ = snapshot.join();
