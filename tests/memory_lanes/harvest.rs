@@ -152,7 +152,7 @@ fn nothing_outside_a_linked_worktree_is_read_or_committed() {
     let other = lane.team.lanes.path().join("link");
     symlink(&lane.worktree, &other).unwrap();
     for (place, why) in [
-        (main, "main worktree"),
+        (main, "not a linked worktree"),
         (lane.worktree.join("src"), "not its root"),
         (other, "not a folder"),
         (lane.team.lanes.path().to_owned(), "not in a git repository"),
@@ -168,6 +168,31 @@ fn nothing_outside_a_linked_worktree_is_read_or_committed() {
         assert_eq!(done["skipped"][0]["code"], "worktree_unusable", "{place}: {done}");
         assert_eq!(lane.status(), "offered");
     }
+}
+
+/// Whoever works in a worktree can write its `.git` file.
+#[test]
+fn a_worktree_that_points_at_anothers_branch_is_not_committed_from() {
+    let lane = Lane::new();
+    let main = lane.team.project.path().canonicalize().unwrap();
+    let head = || std::fs::read_to_string(main.join(".git/HEAD")).unwrap();
+    let before = head();
+    let link = std::fs::read_to_string(lane.worktree.join(".git")).unwrap();
+    let own = std::path::PathBuf::from(link.trim().strip_prefix("gitdir: ").unwrap());
+    let forged = lane.worktree.join(".brainclawgit");
+    std::fs::create_dir(&forged).unwrap();
+    for name in ["index", "gitdir", "HEAD"] {
+        let _ = std::fs::copy(own.join(name), forged.join(name));
+    }
+    std::fs::write(forged.join("commondir"), main.join(".git").to_str().unwrap()).unwrap();
+    std::fs::write(forged.join("HEAD"), &before).unwrap();
+    std::fs::write(lane.worktree.join(".git"), format!("gitdir: {}\n", forged.display())).unwrap();
+    let result = json!({ "assignment_id": lane.id, "status": "completed", "summary": "x" });
+    std::fs::write(lane.worktree.join("LANE-RESULT.json"), result.to_string()).unwrap();
+    let done = lane.harvest(&["--integrate", &lane.id]);
+    assert_eq!(done["skipped"][0]["code"], "worktree_unusable", "{done}");
+    assert_eq!(lane.status(), "offered");
+    assert_eq!(head(), before);
 }
 
 #[test]

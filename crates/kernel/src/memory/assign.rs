@@ -115,6 +115,24 @@ pub(super) fn may_write(state: &State, who: &Principal, own: &Record) -> Result<
     if may { Ok(()) } else { Err(not_yours(own, who, whose)) }
 }
 
+/// Whether somebody may change this of a record. Whoever has a place in a loop adds to what came of
+/// it; places, phases and rounds are its author's.
+pub(super) fn may_change(
+    state: &State,
+    who: &Principal,
+    own: &Record,
+    given: &[&'static str],
+    otherwise: bool,
+) -> Result<(), Refusal> {
+    may_write(state, who, own)?;
+    let free = is_coordinator(state, who) || own.author == *who;
+    let more = otherwise || given.iter().any(|field| *field != "artifacts");
+    if own.id.kind == Kind::Loop && !free && more {
+        return Err(not_yours(own, who, "its author's"));
+    }
+    Ok(())
+}
+
 /// Whether somebody may have a record take a step.
 pub(super) fn may_move(
     state: &State,
@@ -180,6 +198,9 @@ pub(super) fn of_slots(state: &State, own: &Record, to: Status) -> Vec<Effect> {
     let mut effects = Vec::new();
     for id in own.fields.slots.iter().filter_map(|slot| slot.assignment) {
         let known = state.memory.record(id).filter(|known| converges(known, to));
+        // What somebody else gave out is not the loop's to end.
+        let known =
+            known.filter(|known| known.author == own.author || known.is_dispatched_by(&own.author));
         let twice = effects.iter().any(|effect: &Effect| effect.id == id);
         if let Some(known) = known.filter(|_| !twice) {
             effects.push(Effect::new(Action::Moved, id).to(to));

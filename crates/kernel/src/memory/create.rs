@@ -9,7 +9,7 @@ use super::kind::{Kind, RecordId};
 use super::record::{Body, Provenance, Record, Tags};
 use super::request::Mark;
 use super::view::MemoryReply;
-use super::word::{Priority, Severity, Status, Visibility};
+use super::word::{Origin, Priority, Severity, Status, Visibility};
 use super::{bad_field, change, link, put, record, step};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
@@ -119,6 +119,12 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Cre
         return Err(bad_field(format!("a {kind} needs the field `{missing}`")));
     }
     let provenance = asked.provenance.clone().unwrap_or_else(|| Provenance::of(who));
+    let own = Provenance::of(who).kind;
+    if matches!(provenance.kind, Origin::Agent | Origin::Human) && provenance.kind != own {
+        let message = format!("what {who} writes does not come from a {}", provenance.kind);
+        let ways = [own, Origin::Auto, Origin::Legacy].map(|kind| kind.to_string());
+        return Err(bad_field(message).allowing(ways));
+    }
     if provenance.confidence_percent.is_some_and(|percent| percent > 100) {
         return Err(bad_field("`confidence_percent` is 0 to 100"));
     }

@@ -48,6 +48,7 @@ pub(super) fn check(
     }
     for id in fields.slots.iter().filter_map(|slot| slot.assignment) {
         there(state, id, Kind::Assignment, "slots")?;
+        given_out_by(state, who, own, id)?;
     }
     if own.is_none() && fields.from.is_some() && fields.from != name_of(who) {
         return Err(bad(format!("`from` is whoever writes it: {who}")));
@@ -62,6 +63,22 @@ pub(super) fn check(
         }
         _ => Ok(()),
     }
+}
+
+/// Assignments of a loop end with it, so they are those of whoever has the loop.
+fn given_out_by(
+    state: &State,
+    who: &Principal,
+    own: Option<&Record>,
+    id: RecordId,
+) -> Result<(), Refusal> {
+    let known =
+        own.is_some_and(|own| own.fields.slots.iter().any(|slot| slot.assignment == Some(id)));
+    let assignment = state.memory.get(id)?;
+    if known || assignment.author == *who || assignment.is_dispatched_by(who) {
+        return Ok(());
+    }
+    Err(bad(format!("{id} was not given out by {who}, so no loop of theirs ends it")))
 }
 
 /// What was closed or corrected before is not corrected.
@@ -105,7 +122,8 @@ fn slots(fields: &Fields) -> Result<(), Refusal> {
     twice.map_or(Ok(()), |slot| Err(bad(format!("two slots are called {}", slot.id))))
 }
 
-/// Work is done under a lease that whoever gives it out or does it holds.
+/// Work is given out under a lease of whoever gives it out, and taken up under one of whoever does:
+/// nobody else's is named, since it ends with the work.
 fn claim(
     state: &State,
     who: &Principal,
@@ -113,17 +131,17 @@ fn claim(
     fields: &Fields,
 ) -> Result<(), Refusal> {
     let Some(epoch) = fields.claim else { return Ok(()) };
+    if own.is_some_and(|own| own.fields.claim == Some(epoch)) {
+        return Ok(());
+    }
     let id = RecordId::claim(epoch);
     let Some((_, lease)) = state.lease_of_epoch(epoch) else {
         return Err(bad(format!("`claim` names {id}, which is over or never was")));
     };
-    let agent = fields.agent.as_ref().or_else(|| own.and_then(Record::agent));
-    let by_agent = matches!(&lease.holder, Principal::Agent(name) if agent == Some(name));
-    let by_dispatcher = own.is_some_and(|own| own.is_dispatched_by(&lease.holder));
-    if lease.holder == *who || by_agent || by_dispatcher {
+    if lease.holder == *who {
         return Ok(());
     }
-    Err(bad(format!("{id} is held by {}, who has nothing to do with it", lease.holder)))
+    Err(bad(format!("{id} is held by {}; `claim` names one of your own", lease.holder)))
 }
 
 /// Whether a plan would wait for itself.

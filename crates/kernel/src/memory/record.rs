@@ -173,14 +173,11 @@ impl Record {
     pub fn silent_from(&self) -> Option<Timestamp> {
         let span = |secs: Option<u32>| Span::from_secs(secs.unwrap_or_default().into());
         let fields = &self.fields;
+        let heard = fields.last_heartbeat_at.unwrap_or_default().max(self.since());
         match self.status {
-            Status::Offered | Status::Accepted => {
-                Some(self.since().after(span(fields.acceptance_ttl_secs)))
-            }
-            Status::Started => {
-                let heard = fields.last_heartbeat_at.unwrap_or_default().max(self.since());
-                Some(heard.after(span(fields.heartbeat_ttl_secs)))
-            }
+            Status::Offered => Some(self.since().after(span(fields.acceptance_ttl_secs))),
+            Status::Accepted => Some(heard.after(span(fields.acceptance_ttl_secs))),
+            Status::Started => Some(heard.after(span(fields.heartbeat_ttl_secs))),
             _ => None,
         }
         .filter(|_| fields.agent.is_some())

@@ -46,6 +46,9 @@ pub struct Sign {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
+    /// The assignments that were looked at; others stay as they are. All, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked_at: Option<Few<RecordId, 2000>>,
     /// What the caller calls this request; asked again within a day, it is done once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
@@ -130,7 +133,10 @@ pub(super) fn decide(
         }
     }
     let all = state.memory.newest(Kind::Assignment, Some(true));
-    let own = all.filter(|own| may_write(state, &caller.principal, own).is_ok());
+    let looked_at = |own: &&Record| {
+        args.looked_at.as_ref().is_none_or(|ids| ids.iter().any(|id| *id == own.id))
+    };
+    let own = all.filter(looked_at).filter(|own| may_write(state, &caller.principal, own).is_ok());
     let due = own.filter_map(|own| judge(own, signs.get(&own.id).copied(), now));
     let mut moved: Vec<Swept> = due.take(SWEPT_MAX + 1).collect();
     let more = moved.len() > SWEPT_MAX;

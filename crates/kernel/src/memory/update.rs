@@ -82,7 +82,8 @@ pub(super) fn decide(
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Updated, Refusal> {
     let own = state.memory.get(asked.id)?;
     expect(own, asked.expected_version)?;
-    assign::may_write(state, who, own)?;
+    let otherwise = asked.text.is_some() || asked.tags.is_some() || !asked.clear.is_empty();
+    assign::may_change(state, who, own, &asked.fields.given(), otherwise)?;
     if own.id.kind == Kind::Handoff {
         is_open(own)?;
     }

@@ -559,3 +559,71 @@ fn turns_in_a_loop_are_the_slots_and_its_assignments_end_with_it() {
     assert_eq!(no(&mut world, &bob(), "memory.turn", &turn("a")).0, Rule::RecordStep);
     sound(&world);
 }
+
+#[test]
+fn nobodys_lease_but_ones_own_is_given_out_with_work() {
+    let mut world = World::new();
+    let plan = create(&mut world, Kind::Plan);
+    let his = claim(&mut world, &bob(), "a", plan);
+    let fields = json!({ "agent": "bob", "claim": his });
+    let args = json!({ "kind": "assignment", "text": "t", "fields": fields });
+    assert_eq!(no(&mut world, &alice(), "memory.create", &args).0, Rule::RecordLinks);
+    let offered = assign(&mut world, &json!({ "agent": "bob" }));
+    let args = json!({ "id": offered, "fields": { "claim": his } });
+    assert_ne!(no(&mut world, &alice(), "memory.update", &args).1, "");
+    go(&mut world, &alice(), offered, "cancelled");
+    assert_eq!(holder_of(&world, his).as_deref(), Some("agent:bob"));
+    sound(&world);
+}
+
+#[test]
+fn a_loop_ends_only_what_its_author_gave_out_and_its_places_are_its_authors() {
+    let mut world = World::new();
+    let foreign = assign(&mut world, &json!({ "agent": "bob" }));
+    let slots = |assignment: Option<RecordId>, done: bool| {
+        let mut slot = json!({ "id": "s", "agent": "bob", "done": done });
+        if let Some(id) = assignment {
+            slot["assignment"] = json!(id);
+        }
+        json!([slot])
+    };
+    let open = |slots: Value| json!({ "kind": "loop", "text": "t", "fields": { "loop_kind": "review", "slots": slots } });
+    let args = open(slots(Some(foreign), false));
+    assert_eq!(no(&mut world, &carol(), "memory.create", &args).0, Rule::RecordLinks);
+    let own = id_of(&ok(&mut world, &carol(), "memory.create", &open(slots(None, false))));
+    // Whoever has a place says what came of its turn, and changes no places.
+    let args = json!({ "id": own, "fields": { "slots": slots(None, true) } });
+    assert_eq!(no(&mut world, &bob(), "memory.update", &args).0, Rule::RecordOwner);
+    ok(&mut world, &bob(), "memory.turn", &json!({ "loop": own, "slot": "s", "outcome": "o" }));
+    assert_eq!(get(&world, foreign).status, Status::Offered);
+    sound(&world);
+}
+
+#[test]
+fn an_agent_does_not_write_in_a_persons_name() {
+    let mut world = World::new();
+    let args = |kind: &str| json!({ "kind": "plan", "text": "t", "provenance": { "kind": kind } });
+    assert_eq!(no(&mut world, &alice(), "memory.create", &args("human")).0, Rule::RecordField);
+    for kind in ["agent", "auto", "legacy"] {
+        ok(&mut world, &alice(), "memory.create", &args(kind));
+    }
+}
+
+#[test]
+fn whoever_says_again_that_work_was_taken_up_is_not_given_up() {
+    let mut world = World::new();
+    let id = assign(&mut world, &json!({ "agent": "bob", "acceptance_ttl_secs": 60 }));
+    go(&mut world, &bob(), id, "accepted");
+    world.pass(50);
+    go(&mut world, &bob(), id, "accepted");
+    world.pass(50);
+    let swept = ok(&mut world, &alice(), "memory.sweep", &json!({}));
+    assert_eq!(swept["moved"].as_array().map(Vec::len), Some(0), "{swept}");
+    world.pass(50);
+    let elsewhere = json!({ "looked_at": [] });
+    let swept = ok(&mut world, &alice(), "memory.sweep", &elsewhere);
+    assert_eq!(swept["moved"].as_array().map(Vec::len), Some(0), "nobody looked at it");
+    ok(&mut world, &alice(), "memory.sweep", &json!({}));
+    assert_eq!(get(&world, id).status, Status::TimedOut);
+    sound(&world);
+}

@@ -19,9 +19,14 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Whether it is a work tree beside the main one.
+    /// Whether it is a work tree beside the main one that the repository itself lists. Whoever works
+    /// there can write its `.git` file and point it anywhere; what the repository keeps for it is
+    /// not theirs to write, and points back.
     pub(crate) fn is_linked(&self) -> bool {
-        self.own != self.common
+        let listed = self.own.parent() == Some(self.common.join("worktrees").as_path());
+        let back = std::fs::read_to_string(self.own.join("gitdir"));
+        let back = back.ok().and_then(|path| self.own.join(path.trim_end()).canonicalize().ok());
+        listed && back == Some(self.top.join(".git"))
     }
 
     /// Whether both are of one repository.

@@ -344,12 +344,12 @@ impl Verbs<'_> {
         if let Some(obstacle) = obstacle {
             return Ok(Err(obstacle));
         }
+        // What the agent holds by itself stays its own: it does not end with the offer.
         let claim = match &lane.surfaces {
-            None => None,
-            Some(wanted) => Some(match held_by_agent(&state, now, lane, wanted) {
-                Some(epoch) => (epoch, None),
-                None => self.claim_for(lane, wanted)?,
-            }),
+            Some(wanted) if !is_held_by_agent(&state, now, lane, wanted) => {
+                Some(self.claim_for(lane, wanted)?)
+            }
+            _ => None,
         };
         let mut fields = json!({
             "agent": lane.agent, "nonce": key.nonce(&lane.agent, now),
@@ -422,15 +422,15 @@ impl Verbs<'_> {
     }
 }
 
-/// The epoch of a lease of the agent's own that covers what its lane needs.
-fn held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surfaces) -> Option<u64> {
+/// Whether a lease of the agent's own covers what its lane needs.
+fn is_held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surfaces) -> bool {
     let own = Principal::Agent(lane.agent.clone());
     let covers = |lease: &Lease| {
         let by = |asked: &Surface| lease.surfaces.as_slice().iter().any(|held| held.covers(asked));
         wanted.as_slice().iter().all(by)
     };
     let mut live = state.leases().filter(|(_, lease)| lease.is_live(now) && lease.holder == own);
-    live.find(|(_, lease)| covers(lease)).map(|(_, lease)| lease.epoch)
+    live.any(|(_, lease)| covers(lease))
 }
 
 fn first_line(text: &str) -> String {

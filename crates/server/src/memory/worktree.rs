@@ -57,7 +57,7 @@ impl Worktree {
             return Err("it belongs to another repository".to_owned());
         }
         if !own.is_linked() {
-            return Err("it is the main worktree, not a linked one".to_owned());
+            return Err("it is not a linked worktree that the repository lists".to_owned());
         }
         Ok(Worktree { root, git })
     }
