@@ -195,7 +195,7 @@ fn wrong_claims_are_refused() {
     let fails = |args: &[&str], code, said| tools.fails("heimdall-claim", args, code, said);
     fails(&["claim", "src"], 2, "error: claim needs --task <ref>");
     fails(&["claim", "--task", "T"], 2, "error: ");
-    fails(&["claim", "src", "--task"], 1, "error: --task needs a value");
+    fails(&["claim", "src", "--task"], 2, "error: --task needs a value");
     for ttl in ["0", "-1", "soon"] {
         fails(&["claim", "src", "--task", "T", "--ttl", ttl], 2, "error: --ttl");
     }
