@@ -167,7 +167,9 @@ fn haids_are_derived_registered_and_listed() {
     let tools = Tools::new();
     let own = tools.own();
     assert!(own.starts_with("haid:rj."), "{own}");
-    assert_eq!(tools.ok("heimdall-haid", &["spawn", "Git Hub!"]), format!("{own}/git-hub\n"));
+    assert_eq!(tools.ok("heimdall-haid", &["spawn", "Git Hub"]), format!("{own}/git-hub\n"));
+    let marked = tools.ok("heimdall-haid", &["spawn", "Git Hub!"]);
+    assert!(marked.starts_with(&format!("{own}/git-hub-")), "a mark makes it another: {marked}");
     assert_eq!(tools.ok("heimdall-haid", &["trailer"]), format!("Heimdall-Agent: {own}\n"));
     assert_eq!(tools.ok("heimdall-haid", &["get", &own]), "null\n");
     assert_eq!(tools.ok("heimdall-haid", &["register", "--role", "lead"]), format!("{own}\n"));
