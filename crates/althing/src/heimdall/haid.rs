@@ -139,11 +139,11 @@ fn check(mut args: Args) -> Result<String, Stop> {
     args.end()?;
     let desk = desk()?;
     // Whoever is revoked takes those along that it started.
-    if let Some(root) = haid.role().and_then(|_| Haid::new(haid.root()).ok()) {
-        if entry(&desk, &root)?.is_some_and(|root| root.status != "active") {
-            let message = format!("HAID is revoked: {root}, which {haid} is of");
-            return Err(Stop::error(NOT_ACTIVE, message));
-        }
+    if let Some(root) = haid.role().and_then(|_| Haid::new(haid.root()).ok())
+        && entry(&desk, &root)?.is_some_and(|root| root.status != "active")
+    {
+        let message = format!("HAID is revoked: {root}, which {haid} is of");
+        return Err(Stop::error(NOT_ACTIVE, message));
     }
     let status = entry(&desk, &haid)?.map(|own| own.status);
     match status.as_deref() {

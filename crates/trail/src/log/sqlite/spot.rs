@@ -8,7 +8,7 @@ use crate::log::{LogError, LogErrorKind};
 
 /// A file, told apart from any other that may come to have its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot(Option<(u64, u64)>);
+pub(super) struct Spot((u64, u64));
 
 impl Spot {
     /// The file at a path.
@@ -37,13 +37,13 @@ impl Spot {
 }
 
 #[cfg(unix)]
-fn number(found: &std::fs::Metadata) -> Option<(u64, u64)> {
+fn number(found: &std::fs::Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;
-    Some((found.dev(), found.ino()))
+    (found.dev(), found.ino())
 }
 
 /// Elsewhere a file that is open cannot be deleted or replaced.
 #[cfg(not(unix))]
-fn number(_found: &std::fs::Metadata) -> Option<(u64, u64)> {
-    None
+fn number(_found: &std::fs::Metadata) -> (u64, u64) {
+    (0, 0)
 }
