@@ -297,6 +297,7 @@ fn a_bad_header_swallows_no_request() {
         ("content-nonsense: 7", -32700),
         ("Content-Length: nine", -32700),
         ("Content-Length: 99999999999\r\n", -32600),
+        ("Content-Length: 99999999999999999999999999999999\r\n", -32600),
     ] {
         host.say(bad.as_bytes());
         host.say(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#);

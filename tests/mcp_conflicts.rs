@@ -241,3 +241,50 @@ fn what_is_in_the_way_of_branches_is_named() {
     assert!(told["detail"].as_str().unwrap().contains("git worktree add"), "{told}");
     assert_eq!(error["kind"], "refused", "{error}");
 }
+
+#[test]
+fn what_an_interrupted_attempt_kept_under_another_name_is_named() {
+    let project = committed(&["src/x.rs"]);
+    project.claim("bob", "src/**");
+    project.write("src/x.rs", "then\n");
+    let bin = tempfile::tempdir().unwrap();
+    let args = json!({ "id": "c1", "title": "t", "surfaces": ["src/**"] });
+    let at = "update-ref refs/heads/displaced/";
+    host_killed_at(&project, bin.path(), at).killed("raise_conflict_pr", args.clone());
+    project.ok(&["release", "--all", "--as", "bob"]);
+    project.write("src/x.rs", "now\n");
+    let raised = Host::named(&project, "cursor").done("raise_conflict_pr", args);
+    assert_eq!(raised["preserved_branch"], "displaced/unspecified-c1", "{raised}");
+    assert_eq!(raised["also_preserved"], json!(["displaced/bob-c1"]), "{raised}");
+    assert_eq!(git(&project, &["show", "displaced/bob-c1:src/x.rs"]), "then\n");
+}
+
+#[test]
+fn a_branch_that_is_checked_out_is_not_moved_and_no_hook_runs() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = committed(&["src/x.rs"]);
+    project.write("src/x.rs", "then\n");
+    let hook = project.path().join(".git/hooks/reference-transaction");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    let ran = project.path().join(".git/hook-ran");
+    std::fs::write(&hook, format!("#!/bin/sh\ntouch '{}'\n", ran.display())).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let bin = tempfile::tempdir().unwrap();
+    let args = json!({ "id": "c1", "title": "t", "surfaces": ["src/**"] });
+    let at = "update-ref refs/heads/conflict/";
+    host_killed_at(&project, bin.path(), at).killed("raise_conflict_pr", args.clone());
+    assert!(!ran.exists());
+    std::fs::remove_file(&hook).unwrap();
+    let tree = tempfile::tempdir().unwrap();
+    let tree = tree.path().join("review");
+    git(&project, &["worktree", "add", "--quiet", tree.to_str().unwrap(), "conflict/c1"]);
+    let before = git(&project, &["rev-parse", "conflict/c1"]);
+    project.write("src/x.rs", "now\n");
+    let mut host = Host::named(&project, "cursor");
+    let (told, _) = host.failed("raise_conflict_pr", args.clone());
+    let said = told["error"].as_str().unwrap();
+    assert!(said.contains("conflict/c1 is checked out in ") && said.contains("review"), "{told}");
+    assert_eq!(git(&project, &["rev-parse", "conflict/c1"]), before);
+    git_in(&tree, &["checkout", "--quiet", "--detach"]);
+    host.done("raise_conflict_pr", args);
+}

@@ -167,7 +167,9 @@ fn haids_are_derived_registered_and_listed() {
     let tools = Tools::new();
     let own = tools.own();
     assert!(own.starts_with("haid:rj."), "{own}");
-    assert_eq!(tools.ok("heimdall-haid", &["spawn", "Git Hub!"]), format!("{own}/git-hub\n"));
+    assert_eq!(tools.ok("heimdall-haid", &["spawn", "Git Hub"]), format!("{own}/git-hub\n"));
+    let marked = tools.ok("heimdall-haid", &["spawn", "Git Hub!"]);
+    assert!(marked.starts_with(&format!("{own}/git-hub-")), "a mark makes it another: {marked}");
     assert_eq!(tools.ok("heimdall-haid", &["trailer"]), format!("Heimdall-Agent: {own}\n"));
     assert_eq!(tools.ok("heimdall-haid", &["get", &own]), "null\n");
     assert_eq!(tools.ok("heimdall-haid", &["register", "--role", "lead"]), format!("{own}\n"));
@@ -195,7 +197,7 @@ fn wrong_claims_are_refused() {
     let fails = |args: &[&str], code, said| tools.fails("heimdall-claim", args, code, said);
     fails(&["claim", "src"], 2, "error: claim needs --task <ref>");
     fails(&["claim", "--task", "T"], 2, "error: ");
-    fails(&["claim", "src", "--task"], 1, "error: --task needs a value");
+    fails(&["claim", "src", "--task"], 2, "error: --task needs a value");
     for ttl in ["0", "-1", "soon"] {
         fails(&["claim", "src", "--task", "T", "--ttl", ttl], 2, "error: --ttl");
     }

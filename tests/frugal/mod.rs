@@ -2,6 +2,7 @@
 
 mod briefs;
 mod claims;
+mod edges;
 mod house;
 mod ledger;
 mod messages;

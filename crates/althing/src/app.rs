@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::cli::Globals;
 use crate::failure::Failure;
 use crate::output::Out;
-use crate::place::{Inside, Place};
+use crate::place::{self, Inside, Place};
 use crate::planning::{self, Planning};
 use crate::settings::{Asker, Origin, Settings};
 
@@ -47,8 +47,12 @@ impl App {
         let place = Place::find(&start, home)?;
         // Files of the frugal dialect that are kept elsewhere bring their trail along, so that
         // whoever names a folder of their own is alone in it.
-        let planning = set(planning::VARIABLE).filter(|_| own);
-        match planning.and_then(|folder| std::path::absolute(folder).ok()) {
+        let planning = set(planning::VARIABLE).map(|folder| place::real(Path::new(&folder)));
+        if let Some(folder) = planning.as_ref().filter(|folder| is_in_git(folder)) {
+            let message = format!("{}: {} lies in .git", planning::VARIABLE, folder.display());
+            return Err(Failure::usage(message).hint("Give a folder outside of .git."));
+        }
+        match planning.filter(|_| own) {
             Some(folder) if matches!(place.inside(&folder), Inside::Elsewhere) => Ok(Place {
                 state: folder.join(".althing"),
                 state_origin: planning::VARIABLE,
@@ -91,6 +95,11 @@ impl App {
         rpassword::prompt_password(prompt)
             .map_err(|error| Failure::usage(format!("cannot read the passphrase: {error}")))
     }
+}
+
+/// Whether a folder is git's own, where no files for people belong.
+fn is_in_git(folder: &Path) -> bool {
+    folder.iter().any(|name| name.eq_ignore_ascii_case(".git"))
 }
 
 impl Project {

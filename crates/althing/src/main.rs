@@ -28,7 +28,7 @@ mod settings;
 mod span;
 mod surfaces;
 
-use clap::Parser as _;
+use clap::{CommandFactory as _, Parser as _};
 use std::process::ExitCode;
 
 use failure::Failure;
@@ -37,6 +37,9 @@ fn main() -> ExitCode {
     let mut given = std::env::args_os();
     if let Some(tool) = given.next().and_then(|program| heimdall::Tool::called(&program)) {
         return heimdall::main(tool, given.collect());
+    }
+    if is_server_of_old() && std::env::args_os().any(|arg| arg == "--help" || arg == "-h") {
+        return help_of_server();
     }
     let json_wanted = std::env::args_os().any(|arg| arg == "--json");
     let cli = match cli::Cli::try_parse_from(arguments()) {
@@ -50,14 +53,29 @@ fn main() -> ExitCode {
     }
 }
 
+/// Whether this was called by the name that hosts know the server by.
+fn is_server_of_old() -> bool {
+    let name = std::env::args_os().next().unwrap_or_default();
+    std::path::Path::new(&name).file_stem().is_some_and(|stem| stem == frugal::MCP_NAME)
+}
+
+/// The help of `mcp`, for those who call it by that name.
+fn help_of_server() -> ExitCode {
+    let mut all = cli::Cli::command();
+    all.build();
+    let server = all.find_subcommand("mcp").cloned().unwrap_or(all);
+    let usage = format!("{} [OPTIONS]", frugal::MCP_NAME);
+    // Nobody is left to tell if the terminal is gone.
+    let _ = server.override_usage(usage).print_long_help();
+    ExitCode::SUCCESS
+}
+
 /// The arguments, with what a name of its own stands for.
 fn arguments() -> Vec<std::ffi::OsString> {
     let mut given = std::env::args_os();
     let name = given.next().unwrap_or_default();
-    let stands_for: &[&str] = match std::path::Path::new(&name).file_stem() {
-        Some(stem) if stem == frugal::MCP_NAME => &["mcp", "--dialect=frugal", "--drop-in"],
-        _ => &[],
-    };
+    let stands_for: &[&str] =
+        if is_server_of_old() { &["mcp", "--dialect=frugal", "--drop-in"] } else { &[] };
     [name].into_iter().chain(stands_for.iter().map(Into::into)).chain(given).collect()
 }
 

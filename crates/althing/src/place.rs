@@ -2,7 +2,7 @@
 //!
 //! Git's own files are read instead of asking `git`, which would cost every call a process.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::failure::Failure;
 
@@ -59,12 +59,32 @@ impl Place {
 
     /// Where a folder lies inside the project.
     pub(crate) fn inside(&self, folder: &Path) -> Inside {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let folder = real(folder);
         let Ok(relative) = folder.strip_prefix(real(&self.root)) else { return Inside::Elsewhere };
         let names: Option<Vec<&str>> = relative.iter().map(|name| name.to_str()).collect();
         names.map_or(Inside::NotText, |names| Inside::At(names.join("/")))
     }
+}
+
+/// The one name of a path, whether or not anything is there yet: links are followed as far as
+/// there is something, and what `..` stands for is taken out of the rest. The name a folder has
+/// before it is made is the one it has afterwards.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => _ = real.pop(),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir => real.push(part),
+            Component::Normal(name) => {
+                real.push(name);
+                // What is not there is its own name.
+                real = real.canonicalize().unwrap_or(real);
+            }
+        }
+    }
+    real
 }
 
 /// Where a folder lies, seen from a project.

@@ -194,6 +194,11 @@ impl Core {
         caught_up
     }
 
+    /// Refuses if the log is not the one at its place any more.
+    pub fn in_place(&mut self) -> Result<(), LogError> {
+        self.log.in_place()
+    }
+
     /// Whether the log has a head at the place it is for.
     pub fn has_head(&mut self, head: &SignedHead) -> Result<bool, LogError> {
         let found = self.log.head_of(head.head().size)?;

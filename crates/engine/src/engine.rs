@@ -198,7 +198,11 @@ impl Engine {
         let shared = &self.0.shared;
         let mut reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
         let generation = reader.generation()?;
-        let replaced = shared.generation() != generation;
+        let moved = match reader.in_place() {
+            Err(error) if error.kind == LogErrorKind::Replaced => true,
+            other => other.map(|()| false)?,
+        };
+        let replaced = moved || shared.generation() != generation;
         if replaced {
             // By another trail, perhaps in another file.
             *reader = self.0.store.reader()?;
@@ -458,7 +462,7 @@ impl Engine {
         let replaced = matches!(
             answer,
             Err(EngineError::Store(error) | EngineError::Unavailable(error))
-                if error.kind == LogErrorKind::Replaced
+                if matches!(error.kind, LogErrorKind::Replaced | LogErrorKind::Missing)
         );
         if replaced || writer.has_ended() {
             let mut current = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);

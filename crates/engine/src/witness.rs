@@ -80,8 +80,9 @@ pub(crate) fn remember(home: &Home, core: &mut Core, head: &str) -> Result<(), E
         None => true,
         Some(known) => size(&new) > size(known) && core.has_head(known)?,
     };
-    // The trail may have been replaced by another since this head was signed.
-    if grows && core.has_head(&new)? {
+    // The trail may have been replaced by another since this head was signed, or its file by that
+    // of another project.
+    if grows && core.has_head(&new)? && core.in_place().is_ok() {
         replace_synced(&home.witness(), head.as_bytes())
     } else {
         Ok(())

@@ -298,6 +298,11 @@ impl Writer {
     /// What can wait until nobody does: remember the head, and take a snapshot if one is due.
     fn tidy(&mut self, ending: bool) {
         self.tidied = Instant::now();
+        if self.core.in_place().is_err() {
+            // What lies there now is of another trail, and this one's is no help to it.
+            self.unwitnessed = None;
+            return;
+        }
         if let Some(head) = self.unwitnessed.take() {
             // The witness is a help, not a promise; `althing doctor` tells when it is stale.
             let _ = witness::remember(&self.home, &mut self.core, &head);
@@ -334,7 +339,10 @@ fn is_outage(error: &EngineError) -> bool {
     match error {
         EngineError::Unavailable(error)
         | EngineError::Unconfirmed(error)
-        | EngineError::Store(error) => error.kind != LogErrorKind::Replaced,
+        | EngineError::Store(error) => {
+            // Another store, or none, has nothing to do with this one's health.
+            !matches!(error.kind, LogErrorKind::Replaced | LogErrorKind::Missing)
+        }
         _ => false,
     }
 }

@@ -233,16 +233,41 @@ fn agent_reply(turn: &Turn<'_>, name: &AgentName) -> Result<Reply, Halt> {
     Ok(Reply::Agent(Box::new(view.ok_or(ApplyError::Unknown("the agent"))?)))
 }
 
-/// Refuses whoever was revoked.
+/// Refuses whoever was revoked, or was started by somebody who was.
 pub(crate) fn not_revoked(state: &State, caller: &Principal) -> Result<(), Refusal> {
+    itself_not_revoked(state, caller)?;
     let Principal::Agent(name) = caller else { return Ok(()) };
-    match state.agents.get(name).map(Agent::standing) {
-        Some(Standing::Revoked) => {
+    match above(name).find(|above| is_revoked(state, above)) {
+        Some(above) => {
+            let message = format!(
+                "agent {name} was started by {above}, which is revoked, and holds nothing new"
+            );
+            Err(Refusal::denied(Rule::AgentRevoked, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The same of itself alone. Trails from before those it was started by counted stay sound.
+pub(crate) fn itself_not_revoked(state: &State, caller: &Principal) -> Result<(), Refusal> {
+    match caller {
+        Principal::Agent(name) if is_revoked(state, name) => {
             let message = format!("agent {name} is revoked and holds nothing new");
             Err(Refusal::denied(Rule::AgentRevoked, message))
         }
         _ => Ok(()),
     }
+}
+
+fn is_revoked(state: &State, name: &AgentName) -> bool {
+    matches!(state.agents.get(name).map(Agent::standing), Some(Standing::Revoked))
+}
+
+/// Those an agent was started by, as its name says: what stands before a `+`. Whoever is started
+/// by somebody may no more than they.
+fn above(name: &AgentName) -> impl Iterator<Item = AgentName> {
+    let name = name.as_str();
+    name.match_indices('+').filter_map(|(at, _)| AgentName::new(&name[..at]).ok())
 }
 
 impl About {

@@ -1,7 +1,7 @@
 //! The desk: what tools work with. The project, whoever is asking, and their key.
 
 use althing_engine::{Client, Engine, EngineError, Home, Options, Signing, door};
-use althing_kernel::{AgentName, Principal};
+use althing_kernel::{AgentName, Principal, PublicKey};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -66,7 +66,8 @@ pub struct Desk {
     /// The place.
     pub setup: Setup,
     engine: Mutex<Option<Engine>>,
-    clients: Mutex<BTreeMap<AgentName, Client>>,
+    /// Whoever asked before, and of which project: another may be put in its place.
+    clients: Mutex<BTreeMap<AgentName, (PublicKey, Client)>>,
 }
 
 impl Desk {
@@ -115,12 +116,16 @@ impl Desk {
     /// Somebody who can issue commands, with a key made on first use and a name registered.
     pub fn client(&self, who: &Identity) -> Result<Client, Fault> {
         let engine = self.engine()?;
-        if let Some(client) = lock(&self.clients).get(&who.agent) {
-            return Ok(client.clone());
+        let world = engine.world()?;
+        let project = world.state.project().map(|project| project.runtime_key);
+        let project = project.ok_or_else(|| Fault::defect("a project without a key"))?;
+        match lock(&self.clients).get(&who.agent) {
+            Some((of, client)) if *of == project => return Ok(client.clone()),
+            _ => {}
         }
         let client = engine.client(engine.agent(&who.agent)?, Signing::Each);
         perform(&engine, &client, "agent.register", &about(who))?;
-        lock(&self.clients).insert(who.agent.clone(), client.clone());
+        lock(&self.clients).insert(who.agent.clone(), (project, client.clone()));
         Ok(client)
     }
 
@@ -142,15 +147,17 @@ fn about(who: &Identity) -> Value {
     let mut about = json!({ "role": who.role });
     let Host { name, version } = &who.host;
     for (field, said) in [("human", &who.human), ("tool", name), ("tool_version", version)] {
-        // Hosts call themselves all sorts of things; a label is one short line.
-        let said = said.as_deref().map(|said| said.chars().filter(|c| !c.is_control()));
-        let said: Option<String> = said.map(|said| said.take(32).collect());
-        if let Some(said) = said.map(|said| said.trim().to_owned()).filter(|said| !said.is_empty())
-        {
+        if let Some(said) = said.as_deref().and_then(label) {
             about[field] = said.into();
         }
     }
     about
+}
+
+/// Hosts call themselves all sorts of things; a label is one short line.
+pub(crate) fn label(said: &str) -> Option<String> {
+    let said: String = said.chars().filter(|c| !c.is_control()).take(32).collect();
+    Some(said.trim().to_owned()).filter(|said| !said.is_empty())
 }
 
 pub(crate) fn perform(

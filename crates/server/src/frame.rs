@@ -181,7 +181,10 @@ fn content_length(line: &[u8]) -> Option<u64> {
     let line = std::str::from_utf8(line).ok()?;
     let (name, value) = line.split_once(':')?;
     let named = name.trim().eq_ignore_ascii_case("content-length");
-    named.then(|| value.trim().parse().ok()).flatten()
+    let value = value.trim();
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    // A number that no number here can hold is too large all the same.
+    (named && is_number).then(|| value.parse().unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -94,8 +94,9 @@ impl Git {
     fn run(&self, args: &[&str], index: Option<&Path>, input: &[u8]) -> Result<Vec<u8>, Fault> {
         let cannot = |error: std::io::Error| Fault::unavailable(format!("git: {error}"));
         let mut git = Process::new("git");
-        // Nothing that a repository configures is to be started for a look at its files.
-        git.args(["-c", "core.fsmonitor=false"]);
+        // No hook and no monitor that a repository configures is to be started here. Its filters
+        // are: what is kept has to be what git itself would make of the files.
+        git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("GIT_") {
                 git.env_remove(name);
@@ -171,6 +172,29 @@ impl Git {
         let below = format!("refs/heads/{name}/");
         let args = ["for-each-ref", "--count=1", "--format=%(refname:lstrip=2)", &below];
         self.line(&args, None, b"").ok().filter(|found| !found.is_empty())
+    }
+
+    /// The branches in a folder of them.
+    pub(crate) fn branches_in(&self, folder: &str) -> Vec<String> {
+        let folder = format!("refs/heads/{folder}/");
+        let args = ["for-each-ref", "--format=%(refname:lstrip=2)", &folder];
+        let listed = self.line(&args, None, b"").unwrap_or_default();
+        listed.lines().map(str::to_owned).collect()
+    }
+
+    /// The work tree in which a branch is checked out, if it is in one.
+    pub(crate) fn tree_on(&self, name: &str) -> Result<Option<String>, Fault> {
+        let wanted = format!("branch refs/heads/{name}");
+        let listed = self.run(&["worktree", "list", "--porcelain", "-z"], None, b"")?;
+        let mut current = None;
+        for line in listed.split(|byte| *byte == 0) {
+            if let Some(path) = line.strip_prefix(b"worktree ") {
+                current = Some(shown(path));
+            } else if line == wanted.as_bytes() {
+                return Ok(current);
+            }
+        }
+        Ok(None)
     }
 
     /// Whether a commit was made here, with a message that begins so.

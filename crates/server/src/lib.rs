@@ -34,7 +34,7 @@ use tally::Tally;
 use transport::Stream;
 
 /// Serves one host until it closes the stream. Everything it asked for before is answered. Returns
-/// what it was handed that is not in the token ledger.
+/// what it was handed that is not in the token ledger. Answers that cannot be written are an error.
 pub fn serve(
     dialect: Dialect,
     setup: Setup,
@@ -46,6 +46,7 @@ pub fn serve(
     let tally = Arc::new(Tally::begin(desk.clone())?);
     let service = Service { dialect, desk, tally: tally.clone() };
     let stream = Stream::new(input, output, replies)?;
+    let delivery = stream.delivery();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async move {
         // Tools may be used without `initialize`, so nothing waits for it.
@@ -53,5 +54,7 @@ pub fn serve(
             rmcp::service::serve_directly::<rmcp::RoleServer, _, _, _, _>(service, stream, None);
         running.waiting().await.map_err(io::Error::other)
     })?;
-    Ok(tally.end())
+    let unlogged = tally.end();
+    delivery.check()?;
+    Ok(unlogged)
 }

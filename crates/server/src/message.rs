@@ -16,6 +16,9 @@ pub(crate) const UNNAMED: &str = "mcp-client";
 /// What a host is taken to speak that does not say.
 const REVISION_UNSAID: &str = "2024-11-05";
 
+/// More than any tool or method is called.
+const NAME_CHARS_MAX: usize = 64;
+
 /// What to do with a message.
 pub(crate) enum Read {
     /// Hand it on.
@@ -49,6 +52,13 @@ pub(crate) fn read(found: &Found) -> Read {
     }
 }
 
+/// A name that somebody gave, of which no more is said back than tells which one is meant.
+pub(crate) fn short(name: &str) -> String {
+    let mut chars = name.chars();
+    let begin: String = chars.by_ref().take(NAME_CHARS_MAX).collect();
+    if chars.next().is_some() { format!("{begin}…") } else { begin }
+}
+
 fn refuse(id: &Value, code: ErrorCode, message: &str) -> Read {
     let error = json!({ "code": code, "message": message });
     Read::Answer(json!({ "jsonrpc": "2.0", "id": id, "error": error }))
@@ -80,7 +90,7 @@ fn envelope(message: Map<String, Value>) -> Read {
 
 fn request(mut message: Map<String, Value>, method: &str, id: &Value) -> Read {
     if !METHODS.contains(&method) {
-        let text = format!("Method not found: {method}");
+        let text = format!("Method not found: {}", short(method));
         return refuse(id, ErrorCode::METHOD_NOT_FOUND, &text);
     }
     if message.get("params").is_some_and(Value::is_null) {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::desk::{Call, Desk, Host, Identity};
 use crate::dialect::{Dialect, Speech, Tool};
 use crate::fault::Fault;
+use crate::message::short;
 use crate::tally::{Handed, Tally};
 
 /// The revisions that are spoken. The one of March 2025 asked servers to take batches, which no
@@ -55,7 +56,7 @@ impl Service {
             // What failed changed nothing either.
             let reads = outcome.failed || tool.is_none_or(|tool| tool.read_only);
             let waits = speech.silent_reading && reads;
-            let (tool, text) = (Some(name.to_owned()), outcome.text.clone());
+            let (tool, text) = (Some(short(name)), outcome.text.clone());
             self.tally.note(Handed { who, kind: "tool_result", tool, text, waits });
         }
         outcome
@@ -68,8 +69,8 @@ impl Service {
     fn attempt(&self, name: &str, call: &Call<'_>) -> Attempt {
         let Some(tool) = self.tool(name) else {
             let names: Vec<&str> = self.dialect.tools.iter().map(|tool| tool.name).collect();
-            let fault = Fault::usage(format!("unknown tool: {name}"));
-            let fault = fault.told(format!("unknown tool: {name}"), names.join(", "));
+            let message = format!("unknown tool: {}", short(name));
+            let fault = Fault::usage(message.clone()).told(message, names.join(", "));
             let who = (self.dialect.identify)(call).ok();
             return Attempt { who, result: Err(fault) };
         };

@@ -33,8 +33,8 @@ struct Output {
     replies: Replies,
     /// How the request came that is at work, if one is.
     at_work: Option<Framing>,
-    /// Nobody reads what is written any more.
-    gone: bool,
+    /// Nobody reads what is written any more, and why.
+    gone: Option<io::Error>,
 }
 
 impl Output {
@@ -43,8 +43,25 @@ impl Output {
         let written = serde_json::to_vec(message)
             .map_err(io::Error::from)
             .and_then(|bytes| framing.write(&mut *self.stream, &bytes));
-        self.gone |= written.is_err();
-        written
+        written.map_err(|error| {
+            let told = io::Error::new(error.kind(), error.to_string());
+            self.gone.get_or_insert(error);
+            told
+        })
+    }
+}
+
+/// What became of the writing end, for whoever asks when all is over.
+pub(crate) struct Delivery(Arc<Mutex<Output>>);
+
+impl Delivery {
+    /// Refuses if answers could not be written. A host that went away wants none.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let gone = self.0.lock().unwrap_or_else(PoisonError::into_inner).gone.take();
+        match gone {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -71,8 +88,13 @@ impl Stream {
                 }
             }
         })?;
-        let output = Output { stream: output, replies, at_work: None, gone: false };
+        let output = Output { stream: output, replies, at_work: None, gone: None };
         Ok(Stream { frames, output: Arc::new(Mutex::new(output)), idle: Arc::default() })
+    }
+
+    /// What will have become of its answers.
+    pub(crate) fn delivery(&self) -> Delivery {
+        Delivery(self.output.clone())
     }
 
     fn output(&self) -> MutexGuard<'_, Output> {
@@ -109,7 +131,7 @@ impl Transport<RoleServer> for Stream {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             self.settled().await;
-            if self.output().gone {
+            if self.output().gone.is_some() {
                 return None;
             }
             // From here to the return nothing waits, so no frame is lost if this is dropped.

@@ -127,10 +127,13 @@ fn examine(app: &App, project: &Project) -> Vec<Finding> {
 /// The files under `.planning`, where there are any.
 fn planning(project: &Project, engine: &Engine) -> Option<Finding> {
     let planning = project.planning();
+    let name = "planning files";
+    if let Err(failure) = planning.own_folders() {
+        return Some(Finding::note(name, failure.message.clone(), failure.way_out()));
+    }
     if !planning.is_used() {
         return None;
     }
-    let name = "planning files";
     let report = match planning.look(engine) {
         Ok(report) => report,
         Err(failure) => return Some(Finding::bad(name, failure.message, failure.rule.way_out())),

@@ -6,6 +6,7 @@ use super::args::{Args, unexpected, unknown};
 use super::{Stop, desk, lines, log};
 use crate::frugal::{Desk, capsule_text, is_handle, strings};
 use althing_dialects::frugal::brief::list as ids;
+use althing_dialects::frugal::planning::CAPSULES;
 
 pub(super) const HELP: &str = "\
 heimdall-capsule: what was done, in at most ten lines
@@ -92,8 +93,10 @@ fn write(mut args: Args) -> Result<String, Stop> {
     }
     let desk = desk()?;
     desk.act("capsule.write", &said)?;
-    let path = desk.planning().join("protocol/capsules").join(format!("{id}.md"));
-    Ok(format!("wrote {} ({lines} lines)\n", path.display()))
+    Ok(match desk.project.planning().written(&format!("{CAPSULES}/{id}.md")) {
+        Some(path) => format!("wrote {} ({lines} lines)\n", path.display()),
+        None => format!("recorded {id} ({lines} lines)\n"),
+    })
 }
 
 /// What the rule about the length of capsules says; the kernel would refuse in other words.

@@ -100,14 +100,14 @@ impl Given {
         while let Some(arg) = args.next() {
             match (arg.as_str(), verb) {
                 ("--", _) if takes_surfaces => given.surfaces.extend(args.rest()),
-                ("--task", "claim") => given.task = Some(args.value(&arg)?),
-                ("--ttl", "claim") => given.ttl_minutes = Some(minutes(&args.value(&arg)?)?),
+                ("--task", "claim") => given.task = Some(value(args, &arg)?),
+                ("--ttl", "claim") => given.ttl_minutes = Some(minutes(&value(args, &arg)?)?),
                 ("--replace", "claim")
                 | ("--override" | "--passphrase-stdin", "release")
                 | ("--json", "list" | "show") => _ = given.switches.insert(arg),
-                ("--reason", "release") => given.reason = Some(args.value(&arg)?),
+                ("--reason", "release") => given.reason = Some(value(args, &arg)?),
                 ("--haid", verb) if !matches!(verb, "list" | "reap") => {
-                    given.haid = Some(haid::parse(&args.value(&arg)?)?);
+                    given.haid = Some(haid::parse(&value(args, &arg)?)?);
                 }
                 (flag, _) if flag.starts_with("--") || !takes_surfaces => {
                     return Err(unexpected(flag));
@@ -120,6 +120,11 @@ impl Given {
         }
         Ok(given)
     }
+}
+
+/// The value of a flag. One without is wrong usage here.
+fn value(args: &mut Args, flag: &str) -> Result<String, Stop> {
+    args.value(flag).map_err(|stop| Stop { code: 2, ..stop })
 }
 
 fn minutes(text: &str) -> Result<u64, Stop> {
@@ -170,6 +175,11 @@ impl Who {
     }
 }
 
+/// The client of a HAID, under the same rule.
+pub(super) fn client_of(desk: &Desk, haid: &Haid) -> Result<Client, Stop> {
+    Who::of(desk, Some(haid))?.client(desk)
+}
+
 /// What a holder is called here: its HAID if it has one.
 fn named(principal: &str) -> (String, Option<Haid>) {
     let haid = principal.strip_prefix("agent:").and_then(Haid::of_agent);
@@ -207,6 +217,11 @@ fn claim(given: &Given) -> Result<String, Stop> {
 /// A revoked HAID is told so in the words of this dialect.
 fn refused(who: &Who, failure: Failure) -> Stop {
     if failure.rule.id() == "A-AGENT-01" {
+        // It may be the one it was started by that is revoked.
+        let root = who.haid.as_ref().filter(|haid| haid.role().is_some()).map(Haid::root);
+        if let Some(root) = root.filter(|_| failure.message.contains("was started by")) {
+            return Stop::error(1, format!("HAID is revoked: {root}, which {} is of", who.shown));
+        }
         return Stop::error(1, format!("HAID is revoked: {}", who.shown));
     }
     failure.into()

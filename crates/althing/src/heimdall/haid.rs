@@ -5,9 +5,9 @@ use althing_dialects::frugal::planning::utc;
 use serde_json::{Value, json};
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, desk_with, lines};
+use super::{Stop, claim, desk, desk_with, lines};
 use crate::frugal::{Desk, agent_name, own_haid};
-use althing_kernel::Timestamp;
+use althing_kernel::{Principal, Timestamp};
 
 pub(super) const HELP: &str = "\
 heimdall-haid: who agents are
@@ -46,11 +46,11 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         Some("heartbeat") => {
             let (desk, given) = (desk()?, args.next());
             args.end()?;
-            let haid = given_or_own(&desk, given)?;
+            let haid = given_or_set(&desk, given)?;
             if entry(&desk, &haid)?.is_none() {
                 return Err(Stop::error(2, format!("HAID not in registry: {haid}")));
             }
-            desk.act_as("agent.heartbeat", &json!({}), &desk.client_of(&haid)?)?;
+            desk.act_as("agent.heartbeat", &json!({}), &claim::client_of(&desk, &haid)?)?;
             Ok(format!("heartbeat bumped for {haid}\n"))
         }
         Some("revoke") => stand(args, "agent.revoke", "revoked"),
@@ -89,6 +89,15 @@ fn given_or_own(desk: &Desk, given: Option<String>) -> Result<Haid, Stop> {
     }
 }
 
+/// The same for those who act: whoever is set to be somebody is that one.
+fn given_or_set(desk: &Desk, given: Option<String>) -> Result<Haid, Stop> {
+    let set = match (&given, desk.project.asker()?) {
+        (None, Some(Principal::Agent(name))) => Haid::of_agent(name.as_str()),
+        _ => None,
+    };
+    set.map_or_else(|| given_or_own(desk, given), Ok)
+}
+
 fn register(mut args: Args) -> Result<String, Stop> {
     let (mut role, mut haid) = (None, None);
     while let Some(flag) = args.next() {
@@ -99,7 +108,7 @@ fn register(mut args: Args) -> Result<String, Stop> {
         }
     }
     let desk = desk()?;
-    let haid = given_or_own(&desk, haid)?;
+    let haid = given_or_set(&desk, haid)?;
     let role = role.or_else(|| haid.role().map(str::to_owned));
     let role = role.unwrap_or_else(|| "orchestrator".to_owned());
     let about = json!({
@@ -108,7 +117,7 @@ fn register(mut args: Args) -> Result<String, Stop> {
         "tool": haid.role().unwrap_or("unknown"),
         "tool_version": "unknown",
     });
-    desk.act_as("agent.register", &about, &desk.client_of(&haid)?)?;
+    desk.act_as("agent.register", &about, &claim::client_of(&desk, &haid)?)?;
     Ok(format!("{haid}\n"))
 }
 
@@ -128,7 +137,15 @@ fn stand(mut args: Args, command: &str, word: &str) -> Result<String, Stop> {
 fn check(mut args: Args) -> Result<String, Stop> {
     let haid = needed(args.next())?;
     args.end()?;
-    let status = entry(&desk()?, &haid)?.map(|own| own.status);
+    let desk = desk()?;
+    // Whoever is revoked takes those along that it started.
+    if let Some(root) = haid.role().and_then(|_| Haid::new(haid.root()).ok())
+        && entry(&desk, &root)?.is_some_and(|root| root.status != "active")
+    {
+        let message = format!("HAID is revoked: {root}, which {haid} is of");
+        return Err(Stop::error(NOT_ACTIVE, message));
+    }
+    let status = entry(&desk, &haid)?.map(|own| own.status);
     match status.as_deref() {
         Some("active") => Ok(format!("{haid} active\n")),
         Some(_) => Err(Stop::error(NOT_ACTIVE, format!("HAID is revoked: {haid}"))),

@@ -34,7 +34,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
                     other => return Err(unexpected(other)),
                 }
             }
-            Ok(report(&totals(&desk()?, &by)?))
+            Ok(report(&by, &totals(&desk()?, &by)?))
         }
         Some("delta") => {
             let mut role = None;
@@ -103,6 +103,9 @@ fn baseline(mut args: Args) -> Result<String, Stop> {
     let (Some(role), Some(tokens)) = (role, tokens) else {
         return Err(Stop::usage("baseline needs --role and --tokens"));
     };
+    if tokens == 0 {
+        return Err(Stop::error(2, "--tokens of a baseline must be a positive integer"));
+    }
     desk()?.act("ledger.baseline", &json!({ "role": role, "tokens": tokens }))?;
     Ok(format!("baseline {role} = {tokens} (v1)\n"))
 }

@@ -5,21 +5,12 @@ use std::io::Write as _;
 
 use crate::frugal::Desk;
 
-/// Appends a line, if there is a folder for it. A look-up that cannot be logged is still one.
+/// Appends a line, if there is a log. A look-up that cannot be logged is still one.
 pub(super) fn looked(desk: &Desk, actor: &str, action: &str, detail: &str) {
-    let folder = desk.planning();
-    if !folder.is_dir() {
-        return;
-    }
-    let line = format!("{}\t{actor}\t{action}\t{}\n", desk.now(), escaped(detail));
-    let path = folder.join("protocol.log");
     // A link leads elsewhere, and a pipe has nobody at its end.
-    let plain = std::fs::symlink_metadata(&path).map_or(true, |found| found.is_file());
-    if !plain {
-        return;
-    }
-    let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
-    if let Ok(mut file) = file {
+    let Some(path) = desk.project.planning().written("protocol.log") else { return };
+    let line = format!("{}\t{actor}\t{action}\t{}\n", desk.now(), escaped(detail));
+    if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path) {
         // One write, so that lines of several processes do not mix.
         let _ = file.write_all(line.as_bytes());
     }

@@ -41,6 +41,9 @@ fn set(mut args: Args) -> Result<String, Stop> {
         return Err(Stop::error(2, "set needs <id> <value>"));
     };
     args.end()?;
+    if matches!(id.as_str(), "set" | "list" | "-h") || id.starts_with("--") {
+        return Err(Stop::error(2, format!("{id} means something else here; choose another id")));
+    }
     desk()?.act("symbol.set", &json!({ "id": id, "value": value }))?;
     Ok(format!("{id} = {value}\n"))
 }

@@ -15,7 +15,8 @@ heimdall-validate: whether standard input is a message of the protocol
   heimdall-validate                  all of standard input is one message
   heimdall-validate --on-receipt     a message a line; one bad one may be sent again
 
-Prints one line for a message: {\"valid\":bool,\"errors\":[...]}.
+Prints {\"valid\":bool,\"errors\":[...]} in a line. With --on-receipt it prints ACCEPTED, or nothing
+where no message was accepted; standard error then says why.
 Exit codes: 0 valid, 1 not, 2 wrong usage.
 ";
 

@@ -1,12 +1,18 @@
 //! Taking over what somebody wrote into the files: as entries, in the name of whoever asks.
 
-use althing_dialects::frugal::planning::{self, CAPSULES, read_capsule, read_strings};
+use althing_dialects::frugal::planning::{
+    self, CAPSULES, Entries, read_capsule, read_entries, read_strings,
+};
 use althing_engine::{Client, Engine, door};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 use super::Planning;
 use crate::failure::Failure;
+
+/// The files of names and texts.
+const SYMBOLS: &str = "protocol/symbols.json";
+const FACTS: &str = "blackboard.json";
 
 /// Turns what was written by hand into commands and has them carried out. Returns how many.
 /// Symbols, facts and capsules can be taken over; of the rest nobody can tell what was meant.
@@ -36,7 +42,15 @@ pub(crate) fn adopt(
             ));
             continue;
         }
-        for (name, args) in meant(engine, path, &text)? {
+        let entries = match entries(path, &text) {
+            Ok(entries) => entries,
+            Err(why) => {
+                refused.push(format!("{path}: {why}"));
+                continue;
+            }
+        };
+        refused.extend(entries.bad.iter().map(|(name, why)| format!("{path}: {name:?}: {why}")));
+        for (name, args) in meant(engine, path, &text, &entries)? {
             let request = door::read_made(name, &args);
             let done =
                 request.and_then(|request| door::perform(engine, Some(client), None, request));
@@ -62,23 +76,38 @@ fn unreadable(path: &str, text: &str, is_stranger: bool) -> Option<String> {
     (!is_own).then(|| format!("it says id {id:?}, and its name says otherwise; make them the same"))
 }
 
+/// The entries of a file of names and texts; another has none.
+fn entries(path: &str, text: &str) -> Result<Entries, String> {
+    match path {
+        SYMBOLS => read_entries(text, "symbols"),
+        FACTS => read_entries(text, "facts"),
+        _ => Ok(Entries::default()),
+    }
+}
+
 /// What commands would make a file say what it says.
-fn meant(engine: &Engine, path: &str, text: &str) -> Result<Vec<(&'static str, Value)>, Failure> {
+fn meant(
+    engine: &Engine,
+    path: &str,
+    text: &str,
+    entries: &Entries,
+) -> Result<Vec<(&'static str, Value)>, Failure> {
+    let all = &entries.good;
     let world = engine.world()?;
     let commons = world.state.commons();
     Ok(match path {
-        "protocol/symbols.json" => {
+        SYMBOLS => {
             let known: BTreeMap<String, String> =
                 commons.symbols().map(|own| (own.id.to_string(), own.value.to_string())).collect();
-            let all = read_strings(text, "symbols").unwrap_or_default();
-            let new = all.into_iter().filter(|(id, value)| known.get(id) != Some(value));
+            let new = all.iter().filter(|(id, value)| known.get(id) != Some(value));
             new.map(|(id, value)| ("symbol.set", json!({ "id": id, "value": value }))).collect()
         }
-        "blackboard.json" => {
-            let Some(all) = read_strings(text, "facts") else { return Ok(Vec::new()) };
+        FACTS => {
             let known: BTreeMap<String, String> =
                 commons.facts().map(|own| (own.key.to_string(), own.value.to_string())).collect();
-            let gone = known.keys().filter(|key| !all.iter().any(|(own, _)| own == *key));
+            // What stands there and cannot be read is not gone.
+            let there = || all.iter().chain(&entries.bad);
+            let gone = known.keys().filter(|key| !there().any(|(own, _)| own == *key));
             let gone = gone.map(|key| ("fact.delete", json!({ "key": key })));
             let new = all.iter().filter(|(key, value)| known.get(key) != Some(value));
             let new = new.map(|(key, value)| ("fact.set", json!({ "key": key, "value": value })));
@@ -98,8 +127,8 @@ pub(crate) fn mean_the_same(path: &str, one: &str, other: &str) -> bool {
         one.is_some() && one == other
     };
     match path {
-        "protocol/symbols.json" => strings("symbols"),
-        "blackboard.json" => strings("facts"),
+        SYMBOLS => strings("symbols"),
+        FACTS => strings("facts"),
         capsule if capsule.starts_with(planning::CAPSULES) => {
             let (one, other) = (read_capsule(one), read_capsule(other));
             one.is_some() && one == other

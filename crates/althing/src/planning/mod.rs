@@ -30,7 +30,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
-use crate::place::Place;
+use crate::place::{self, Place};
 use grow::{Grown, Pieces};
 use record::{Digest, Mark, Records};
 
@@ -92,8 +92,12 @@ impl Planning {
     /// The files of a project.
     pub(crate) fn of(place: &Place, home: &Home) -> Self {
         let set = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty());
-        let root = set.map_or_else(|| place.root.join(".planning"), PathBuf::from);
-        let root = std::path::absolute(&root).unwrap_or(root);
+        // The folder that is set may be a link: whoever set it means what it leads to.
+        let own = || {
+            let own = place.root.join(".planning");
+            std::path::absolute(&own).unwrap_or(own)
+        };
+        let root = set.map_or_else(own, |folder| place::real(Path::new(&folder)));
         let records = Records::of(home.root(), &root);
         Planning { root, records, begins: false }
     }
@@ -110,22 +114,32 @@ impl Planning {
 
     /// Whether the project wants them.
     pub(crate) fn is_used(&self) -> bool {
-        self.own_folders().is_ok() && self.root.join(MARK).is_dir()
+        self.root.join(MARK).is_dir()
+    }
+
+    /// Where one of them is, if it is there and no link leads to it.
+    pub(crate) fn written(&self, path: &str) -> Option<PathBuf> {
+        let path = self.root.join(path);
+        (self.own_folders().is_ok() && path.is_file() && !is_link(&path)).then_some(path)
     }
 
     /// Links are not followed: a repository could have the files written anywhere by having one.
     /// Where the files are kept elsewhere on purpose, the variable says so.
-    fn own_folders(&self) -> Result<(), Failure> {
-        let folders = FOLDERS.iter().map(|folder| self.root.join(folder));
-        let root = Some(self.root.clone()).filter(|_| std::env::var_os(VARIABLE).is_none());
-        for path in root.into_iter().chain(folders) {
-            if is_link(&path) {
+    pub(crate) fn own_folders(&self) -> Result<(), Failure> {
+        // The root that the variable says is no link: it was followed.
+        let parts = FOLDERS.iter().flat_map(|folder| Path::new(folder).ancestors());
+        // Without a slash at its end, which would follow it.
+        let path = |part: &Path| {
+            if part.as_os_str().is_empty() { self.root.clone() } else { self.root.join(part) }
+        };
+        match parts.map(path).filter(|path| is_link(path)).min() {
+            None => Ok(()),
+            Some(path) => {
                 let message = format!("{} is a link, and is not written through", path.display());
                 let hint = "Remove it, or say where the files are: HEIMDALL_PLANNING_DIR.";
-                return Err(Failure::unavailable(message).hint(hint));
+                Err(Failure::unavailable(message).hint(hint))
             }
         }
-        Ok(())
     }
 
     /// Says that the project wants them, and makes them.
@@ -482,9 +496,12 @@ impl Planning {
 
 impl Follower for Planning {
     fn follow(&self, engine: &Engine) {
-        let begins = self.begins && self.own_folders().is_ok();
-        if !(begins || self.is_used()) {
+        if !(self.begins || self.is_used()) {
             return;
+        }
+        if let Err(failure) = self.own_folders() {
+            let message = format!("no files were written: {}", failure.message);
+            return crate::output::Out::new(false).note(message);
         }
         // What was asked for is done and on record; that a picture of it lags behind is no failure.
         if let Err(failure) = self.keep_up(engine) {

@@ -31,6 +31,26 @@ fn part(text: &str) -> String {
     format!("{begin}-{}", &hash[..HASH_CHARS])
 }
 
+/// The same for names that people and hosts choose: whatever a slug cannot show, other than the case
+/// of letters and blanks between words, is in a few digits of a hash, so that two names are two.
+/// `None` if there is no letter or digit of any script in it.
+fn role(text: &str) -> Option<String> {
+    let text = text.trim();
+    if !text.chars().any(char::is_alphanumeric) {
+        return None;
+    }
+    let shown = text.to_ascii_lowercase().replace(' ', "-");
+    let words = words(text);
+    if words == shown {
+        return Some(part(text));
+    }
+    let hash = HEXLOWER.encode(&Sha256::digest(text.to_lowercase()));
+    let hash = &hash[..HASH_CHARS];
+    let begin = &words[..words.len().min(SLUG_BYTES_MAX - HASH_CHARS - 1)];
+    let begin = begin.trim_matches('-');
+    Some(if begin.is_empty() { hash.to_owned() } else { format!("{begin}-{hash}") })
+}
+
 fn words(text: &str) -> String {
     let mut slug = String::new();
     for byte in text.bytes() {
@@ -83,11 +103,9 @@ impl Haid {
         Haid(format!("{PREFIX}{human}.{machine}-{}", &hash[..4]))
     }
 
-    /// The HAID of somebody this one started. `None` if the role slugs to nothing.
-    pub fn spawn(&self, role: &str) -> Option<Self> {
-        let role = part(role);
-        let role = role.trim_start_matches('-');
-        (!role.is_empty()).then(|| Haid(format!("{}/{role}", self.root())))
+    /// The HAID of somebody this one started. `None` if nobody could say the role.
+    pub fn spawn(&self, name: &str) -> Option<Self> {
+        role(name).map(|role| Haid(format!("{}/{role}", self.root())))
     }
 
     /// It without a role.
@@ -181,6 +199,25 @@ mod tests {
         assert!(Haid::new(long("1").as_str()).is_ok());
         let of = |machine: &str| Haid::derive("rj", machine, "/work/repo");
         assert_ne!(of("build-machine-of-the-team-1"), of("build-machine-of-the-team-2"));
+    }
+
+    #[test]
+    fn names_that_a_slug_cannot_show_are_two() {
+        let root = Haid::derive("rj", "mbp", "/work/repo");
+        let role = |name: &str| root.spawn(name).unwrap().role().unwrap().to_owned();
+        for (one, other) in
+            [("Агент-1", "Робот-1"), ("cur+sor", "cur-sor"), ("a_b", "a.b"), ("агент", "робот")]
+        {
+            assert_ne!(role(one), role(other));
+            for name in [one, other] {
+                assert!(Haid::new(root.spawn(name).unwrap().as_str()).is_ok(), "{name}");
+                assert!(role(name).len() <= 24, "{name}");
+            }
+        }
+        assert_eq!(role("GitHub Copilot"), "github-copilot");
+        assert_eq!(role("cursor-vscode"), "cursor-vscode");
+        assert_eq!(role("АГЕНТ"), role("агент"));
+        assert!(role("cur+sor").starts_with("cur-sor-"));
     }
 
     #[test]

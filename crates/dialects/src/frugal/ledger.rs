@@ -37,9 +37,9 @@ pub fn percent(before: u64, after: u64) -> Option<String> {
     Some(if saved < 0 { format!("+{}%", -saved) } else { format!("-{saved}%") })
 }
 
-/// The report per role.
-pub fn report(totals: &[Total]) -> String {
-    let mut text = "token ledger — per-role totals (this run)\n".to_owned();
+/// The report per role, or by whatever else it was asked.
+pub fn report(by: &str, totals: &[Total]) -> String {
+    let mut text = format!("token ledger — per-{by} totals (this run)\n");
     for Total { name, tokens, messages } in totals {
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {name}: {tokens} tokens ({messages} msgs)");
@@ -93,7 +93,7 @@ mod tests {
     fn the_texts_are_the_documented_ones() {
         let total = |name: &str, tokens| Total { name: name.into(), tokens, messages: 1 };
         assert_eq!(
-            report(&[total("coder", 800), total("orchestration", 12_000)]),
+            report("role", &[total("coder", 800), total("orchestration", 12_000)]),
             "token ledger — per-role totals (this run)\n  coder: 800 tokens (1 msgs)\n  \
              orchestration: 12000 tokens (1 msgs)\n  TOTAL: 12800 tokens\n"
         );

@@ -204,7 +204,7 @@ fn tells(holder: &Principal, lease: &Lease) -> Result<(), Breach> {
 
 /// Whoever was revoked holds nothing new.
 fn holds(state: &State, entry: &Stamped, holder: &Principal) -> Result<(), Breach> {
-    if agent::not_revoked(state, holder).is_ok() { Ok(()) } else { wrong_actor(entry) }
+    if agent::itself_not_revoked(state, holder).is_ok() { Ok(()) } else { wrong_actor(entry) }
 }
 
 /// A lease runs from the time of its turn, which is never after the entry's stamp.

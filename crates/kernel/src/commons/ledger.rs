@@ -13,6 +13,7 @@ use super::{Commons, Label, record, room};
 use crate::event::{Event, Stamped};
 use crate::principal::{Actor, Caller, Principal};
 use crate::refusal::Refusal;
+use crate::rule::Rule;
 use crate::state::State;
 use crate::time::JSON_INTEGER_MAX;
 use crate::turn::{Halt, Reply, Turn};
@@ -119,6 +120,13 @@ impl Line {
 }
 
 impl Sum {
+    /// Whether a line can be added and the sum stays exact.
+    fn takes(&self, line: Line) -> bool {
+        let fits =
+            |sum: u64, more: u64| sum.checked_add(more).is_some_and(|sum| sum <= JSON_INTEGER_MAX);
+        fits(self.tokens, line.tokens) && fits(self.messages, line.messages)
+    }
+
     fn add(&mut self, Line { tokens, messages, counted, tools }: Line) {
         let plus = |sum: u64, more: u64| sum.saturating_add(more).min(JSON_INTEGER_MAX);
         self.tokens = plus(self.tokens, tokens);
@@ -189,6 +197,11 @@ fn count(sums: &mut Sums, name: Option<&Label>, line: Line) {
 }
 
 pub(super) fn decide_log(turn: &mut Turn<'_>, caller: &Caller, args: &Log) -> Result<Reply, Halt> {
+    // No other sum is greater than that of everything.
+    if !turn.state().commons.ledger.all.takes(Line::of(args)) {
+        let message = format!("with these the ledger's sum would be over {JSON_INTEGER_MAX}");
+        return Err(Refusal::denied(Rule::Limits, message).into());
+    }
     record(turn, caller, Event::LedgerLogged(args.clone()))?;
     let sum = turn.state().commons.ledger.roles.get(&args.role).copied().unwrap_or_default();
     Ok(CommonsReply::Sum(SumView::of(&args.role, sum)).into())
@@ -199,6 +212,10 @@ pub(super) fn decide_baseline(
     caller: &Caller,
     args: &Baseline,
 ) -> Result<Reply, Halt> {
+    if args.tokens.get() == 0 {
+        let message = "a baseline of nothing is none: there is nothing to compare with";
+        return Err(Refusal::denied(Rule::SaySomething, message.to_owned()).into());
+    }
     check(&turn.state().commons, args)?;
     record(turn, caller, Event::LedgerBaselined(args.clone()))?;
     let view = BaselineView { role: args.role.clone(), tokens: args.tokens.get() };

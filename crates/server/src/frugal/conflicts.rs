@@ -86,8 +86,8 @@ pub(super) fn raise(
         return Err(fault);
     }
     let Record { path, .. } = record;
-    // The files for people are kept only where somebody asked for them.
-    let is_written_out = ledger.planning.join("protocol").is_dir();
+    // The files for people are kept only where somebody asked for them, and no link is followed.
+    let is_written_out = ledger.planning.join(&path).is_file();
     let left: Vec<Value> = branches.iter().flat_map(|made| &made.left).map(told).collect();
     let on_branch = branches
         .as_ref()

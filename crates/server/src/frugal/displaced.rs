@@ -46,17 +46,37 @@ impl Work<'_> {
         let (own, left) = self.commit(self.git, self.branch(), Files::All)?;
         kept.branches.extend(own);
         kept.left.extend(left);
-        let trees = match self.git.other_trees() {
-            Ok(trees) => trees,
-            Err(fault) => {
-                kept.left.push(Left::new("other work trees", fault.message()));
-                return Ok(kept);
+        match self.git.other_trees() {
+            Ok(trees) => {
+                for tree in trees {
+                    self.keep_of(&tree, &mut kept)?;
+                }
             }
-        };
-        for tree in trees {
-            self.keep_of(&tree, &mut kept)?;
+            Err(fault) => kept.left.push(Left::new("other work trees", fault.message())),
         }
+        self.find_again(&mut kept);
         Ok(kept)
+    }
+
+    /// Names what an interrupted attempt kept under other names: somebody else held the surfaces
+    /// then, or a work tree is gone. Those branches stay where they are.
+    fn find_again(&self, kept: &mut Kept) {
+        let ending = format!("-{}", self.id);
+        for name in self.git.branches_in("displaced") {
+            let known = kept.branches.iter().any(|branch| branch.name == name);
+            if known || !name.contains(&ending) {
+                continue;
+            }
+            let tip = self.git.tip(&name);
+            let Some(tip) = tip.filter(|tip| self.git.is_own(tip, &self.beginning())) else {
+                continue;
+            };
+            if kept.branches.len() > ALSO_PRESERVED_MAX {
+                kept.left.push(Left::new(&name, "this branch of an earlier attempt is there too"));
+            } else {
+                kept.branches.push(Branch { name, before: Some(tip.clone()), commit: tip });
+            }
+        }
     }
 
     /// The same of another work tree. What is wrong there keeps nobody from raising a dispute here.
@@ -150,7 +170,15 @@ pub(super) fn free(git: &Git, name: &str, beginning: &str) -> Result<Option<Stri
     }
     match git.tip(name) {
         None => Ok(None),
-        Some(tip) if git.is_own(&tip, beginning) => Ok(Some(tip)),
+        Some(tip) if git.is_own(&tip, beginning) => match git.tree_on(name)? {
+            None => Ok(Some(tip)),
+            // Moving it would change what somebody has before them.
+            Some(tree) => {
+                let message = format!("branch {name} is checked out in {tree}");
+                let way_out = "Check out another branch there, or choose another id.";
+                Err(super::in_the_way(message, way_out))
+            }
+        },
         Some(_) => {
             let message = format!("branch {name} is there already; choose another id");
             let way_out = format!("Choose another id, or rename it (`git branch -m {name} NAME`).");

@@ -9,13 +9,14 @@ mod displaced;
 
 use althing_dialects::frugal::haid::Haid;
 use althing_dialects::frugal::planning::{called as shown, utc};
+use althing_engine::door;
 use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Principal, Rule, Timestamp};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::desk::{Call, Identity};
+use crate::desk::{Call, Identity, label};
 use crate::dialect::{Dialect, Speech, Tool};
 use crate::fault::Fault;
 use crate::message::UNNAMED;
@@ -119,9 +120,42 @@ pub(crate) fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fau
     let haid = called(ledger, client)?;
     let agent = AgentName::new(&haid.agent_name())
         .map_err(|error| Fault::usage(format!("{haid} cannot be an agent: {error}")))?;
+    if named.is_some() {
+        not_of_another(ledger, call, &haid, &agent)?;
+    }
     let role = haid.role().unwrap_or_default().to_owned();
     let (shown, human) = (haid.to_string(), Some(haid.human().to_owned()));
     Ok(Identity { agent, shown, role, human, host: call.host.clone() })
+}
+
+/// Refuses a host that said who it is and calls itself what another host is called. Names that
+/// nobody has and those it brought up itself are its own.
+fn not_of_another(
+    ledger: &Ledger,
+    call: &Call<'_>,
+    haid: &Haid,
+    agent: &AgentName,
+) -> Result<(), Fault> {
+    let host = call.host.name.as_deref().filter(|host| *host != UNNAMED);
+    let Some(host) = host else { return Ok(()) };
+    if called(ledger, host).is_ok_and(|own| own == *haid) {
+        return Ok(());
+    }
+    let Some(engine) = call.desk.readable()? else { return Ok(()) };
+    let asked = door::read_made("agent.get", &json!({ "agent": agent }))?;
+    let known = match door::perform(&engine, None, None, asked) {
+        Ok(known) => known,
+        Err(error) if error.kind() == "not_found" => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let known: Value = serde_json::from_str(known.get()).unwrap_or_default();
+    let by = known["tool"].as_str().unwrap_or_default();
+    if label(host).is_some_and(|host| host.eq_ignore_ascii_case(by)) {
+        return Ok(());
+    }
+    let message = format!("this host is {host}; {haid} is somebody else");
+    let way_out = "Leave 'client_identity' out, or give a name that nobody else has.";
+    Err(Fault::refused(Rule::WhoAreYou, message.clone()).told(message, way_out))
 }
 
 /// The HAID of a client: made of its name, or the one it gives itself if that is of this person in

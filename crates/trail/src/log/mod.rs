@@ -136,6 +136,12 @@ pub trait LogReader: Send {
         Ok(0)
     }
 
+    /// Refuses if the log that is open is not the one at its place any more: it was deleted, or
+    /// another was put there.
+    fn in_place(&mut self) -> Result<(), LogError> {
+        Ok(())
+    }
+
     /// Waits until there is something after a position, or the time is over. Returns whether
     /// there is.
     fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError>;

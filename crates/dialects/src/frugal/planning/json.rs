@@ -1,7 +1,10 @@
 //! JSON files as people find them: two blanks of indent, names in the order they came.
 
 use serde::de::{MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// A text in quotes.
 fn quoted(text: &str) -> String {
@@ -39,21 +42,30 @@ pub(super) fn record(fields: &[(&str, String)]) -> String {
     format!("{{\n{}\n    }}", rows.join(",\n"))
 }
 
-/// Names and texts in the order they stand.
-struct Pairs(Vec<(String, String)>);
+/// What stands in a file of names and texts that somebody wrote into.
+#[derive(Debug, Default)]
+pub struct Entries {
+    /// Names and texts, in the order they stand.
+    pub good: Vec<(String, String)>,
+    /// Names with something else, and what is wrong with it.
+    pub bad: Vec<(String, String)>,
+}
 
-impl<'de> serde::Deserialize<'de> for Pairs {
+/// Names and values in the order they stand.
+struct Pairs<V>(Vec<(String, V)>);
+
+impl<'de, V: serde::Deserialize<'de>> serde::Deserialize<'de> for Pairs<V> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
+        struct InOrder<V>(PhantomData<V>);
 
-        impl<'de> Visitor<'de> for InOrder {
-            type Value = Pairs;
+        impl<'de, V: serde::Deserialize<'de>> Visitor<'de> for InOrder<V> {
+            type Value = Pairs<V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("names and texts")
+                f.write_str("names and values")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<V>, A::Error> {
                 let mut pairs = Vec::new();
                 while let Some(pair) = map.next_entry()? {
                     pairs.push(pair);
@@ -62,16 +74,33 @@ impl<'de> serde::Deserialize<'de> for Pairs {
             }
         }
 
-        deserializer.deserialize_map(InOrder)
+        deserializer.deserialize_map(InOrder(PhantomData))
     }
 }
 
 /// What stands in such a file under a name.
 pub(super) fn read_strings(text: &str, name: &str) -> Option<Vec<(String, String)>> {
-    let whole: std::collections::BTreeMap<String, Box<serde_json::value::RawValue>> =
-        serde_json::from_str(text).ok()?;
-    let pairs: Pairs = serde_json::from_str(whole.get(name)?.get()).ok()?;
+    let whole: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
+    let pairs: Pairs<String> = serde_json::from_str(whole.get(name)?.get()).ok()?;
     Some(pairs.0)
+}
+
+/// The same entry by entry: what is there, and what is wrong with the others. What is no such file
+/// at all is one error.
+pub(super) fn read_entries(text: &str, name: &str) -> Result<Entries, String> {
+    let whole: BTreeMap<String, Box<RawValue>> =
+        serde_json::from_str(text).map_err(|error| format!("it is no JSON object: {error}"))?;
+    let own = whole.get(name).ok_or_else(|| format!("it has no {name:?}"))?;
+    let own: Pairs<Box<RawValue>> = serde_json::from_str(own.get())
+        .map_err(|error| format!("{name:?} is no JSON object: {error}"))?;
+    let mut entries = Entries::default();
+    for (key, value) in own.0 {
+        match serde_json::from_str(value.get()) {
+            Ok(value) => entries.good.push((key, value)),
+            Err(_) => entries.bad.push((key, "its value is no text".to_owned())),
+        }
+    }
+    Ok(entries)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod json;
 mod logs;
 mod moment;
 
+pub use json::Entries;
 pub use logs::{Log, is_look_up, line};
 pub use moment::{date, utc};
 
@@ -314,6 +315,11 @@ pub fn conflict(view: &DisputeView) -> String {
 /// What somebody wrote into a file of names and values, if that is what it is.
 pub fn read_strings(text: &str, name: &str) -> Option<Vec<(String, String)>> {
     json::read_strings(text, name)
+}
+
+/// The same entry by entry, with what is wrong with those that are none.
+pub fn read_entries(text: &str, name: &str) -> Result<Entries, String> {
+    json::read_entries(text, name)
 }
 
 /// What somebody wrote into a capsule, if that is what it is: its fields by the names that

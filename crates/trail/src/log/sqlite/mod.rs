@@ -12,6 +12,7 @@ mod fault;
 mod mend;
 mod queue;
 mod replace;
+mod spot;
 mod tiles;
 
 use althing_kernel::archive::Floor;
@@ -32,6 +33,7 @@ use fault::{Doing, fault};
 use queue::Queue;
 pub use queue::beside;
 pub use replace::{Replacing, Reserved};
+use spot::Spot;
 use tiles::TileWriter;
 
 /// Marks the file as a store of Althing's ("Alth").
@@ -78,6 +80,7 @@ struct Identity {
 pub struct SqliteReader {
     conn: Connection,
     path: PathBuf,
+    spot: Spot,
     cold: Cold,
 }
 
@@ -105,13 +108,14 @@ impl SqliteReader {
 
     fn open_with(path: &Path, immutable: bool) -> Result<Self, LogError> {
         let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, immutable)?;
-        let reader = SqliteReader::over(conn, path);
+        let reader = SqliteReader::over(conn, path)?;
         reader.check_identity()?;
         Ok(reader)
     }
 
-    fn over(conn: Connection, path: &Path) -> Self {
-        SqliteReader { conn, path: path.to_owned(), cold: Cold::new(Archives::beside(path)) }
+    fn over(conn: Connection, path: &Path) -> Result<Self, LogError> {
+        let (spot, cold) = (Spot::of(path)?, Cold::new(Archives::beside(path)));
+        Ok(SqliteReader { conn, path: path.to_owned(), spot, cold })
     }
 
     /// Returns the version of the form the file has.
@@ -330,6 +334,10 @@ impl LogReader for SqliteReader {
         queue::generation_of(&self.path)
     }
 
+    fn in_place(&mut self) -> Result<(), LogError> {
+        self.spot.check(&self.path)
+    }
+
     fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -348,7 +356,7 @@ impl LogReader for SqliteReader {
 impl SqliteReader {
     /// Fetches what a commit has in archives.
     fn resolve(&mut self, commit: Commit) -> Result<Commit, LogError> {
-        let SqliteReader { conn, path, cold } = self;
+        let SqliteReader { conn, path, cold, spot: _ } = self;
         cold.resolve(commit, &|number| {
             cold::shelf(conn, number).map_err(|error| fault(Doing::Read, path, &error))
         })
@@ -396,13 +404,14 @@ impl SqliteLog {
     }
 
     fn begin(&mut self) -> Result<(), LogError> {
-        let begun = self.writing(self.execute("BEGIN IMMEDIATE"));
+        let there = self.reader.spot.check(&self.reader.path);
+        let begun = there.and_then(|()| self.writing(self.execute("BEGIN IMMEDIATE")));
         begun.inspect_err(|_| self.let_go())
     }
 
     fn connect(path: &Path, mode: OpenFlags, queue: Queue) -> Result<Self, LogError> {
         let conn = connect(path, mode, false)?;
-        let reader = SqliteReader::over(conn, path);
+        let reader = SqliteReader::over(conn, path)?;
         let (tiles, checkpoints) = (TileWriter::default(), Checkpoints::default());
         Ok(SqliteLog { reader, queue, tiles, checkpoints })
     }
@@ -546,6 +555,10 @@ impl LogReader for SqliteLog {
 
     fn generation(&mut self) -> Result<u64, LogError> {
         self.reader.generation()
+    }
+
+    fn in_place(&mut self) -> Result<(), LogError> {
+        self.reader.in_place()
     }
 
     fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError> {
