@@ -97,6 +97,38 @@ fn writing_renews_what_one_holds() {
     refused(&mut host, "bclaw_update", patch, "validation_error", &["transition"]);
 }
 
+/// What was written stays written, though a lease that was to be renewed with it is gone by then.
+#[test]
+fn a_renewal_that_fails_is_no_failure_of_what_was_written() {
+    let project = Sandbox::new();
+    let mut host = agent(&project, "alice");
+    for n in 0..60 {
+        create(&mut host, "claim", json!({ "scope": format!("src/{n}"), "ttl": "8s" }));
+    }
+    let held = project.json(&["claims"]);
+    let id = |own: &Value| own["id"].as_str().or(own["lease"].as_str()).unwrap().to_owned();
+    let mut held: Vec<String> = held.as_array().unwrap().iter().map(id).collect();
+    held.sort();
+    std::thread::sleep(Duration::from_millis(2_100));
+    // The last in line are given back while the first are renewed.
+    let release = |lease: &String| {
+        let args = json!({ "lease": lease }).to_string();
+        let mut command = project.command();
+        command.args(["do", "lease.release", &args, "--as", "alice"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let releases: Vec<_> = held.iter().rev().take(6).map(release).collect();
+    for n in 0..3 {
+        create(&mut host, "plan", json!({ "text": format!("plan {n}") }));
+    }
+    for mut child in releases {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(find(&mut host, "plan", json!({})).len(), 3);
+    assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 54);
+}
+
 /// Case 59. Case 61.
 #[test]
 fn a_claim_is_its_holders_to_give_back() {

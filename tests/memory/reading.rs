@@ -416,6 +416,8 @@ fn reading_writes_nothing() {
         host.done("bclaw_find", json!({ "entity": "claim", "filter": { "status": "released" } }));
         get(&mut host, "plan", "pln#1");
         get(&mut host, "claim", "clm#1");
+        host.done("bclaw_coordinate", json!({ "intent": "summarize" }));
+        host.done("bclaw_loop", json!({ "intent": "list" }));
     }
     host.failed("bclaw_get", json!({ "entity": "plan", "id": "pln#99" }));
     for args in [&["board"][..], &["ask", "one"], &["memory", "find", "plan"]] {

@@ -97,6 +97,27 @@ fn secrets_are_not_remembered() {
     create(&mut host, "trap", json!({ "text": "no secret" }));
     let patch = json!({ "entity": "trap", "id": "trp#1", "patch": { "text": key } });
     refused(&mut host, "bclaw_update", patch, "validation_error", &["'text'"]);
+    let claim = create(&mut host, "claim", json!({ "scope": "docs" }));
+    let said = format!("because of {key}");
+    for (tool, field, args) in [
+        ("bclaw_work", "'task'", json!({ "intent": "execute", "scope": "src", "task": said })),
+        (
+            "bclaw_transition",
+            "'reason'",
+            json!({ "entity": "trap", "id": "trp#1", "to": "resolved", "reason": said }),
+        ),
+        (
+            "bclaw_transition",
+            "'reason'",
+            json!({ "entity": "claim", "id": claim, "to": "released", "reason": said,
+                    "coordinator_override": true }),
+        ),
+        ("bclaw_remove", "'reason'", json!({ "entity": "trap", "id": "trp#1", "reason": said })),
+    ] {
+        let error = refused(&mut host, tool, args, "validation_error", &[field]);
+        assert!(!error.to_string().contains(key), "{error}");
+    }
+    assert_eq!(find(&mut host, "claim", json!({})).len(), 1, "nothing was claimed on the way");
     assert!(project.entries().iter().all(|entry| !entry.to_string().contains(key)));
     project.write("althing.toml", "[memory]\nsecrets = \"warn\"\n");
     let mut host = agent(&project, "alice");
@@ -158,6 +179,15 @@ fn a_request_is_done_once() {
     let kind = "idempotency_key_reused_with_different_body";
     refused(&mut host, "bclaw_create", asked("two"), kind, &[]);
     assert_eq!(find(&mut host, "plan", json!({})), ["pln#1"]);
+    // The same where a record is to be in a later state at once.
+    let data = json!({ "text": "one", "status": "in_progress" });
+    let later = json!({ "entity": "plan", "data": data, "request_id": "r2" });
+    let first = host.done("bclaw_create", later.clone());
+    assert_eq!(first["status"], "in_progress");
+    assert_eq!(host.done("bclaw_create", later.clone())["status"], "in_progress");
+    transition(&mut host, "plan", first["id"].as_str().unwrap(), "done");
+    let again = host.done("bclaw_create", later);
+    assert_eq!((&again["id"], &again["status"]), (&first["id"], &json!("done")));
 }
 
 /// The ways to each state of a kind, shortest first.

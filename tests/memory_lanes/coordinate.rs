@@ -116,6 +116,54 @@ fn files_that_nobody_committed_are_not_handed_out() {
     team.memory("alice", &[&args[..], &["src/a", "--ref", "HEAD"]].concat());
     let done = team.memory("alice", &[&args[..], &["src/a", "--allow-dirty"]].concat());
     assert_eq!(done["status"], "ok");
+    // What only begins like a tool's folder is work.
+    team.project.write(".github/workflows/ci.yml", "on: push\n");
+    let (_, error) = team.refused("alice", &[&args[..], &[".github"]].concat());
+    assert_eq!(error["details"]["files"], json!([".github/workflows/ci.yml"]));
+    team.memory("alice", &[&args[..], &[".claude"]].concat());
+}
+
+/// Commas in braces belong to their glob.
+#[test]
+fn a_scope_with_braces_is_one_glob() {
+    let team = Team::new(&["alice", "bob"]);
+    team.assigned(&["--scope", "src/{a,b}/**"]);
+    let (_, error) =
+        team.refused("alice", &["coordinate", "assign", "It.", "--to", "bob", "--scope", "src/{a"]);
+    assert_eq!(error["kind"], "validation_error");
+    let held = team.project.json(&["claims"]).to_string();
+    assert!(held.contains("src/{a,b}/**"), "{held}");
+}
+
+/// Who asks is settled by the channel; the id of a request has two names; what settles nothing is
+/// said.
+#[test]
+fn arguments_are_checked_or_said_to_be_ignored() {
+    let team = Team::new(&["alice", "bob"]);
+    let mut host = Host::silent(&team.project, &["--dialect", "memory", "--as", "alice"]);
+    host.introduce("tests", "2025-11-25");
+    for (tool, intent) in
+        [("bclaw_coordinate", "summarize"), ("bclaw_dispatch", "analysis"), ("bclaw_loop", "list")]
+    {
+        let (_, error) = host.failed(tool, json!({ "intent": intent, "agent": "bob" }));
+        assert_eq!(error["kind"], "identity_error", "{tool}: {error}");
+        let (_, error) = host.failed(tool, json!({ "intent": intent, "project": "another" }));
+        assert_eq!(error["kind"], "validation_error", "{tool}: {error}");
+    }
+    let ask = |name: &str, task: &str| {
+        json!({ "intent": "assign", "task": task, "targetAgents": ["bob"], "scope": "src/a",
+                name: "r1", "autoExecute": true, "agent": "alice" })
+    };
+    let first = host.done("bclaw_coordinate", ask("request_id", "Do it."));
+    assert_eq!(first["warnings"], json!(["ignored: autoExecute"]), "{first}");
+    let again = host.done("bclaw_coordinate", ask("client_request_id", "Do it."));
+    let lane = |answer: &Value| answer["result"]["delivery_plan"][0]["assignment_id"].clone();
+    assert_eq!(lane(&first), lane(&again), "{again}");
+    let (_, error) = host.failed("bclaw_coordinate", ask("request_id", "Another."));
+    assert_eq!(error["kind"], "idempotency_key_reused_with_different_body");
+    let read = json!({ "kind": "board", "format": "markdown", "explain": true });
+    let read = host.done("bclaw_context", read);
+    assert_eq!(read["warnings"], json!(["ignored: format, explain"]), "{read}");
 }
 
 #[test]

@@ -67,6 +67,14 @@ fn a_result_is_reported_once_and_integrated_once() {
     assert_eq!(second["skipped"][0]["code"], "already_harvested");
 
     let before = lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]);
+    // The result was noted, and it is still not everybody's to integrate.
+    for rest in [&["harvest", "--integrate", &lane.id][..], &["harvest", &lane.id]] {
+        let other = lane.team.memory("carol", rest);
+        assert_eq!(other["result"]["integrated"], json!([]), "{other}");
+        assert_eq!(other["result"]["skipped"][0]["code"], "not_yours", "{other}");
+    }
+    assert_eq!(lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]), before, "no commit");
+    assert_eq!(lane.status(), "offered");
     let done = lane.harvest(&["--integrate"]);
     let own = &done["integrated"][0];
     assert_eq!((&own["from"], &own["to"]), (&json!("offered"), &json!("completed")));
@@ -84,11 +92,40 @@ fn a_result_is_reported_once_and_integrated_once() {
     let stamps = lane.team.get(&lane.id)["fields"]["stamps"].clone();
     assert!(stamps["accepted"].is_u64() && stamps["started"].is_u64(), "{stamps}");
 
-    let other = lane.team.memory("carol", &["harvest", "--integrate", &lane.id]);
-    assert_eq!(other["result"]["integrated"], json!([]), "not everybody's to integrate");
     let again = lane.harvest(&["--integrate", &lane.id]);
     assert_eq!(again["skipped"][0]["code"], "already_over");
     assert_eq!(lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]), commit);
+}
+
+/// What fails for one lane is told of that one, and the others are taken in.
+#[test]
+fn a_lane_that_cannot_be_taken_in_holds_up_no_other() {
+    let lane = Lane::new();
+    lane.result("completed", json!({}));
+    let worktree = lane.team.worktree("lane-b");
+    let place = worktree.to_str().unwrap().to_owned();
+    let rest = ["--scope", "src/b", "--worktree", &place];
+    let full = text(&lane.team.assigned(&rest), "assignment_id");
+    let result = json!({ "assignment_id": full, "status": "completed", "summary": "Full." });
+    std::fs::write(worktree.join("LANE-RESULT.json"), result.to_string()).unwrap();
+    let many: Vec<Value> =
+        (0..64).map(|n| json!({ "type": "file", "ref": format!("f{n}") })).collect();
+    let update = json!({ "id": full, "fields": { "artifacts": many } });
+    lane.team.act("alice", "memory.update", update);
+
+    let before = lane.team.git_in(&worktree, &["rev-parse", "HEAD"]);
+    let told = lane.team.memory("alice", &["harvest", "--integrate"]);
+    let done = &told["result"];
+    assert_eq!(told["status"], "partial", "{told}");
+    assert_eq!(done["skipped"][0]["assignment_id"], full.as_str(), "{told}");
+    assert_eq!(done["skipped"][0]["code"], "validation_error", "{told}");
+    assert!(done["skipped"][0]["reason"].is_string(), "{told}");
+    assert_eq!(done["skipped"].as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(done["harvested"][0]["assignment_id"], lane.id.as_str(), "{told}");
+    assert_eq!(done["integrated"][0]["assignment_id"], lane.id.as_str(), "{told}");
+    assert_eq!(lane.status(), "completed");
+    assert_eq!(text(&lane.team.get(&full), "status"), "offered");
+    assert_eq!(lane.team.git_in(&worktree, &["rev-parse", "HEAD"]), before, "nothing was done");
 }
 
 /// Case 84.

@@ -69,6 +69,26 @@ fn an_offer_is_taken_up_by_any_sign_of_life_and_expires_without() {
     );
 }
 
+/// Where nobody could look, somebody may be at work.
+#[test]
+fn nothing_is_given_up_that_could_not_be_looked_at() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let gone = team.lanes.path().join("gone");
+    let hidden = short_lived(&team, &json!({ "worktree_path": gone.to_str().unwrap() }));
+    let fields = json!({ "agent": "bob", "acceptance_ttl_secs": 1 });
+    let create = json!({ "kind": "assignment", "text": "Look.", "fields": fields });
+    let plain = text(&team.act("carol", "memory.create", create), "id");
+    wait();
+    let status = |id: &str| text(&team.get(id), "status");
+    let swept = team.memory("alice", &["sweep"]);
+    assert_eq!((&swept["status"], &swept["result"]["moved"]), (&json!("partial"), &json!([])));
+    assert!(swept["warnings"][0].as_str().unwrap().contains(&hidden), "{swept}");
+    assert_eq!((status(&hidden).as_str(), status(&plain).as_str()), ("offered", "offered"));
+    // What is not carol's does not keep her from sweeping what is.
+    team.memory("carol", &["sweep"]);
+    assert_eq!((status(&hidden).as_str(), status(&plain).as_str()), ("offered", "expired"));
+}
+
 /// Case 87.
 #[test]
 fn assignments_of_a_loop_that_is_over_end_with_it() {

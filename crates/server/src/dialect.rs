@@ -46,6 +46,7 @@ pub struct Speech {
 /// Finds out who is asking.
 pub type Identify = Box<dyn Fn(&Call<'_>) -> Result<Identity, Fault> + Send + Sync>;
 
+type Looks = Box<dyn Fn(&Map<String, Value>) -> bool + Send + Sync>;
 type Handler = Box<dyn Fn(&Call<'_>, &Identity, Value) -> Result<Value, Fault> + Send + Sync>;
 
 /// One tool.
@@ -61,6 +62,7 @@ pub struct Tool {
     /// How its answers read.
     pub speech: &'static Speech,
     handler: Handler,
+    looks: Looks,
 }
 
 impl Tool {
@@ -79,7 +81,8 @@ impl Tool {
                 .map_err(|error| Fault::usage(format!("{name}: {error}")))?;
             handler(call, who, args)
         });
-        Tool { name, description, schema, read_only: false, speech, handler }
+        let looks: Looks = Box::new(|_| false);
+        Tool { name, description, schema, read_only: false, speech, handler, looks }
     }
 
     /// A tool that reads its arguments itself.
@@ -91,13 +94,28 @@ impl Tool {
         handler: impl Fn(&Call<'_>, &Identity, Value) -> Result<Value, Fault> + Send + Sync + 'static,
     ) -> Self {
         let handler: Handler = Box::new(handler);
-        Tool { name, description, schema, read_only: false, speech, handler }
+        let looks: Looks = Box::new(|_| false);
+        Tool { name, description, schema, read_only: false, speech, handler, looks }
     }
 
     /// The same, which changes nothing.
     #[must_use]
     pub fn reading(self) -> Self {
         Tool { read_only: true, ..self }
+    }
+
+    /// The same, which changes nothing when it is called with such arguments.
+    #[must_use]
+    pub fn looking(
+        self,
+        looks: impl Fn(&Map<String, Value>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Tool { looks: Box::new(looks), ..self }
+    }
+
+    /// Whether a call with these arguments changes nothing.
+    pub(crate) fn looks(&self, given: &Map<String, Value>) -> bool {
+        self.read_only || (self.looks)(given)
     }
 
     /// Reads the arguments and does it.

@@ -54,7 +54,7 @@ impl Service {
         let outcome = outcome(speech, who.as_ref(), result);
         if let Some(who) = who {
             // What failed changed nothing either.
-            let reads = outcome.failed || tool.is_none_or(|tool| tool.read_only);
+            let reads = outcome.failed || tool.is_none_or(|tool| tool.looks(arguments));
             let waits = speech.silent_reading && reads;
             let (tool, text) = (Some(short(name)), outcome.text.clone());
             self.tally.note(Handed { who, kind: "tool_result", tool, text, waits });

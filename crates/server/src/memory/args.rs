@@ -262,40 +262,64 @@ const UNLISTED: [&str; 5] = ["project", "agent", "agentId", "client_request_id",
 fn unlisted(verb: Verb) -> &'static [&'static str] {
     match verb {
         Verb::Work => &["ttl", "messageId", "message_id", "contextTarget", "plan_id"],
-        Verb::Context => &[
-            "maxChars",
-            "includePending",
-            "matching",
-            "task",
-            // How others want it written; it is always the same here.
-            "format",
-            "digest",
-            "profile",
-            "explain",
-            "host",
-            "allHosts",
-            "includeAgentTooling",
-        ],
+        Verb::Context => &["maxChars", "includePending", "matching", "task"],
         Verb::Transition => &["status", "plan_status", "to_agent", "forced"],
         Verb::CompleteStep => &["plan_id", "step_id"],
         Verb::Remove => &["purge"],
-        Verb::Coordinate => &[
-            "target_agents",
-            "plan_id",
-            "assignment_id",
-            "thread_id",
-            // Agents are started by hand, so these settle nothing.
-            "autoExecute",
-            "preflight",
-        ],
-        Verb::Dispatch => {
-            &["sequence_id", "dry_run", "handoff_id", "open_loop", "autoExecute", "model"]
-        }
+        Verb::Coordinate => &["target_agents", "plan_id", "assignment_id", "thread_id"],
+        Verb::Dispatch => &["sequence_id", "dry_run", "handoff_id", "open_loop"],
         Verb::Loop => &["loop_id", "loop_kind", "plan_id", "slot_id", "slotId"],
         Verb::Sweep => &["dry_run"],
         Verb::Harvest => &["assignment_id"],
         _ => &[],
     }
+}
+
+/// What is taken and settles nothing. Whoever gives one is told so.
+fn idle(verb: Verb) -> &'static [&'static str] {
+    match verb {
+        // How others want it written; it is always the same here.
+        Verb::Context => {
+            &["format", "digest", "profile", "explain", "host", "allHosts", "includeAgentTooling"]
+        }
+        // Agents are started by hand.
+        Verb::Coordinate => &["autoExecute", "preflight"],
+        Verb::Dispatch => &["autoExecute", "model"],
+        // What was done is not done again by repeating these.
+        Verb::Sweep | Verb::Harvest => &["request_id", "client_request_id"],
+        _ => &[],
+    }
+}
+
+/// Names the arguments that settled nothing, if there are any.
+pub(super) fn ignored(verb: Verb, given: &Value) -> Option<String> {
+    let names = idle(verb).iter().copied().filter(|name| !given[*name].is_null());
+    let names: Vec<&str> = names.collect();
+    (!names.is_empty()).then(|| format!("ignored: {}", names.join(", ")))
+}
+
+/// Who and where, as the arguments of the larger verbs say it.
+pub(super) fn said(verb: Verb, given: &Value) -> Result<Said, Fault> {
+    let one = |name: &str| match &given[name] {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text.clone())),
+        _ => Err(Fault::usage(format!("{}: '{name}' must be a text", verb.tool()))),
+    };
+    Ok(Said { project: one("project")?, agent: one("agent")?, agent_id: one("agentId")? })
+}
+
+/// The arguments with the id of the request by one name, since both are in use.
+pub(super) fn with_request_id(given: &Value) -> Result<Value, Fault> {
+    let mut given = given.clone();
+    let Some(own) = given.as_object_mut() else { return Ok(given) };
+    let Some(id) = own.remove("request_id").filter(|id| !id.is_null()) else { return Ok(given) };
+    let known = own.entry("client_request_id").or_insert(Value::Null);
+    if !known.is_null() && *known != id {
+        let message = "'request_id' and 'client_request_id' are the same; name one";
+        return Err(Fault::usage(message));
+    }
+    *known = id;
+    Ok(given)
 }
 
 /// Reads arguments, and says what is wrong with them in words one can act on.
@@ -312,7 +336,8 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
     let empty = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     let known = |name: &str| {
-        properties.contains_key(name) || UNLISTED.contains(&name) || unlisted(verb).contains(&name)
+        let unlisted = [&UNLISTED[..], unlisted(verb), idle(verb)];
+        properties.contains_key(name) || unlisted.iter().any(|names| names.contains(&name))
     };
     if let Some(name) = given.keys().find(|name| !known(name)) {
         let names: Vec<&str> = properties.keys().map(String::as_str).collect();

@@ -8,12 +8,12 @@ use althing_kernel::memory::{Kind, Record};
 use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
 
-use super::args::{Context, Sight};
+use super::args::{Context, Sight, ignored};
 use super::claims;
 use super::ranking::{Wanted, density, path_of, select, stale};
 use super::seat::Present;
 use super::trail::entry_at;
-use super::{Verbs, board};
+use super::{Verb, Verbs, board};
 use crate::fault::Fault;
 use crate::git::Git;
 
@@ -27,18 +27,21 @@ const CHANGES_MAX: usize = 200;
 const SCHEMA: &str = "althing.memory/1";
 
 impl Verbs<'_> {
-    pub(super) fn context(&self, args: &Context) -> Result<Value, Fault> {
+    pub(super) fn context(&self, args: &Context, given: &Value) -> Result<Value, Fault> {
         self.check_said(&args.said)?;
         let chars = args.chars_max.unwrap_or(CHARS_DEFAULT);
         let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
         let present = self.present()?;
-        let answer = match args.kind {
+        let mut answer = match args.kind {
             Sight::Memory => memory(&present, args)?,
             Sight::Execution => self.execution(&present)?,
             Sight::Board => board::board(self, &present)?,
             Sight::BoardSummary => board::summary(&present),
             Sight::Delta => delta(&present, args)?,
         };
+        if let Some(warning) = ignored(Verb::Context, given) {
+            answer["warnings"] = json!([warning]);
+        }
         Ok(budget.shorten(answer))
     }
 

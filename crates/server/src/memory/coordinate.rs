@@ -299,7 +299,7 @@ impl Verbs<'_> {
         }
         let is_tool = |path: &str| {
             path == althing_dialects::memory::lane::RESULT_FILE
-                || TOOL_FOLDERS.iter().any(|folder| path.starts_with(folder))
+                || path.split('/').next().is_some_and(|first| TOOL_FOLDERS.contains(&first))
         };
         let overlaps = |path: &String| {
             let own = Surface::new(&Surface::escape(path));

@@ -14,10 +14,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Verbs;
 use super::lanes::{record, shown};
 use super::seat::Present;
 use super::worktree::{Report, Worktree};
+use super::{Verbs, kind};
 use crate::fault::Fault;
 
 /// How many assignments are looked at in one harvest.
@@ -35,14 +35,46 @@ pub(super) struct Harvest {
     pub(super) integrate: bool,
 }
 
-/// Why there is nothing to harvest.
+/// Why there is nothing to harvest, or no more than this.
 struct Skip {
     code: &'static str,
     why: String,
+    /// Whether something went wrong, rather than there being nothing to do.
+    is_failure: bool,
+    /// What had been done by then.
+    done: Option<Value>,
+}
+
+impl Skip {
+    fn row(self, own: &Record) -> Value {
+        let mut row = json!({ "assignment_id": own.id, "code": self.code, "reason": self.why });
+        if let Some(done) = self.done {
+            row["done"] = done;
+        }
+        row
+    }
+}
+
+/// What fails for one assignment is told of that one, and the others go on.
+impl From<Fault> for Skip {
+    fn from(fault: Fault) -> Self {
+        let code = match fault.rule() {
+            Rule::RecordOwner => "not_yours",
+            _ => kind(&fault),
+        };
+        Skip { is_failure: true, ..skip(code, fault.message()) }
+    }
 }
 
 fn skip(code: &'static str, why: impl Into<String>) -> Skip {
-    Skip { code, why: why.into() }
+    Skip { code, why: why.into(), is_failure: false, done: None }
+}
+
+/// What came of a harvest.
+#[derive(Default)]
+struct Basket {
+    harvested: Vec<Value>,
+    integrated: Vec<Value>,
 }
 
 /// A result that answers the offer it lies there for.
@@ -64,39 +96,21 @@ impl Verbs<'_> {
             open.take(LOOKED_AT_MAX).cloned().collect()
         };
         let mut facade = Facade::new("harvest");
-        let (mut harvested, mut integrated, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut basket, mut skipped) = (Basket::default(), Vec::new());
         for own in &lanes {
-            let pass = |skip: &Skip| json!({ "assignment_id": own.id, "code": skip.code, "reason": skip.why });
-            let found = match self.look(own) {
-                Ok(found) => found,
+            match self.take_in(own, args.integrate, &mut facade, &mut basket) {
+                Ok(()) => {}
                 // Most lanes have no result yet; that is said where one is asked for.
-                Err(skip) if skip.code == "no_result" && args.assignment.is_none() => continue,
+                Err(skip) if skip.code == "no_result" && args.assignment.is_none() => {}
                 Err(skip) => {
-                    skipped.push(pass(&skip));
-                    continue;
+                    if skip.is_failure {
+                        facade.partial();
+                    }
+                    skipped.push(skip.row(own));
                 }
-            };
-            let is_new = match self.note(own, &found) {
-                Err(fault) if fault.rule() == Rule::RecordOwner => {
-                    skipped.push(pass(&skip("not_yours", fault.message())));
-                    continue;
-                }
-                noted => noted?,
-            };
-            if is_new {
-                facade.effect("harvest", "assignment", &own.id.to_string());
-                harvested.push(told(own, &found));
-            }
-            if args.integrate {
-                match self.integrate(own, &found, &mut facade)? {
-                    Ok(done) => integrated.push(done),
-                    Err(skip) => skipped.push(pass(&skip)),
-                }
-            } else if !is_new {
-                let again = skip("already_harvested", "this result was reported before");
-                skipped.push(pass(&again));
             }
         }
+        let Basket { harvested, integrated } = basket;
         if !harvested.is_empty() && !args.integrate {
             let way = "`althing memory harvest --integrate` commits the work and moves it on";
             facade.result("hint", way);
@@ -104,6 +118,35 @@ impl Verbs<'_> {
         facade.result("looked_at", lanes.len()).result("harvested", harvested);
         facade.result("integrated", integrated).result("skipped", skipped);
         Ok(facade.answer())
+    }
+
+    /// Takes in the result of one assignment, if there is one and it is the caller's to take.
+    fn take_in(
+        &self,
+        own: &Record,
+        integrate: bool,
+        facade: &mut Facade,
+        basket: &mut Basket,
+    ) -> Result<(), Skip> {
+        let found = self.look(own)?;
+        // Asked before anything is done: a commit in somebody's worktree passes no other check.
+        let me = self.principal();
+        if !(own.is_for(&me) || own.is_dispatched_by(&me) || own.author == me) {
+            let why = format!("{} is its agent's, its dispatcher's and its author's", own.id);
+            return Err(skip("not_yours", why));
+        }
+        let is_new = self.note(own, &found)?;
+        if is_new {
+            facade.effect("harvest", "assignment", &own.id.to_string());
+            basket.harvested.push(told(own, &found));
+        }
+        if integrate {
+            let done = self.integrate(own, &found, facade)?;
+            basket.integrated.push(done);
+        } else if !is_new {
+            return Err(skip("already_harvested", "this result was reported before"));
+        }
+        Ok(())
     }
 
     /// The result of an assignment, if there is one that answers its offer.
@@ -150,16 +193,11 @@ impl Verbs<'_> {
     }
 
     /// Commits the work and has the assignment follow.
-    fn integrate(
-        &self,
-        own: &Record,
-        found: &Found,
-        facade: &mut Facade,
-    ) -> Result<Result<Value, Skip>, Fault> {
+    fn integrate(&self, own: &Record, found: &Found, facade: &mut Facade) -> Result<Value, Skip> {
         let Some(steps) = steps(own.status, found.result.status) else {
             let why = format!("it is {}, from where it is not moved by a result", own.status);
             let code = if own.is_terminal() { "already_over" } else { "off_path" };
-            return Ok(Err(skip(code, why)));
+            return Err(skip(code, why));
         };
         let message = format!(
             "{}\n\nLane of {} for {}.\n",
@@ -168,21 +206,10 @@ impl Verbs<'_> {
             own.id
         );
         let scratch = self.seat.opened()?.home().root().to_owned();
-        let kept = match found.worktree.keep(&scratch, &message) {
-            Ok(kept) => kept,
-            Err(fault) => return Ok(Err(skip("commit_failed", fault.message()))),
-        };
-        let mut effects = Vec::new();
-        for to in &steps {
-            let moved = self.walk(own, found, to, *to == steps[steps.len() - 1])?;
-            effects.extend(moved["side_effects"].as_array().cloned().unwrap_or_default());
-        }
-        effects.extend(self.let_go(own, found)?);
-        facade.effect("transition", "assignment", &own.id.to_string());
-        for effect in &effects {
-            let text = |name: &str| effect[name].as_str().unwrap_or_default();
-            facade.effect(text("action"), text("kind"), text("id"));
-        }
+        let kept = found
+            .worktree
+            .keep(&scratch, &message)
+            .map_err(|fault| Skip { is_failure: true, ..skip("commit_failed", fault.message()) })?;
         let left: Vec<Value> = kept
             .taken
             .left
@@ -191,11 +218,24 @@ impl Verbs<'_> {
             .collect();
         let mut done = told(own, found);
         done["from"] = json!(own.status);
-        done["to"] = steps[steps.len() - 1].into();
+        done["to"] = json!(own.status);
         done["commit"] = json!(kept.commit);
         done["files"] = kept.taken.files.into();
         done["left_out"] = left.into();
-        Ok(Ok(done))
+        for to in &steps {
+            match self.walk(own, found, to, *to == steps[steps.len() - 1]) {
+                Ok(moved) => report(facade, &moved["side_effects"]),
+                Err(fault) => return Err(Skip { done: Some(done), ..fault.into() }),
+            }
+            done["to"] = (*to).into();
+        }
+        facade.effect("transition", "assignment", &own.id.to_string());
+        match self.let_go(own, found) {
+            Ok(effects) => report(facade, &effects.into()),
+            // It is where the result says; the claim runs out by itself.
+            Err(fault) => _ = facade.warn("claim_kept", format!("{}: {}", own.id, fault.message())),
+        }
+        Ok(done)
     }
 
     /// One step on the way to where the result says the assignment is.
@@ -252,6 +292,14 @@ fn steps(from: Status, outcome: Outcome) -> Option<Vec<&'static str>> {
         _ => return None,
     };
     Some(before.iter().copied().chain([last]).collect())
+}
+
+/// Says what followed from a step.
+fn report(facade: &mut Facade, effects: &Value) {
+    for effect in effects.as_array().into_iter().flatten() {
+        let text = |name: &str| effect[name].as_str().unwrap_or_default();
+        facade.effect(text("action"), text("kind"), text("id"));
+    }
 }
 
 /// A text that may be kept for good: short, and without what looks like a secret.

@@ -12,6 +12,7 @@ use althing_kernel::{AgentName, Principal, State, Timestamp};
 use serde_json::{Value, json};
 
 use super::Verbs;
+use super::claims;
 use super::seat::Present;
 use crate::fault::Fault;
 use crate::frugal;
@@ -129,10 +130,7 @@ pub(super) fn surfaces(scope: &str) -> Result<Option<Surfaces>, Fault> {
     if LOOP_SCOPES.iter().any(|prefix| scope.starts_with(prefix)) {
         return Ok(None);
     }
-    let parts = scope.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let list: Result<Vec<Surface>, _> = parts.map(Surface::new).collect();
-    let list = list.map_err(|error| Fault::usage(format!("scope: {error}")))?;
-    Ok(Some(Surfaces::new(list).map_err(|error| Fault::usage(format!("scope: {error}")))?))
+    claims::surfaces(scope).map(Some)
 }
 
 /// The record that a text names, which has to be of this kind.

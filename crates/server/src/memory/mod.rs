@@ -164,6 +164,18 @@ impl Verb {
     pub fn reads(self) -> bool {
         matches!(self, Verb::Context | Verb::Find | Verb::Get)
     }
+
+    /// Whether it changes nothing if it is asked for so.
+    fn looks(self, given: &Map<String, Value>) -> bool {
+        let intent = given.get("intent").and_then(Value::as_str);
+        let is_on = |name: &str| given.get(name).is_some_and(|on| on == true);
+        match self {
+            Verb::Coordinate => intent == Some("summarize"),
+            Verb::Dispatch => intent == Some("analysis") || is_on("dryRun") || is_on("dry_run"),
+            Verb::Loop => matches!(intent, Some("get" | "list")),
+            _ => self.reads(),
+        }
+    }
 }
 
 /// Somebody at the project's memory.
@@ -180,11 +192,20 @@ impl<'a> Verbs<'a> {
     /// Does something.
     pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
         let says = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
-        let said = given.as_object().filter(|_| says);
-        let warnings = said.map(|said| self.check_secrets(said)).transpose()?.unwrap_or_default();
+        let large = says || matches!(verb, Verb::Sweep | Verb::Harvest);
+        let mut warnings = Vec::new();
+        let named = if says { args::with_request_id(given)? } else { Value::Null };
+        let given = if says { &named } else { given };
+        if large {
+            self.check_said(&args::said(verb, given)?)?;
+            warnings.extend(args::ignored(verb, given).map(Value::from));
+        }
+        if let Some(said) = given.as_object().filter(|_| says) {
+            warnings.extend(self.check_secrets(said)?);
+        }
         let mut answer = match verb {
             Verb::Work => self.work(&args::read(verb, given)?),
-            Verb::Context => self.context(&args::read(verb, given)?),
+            Verb::Context => self.context(&args::read(verb, given)?, given),
             Verb::Find => self.find(&args::read(verb, given)?),
             Verb::Get => self.get(&args::read(verb, given)?),
             Verb::Create => self.create(&args::read(verb, given)?),
@@ -201,7 +222,7 @@ impl<'a> Verbs<'a> {
         if let Some(told) = answer.get_mut("warnings").and_then(Value::as_array_mut) {
             told.extend(warnings);
         }
-        if says || matches!(verb, Verb::Sweep | Verb::Harvest) {
+        if large {
             let budget = Budget::new(CHARS_DEFAULT, None).map_err(Fault::usage)?;
             answer = budget.shorten(answer);
         }
@@ -296,7 +317,8 @@ fn tools(secrets: Secrets) -> Vec<Tool> {
                 Verbs::new(&chair).call(verb, &given)
             },
         );
-        if verb.reads() { tool.reading() } else { tool }
+        let tool = if verb.reads() { tool.reading() } else { tool };
+        tool.looking(move |given| verb.looks(given))
     };
     Verb::ALL.into_iter().map(tool).collect()
 }

@@ -31,6 +31,13 @@ impl Verbs<'_> {
             Secrets::Warn => Ok(vec![message.into()]),
         }
     }
+
+    /// The same for single texts, each with the name of its argument.
+    pub(super) fn check_words(&self, said: &[(&str, Option<&str>)]) -> Result<Vec<Value>, Fault> {
+        let given =
+            said.iter().filter_map(|(name, text)| Some(((*name).to_owned(), (*text)?.into())));
+        self.check_secrets(&given.collect())
+    }
 }
 
 fn look_through(name: &str, value: &Value, found: &mut Vec<(String, Finding)>) {

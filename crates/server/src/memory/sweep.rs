@@ -4,7 +4,7 @@
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
-use althing_kernel::{State, Timestamp};
+use althing_kernel::{Principal, Span, State, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,8 +15,11 @@ use super::seat::Present;
 use super::worktree::Worktree;
 use crate::fault::Fault;
 
-/// How many assignments are looked at in one sweep.
-const LOOKED_AT_MAX: usize = 200;
+/// How many assignments are looked at in one sweep; more than one sweep moves, since some may be
+/// overdue only by the time it is made.
+const LOOKED_AT_MAX: usize = 300;
+/// How long looking may take.
+const AHEAD: Span = Span::from_secs(60);
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct Sweep {
@@ -25,23 +28,46 @@ pub(super) struct Sweep {
     pub(super) dry_run: bool,
 }
 
+/// What was seen of assignments that are silent.
+#[derive(Default)]
+struct Seen {
+    signs: Vec<Value>,
+    /// Those that could not be looked at, with why.
+    unknown: Vec<(RecordId, String)>,
+}
+
 impl Verbs<'_> {
     pub(super) fn sweep(&self, args: &Sweep) -> Result<Value, Fault> {
         let Present { state, now, .. } = self.present()?;
+        let soon = now.after(AHEAD);
         let silent = state.memory().newest(Kind::Assignment, Some(true));
-        let silent: Vec<&Record> =
-            silent.filter(|own| own.is_overdue(now)).take(LOOKED_AT_MAX).collect();
-        let signs: Vec<Value> = silent.iter().flat_map(|own| self.signs(own, now)).collect();
-        let orphans = orphans(&state);
+        let silent: Vec<&Record> = silent
+            .filter(|own| own.is_overdue(soon) && self.may_sweep(&state, own))
+            .take(LOOKED_AT_MAX)
+            .collect();
+        let overdue = silent.iter().filter(|own| own.is_overdue(now)).count();
+        let seen = self.look_at(&silent, now);
+        let orphans: Vec<_> = orphans(&state)
+            .filter(|(own, _)| self.may_sweep(&state, own))
+            .take(LOOKED_AT_MAX)
+            .map(|(own, to)| (own.id, to))
+            .collect();
         let mut facade = Facade::new("sweep");
-        facade.result("overdue", silent.len()).result("dry_run", args.dry_run);
+        facade.result("overdue", overdue).result("dry_run", args.dry_run);
+        for (id, why) in &seen.unknown {
+            let way = "open its worktree again, or move it by hand";
+            facade.warn("not_looked_at", format!("{id}: {why}; nothing is swept: {way}"));
+        }
         if args.dry_run {
-            facade.result("signs", signs).result("orphans", orphans.len());
+            facade.result("signs", seen.signs).result("orphans", orphans.len());
             return Ok(facade.answer());
         }
         let mut moved = Value::Array(Vec::new());
-        if !silent.is_empty() {
-            let mut swept = self.act("memory.sweep", &json!({ "signs": signs }))?;
+        if !seen.unknown.is_empty() {
+            // A sweep takes all that is the caller's, and somebody may be at work on these.
+            facade.partial();
+        } else if overdue > 0 {
+            let mut swept = self.act("memory.sweep", &json!({ "signs": seen.signs }))?;
             moved = swept["moved"].take();
             facade.result("more", swept["more"].clone());
             for own in moved.as_array().into_iter().flatten() {
@@ -52,37 +78,60 @@ impl Verbs<'_> {
         }
         let mut converged = 0;
         for (id, to) in orphans {
-            let done = self.act("memory.converge", &json!({ "id": id, "to": to }))?;
-            if done["changed"] == true {
-                converged += 1;
-                facade.effect("converge", "assignment", &id.to_string());
+            match self.act("memory.converge", &json!({ "id": id, "to": to })) {
+                Ok(done) if done["changed"] == true => {
+                    converged += 1;
+                    facade.effect("converge", "assignment", &id.to_string());
+                }
+                Ok(_) => {}
+                // What was swept before stays told.
+                Err(fault) => {
+                    _ = facade.warn("not_converged", format!("{id}: {}", fault.message()))
+                }
             }
         }
         facade.result("moved", moved).result("converged", converged);
         Ok(facade.answer())
     }
 
-    /// What shows in its worktree that somebody is at work on an assignment.
-    fn signs(&self, own: &Record, now: Timestamp) -> Vec<Value> {
-        let Some(path) = &own.fields.worktree_path else { return Vec::new() };
-        let Ok(worktree) = Worktree::open(self.seat.root(), path.as_str(), &self.shown()) else {
-            return Vec::new();
-        };
-        let offered = own.fields.stamps.get(&Status::Offered).copied().unwrap_or(own.created_at);
-        let names = [own.id.to_string(), own.id.label()];
-        let names = [names[0].as_str(), names[1].as_str()];
-        let signs = worktree.signs(&names, now.micros());
-        lane::since(&signs, offered.micros())
-            .into_iter()
-            .map(|sign| json!({ "id": own.id, "at": sign.at, "evidence": sign.evidence }))
-            .collect()
+    /// Whether a sweep of the caller's is about this assignment. The rest is for others to look at.
+    fn may_sweep(&self, state: &State, own: &Record) -> bool {
+        let me = self.principal();
+        let Principal::Agent(name) = &me else { return true };
+        let root = state.root().and_then(|root| state.workspace(root));
+        let coordinates = root.is_some_and(|root| root.agent.as_ref() == Some(name));
+        coordinates || own.is_for(&me) || own.is_dispatched_by(&me) || own.author == me
+    }
+
+    /// What shows in their worktrees that somebody is at work on assignments.
+    fn look_at(&self, silent: &[&Record], now: Timestamp) -> Seen {
+        let mut seen = Seen::default();
+        for own in silent {
+            let Some(path) = &own.fields.worktree_path else { continue };
+            match Worktree::open(self.seat.root(), path.as_str(), &self.shown()) {
+                Ok(worktree) => seen.signs.extend(signs(own, &worktree, now)),
+                Err(why) => seen.unknown.push((own.id, format!("{path}: {why}"))),
+            }
+        }
+        seen
     }
 }
 
+fn signs(own: &Record, worktree: &Worktree, now: Timestamp) -> Vec<Value> {
+    let offered = own.fields.stamps.get(&Status::Offered).copied().unwrap_or(own.created_at);
+    let names = [own.id.to_string(), own.id.label()];
+    let names = [names[0].as_str(), names[1].as_str()];
+    let signs = worktree.signs(&names, now.micros());
+    lane::since(&signs, offered.micros())
+        .into_iter()
+        .map(|sign| json!({ "id": own.id, "at": sign.at, "evidence": sign.evidence }))
+        .collect()
+}
+
 /// Assignments that belong to loops which are over, with how those ended.
-fn orphans(state: &State) -> Vec<(RecordId, &'static str)> {
+fn orphans(state: &State) -> impl Iterator<Item = (&Record, &'static str)> {
     let live = state.memory().newest(Kind::Assignment, Some(true));
-    let of_loop = |own: &Record| {
+    live.filter_map(|own| {
         let scope = own.fields.scope.as_ref()?.as_str();
         let name = LOOP_SCOPES.iter().find_map(|prefix| scope.strip_prefix(prefix))?;
         let id: RecordId = name.trim().parse().ok()?;
@@ -91,7 +140,6 @@ fn orphans(state: &State) -> Vec<(RecordId, &'static str)> {
             Status::Cancelled => "cancelled",
             _ => return None,
         };
-        Some((own.id, to))
-    };
-    live.filter_map(of_loop).take(LOOKED_AT_MAX).collect()
+        Some((own, to))
+    })
 }

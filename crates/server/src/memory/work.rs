@@ -53,6 +53,7 @@ impl Verbs<'_> {
     pub(super) fn work(&self, args: &Work) -> Result<Value, Fault> {
         let began = Instant::now();
         self.check_said(&args.said)?;
+        let warnings = self.check_words(&[("task", args.task.as_deref())])?;
         let compact = args.compact.unwrap_or(true);
         let chars = if compact { COMPACT_CHARS } else { CHARS_DEFAULT };
         let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
@@ -73,13 +74,16 @@ impl Verbs<'_> {
         }
         facade.field("session_id", session.map(|id| id.as_str().to_owned()));
         let claim = self.stake(args, scope.as_ref(), plan, &mut facade)?;
-        self.keep_alive(&self.client()?)?;
+        self.keep_alive(&self.client()?);
         let present = self.present()?;
         self.seed(&present, args, since, if compact { &COMPACT } else { &FULL }, &mut facade);
         next_steps(self, &present, args, claim.as_ref(), &mut facade);
         if compact {
             facade.result("_compact", true);
             facade.result("hint", "compact: false, or bclaw_context, shows more");
+        }
+        for warning in warnings.iter().filter_map(Value::as_str) {
+            facade.warn("secret", warning);
         }
         let mut answer = budget.shorten(facade.answer());
         let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -16,6 +16,7 @@ use super::claims::{self, Claim, Found};
 use super::find::{fetch, record};
 use super::records::is_of_decisions;
 use super::{Verb, Verbs};
+use crate::desk::perform;
 use crate::fault::Fault;
 
 impl Verbs<'_> {
@@ -46,7 +47,7 @@ impl Verbs<'_> {
         let mut record = self.act("memory.create", &command)?;
         let id = record["id"].as_str().unwrap_or_default().to_owned();
         if let Some(to) = made.then.filter(|to| record["status"] != *to) {
-            record = self.act("memory.move", &json!({ "id": id, "to": to }))?["record"].take();
+            record = self.brought(&record, &id, to)?;
         }
         let mut answer = created(&record);
         let next = json!({ "entity": args.entity, "id": id });
@@ -66,6 +67,17 @@ impl Verbs<'_> {
             answer["nearby_items"] = near.into();
         }
         Ok(answer)
+    }
+
+    /// A new record in the state it was asked for in. A request that is repeated is answered with
+    /// the record as it was at first, so one that went on since is left where it is.
+    fn brought(&self, made: &Value, id: &str, to: &str) -> Result<Value, Fault> {
+        let now =
+            perform(&self.seat.opened()?, &self.client()?, "memory.get", &json!({ "id": id }))?;
+        if now["status"] != made["status"] {
+            return Ok(now);
+        }
+        Ok(self.act("memory.move", &json!({ "id": id, "to": to }))?["record"].take())
     }
 
     fn create_claim(&self, args: &Create) -> Result<Value, Fault> {
@@ -167,6 +179,15 @@ impl Verbs<'_> {
     pub(super) fn transition(&self, args: &Transition) -> Result<Value, Fault> {
         self.check_said(&args.said)?;
         check_writable(args.entity, &args.id)?;
+        let warnings = self.check_words(&[("reason", args.reason.as_deref())])?;
+        let mut answer = self.moved_on(args)?;
+        if !warnings.is_empty() {
+            answer["warnings"] = warnings.into();
+        }
+        Ok(answer)
+    }
+
+    fn moved_on(&self, args: &Transition) -> Result<Value, Fault> {
         let to = either(("to", args.to.as_deref()), ("status", args.status.as_deref()));
         let Some(to) = to.map_err(Fault::usage)? else {
             let states = args.entity.table().states.iter().map(|state| state.as_str());
@@ -274,7 +295,7 @@ impl Verbs<'_> {
             Fault::refused(Rule::HolderOnly, format!("{message}; {way}"))
         })?;
         effects.push(effect("released", Kind::Claim, claim.id));
-        self.keep_alive(&client)?;
+        self.keep_alive(&client);
         Ok(effects.into())
     }
 
@@ -341,17 +362,22 @@ impl Verbs<'_> {
             return Err(Fault::usage("a claim is released with bclaw_transition, not removed"));
         }
         let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
+        let warnings = self.check_words(&[("reason", args.reason.as_deref())])?;
         let mut command = json!({ "id": id.to_string() });
         if let Some(reason) = &args.reason {
             command["reason"] = reason.as_str().into();
         }
         let gone = self.act("memory.archive", &command)?;
-        Ok(json!({
+        let mut answer = json!({
             "entity": args.entity,
             "id": id.to_string(),
             "archived": true,
             "side_effects": effects(&gone["side_effects"]),
-        }))
+        });
+        if !warnings.is_empty() {
+            answer["warnings"] = warnings.into();
+        }
+        Ok(answer)
     }
 }
 
