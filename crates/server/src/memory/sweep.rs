@@ -56,18 +56,23 @@ impl Verbs<'_> {
         facade.result("overdue", overdue).result("dry_run", args.dry_run);
         for (id, why) in &seen.unknown {
             let way = "open its worktree again, or move it by hand";
-            facade.warn("not_looked_at", format!("{id}: {why}; nothing is swept: {way}"));
+            facade.warn("not_looked_at", format!("{id}: {why}; it is left as it is: {way}"));
         }
         if args.dry_run {
             facade.result("signs", seen.signs).result("orphans", orphans.len());
             return Ok(facade.answer());
         }
         let mut moved = Value::Array(Vec::new());
-        if !seen.unknown.is_empty() {
-            // A sweep takes all that is the caller's, and somebody may be at work on these.
+        // Somebody may be at work on what could not be looked at.
+        let unknown = |own: &&&Record| seen.unknown.iter().any(|(id, _)| *id == own.id);
+        if silent.iter().any(|own| unknown(&own)) {
             facade.partial();
-        } else if overdue > 0 {
-            let mut swept = self.act("memory.sweep", &json!({ "signs": seen.signs }))?;
+        }
+        let looked_at: Vec<RecordId> =
+            silent.iter().filter(|own| !unknown(own)).map(|own| own.id).collect();
+        if overdue > 0 && !looked_at.is_empty() {
+            let sweep = json!({ "looked_at": looked_at, "signs": seen.signs });
+            let mut swept = self.act("memory.sweep", &sweep)?;
             moved = swept["moved"].take();
             facade.result("more", swept["more"].clone());
             for own in moved.as_array().into_iter().flatten() {
@@ -86,7 +91,7 @@ impl Verbs<'_> {
                 Ok(_) => {}
                 // What was swept before stays told.
                 Err(fault) => {
-                    _ = facade.warn("not_converged", format!("{id}: {}", fault.message()))
+                    facade.warn("not_converged", format!("{id}: {}", fault.message()));
                 }
             }
         }
