@@ -86,7 +86,7 @@ impl Verbs<'_> {
                 Ok(_) => {}
                 // What was swept before stays told.
                 Err(fault) => {
-                    _ = facade.warn("not_converged", format!("{id}: {}", fault.message()))
+                    _ = facade.warn("not_converged", format!("{id}: {}", fault.message()));
                 }
             }
         }
