@@ -587,7 +587,10 @@ fn a_loop_ends_only_what_its_author_gave_out_and_its_places_are_its_authors() {
         }
         json!([slot])
     };
-    let open = |slots: Value| json!({ "kind": "loop", "text": "t", "fields": { "loop_kind": "review", "slots": slots } });
+    let open = |slots: Value| {
+        let fields = json!({ "loop_kind": "review", "slots": slots });
+        json!({ "kind": "loop", "text": "t", "fields": fields })
+    };
     let args = open(slots(Some(foreign), false));
     assert_eq!(no(&mut world, &carol(), "memory.create", &args).0, Rule::RecordLinks);
     let own = id_of(&ok(&mut world, &carol(), "memory.create", &open(slots(None, false))));

@@ -75,8 +75,9 @@ fn a_grant_in_somebody_elses_name_or_for_too_long_is_noticed() {
     let fine = next(&honest, "bob", claim("free")).stamped;
     let others = edited(&fine, |e| e["body"]["holder"] = "agent:alice".into());
     assert_forbidden(&honest, &others, "agent:bob may not cause it");
+    // The runtime opens a lease only where work goes over from one to another.
     let protocol = edited(&fine, |e| e["actor"] = "protocol".into());
-    assert_forbidden(&honest, &protocol, "protocol may not cause it");
+    assert_forbidden(&honest, &protocol, "it does not say what is known of the cause");
     let longer = edited(&fine, |e| e["body"]["expires_at"] = 1_900_000_000_000_000_u64.into());
     assert_forbidden(&honest, &longer, "longer than its time to live");
     let elsewhere = edited(&fine, |e| e["workspace"] = "nowhere".into());

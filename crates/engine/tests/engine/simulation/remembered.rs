@@ -79,7 +79,11 @@ impl Remembered {
             Kind::Loop => {
                 let mut slot =
                     json!({ "id": "s", "agent": format!("agent{}", random.below(AGENTS)) });
-                if let Some(work) = any(random, state, Kind::Assignment) {
+                // Mostly what its author gave out, as it has to be.
+                let mut given = state.memory().newest(Kind::Assignment, Some(true));
+                let given = given.find(|own| own.author == who.principal);
+                let astray = any(random, state, Kind::Assignment).filter(|_| random.one_in(6));
+                if let Some(work) = astray.or(given) {
                     slot["assignment"] = json!(work.id);
                 }
                 json!({ "loop_kind": "debug", "slots": [slot] })
@@ -141,7 +145,7 @@ impl Remembered {
                 let step = format!("stp_{}", random.below(3) + 1);
                 (who, "memory.step", json!({ "plan": plan.id, "step": step, "status": "done" }))
             }
-            (14, ..) if started.is_some() => {
+            (1 | 2 | 14, ..) if started.is_some() => {
                 let own = started.map_or_else(|| json!(null), |own| json!(own.id));
                 let who = started.and_then(own_agent).unwrap_or(who);
                 (who, "memory.progress", json!({ "id": own, "text": "so far" }))
