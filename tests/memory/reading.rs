@@ -265,6 +265,11 @@ fn the_environment_and_the_board_are_read() {
     assert_eq!(plans.len(), 1, "{board}");
     assert_eq!((&plans[0]["id"], &plans[0]["claims"][0]["id"]), (&json!(open), &claim));
     assert_eq!(board["active_claims"][0]["liveness"], "young");
+    let opened = board["active_claims"][0]["provenance"]["entry_id"].clone();
+    let got = host.done("bclaw_get", json!({ "entity": "claim", "id": claim }));
+    let number = got["item"]["provenance"]["entry"].as_u64().unwrap();
+    let entry = project.entries().into_iter().find(|entry| entry["seq"] == number).unwrap();
+    assert_eq!((&entry["id"], &entry["kind"]), (&opened, &json!("lease.opened")));
     let summary = host.done("bclaw_context", json!({ "kind": "board_summary" }));
     assert_eq!(summary["counts"]["open_plans"], 1);
     assert_eq!(summary["counts"]["open_claims"], 1);

@@ -19,8 +19,8 @@ const LISTED_MAX: usize = 100;
 /// Open plans with their claims, live claims, work that was given out, what waits for whom.
 pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault> {
     let live = claims::live(&present.state, present.now);
-    let claims: Result<Vec<Value>, Fault> =
-        live.iter().take(LISTED_MAX).map(|claim| claim.item(present)).collect();
+    let claims: Vec<Value> =
+        live.iter().take(LISTED_MAX).map(|claim| claim.listed(present)).collect();
     let plan = |record: &&Record| {
         let own = |claim: &&Claim| claim.plan() == Some(record.id);
         let mut shown = row(record);
@@ -34,7 +34,7 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault
         "agent": verbs.shown(),
         "memory_version": present.state.seq(),
         "active_plans": plans.iter().take(LISTED_MAX).map(plan).collect::<Vec<Value>>(),
-        "active_claims": claims?,
+        "active_claims": claims,
         "active_assignments": rows(present, Kind::Assignment),
         "active_sequences": rows(present, Kind::Sequence),
         "active_loops": rows(present, Kind::Loop),

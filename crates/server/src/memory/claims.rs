@@ -9,7 +9,7 @@ use althing_engine::trail_query::TrailQuery;
 use althing_kernel::lease::{Lease, Open, Surfaces, Ttl};
 use althing_kernel::memory::{Kind, RecordId, Status};
 use althing_kernel::text::Text;
-use althing_kernel::{Event, LeaseId, Principal, State, Surface, Timestamp};
+use althing_kernel::{EntryId, Event, LeaseId, Principal, State, Surface, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -36,6 +36,7 @@ pub(super) struct Claim {
     opened_at: Timestamp,
     pub(super) expires_at: Timestamp,
     updated_at: Timestamp,
+    opened_by: EntryId,
     entry: Option<u64>,
     reason: Option<String>,
 }
@@ -56,6 +57,7 @@ impl Claim {
             opened_at: lease.opened_at,
             expires_at: lease.expires_at,
             updated_at: granted.max(lease.opened_at),
+            opened_by: lease.opened_by.clone(),
             entry: None,
             reason: None,
         }
@@ -72,7 +74,7 @@ impl Claim {
         entity::id(Kind::Plan, self.task.as_deref()?).ok()
     }
 
-    /// The claim as an item.
+    /// The claim as an item, with the number of the entry that opened it.
     pub(super) fn item(&self, present: &Present) -> Result<Value, Fault> {
         let entry = match self.entry {
             Some(entry) => Some(entry),
@@ -83,6 +85,14 @@ impl Claim {
                 Some(self.lease.as_str()),
             )?,
         };
+        let mut item = self.listed(present);
+        item["provenance"]["entry"] = json!(entry);
+        Ok(item)
+    }
+
+    /// The same as one of many: the entry that opened it goes by its id, for which nobody has to
+    /// look into the trail.
+    pub(super) fn listed(&self, present: &Present) -> Value {
         let kind = if matches!(self.holder, Principal::User(_)) { "human" } else { "agent" };
         let holder = called(&self.holder);
         let mut item = json!({
@@ -100,7 +110,8 @@ impl Claim {
             "created_at": utc(self.opened_at),
             "updated_at": utc(self.updated_at),
             "expires_at": utc(self.expires_at),
-            "provenance": { "kind": kind, "author": holder, "source": "lease", "entry": entry },
+            "provenance": { "kind": kind, "author": holder, "source": "lease",
+                "entry_id": self.opened_by.as_str() },
         });
         if let Some(session) = &self.session {
             item["session_id"] = session.as_str().into();
@@ -116,7 +127,7 @@ impl Claim {
         if self.status == Status::Open {
             item["liveness"] = self.liveness(present).into();
         }
-        Ok(item)
+        item
     }
 
     /// What is known of whoever holds it.
@@ -229,6 +240,7 @@ fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stam
                 opened_at: entry.at,
                 expires_at: body.expires_at,
                 updated_at: entry.at,
+                opened_by: entry.id.clone(),
                 entry: Some(seq),
                 reason: None,
             };
