@@ -125,6 +125,24 @@ fn snapshot_payload() -> Vec<u8> {
     bytes[header..].to_vec()
 }
 
+/// A length read from a snapshot is nobody's promise: room is made for what comes, not for what is
+/// announced.
+#[test]
+fn a_snapshot_that_announces_more_than_it_has_is_refused() {
+    let payload = snapshot_payload();
+    // The largest lengths there are, and one that would fit an address space.
+    let huge: [&[u8]; 2] = [
+        &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
+        &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f],
+    ];
+    for at in 0..payload.len() {
+        for length in huge {
+            let data = [&payload[..at], length, &payload[at + 1..]].concat();
+            promises::snapshot(&data);
+        }
+    }
+}
+
 #[test]
 fn promises_hold_for_input_that_is_almost_good() {
     let runs = std::env::var("ALTHING_PARSER_RUNS").ok().and_then(|text| text.parse().ok());

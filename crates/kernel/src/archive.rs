@@ -236,8 +236,10 @@ pub struct Floor {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shelves {
     /// The archives there ever were, by their numbers.
+    #[serde(with = "crate::ordered::map")]
     pub(crate) archives: imbl::OrdMap<Number, Archive>,
     /// The workspaces whose entries were looked through.
+    #[serde(with = "crate::ordered::set")]
     pub(crate) compacted: imbl::OrdSet<WorkspaceId>,
     /// Where replay begins.
     pub(crate) floor: Option<Floor>,

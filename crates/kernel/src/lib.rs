@@ -36,6 +36,7 @@ pub mod lifecycle;
 pub mod memory;
 pub mod name;
 pub mod news;
+mod ordered;
 pub mod principal;
 pub mod project;
 pub mod query;

@@ -142,12 +142,18 @@ type Sums = OrdMap<Label, Sum>;
 /// What was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
+    #[serde(with = "crate::ordered::map")]
     roles: Sums,
+    #[serde(with = "crate::ordered::map")]
     agents: Sums,
+    #[serde(with = "crate::ordered::map")]
     tasks: Sums,
+    #[serde(with = "crate::ordered::map")]
     tools: Sums,
+    #[serde(with = "crate::ordered::map")]
     kinds: Sums,
     all: Sum,
+    #[serde(with = "crate::ordered::map")]
     baselines: OrdMap<Label, u64>,
 }
 

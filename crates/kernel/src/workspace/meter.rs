@@ -79,6 +79,7 @@ pub struct Meter {
     /// Bytes of the envelopes it received.
     pub received: u64,
     /// Bytes of each file of its working memory.
+    #[serde(with = "crate::ordered::map")]
     pub files: OrdMap<FilePath, u64>,
     /// What was used at the last checkpoint.
     pub marked: Mark,

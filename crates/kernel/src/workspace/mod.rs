@@ -404,8 +404,10 @@ pub struct Workspace {
     /// Why it is in the state it is in, in words, if somebody said so.
     pub reason: Option<Text<1000>>,
     /// Its working memory: what is in which file.
+    #[serde(with = "crate::ordered::map")]
     pub memory: OrdMap<FilePath, Blob>,
     /// What was merged into it: what is in which file, and whose it was.
+    #[serde(with = "crate::ordered::map")]
     pub merged: OrdMap<FilePath, MergedFile>,
 }
 
