@@ -437,3 +437,46 @@ fn reading_writes_nothing() {
     let read = rows.iter().find(|row| row["name"] == "bclaw_context").unwrap();
     assert_eq!(read["messages"], 125, "{report}");
 }
+
+/// A host that runs for long answers as one that was started this moment, whatever others did in
+/// between, and whatever became of the store.
+#[test]
+fn a_running_host_recalls_what_is_there_now() {
+    let project = Sandbox::new();
+    let mut old = agent(&project, "alice");
+    let asked = json!({ "kind": "memory", "path": "src/cache/a.rs", "query": "cache writer" });
+    let mut other = agent(&project, "bob");
+    let same = |old: &mut Host, why: &str| {
+        let mut new = agent(&project, "carol");
+        for extra in [json!({}), json!({ "includePending": true }), json!({ "matching": true })] {
+            let mut asked = asked.clone();
+            asked.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            let told = old.done("bclaw_context", asked.clone())["selected"].clone();
+            assert_eq!(told, new.done("bclaw_context", asked)["selected"], "{why}");
+        }
+        let waiting = |host: &mut Host| {
+            let work = host.done("bclaw_work", json!({ "intent": "consult" }));
+            work["result"]["open_work"].clone()
+        };
+        (old.done("bclaw_context", asked.clone())["selected"].clone(), waiting(old))
+    };
+    let (none, _) = same(&mut old, "nothing is there");
+    assert_eq!(none, json!([]));
+    let data = |text: &str| json!({ "text": text, "related_paths": ["src/cache/a.rs"] });
+    let one = create(&mut other, "constraint", data("One writer for the cache"));
+    let two = create(&mut other, "decision", data("The cache is emptied at night"));
+    create(&mut other, "candidate", json!({ "text": "cache more", "type": "trap" }));
+    let message =
+        create(&mut other, "message", json!({ "text": "Look at the cache", "to": "alice" }));
+    let (three, waiting) = same(&mut old, "three were made");
+    assert_eq!(three.as_array().unwrap().len(), 2, "{three}");
+    assert_eq!(waiting["messages"][0]["id"], message, "{waiting}");
+    let patch = json!({ "entity": "constraint", "id": one, "patch": { "text": "Many readers" } });
+    other.done("bclaw_update", patch);
+    let (changed, _) = same(&mut old, "one was changed");
+    assert!(changed.to_string().contains("Many readers"), "{changed}");
+    transition(&mut other, "decision", &two, "rejected");
+    other.done("bclaw_remove", json!({ "entity": "decision", "id": two }));
+    let (left, _) = same(&mut old, "one was put away");
+    assert_eq!(left.as_array().unwrap().len(), 1, "{left}");
+}

@@ -187,6 +187,12 @@ impl Core {
             self.based = true;
         }
         let caught_up = self.world.catch_up(&mut *self.log);
+        // Where something follows, the chain shows that it follows from what is known here. Where
+        // nothing does, an older or another trail may have been put in place.
+        let caught_up = match caught_up {
+            Ok(0) => self.world.check_base(&mut *self.log).map(|()| 0),
+            other => other,
+        };
         if caught_up.is_err() {
             // Somewhere in between is no place to decide from: begin anew the next time.
             self.world = World::default();
@@ -296,7 +302,8 @@ impl Core {
 
     /// Whether the log has this very commit after all.
     fn has(&mut self, commit: &Commit) -> bool {
-        self.log.commit_of(commit.last).is_ok_and(|found| found.as_ref() == Some(commit))
+        self.log.in_place().is_ok()
+            && self.log.commit_of(commit.last).is_ok_and(|found| found.as_ref() == Some(commit))
     }
 
     /// A job of the runtime's own, alone. What is overdue comes first and may fill a commit.

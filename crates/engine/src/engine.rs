@@ -209,14 +209,15 @@ impl Engine {
         }
         let known = shared.view();
         let end = reader.position()?;
-        if replaced || end < known.seq() {
+        let follows = !replaced && known.is_of(&mut **reader)?;
+        if follows && end == known.seq() {
+            return Ok(known);
+        }
+        if !follows {
             let mut world = snapshot::load(&self.0.home, &mut **reader, &|_| true)?;
             world.catch_up(&mut **reader)?;
             shared.replace(world, generation);
             return Ok(shared.view());
-        }
-        if end == known.seq() {
-            return Ok(known);
         }
         let mut world = World::clone(&known);
         world.catch_up(&mut **reader)?;

@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use crate::error::EngineError;
 use crate::world::READ_BYTES;
 
+/// How often somebody who waits makes sure that the trail is still there.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
 /// A place in the trail that moves forward. Nothing is buffered for a slow reader and nothing is
 /// skipped: whoever remembers [`Subscription::position`] can resume there in another process.
 pub struct Subscription {
@@ -16,8 +19,9 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub(crate) fn new(reader: Box<dyn LogReader>, after: u64) -> Self {
-        Subscription { reader, generation: None, after }
+    pub(crate) fn new(mut reader: Box<dyn LogReader>, after: u64) -> Self {
+        let generation = reader.generation().ok();
+        Subscription { reader, generation, after }
     }
 
     /// The last entry handed out.
@@ -29,13 +33,10 @@ impl Subscription {
     /// commit may begin before the position asked for; its earlier entries are not news.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<Commit>, EngineError> {
         let deadline = Instant::now() + timeout;
-        let generation = self.reader.generation()?;
-        if *self.generation.get_or_insert(generation) != generation {
-            let message = "the trail was replaced by another; begin again";
-            return Err(LogError::new(LogErrorKind::Replaced, message).into());
-        }
         loop {
             let commits = self.reader.tail(self.after, READ_BYTES)?;
+            // After reading: what was read before it is still that of the trail at this place.
+            self.check_place()?;
             if let Some(last) = commits.last() {
                 self.after = last.last;
                 return Ok(commits);
@@ -44,7 +45,17 @@ impl Subscription {
             if left.is_zero() {
                 return Ok(commits);
             }
-            self.reader.watch(self.after, left)?;
+            self.reader.watch(self.after, left.min(LOOK_EVERY))?;
         }
+    }
+
+    /// Refuses once another trail is in the place of the one that is followed.
+    fn check_place(&mut self) -> Result<(), EngineError> {
+        let generation = self.reader.generation()?;
+        if *self.generation.get_or_insert(generation) != generation {
+            let message = "the trail was replaced by another; begin again";
+            return Err(LogError::new(LogErrorKind::Replaced, message).into());
+        }
+        Ok(self.reader.in_place()?)
     }
 }

@@ -8,12 +8,13 @@
 //! a second and more for a common word among a hundred thousand items; this takes milliseconds. And
 //! a question cannot be a syntax error, since it is never a piece of syntax.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod words;
 
-/// How many different words of a question are looked up.
-const QUESTION_WORDS_MAX: usize = 32;
-/// How much of a word counts.
-const WORD_CHARS_MAX: usize = 48;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use words::{asked, each_word};
+
 /// How many items below a path are looked at.
 const BELOW_MAX: usize = 2_000;
 /// BM25: how soon saying a word again stops mattering, and how much longer texts are discounted.
@@ -25,6 +26,8 @@ const TAG_COUNT: u16 = 3;
 const PATH_POINTS: f64 = 10.0;
 /// How much more the newest item counts than the oldest that is otherwise its equal.
 const RECENCY_SHARE: f64 = 0.15;
+/// What is old enough to be doubted counts so much of what it would.
+const STALE_WEIGHT: f64 = 0.6;
 
 /// Something remembered, as far as ranking needs to know it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,10 +46,12 @@ pub struct Item {
     pub updated_seq: u64,
     /// Whether it still holds.
     pub live: bool,
-    /// Whether it is old enough to be doubted.
-    pub stale: bool,
+    /// From when on it is old enough to be doubted, in whatever the question counts time in.
+    pub stale_from: Option<u64>,
     /// Whether something else took its place.
     pub superseded: bool,
+    /// Whose it is, if nobody else is shown it.
+    pub owner: Option<String>,
 }
 
 /// What is asked for. Everything may be empty: then the newest items matter most.
@@ -58,6 +63,10 @@ pub struct Question<'a> {
     pub path: Option<&'a str>,
     /// Only items of these kinds; all if there are none.
     pub kinds: &'a [&'a str],
+    /// When it is asked.
+    pub now: u64,
+    /// Who asks: what is another's own is not shown. Nobody in particular is shown everything.
+    pub viewer: Option<&'a str>,
     /// Whether what has nothing to do with the question fills the places left, newest first.
     pub fill: bool,
     /// How many items are wanted.
@@ -85,8 +94,12 @@ pub struct Index {
     /// What ranking reads of every item, close together: same numbers.
     traits: Vec<Traits>,
     numbers: HashMap<String, u32>,
-    /// For each word the items that say it, in the order in which they came.
-    postings: HashMap<Box<str>, Vec<Posting>>,
+    /// The words that are said, by number. A number is given again once nobody says its word.
+    words: Vec<Word>,
+    word_numbers: HashMap<Arc<str>, u32>,
+    free_words: Vec<u32>,
+    /// The kinds there are, by number.
+    kinds: Vec<String>,
     paths: BTreeMap<String, Vec<u32>>,
     by_age: BTreeSet<(u64, u32)>,
     words_total: u64,
@@ -94,16 +107,26 @@ pub struct Index {
 
 struct Slot {
     id: String,
-    kind: Box<str>,
     paths: Vec<String>,
+    words: Box<[u32]>,
+    owner: Option<String>,
 }
 
 #[derive(Clone, Copy)]
 struct Traits {
     updated_seq: u64,
+    stale_from: u64,
     /// What it counts, compared with an item that holds. One that left counts nothing.
     weight: f32,
     words: u32,
+    kind: u16,
+    is_owned: bool,
+}
+
+/// A word, and the items that say it in the order in which they came.
+struct Word {
+    text: Arc<str>,
+    postings: Vec<Posting>,
 }
 
 #[derive(Clone, Copy)]
@@ -137,10 +160,10 @@ impl Index {
     pub fn put(&mut self, item: &Item) {
         self.remove(&item.id);
         let Ok(number) = u32::try_from(self.slots.len()) else { return };
-        let counts = counted(item);
-        let words = counts.values().map(|count| u32::from(*count)).sum();
-        for (word, count) in counts {
-            self.postings.entry(word).or_default().push(Posting { item: number, count });
+        let counts = self.counted(item);
+        let said = counts.iter().map(|(_, count)| u32::from(*count)).sum();
+        for (word, count) in &counts {
+            self.words[*word as usize].postings.push(Posting { item: number, count: *count });
         }
         let paths: BTreeSet<String> = item.paths.iter().map(|path| fixed_part(path)).collect();
         for path in &paths {
@@ -148,13 +171,73 @@ impl Index {
         }
         self.by_age.insert((item.updated_seq, number));
         self.numbers.insert(item.id.clone(), number);
-        self.words_total += u64::from(words);
+        self.words_total += u64::from(said);
+        let kind = self.kind_number(&item.kind);
+        self.traits.push(Traits {
+            updated_seq: item.updated_seq,
+            stale_from: item.stale_from.unwrap_or(u64::MAX),
+            weight: weight(item),
+            words: said,
+            kind,
+            is_owned: item.owner.is_some(),
+        });
         self.slots.push(Some(Slot {
             id: item.id.clone(),
-            kind: item.kind.as_str().into(),
             paths: paths.into_iter().collect(),
+            words: counts.into_iter().map(|(word, _)| word).collect(),
+            owner: item.owner.clone(),
         }));
-        self.traits.push(Traits { updated_seq: item.updated_seq, weight: weight(item), words });
+    }
+
+    /// The words of an item, with how often it says them.
+    fn counted(&mut self, item: &Item) -> Vec<(u32, u16)> {
+        let mut said: Vec<(u32, u16)> = Vec::new();
+        let mut add = |text: &str, count: u16| {
+            each_word(text, |word| said.push((self.word_number(word), count)));
+        };
+        add(&item.text, 1);
+        add(&item.kind, 1);
+        for tag in &item.tags {
+            add(tag, TAG_COUNT);
+        }
+        for path in &item.paths {
+            add(path, 1);
+        }
+        said.sort_unstable_by_key(|(word, _)| *word);
+        said.dedup_by(|again, first| {
+            let same = again.0 == first.0;
+            if same {
+                first.1 = first.1.saturating_add(again.1);
+            }
+            same
+        });
+        said
+    }
+
+    fn word_number(&mut self, text: &str) -> u32 {
+        if let Some(number) = self.word_numbers.get(text) {
+            return *number;
+        }
+        let text: Arc<str> = text.into();
+        let word = Word { text: text.clone(), postings: Vec::new() };
+        let number = if let Some(number) = self.free_words.pop() {
+            self.words[number as usize] = word;
+            number
+        } else {
+            self.words.push(word);
+            u32::try_from(self.words.len() - 1).unwrap_or(u32::MAX)
+        };
+        self.word_numbers.insert(text, number);
+        number
+    }
+
+    fn kind_number(&mut self, kind: &str) -> u16 {
+        let known = self.kinds.iter().position(|own| own == kind);
+        let number = known.unwrap_or_else(|| {
+            self.kinds.push(kind.to_owned());
+            self.kinds.len() - 1
+        });
+        u16::try_from(number).unwrap_or(u16::MAX)
     }
 
     /// Takes an item out. Says whether it was there.
@@ -176,8 +259,23 @@ impl Index {
                 }
             }
         }
+        for word in slot.words {
+            self.unsay(word, number);
+        }
         self.tidy();
         true
+    }
+
+    /// An item no longer says a word. Numbers of items only grow, so postings are in their order.
+    fn unsay(&mut self, word: u32, item: u32) {
+        let own = &mut self.words[word as usize];
+        if let Ok(at) = own.postings.binary_search_by_key(&item, |posting| posting.item) {
+            own.postings.remove(at);
+        }
+        if own.postings.is_empty() {
+            self.word_numbers.remove(&own.text);
+            self.free_words.push(word);
+        }
     }
 
     /// Forgets the numbers of what left, once that is most of them.
@@ -187,32 +285,19 @@ impl Index {
         if left < LEFT_MIN || left < self.numbers.len() {
             return;
         }
-        let mut moved: Vec<Option<u32>> = Vec::with_capacity(self.slots.len());
+        let mut moved: Vec<u32> = Vec::with_capacity(self.slots.len());
         let mut next = 0;
         for slot in &self.slots {
-            moved.push(slot.is_some().then_some(next));
+            moved.push(next);
             next += u32::from(slot.is_some());
         }
-        let now = |number: u32| moved.get(number as usize).copied().flatten();
-        self.postings.retain(|_, postings| {
-            postings.retain_mut(|own| {
-                now(own.item).is_some_and(|new| {
-                    own.item = new;
-                    true
-                })
-            });
-            !postings.is_empty()
-        });
-        for tied in self.paths.values_mut() {
-            for own in tied {
-                *own = now(*own).unwrap_or(*own);
-            }
+        let now = |number: &mut u32| *number = moved[*number as usize];
+        for word in &mut self.words {
+            word.postings.iter_mut().for_each(|posting| now(&mut posting.item));
         }
-        self.by_age =
-            self.by_age.iter().filter_map(|(seq, own)| Some((*seq, now(*own)?))).collect();
-        for own in self.numbers.values_mut() {
-            *own = now(*own).unwrap_or(*own);
-        }
+        self.paths.values_mut().flatten().for_each(now);
+        self.numbers.values_mut().for_each(now);
+        self.by_age = self.by_age.iter().map(|(seq, own)| (*seq, moved[*own as usize])).collect();
         self.slots.retain(Option::is_some);
         self.traits.retain(|own| own.weight > 0.0);
     }
@@ -225,15 +310,15 @@ impl Index {
             points.entry_or_zero(*number);
         }
         let age = self.age();
+        let choice = self.choice(question);
         let mut hits: Vec<(f64, u32)> = points
             .touched
             .iter()
-            .filter(|number| self.wanted(**number, question))
             .filter_map(|number| {
-                let own = self.traits.get(*number as usize)?;
+                let own = self.chosen(*number, &choice)?;
                 let tie = ties.get(number).copied().unwrap_or_default();
                 let all = points.of(*number) + PATH_POINTS * tie;
-                Some((all * age.factor(own) * f64::from(own.weight), *number))
+                Some((all * age.factor(own) * own.weight_at(question.now), *number))
             })
             .collect();
         self.first(&mut hits, question.limit);
@@ -245,7 +330,7 @@ impl Index {
             })
             .collect();
         if question.fill {
-            self.fill(question, &points, &mut found);
+            self.fill(question, &choice, &points, &mut found);
         }
         found
     }
@@ -264,15 +349,21 @@ impl Index {
     }
 
     /// The newest that are not named yet, those that hold before those that do not.
-    fn fill(&self, question: &Question<'_>, points: &Points, found: &mut Vec<Hit>) {
+    fn fill(
+        &self,
+        question: &Question<'_>,
+        choice: &Choice<'_>,
+        points: &Points,
+        found: &mut Vec<Hit>,
+    ) {
         for holds in [true, false] {
             for (_, number) in self.by_age.iter().rev() {
                 if found.len() >= question.limit {
                     return;
                 }
-                let own = self.traits.get(*number as usize);
-                let is_next = own.is_some_and(|own| (own.weight >= 1.0) == holds);
-                if is_next && !points.is_touched(*number) && self.wanted(*number, question) {
+                let own = self.chosen(*number, choice);
+                let is_next = own.is_some_and(|own| (own.weight_at(question.now) >= 1.0) == holds);
+                if is_next && !points.is_touched(*number) {
                     found.extend(self.hit(*number, 0.0, false, false));
                 }
             }
@@ -288,9 +379,22 @@ impl Index {
         self.slots.get(number as usize)?.as_ref()
     }
 
-    fn wanted(&self, number: u32, question: &Question<'_>) -> bool {
-        let kinds = question.kinds;
-        kinds.is_empty() || self.slot(number).is_some_and(|slot| kinds.contains(&&*slot.kind))
+    fn choice<'q>(&self, question: &Question<'q>) -> Choice<'q> {
+        let asked = |kind: &String| question.kinds.contains(&kind.as_str());
+        let any = question.kinds.is_empty();
+        let kinds = self.kinds.iter().map(|kind| any || asked(kind)).collect();
+        Choice { kinds, viewer: question.viewer }
+    }
+
+    /// What ranking reads of an item that may be shown.
+    fn chosen(&self, number: u32, choice: &Choice<'_>) -> Option<&Traits> {
+        let own = self.traits.get(number as usize)?;
+        let is_theirs = || match (choice.viewer, self.slot(number)?.owner.as_deref()) {
+            (Some(viewer), Some(owner)) => Some(viewer == owner),
+            _ => Some(true),
+        };
+        let is_kind = choice.kinds.get(usize::from(own.kind)).copied().unwrap_or_default();
+        (is_kind && (!own.is_owned || is_theirs()?)).then_some(own)
     }
 
     fn age(&self) -> Age {
@@ -304,12 +408,12 @@ impl Index {
         let items = self.len() as u64;
         let mean = ratio(self.words_total, items.max(1)).max(1.0);
         for word in asked(text) {
-            let Some(postings) = self.postings.get(word.as_str()) else { continue };
+            let Some(number) = self.word_numbers.get(word.as_str()) else { continue };
+            let postings = &self.words[*number as usize].postings;
             let said_by = (postings.len() as u64).min(items);
             let rarity = (1.0 + ratio(2 * (items - said_by) + 1, 2 * said_by + 1)).ln();
             for posting in postings {
-                let own = self.traits.get(posting.item as usize);
-                let Some(own) = own.filter(|own| own.weight > 0.0) else { continue };
+                let Some(own) = self.traits.get(posting.item as usize) else { continue };
                 let count = f64::from(posting.count);
                 let length = f64::from(own.words) / mean;
                 let damped = SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * length);
@@ -345,6 +449,19 @@ impl Index {
             tie(own, 0.6);
         }
         ties
+    }
+}
+
+/// Which items may be shown: those of some kinds, and nobody else's.
+struct Choice<'q> {
+    kinds: Vec<bool>,
+    viewer: Option<&'q str>,
+}
+
+impl Traits {
+    /// What it counts at a moment.
+    fn weight_at(&self, now: u64) -> f64 {
+        f64::from(self.weight) * if now >= self.stale_from { STALE_WEIGHT } else { 1.0 }
     }
 }
 
@@ -395,10 +512,10 @@ impl Points {
     }
 }
 
-/// What an item counts, compared with one that holds.
+/// What an item counts, compared with one that holds. That it is stale comes with time.
 fn weight(item: &Item) -> f32 {
     let mut weight = 1.0;
-    for (is, times) in [(!item.live, 0.4), (item.stale, 0.6), (item.superseded, 0.3)] {
+    for (is, times) in [(!item.live, 0.4), (item.superseded, 0.3)] {
         if is {
             weight *= times;
         }
@@ -417,117 +534,6 @@ fn fixed_part(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     let fixed = parts.take_while(|part| !part.contains(['*', '?', '[', '{']));
     fixed.collect::<Vec<_>>().join("/")
-}
-
-/// The words of an item, with how often it says them.
-fn counted(item: &Item) -> HashMap<Box<str>, u16> {
-    let mut counts: HashMap<Box<str>, u16> = HashMap::new();
-    let mut add = |text: &str, count: u16| {
-        each_word(text, |word| {
-            if let Some(own) = counts.get_mut(word) {
-                *own = own.saturating_add(count);
-            } else {
-                counts.insert(word.into(), count);
-            }
-        });
-    };
-    add(&item.text, 1);
-    add(&item.kind, 1);
-    for tag in &item.tags {
-        add(tag, TAG_COUNT);
-    }
-    for path in &item.paths {
-        add(path, 1);
-    }
-    counts
-}
-
-/// Words that questions are made with and that say nothing of what they are about.
-const FILLERS: &[&str] = &[
-    "a", "about", "an", "and", "are", "be", "can", "did", "do", "doe", "for", "from", "had", "has",
-    "have", "how", "i", "if", "in", "is", "it", "of", "on", "or", "our", "should", "so", "that",
-    "the", "their", "there", "thi", "to", "wa", "we", "were", "what", "when", "where", "which",
-    "who", "why", "will", "with", "you",
-];
-
-/// The words a question is about, each once.
-fn asked(text: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    each_word(text, |word| {
-        if words.len() < 4 * QUESTION_WORDS_MAX && !words.iter().any(|own| own == word) {
-            words.push(word.to_owned());
-        }
-    });
-    let says_something = |word: &String| !FILLERS.contains(&word.as_str());
-    if words.iter().any(says_something) {
-        words.retain(says_something);
-    }
-    words.truncate(QUESTION_WORDS_MAX);
-    words
-}
-
-/// Hands out the words of a text in the form in which they are compared. A name in humps is told
-/// whole and in its parts; a sign that is a word stands alone.
-fn each_word(text: &str, mut tell: impl FnMut(&str)) {
-    let mut buffer = String::new();
-    for whole in text.split(|sign: char| !sign.is_alphanumeric()).filter(|own| !own.is_empty()) {
-        if whole.chars().any(is_word_alone) {
-            for sign in whole.chars() {
-                tell(stem(sign.encode_utf8(&mut [0; 4]), &mut buffer));
-            }
-            continue;
-        }
-        tell(stem(whole, &mut buffer));
-        let mut start = 0;
-        let mut was_lower = false;
-        for (at, sign) in whole.char_indices() {
-            if was_lower && sign.is_uppercase() {
-                tell(stem(&whole[start..at], &mut buffer));
-                start = at;
-            }
-            was_lower = sign.is_lowercase();
-        }
-        if start > 0 {
-            tell(stem(&whole[start..], &mut buffer));
-        }
-    }
-}
-
-/// Signs of scripts that put no spaces between words.
-fn is_word_alone(sign: char) -> bool {
-    matches!(sign, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
-}
-
-/// A word without the endings that English puts on it. Rough, and the same on both sides.
-fn stem<'a>(word: &str, buffer: &'a mut String) -> &'a str {
-    buffer.clear();
-    buffer.extend(word.chars().take(WORD_CHARS_MAX).flat_map(char::to_lowercase));
-    if !buffer.is_ascii() || buffer.len() < 4 {
-        return buffer;
-    }
-    if buffer.ends_with("ies") {
-        buffer.truncate(buffer.len() - 3);
-        buffer.push('y');
-    } else if buffer.ends_with('s') && !buffer.ends_with("ss") && !buffer.ends_with("us") {
-        buffer.truncate(buffer.len() - 1);
-    }
-    for (ending, left) in [("ing", 3), ("ed", 3)] {
-        if buffer.ends_with(ending) && buffer.len() >= ending.len() + left {
-            buffer.truncate(buffer.len() - ending.len());
-            let bytes = buffer.as_bytes();
-            if let [.., a, b] = bytes
-                && a == b
-                && !b"lsz".contains(b)
-            {
-                buffer.pop();
-            }
-            break;
-        }
-    }
-    if buffer.len() > 3 && buffer.ends_with('e') {
-        buffer.pop();
-    }
-    buffer
 }
 
 #[cfg(test)]

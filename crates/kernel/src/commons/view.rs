@@ -445,8 +445,13 @@ impl Commons {
     }
 
     /// The newest decisions, oldest first.
-    pub fn decisions(&self) -> impl Iterator<Item = DecisionView> {
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = DecisionView> {
         self.decisions.iter().map(|(number, own)| DecisionView::of(*number, own))
+    }
+
+    /// A decision by its number.
+    pub fn decision(&self, number: u64) -> Option<DecisionView> {
+        self.decisions.get(&number).map(|own| DecisionView::of(number, own))
     }
 
     /// A dispute by its id.

@@ -155,6 +155,27 @@ impl Memory {
         self.changed.range(after..).rev().filter_map(|(_, id)| self.records.get(id))
     }
 
+    /// What is not as it was in another memory: the records that are there now, or the ids of those
+    /// that left. What both share is not looked at, so little change is found quickly.
+    pub fn changed_from<'m>(
+        &'m self,
+        other: &'m Memory,
+    ) -> impl Iterator<Item = (RecordId, Option<&'m Record>)> {
+        use imbl::ordmap::DiffItem::{Add, Remove, Update};
+        other.records.diff(&self.records).map(|item| match item {
+            Add(id, record) | Update { new: (id, record), .. } => (*id, Some(record.as_ref())),
+            Remove(id, _) => (*id, None),
+        })
+    }
+
+    /// The records of a kind that are to be reckoned with, oldest change first.
+    pub fn oldest(&self, kind: Kind) -> impl Iterator<Item = &Record> {
+        let range = (kind, true, 0, 0)..=(kind, true, u64::MAX, u64::MAX);
+        let all = self.newest.range(range);
+        all.filter_map(move |key| self.records.get(&RecordId { kind, number: key.3 }))
+            .map(AsRef::as_ref)
+    }
+
     /// The assignments for a plan that are worked on, or will be.
     pub(crate) fn at_work_on(&self, plan: RecordId) -> impl Iterator<Item = RecordId> {
         let first = (plan, RecordId { kind: Kind::ALL[0], number: 0 });

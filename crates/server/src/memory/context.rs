@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::{Context, Sight, ignored};
 use super::claims;
-use super::ranking::{Wanted, density, path_of, select, stale};
+use super::ranking::{Wanted, density, path_of, stale};
 use super::seat::Present;
 use super::trail::entry_at;
 use super::{Verb, Verbs, board};
@@ -33,7 +33,7 @@ impl Verbs<'_> {
         let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
         let present = self.present()?;
         let mut answer = match args.kind {
-            Sight::Memory => memory(&present, args)?,
+            Sight::Memory => self.memory(&present, args)?,
             Sight::Execution => self.execution(&present)?,
             Sight::Board => board::board(self, &present)?,
             Sight::BoardSummary => board::summary(&present),
@@ -81,6 +81,31 @@ impl Verbs<'_> {
             },
         }))
     }
+
+    /// What is remembered, most relevant first.
+    fn memory(&self, present: &Present, args: &Context) -> Result<Value, Fault> {
+        let path = args.path.as_deref().map(path_of).transpose()?;
+        let limit = args.items_max.unwrap_or(ITEMS_DEFAULT).clamp(1, ITEMS_MAX);
+        let selected = self.select(
+            present,
+            &Wanted {
+                path: path.as_deref(),
+                text: args.query.as_deref().unwrap_or_default(),
+                limit,
+                pending: args.pending,
+                fill: !args.matching,
+            },
+        );
+        Ok(json!({
+            "kind": "memory",
+            "context_schema": SCHEMA,
+            "memory_version": present.state.seq(),
+            "memory_density": density(&present.state),
+            "path": path,
+            "selected": selected,
+            "stale_warnings": stale(&present.state, present.now, 5),
+        }))
+    }
 }
 
 /// Where a delta begins: after an entry, or at a moment.
@@ -118,31 +143,6 @@ impl Start {
         let source = "unknown_session";
         Ok(Start { after: Some(0), from: None, source, session, is_known: false })
     }
-}
-
-/// What is remembered, most relevant first.
-fn memory(present: &Present, args: &Context) -> Result<Value, Fault> {
-    let path = args.path.as_deref().map(path_of).transpose()?;
-    let limit = args.items_max.unwrap_or(ITEMS_DEFAULT).clamp(1, ITEMS_MAX);
-    let selected = select(
-        present,
-        &Wanted {
-            path: path.as_deref(),
-            text: args.query.as_deref().unwrap_or_default(),
-            limit,
-            pending: args.pending,
-            fill: !args.matching,
-        },
-    );
-    Ok(json!({
-        "kind": "memory",
-        "context_schema": SCHEMA,
-        "memory_version": present.state.seq(),
-        "memory_density": density(&present.state),
-        "path": path,
-        "selected": selected,
-        "stale_warnings": stale(&present.state, present.now, 5),
-    }))
 }
 
 /// What changed.

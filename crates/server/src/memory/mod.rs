@@ -16,6 +16,7 @@ mod harvest;
 mod lanes;
 mod loops;
 mod ranking;
+mod recall;
 mod records;
 mod seat;
 mod secrets;
@@ -29,7 +30,9 @@ use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_kernel::Rule;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
+pub use recall::Recall;
 pub use seat::{Seat, Secrets};
 
 use crate::arguments;
@@ -306,14 +309,16 @@ pub fn with_frugal(ledger: Ledger, secrets: Secrets) -> Dialect {
 }
 
 fn tools(secrets: Secrets) -> Vec<Tool> {
+    let recall = Arc::new(Recall::default());
     let tool = |verb: Verb| {
+        let recall = recall.clone();
         let tool = Tool::reading_itself(
             verb.tool(),
             verb.description(),
             &SPEECH,
             verb.schema(),
             move |call, who, given| {
-                let chair = Chair { desk: call.desk, who, secrets };
+                let chair = Chair { desk: call.desk, who, secrets, recall: &recall };
                 Verbs::new(&chair).call(verb, &given)
             },
         );

@@ -1,33 +1,31 @@
 //! Ranking: what of all that is remembered matters for a path or a task.
 
-use althing_dialects::memory::filter::CONFIDENCE_DEFAULT;
-use althing_dialects::memory::item::{brief, confidence, is_auto, is_legacy};
+use althing_dialects::memory::item::brief;
 use althing_dialects::memory::moment::utc;
-use althing_dialects::memory::relevance::{Hit, Index, Item, Question};
+use althing_dialects::memory::relevance::{Hit, Index, Question};
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::time::Span;
 use althing_kernel::{State, Surface, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::Verbs;
-use super::records::{Decision, decisions};
+use super::recall::item;
+use super::records::decision;
 use super::seat::Present;
 use crate::fault::Fault;
 
-/// How many records of a kind are looked at: the newest.
-const PER_KIND_MAX: usize = 2_000;
+/// How many plans are looked at for the most urgent: the newest.
+const PLANS_MAX: usize = 2_000;
 /// How many characters of a text are shown in a list.
 const TEXT_CHARS: usize = 400;
 /// Nothing that was not looked at for so many days goes without a warning.
 const STALE_DAYS: u64 = 90;
+const DAY_SECS: u64 = 24 * 60 * 60;
 /// How many are looked at for what is alike: creating something costs the same in a large store.
 const NEARBY_LOOKED_AT: usize = 200;
 /// How many that are alike are named when something is created.
 const NEARBY_MAX: usize = 3;
-/// What is worth knowing before one works.
-const WORTH_KNOWING: [Kind; 5] =
-    [Kind::Constraint, Kind::Trap, Kind::Decision, Kind::Plan, Kind::Handoff];
-
 /// What is asked for.
 pub(super) struct Wanted<'a> {
     pub(super) path: Option<&'a str>,
@@ -37,43 +35,18 @@ pub(super) struct Wanted<'a> {
     pub(super) fill: bool,
 }
 
-/// Whether a record counts when nothing particular is asked for.
-fn counts(record: &Record) -> bool {
-    record.is_live()
-        && !is_legacy(record)
-        && !(is_auto(record) && confidence(record) < CONFIDENCE_DEFAULT)
+/// From when on nobody should rely on something without another look at it.
+pub(super) fn stale_from(record: &Record) -> Timestamp {
+    seen_at(record).after(Span::from_secs(STALE_DAYS * DAY_SECS))
 }
 
-/// The records worth knowing, newest first.
-pub(super) fn worth_knowing(state: &State, pending: bool) -> impl Iterator<Item = &Record> {
-    let kinds = WORTH_KNOWING.into_iter().chain(pending.then_some(Kind::Candidate));
-    kinds
-        .flat_map(|kind| state.memory().newest(kind, Some(true)).take(PER_KIND_MAX))
-        .filter(|record| counts(record))
-}
-
-fn ranked(record: &Record, now: Timestamp) -> Item {
-    let text = |text: &str| text.to_owned();
-    Item {
-        id: record.id.to_string(),
-        kind: record.id.kind.to_string(),
-        text: text(record.text.as_str()),
-        tags: record.tags.as_slice().iter().map(|tag| text(tag.as_str())).collect(),
-        paths: paths(record),
-        updated_seq: record.updated_seq,
-        live: record.is_live(),
-        stale: age_days(record, now) >= STALE_DAYS,
-        superseded: record.fields.superseded_by.is_some(),
-    }
-}
-
-fn paths(record: &Record) -> Vec<String> {
-    record.fields.related_paths.iter().map(|path| path.as_str().to_owned()).collect()
+/// When somebody last looked at it.
+fn seen_at(record: &Record) -> Timestamp {
+    record.fields.verified_at.unwrap_or_default().max(record.updated_at)
 }
 
 fn age_days(record: &Record, now: Timestamp) -> u64 {
-    let seen = record.fields.verified_at.unwrap_or_default().max(record.updated_at);
-    now.since(seen).secs() / (24 * 60 * 60)
+    now.since(seen_at(record)).secs() / DAY_SECS
 }
 
 /// A path of the project; one that leads out of it is refused.
@@ -96,46 +69,6 @@ fn section(kind: Kind) -> &'static str {
         Kind::Handoff => "handoffs",
         _ => "candidates",
     }
-}
-
-/// What matters most, most first.
-pub(super) fn select(present: &Present, wanted: &Wanted<'_>) -> Vec<Value> {
-    let mut records: BTreeMap<String, &Record> = BTreeMap::new();
-    let mut index = Index::default();
-    for record in worth_knowing(&present.state, wanted.pending) {
-        let item = ranked(record, present.now);
-        index.put(&item);
-        records.insert(item.id, record);
-    }
-    let shared: BTreeMap<String, Decision> =
-        decisions(present).into_iter().rev().take(200).map(|own| (own.id(), own)).collect();
-    for (id, own) in &shared {
-        let item = Item {
-            id: id.clone(),
-            kind: Kind::Decision.to_string(),
-            text: own.text.clone(),
-            live: true,
-            ..Item::default()
-        };
-        index.put(&item);
-    }
-    let question = Question {
-        text: wanted.text,
-        path: wanted.path,
-        kinds: &[],
-        fill: wanted.fill,
-        limit: wanted.limit,
-    };
-    let show = |hit: &Hit| {
-        let mut shown = match (records.get(&hit.id), shared.get(&hit.id)) {
-            (Some(record), _) => short(record),
-            (None, Some(own)) => own.short(),
-            (None, None) => return None,
-        };
-        shown["why"] = why(hit).into();
-        Some(shown)
-    };
-    index.rank(&question).iter().filter_map(show).collect()
 }
 
 fn why(hit: &Hit) -> &'static str {
@@ -195,8 +128,10 @@ pub(super) fn density(state: &State) -> Value {
 
 /// What nobody looked at for long, oldest first.
 pub(super) fn stale(state: &State, now: Timestamp, limit: usize) -> Vec<String> {
+    // Nothing that changed lately is stale, so only what is oldest is looked at.
+    let is_old = |record: &&Record| now.since(record.updated_at).secs() >= STALE_DAYS * DAY_SECS;
     let kinds = [Kind::Constraint, Kind::Trap];
-    let all = kinds.into_iter().flat_map(|kind| state.memory().newest(kind, Some(true)));
+    let all = kinds.into_iter().flat_map(|kind| state.memory().oldest(kind).take_while(is_old));
     let mut old: Vec<(u64, RecordId)> = all
         .map(|record| (age_days(record, now), record.id))
         .filter(|(days, _)| *days >= STALE_DAYS)
@@ -210,7 +145,7 @@ pub(super) fn stale(state: &State, now: Timestamp, limit: usize) -> Vec<String> 
 /// The plans that are not over, most urgent first.
 pub(super) fn open_plans(state: &State) -> Vec<&Record> {
     let mut plans: Vec<&Record> =
-        state.memory().newest(Kind::Plan, Some(true)).take(PER_KIND_MAX).collect();
+        state.memory().newest(Kind::Plan, Some(true)).take(PLANS_MAX).collect();
     plans.sort_by_key(|plan| {
         (plan.status != Status::InProgress, std::cmp::Reverse(plan.fields.priority))
     });
@@ -218,6 +153,28 @@ pub(super) fn open_plans(state: &State) -> Vec<&Record> {
 }
 
 impl Verbs<'_> {
+    /// What matters most, most first.
+    pub(super) fn select(&self, present: &Present, wanted: &Wanted<'_>) -> Vec<Value> {
+        let question = Question {
+            text: wanted.text,
+            path: wanted.path,
+            now: present.now.micros(),
+            fill: wanted.fill,
+            limit: wanted.limit,
+            ..Question::default()
+        };
+        let show = |hit: &Hit| {
+            let mut shown = match hit.id.parse::<RecordId>() {
+                Ok(id) => short(present.state.memory().record(id)?),
+                Err(_) => decision(&present.state, &hit.id)?.short(),
+            };
+            shown["why"] = why(hit).into();
+            Some(shown)
+        };
+        let hits = self.seat.recall().rank(&present.state, wanted.pending, &question);
+        hits.iter().filter_map(show).collect()
+    }
+
     /// What is alike and there already.
     pub(super) fn nearby(
         &self,
@@ -229,11 +186,11 @@ impl Verbs<'_> {
         let mut records: BTreeMap<String, &Record> = BTreeMap::new();
         let mut index = Index::default();
         for record in present.state.memory().newest(kind, Some(true)).take(NEARBY_LOOKED_AT) {
-            let item = ranked(record, present.now);
+            let item = item(record);
             index.put(&item);
             records.insert(item.id, record);
         }
-        let question = Question { text, path: None, kinds: &[], fill: false, limit: NEARBY_MAX };
+        let question = Question { text, limit: NEARBY_MAX, ..Question::default() };
         let hits = index.rank(&question);
         let found = hits.iter().filter_map(|hit| records.get(&hit.id));
         let say = |record: &&Record| {

@@ -5,8 +5,9 @@ use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::filter::Filter;
 use althing_dialects::memory::item::{brief, is_called};
 use althing_dialects::memory::moment::utc;
+use althing_kernel::commons::view::DecisionView;
 use althing_kernel::memory::Status;
-use althing_kernel::{Principal, Timestamp};
+use althing_kernel::{Principal, State, Timestamp};
 use serde_json::{Value, json};
 
 use super::Verbs;
@@ -33,22 +34,30 @@ pub(super) fn is_of_decisions(id: &str) -> bool {
     id.strip_prefix(LOG).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The decisions of the frugal side, oldest first.
+/// The decisions of the frugal side, newest first.
+pub(super) fn newest_decisions(state: &State) -> impl Iterator<Item = Decision> {
+    state.commons().decisions().rev().map(Decision::of)
+}
+
+/// The same, oldest first.
 pub(super) fn decisions(present: &Present) -> Vec<Decision> {
-    let all = present.state.commons().decisions();
-    let mut all: Vec<Decision> = all
-        .map(|own| Decision {
-            number: own.number,
-            at: own.at,
-            text: format!("{}\n\n{}", own.title, own.body),
-            by: own.by,
-        })
-        .collect();
-    all.sort_by_key(|own| own.number);
+    let mut all: Vec<Decision> = newest_decisions(&present.state).collect();
+    all.reverse();
     all
 }
 
+/// A decision of the frugal side by its id.
+pub(super) fn decision(state: &State, id: &str) -> Option<Decision> {
+    let number = id.strip_prefix(LOG)?.parse().ok()?;
+    state.commons().decision(number).map(Decision::of)
+}
+
 impl Decision {
+    fn of(own: DecisionView) -> Self {
+        let text = format!("{}\n\n{}", own.title, own.body);
+        Decision { number: own.number, at: own.at, text, by: own.by }
+    }
+
     pub(super) fn fits(&self, filter: &Filter) -> bool {
         filter.status.is_none_or(|status| status == Status::Approved)
             && filter.has_tags(&[])

@@ -11,6 +11,7 @@ use serde_json::Value;
 use std::path::Path;
 
 use super::Verbs;
+use super::recall::Recall;
 use crate::desk::{Desk, Identity, perform};
 use crate::fault::Fault;
 
@@ -53,6 +54,8 @@ pub trait Seat {
     fn is_git(&self) -> bool;
     /// What is done about secrets.
     fn secrets(&self) -> Secrets;
+    /// What is kept between their questions.
+    fn recall(&self) -> &Recall;
 }
 
 /// A seat of a host's.
@@ -60,6 +63,7 @@ pub(super) struct Chair<'a> {
     pub(super) desk: &'a Desk,
     pub(super) who: &'a Identity,
     pub(super) secrets: Secrets,
+    pub(super) recall: &'a Recall,
 }
 
 impl Seat for Chair<'_> {
@@ -89,6 +93,10 @@ impl Seat for Chair<'_> {
 
     fn secrets(&self) -> Secrets {
         self.secrets
+    }
+
+    fn recall(&self) -> &Recall {
+        self.recall
     }
 }
 

@@ -5,11 +5,10 @@ use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::entity;
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::item::brief;
-use althing_kernel::commons::Label;
 use althing_kernel::lease::Surfaces;
 use althing_kernel::memory::{Kind, Record, Status};
 use althing_kernel::query::sessions;
-use althing_kernel::{Principal, Rule, Timestamp};
+use althing_kernel::{Rule, Timestamp};
 use serde_json::{Value, json};
 use std::time::Instant;
 
@@ -18,7 +17,7 @@ use super::board::row;
 use super::claims::{self, Claim};
 use super::context::{change, changed_since};
 use super::find::record;
-use super::ranking::{Wanted, density, open_plans, select, stale};
+use super::ranking::{Wanted, density, open_plans, stale};
 use super::seat::Present;
 use super::{Verb, Verbs};
 use crate::fault::Fault;
@@ -165,7 +164,6 @@ impl Verbs<'_> {
         lengths: &Lengths,
         facade: &mut Facade,
     ) {
-        let own = self.principal();
         let scope = args.scope.as_deref().and_then(|scope| claims::surfaces(scope).ok());
         let target = args.target.as_deref().and_then(|path| super::ranking::path_of(path).ok());
         let path = target.or_else(|| scope.map(|scope| scope.as_slice()[0].as_str().to_owned()));
@@ -176,25 +174,19 @@ impl Verbs<'_> {
             pending: false,
             fill: true,
         };
-        let news: Vec<&Record> = changed_since(present, since, None)
-            .into_iter()
-            .filter(|record| since.is_none() || record.author != own)
-            .collect();
+        let (news, total) = self.news(present, since, lengths.changes);
         let plans = open_plans(&present.state);
         facade
             .result("protocol", PROTOCOL)
             .result("context_schema", "althing.memory/1")
             .result("memory_version", present.state.seq())
             .result("memory_density", density(&present.state))
-            .result("selected", select(present, &wanted))
+            .result("selected", self.select(present, &wanted))
             .result(
                 "context_diff",
-                news.iter()
-                    .take(lengths.changes)
-                    .map(|record| change(record, None, since))
-                    .collect::<Vec<Value>>(),
+                news.iter().map(|record| change(record, None, since)).collect::<Vec<Value>>(),
             )
-            .result("changed_total", news.len())
+            .result("changed_total", total)
             .result(
                 "plan_summary",
                 plans.iter().take(lengths.plans).map(|plan| row(plan)).collect::<Vec<Value>>(),
@@ -214,6 +206,26 @@ impl Verbs<'_> {
         }
     }
 
+    /// What others changed since, the newest of it, and how much it is. To somebody who is new
+    /// everything is.
+    fn news<'p>(
+        &self,
+        present: &'p Present,
+        since: Option<Timestamp>,
+        limit: usize,
+    ) -> (Vec<&'p Record>, usize) {
+        let memory = present.state.memory();
+        let Some(since) = since else {
+            return (memory.changed_since(0).take(limit).collect(), memory.len());
+        };
+        let own = self.principal();
+        let mut news = changed_since(present, Some(since), None);
+        news.retain(|record| record.author != own);
+        let total = news.len();
+        news.truncate(limit);
+        (news, total)
+    }
+
     /// What is the caller's: claims, assignments, and what is addressed to them.
     fn open_work(&self, present: &Present, limit: usize) -> Value {
         let own = self.principal();
@@ -225,8 +237,9 @@ impl Verbs<'_> {
             .map(Claim::conflict)
             .collect();
         let of = |kind: Kind| -> Vec<Value> {
-            let live = present.state.memory().newest(kind, Some(true));
-            live.filter(|record| is_for(record, &own)).take(limit).map(row).collect()
+            let waiting = self.seat.recall().waiting(&present.state, &own, kind);
+            let records = waiting.iter().filter_map(|id| present.state.memory().record(*id));
+            records.take(limit).map(row).collect()
         };
         json!({
             "claims": claims,
@@ -235,13 +248,6 @@ impl Verbs<'_> {
             "messages": of(Kind::Message),
         })
     }
-}
-
-/// Whether something is addressed to somebody.
-fn is_for(record: &Record, own: &Principal) -> bool {
-    use althing_dialects::memory::item::is_called;
-    let to = record.fields.to.as_ref().map(Label::as_str);
-    record.is_for(own) || to.is_some_and(|to| is_called(own, to))
 }
 
 /// Says who is in the way.

@@ -8,7 +8,7 @@ use althing_engine::{Client, Engine, Signing};
 use althing_kernel::memory::RecordId;
 use althing_kernel::{Principal, WorkspaceId};
 use althing_server::Fault;
-use althing_server::memory::{self, Seat, Secrets, Verb, Verbs};
+use althing_server::memory::{self, Recall, Seat, Secrets, Verb, Verbs};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -27,6 +27,7 @@ pub(crate) struct Stool<'a> {
     project: Project,
     engine: Engine,
     principal: Principal,
+    recall: Recall,
 }
 
 impl<'a> Stool<'a> {
@@ -38,7 +39,7 @@ impl<'a> Stool<'a> {
             // Whoever says nothing is the person in this project, as in the frugal dialect.
             None => Principal::Agent(agent_name(&own_haid(&project)?)?),
         };
-        Ok(Stool { app, project, engine, principal })
+        Ok(Stool { app, project, engine, principal, recall: Recall::default() })
     }
 
     /// Does something, in the words of all doors.
@@ -84,6 +85,10 @@ impl Seat for Stool<'_> {
 
     fn secrets(&self) -> Secrets {
         self.project.settings.memory_secrets.value
+    }
+
+    fn recall(&self) -> &Recall {
+        &self.recall
     }
 }
 

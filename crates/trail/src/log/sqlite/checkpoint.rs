@@ -7,8 +7,9 @@
 //! SQLite's own mechanism still bounds the journal, only later.
 
 use rusqlite::Connection;
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use super::spot::Spot;
 
 /// How many commits make a writer a busy one.
 const BUSY_COMMITS: u32 = 100;
@@ -30,7 +31,7 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Notes a commit, and has the journal folded back if it is time.
-    pub(super) fn note(&mut self, conn: &Connection, path: &Path, bytes: usize) {
+    pub(super) fn note(&mut self, conn: &Connection, spot: &Spot, bytes: usize) {
         self.commits = self.commits.saturating_add(1);
         self.bytes += bytes;
         if self.commits < BUSY_COMMITS || self.bytes < ROUND_BYTES {
@@ -38,7 +39,7 @@ impl Checkpoints {
         }
         self.bytes = 0;
         if self.thread.is_none() {
-            self.thread = start(conn, path);
+            self.thread = start(conn, spot);
         }
         if let Some(thread) = &self.thread {
             // If the last round is not over yet, this one is part of the next.
@@ -48,24 +49,25 @@ impl Checkpoints {
 }
 
 /// Starts the thread. Without one, commits go on folding the journal as before.
-fn start(conn: &Connection, path: &Path) -> Option<SyncSender<()>> {
+fn start(conn: &Connection, spot: &Spot) -> Option<SyncSender<()>> {
     let (send, receive) = sync_channel(1);
-    let path = path.to_owned();
+    let spot = spot.clone();
     let thread = std::thread::Builder::new().name("althing-fold".to_owned());
-    thread.spawn(move || fold(&path, &receive)).ok()?;
+    thread.spawn(move || fold(&spot, &receive)).ok()?;
     conn.pragma_update(None, "wal_autocheckpoint", LAST_RESORT_PAGES).ok()?;
     Some(send)
 }
 
-fn fold(path: &PathBuf, rounds: &Receiver<()>) {
-    let Ok(conn) = Connection::open(path) else { return };
+fn fold(spot: &Spot, rounds: &Receiver<()>) {
+    let Ok(conn) = Connection::open(spot.path()) else { return };
     // As durable as the writer's own; without it this thread leaves the work to the writer.
     if conn.pragma_update(None, "checkpoint_fullfsync", "ON").is_err() {
         return;
     }
-    while rounds.recv().is_ok() {
+    while rounds.recv().is_ok() && spot.check().is_ok() {
         // Passive: it takes what it can without making anybody wait. What it cannot take now it
         // takes next time.
         let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     }
+    spot.leave(&conn);
 }

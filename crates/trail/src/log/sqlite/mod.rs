@@ -108,9 +108,16 @@ impl SqliteReader {
 
     fn open_with(path: &Path, immutable: bool) -> Result<Self, LogError> {
         let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, immutable)?;
-        let reader = SqliteReader::over(conn, path)?;
+        let mut reader = SqliteReader::over(conn, path)?;
         reader.check_identity()?;
+        reader.settle_down()?;
         Ok(reader)
+    }
+
+    /// Notes which files it has open, once it has opened them all by reading something.
+    fn settle_down(&mut self) -> Result<(), LogError> {
+        self.spot = Spot::of(&self.path)?;
+        Ok(())
     }
 
     fn over(conn: Connection, path: &Path) -> Result<Self, LogError> {
@@ -335,7 +342,7 @@ impl LogReader for SqliteReader {
     }
 
     fn in_place(&mut self) -> Result<(), LogError> {
-        self.spot.check(&self.path)
+        self.spot.check()
     }
 
     fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError> {
@@ -350,6 +357,14 @@ impl LogReader for SqliteReader {
             }
             std::thread::sleep(left.min(WATCH_INTERVAL));
         }
+    }
+}
+
+impl Drop for SqliteReader {
+    /// Whoever closes a database last folds its journal into the file. If those are not the files
+    /// that everybody else has, that would write old pages over new ones.
+    fn drop(&mut self) {
+        self.spot.leave(&self.conn);
     }
 }
 
@@ -381,6 +396,7 @@ impl SqliteLog {
             log.let_go();
             renewed?;
         }
+        log.reader.settle_down()?;
         Ok(log)
     }
 
@@ -400,11 +416,12 @@ impl SqliteLog {
         log.let_go();
         checked?;
         log.set_durable()?;
+        log.reader.settle_down()?;
         Ok(log)
     }
 
     fn begin(&mut self) -> Result<(), LogError> {
-        let there = self.reader.spot.check(&self.reader.path);
+        let there = self.reader.spot.check();
         let begun = there.and_then(|()| self.writing(self.execute("BEGIN IMMEDIATE")));
         begun.inspect_err(|_| self.let_go())
     }
@@ -602,9 +619,12 @@ impl Log for SqliteLog {
         }
         self.hold().map_err(AppendError::Refused)?;
         let appended = self.insert(expected, commit).and_then(|()| self.commit_transaction());
+        // What went into a file that is nobody's any more was not stored.
+        let appended = appended
+            .and_then(|()| self.reader.spot.check().map_err(AppendError::Unknown));
         self.let_go();
         if appended.is_ok() {
-            self.checkpoints.note(&self.reader.conn, &self.reader.path, commit.bytes());
+            self.checkpoints.note(&self.reader.conn, &self.reader.spot, commit.bytes());
         } else {
             // What was not stored must not be remembered as if it were.
             self.tiles = TileWriter::default();

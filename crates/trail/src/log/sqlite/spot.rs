@@ -1,49 +1,110 @@
-//! Which file a database was opened on, so that it is noticed when that file is not there any more
-//! or another one took its place. A file that was deleted can be written to for as long as it is
-//! open, and nobody would ever read what was written.
+//! Which files a database was opened on, so that it is noticed when one of them is not there any
+//! more or another one took its place. A file that was deleted can be written to for as long as it
+//! is open, and nobody would ever read what was written. That goes for the file itself, for its
+//! journal, and for what tells processes apart who have both open.
 
-use std::path::Path;
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
 
 use crate::log::{LogError, LogErrorKind};
 
 /// A file, told apart from any other that may come to have its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Spot((u64, u64));
+type Number = (u64, u64);
+
+/// The files of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Spot {
+    path: PathBuf,
+    /// What the path says, which may be a link.
+    name: Number,
+    file: Number,
+    /// The journal and what is shared about it, as far as they were there.
+    beside: Vec<(PathBuf, Number)>,
+}
 
 impl Spot {
-    /// The file at a path.
+    /// The files at a path. A database has all of its files once something was read from it.
     pub(super) fn of(path: &Path) -> Result<Self, LogError> {
-        match std::fs::metadata(path) {
-            Ok(found) => Ok(Spot(number(&found))),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let message = format!("there is no store at {}", path.display());
-                Err(LogError::new(LogErrorKind::Missing, message))
-            }
-            Err(error) => {
-                let message = format!("cannot look for the store at {}: {error}", path.display());
-                Err(LogError::new(LogErrorKind::Unreadable, message))
-            }
+        let (name, file) = numbers(path)?;
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let beside = ["-wal", "-shm"].into_iter().filter_map(|ending| {
+            let mut name = real.clone().into_os_string();
+            name.push(ending);
+            let path = PathBuf::from(name);
+            let found = std::fs::metadata(&path).ok()?;
+            Some((path, number(&found)))
+        });
+        Ok(Spot { path: path.to_owned(), name, file, beside: beside.collect() })
+    }
+
+    /// Where the database is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Before a connection is closed: sees to it that nothing is written to files that are not
+    /// those it was opened on.
+    pub(super) fn leave(&self, conn: &Connection) {
+        if self.check().is_err() {
+            // Only a connection that is unusable refuses this, and that one writes nothing.
+            let _ = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
         }
     }
 
-    /// Refuses a path at which there is another file by now.
-    pub(super) fn check(self, path: &Path) -> Result<(), LogError> {
-        if Spot::of(path)? == self {
-            return Ok(());
+    /// Refuses if other files are there by now, or none.
+    pub(super) fn check(&self) -> Result<(), LogError> {
+        if numbers(&self.path)? != (self.name, self.file) {
+            return Err(replaced("the trail was replaced by another meanwhile; repeat the command"));
         }
-        let message = "the trail was replaced by another meanwhile; repeat the command";
-        Err(LogError::new(LogErrorKind::Replaced, message))
+        for (path, was) in &self.beside {
+            if std::fs::metadata(path).map(|found| number(&found)).ok() != Some(*was) {
+                let message = format!(
+                    "{} was removed or replaced while it was in use, and what it held is lost; \
+                     repeat the command, and look with `althing doctor`",
+                    path.display()
+                );
+                return Err(replaced(message));
+            }
+        }
+        // A file that was emptied in its place. Its journal cannot be read without it.
+        match std::fs::metadata(&self.path) {
+            Ok(found) if found.len() == 0 && !self.beside.is_empty() => {
+                let message = format!("{} was emptied while it was in use", self.path.display());
+                Err(replaced(message))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
+fn replaced(message: impl Into<String>) -> LogError {
+    LogError::new(LogErrorKind::Replaced, message)
+}
+
+/// The name at a path, and the file it leads to.
+fn numbers(path: &Path) -> Result<(Number, Number), LogError> {
+    let both = std::fs::symlink_metadata(path)
+        .and_then(|name| Ok((number(&name), number(&std::fs::metadata(path)?))));
+    both.map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            let message = format!("there is no store at {}", path.display());
+            return LogError::new(LogErrorKind::Missing, message);
+        }
+        let message = format!("cannot look for the store at {}: {error}", path.display());
+        LogError::new(LogErrorKind::Unreadable, message)
+    })
+}
+
 #[cfg(unix)]
-fn number(found: &std::fs::Metadata) -> (u64, u64) {
+fn number(found: &Metadata) -> Number {
     use std::os::unix::fs::MetadataExt as _;
     (found.dev(), found.ino())
 }
 
 /// Elsewhere a file that is open cannot be deleted or replaced.
 #[cfg(not(unix))]
-fn number(_found: &std::fs::Metadata) -> (u64, u64) {
+fn number(_found: &Metadata) -> Number {
     (0, 0)
 }

@@ -1,0 +1,147 @@
+//! Recall: what is remembered, by its words and by whom it is meant for, kept between calls.
+//!
+//! An index of everything is too dear to be made for each question. This one follows what is
+//! remembered: whatever is different from when it was last asked is put in, replaced or taken out,
+//! so that its answers are always those of one made anew.
+
+use althing_dialects::memory::filter::CONFIDENCE_DEFAULT;
+use althing_dialects::memory::item::{confidence, is_auto, is_called, is_legacy};
+use althing_dialects::memory::relevance::{Hit, Index, Item, Question};
+use althing_kernel::memory::{Kind, Memory, Record, RecordId};
+use althing_kernel::{Principal, State};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use super::ranking::stale_from;
+use super::records::{Decision, newest_decisions};
+
+/// What is worth knowing before one works.
+const WORTH_KNOWING: [Kind; 5] =
+    [Kind::Constraint, Kind::Trap, Kind::Decision, Kind::Plan, Kind::Handoff];
+/// How many decisions of the frugal side are looked at: the newest.
+const DECISIONS_MAX: usize = 200;
+
+/// What is kept between calls. Whoever asks only once begins with an empty one.
+#[derive(Default)]
+pub struct Recall(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    /// What the rest was made from.
+    memory: Memory,
+    index: Index,
+    /// The decisions of the frugal side in the index: they are not of the memory.
+    decisions: BTreeMap<String, String>,
+    /// What is open and addressed to somebody, by the name they are addressed with.
+    waiting: BTreeMap<String, BTreeSet<(u64, RecordId)>>,
+}
+
+impl Recall {
+    /// What matters most, most first.
+    pub(super) fn rank(&self, state: &State, pending: bool, question: &Question<'_>) -> Vec<Hit> {
+        let kinds = WORTH_KNOWING.into_iter().chain(pending.then_some(Kind::Candidate));
+        let kinds: Vec<String> = kinds.map(|kind| kind.to_string()).collect();
+        let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
+        self.following(state, |kept| kept.index.rank(&Question { kinds: &kinds, ..*question }))
+    }
+
+    /// What is open and meant for somebody, of a kind, newest first.
+    pub(super) fn waiting(&self, state: &State, who: &Principal, kind: Kind) -> Vec<RecordId> {
+        self.following(state, |kept| {
+            let own = kept.waiting.iter().filter(|(name, _)| is_called(who, name));
+            let own: BTreeSet<_> = own.flat_map(|(_, waiting)| waiting).collect();
+            own.into_iter().rev().map(|(_, id)| *id).filter(|id| id.kind == kind).collect()
+        })
+    }
+
+    fn following<T>(&self, state: &State, answer: impl FnOnce(&Kept) -> T) -> T {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.follow(state);
+        answer(&kept)
+    }
+}
+
+impl Kept {
+    fn follow(&mut self, state: &State) {
+        let Kept { memory, index, decisions, waiting } = self;
+        for (id, record) in state.memory().changed_from(memory) {
+            if let Some(was) = memory.record(id) {
+                leave(waiting, was);
+            }
+            match record {
+                Some(record) if is_ranked(record) => index.put(&item(record)),
+                _ => {
+                    index.remove(&id.to_string());
+                }
+            }
+            if let Some(record) = record.filter(|record| record.is_live()) {
+                for name in addressees(record) {
+                    waiting.entry(name).or_default().insert((record.updated_seq, id));
+                }
+            }
+        }
+        *memory = state.memory().clone();
+        follow_decisions(index, decisions, state);
+    }
+}
+
+fn follow_decisions(index: &mut Index, known: &mut BTreeMap<String, String>, state: &State) {
+    let now: Vec<Decision> = newest_decisions(state).take(DECISIONS_MAX).collect();
+    let mut was = std::mem::take(known);
+    for own in now {
+        let id = own.id();
+        if was.remove(&id).as_deref() != Some(&own.text) {
+            let kind = Kind::Decision.to_string();
+            let text = own.text.clone();
+            index.put(&Item { id: id.clone(), kind, text, live: true, ..Item::default() });
+        }
+        known.insert(id, own.text);
+    }
+    for id in was.keys() {
+        index.remove(id);
+    }
+}
+
+fn leave(waiting: &mut BTreeMap<String, BTreeSet<(u64, RecordId)>>, was: &Record) {
+    for name in addressees(was) {
+        if let Some(own) = waiting.get_mut(&name) {
+            own.remove(&(was.updated_seq, was.id));
+            if own.is_empty() {
+                waiting.remove(&name);
+            }
+        }
+    }
+}
+
+/// The names that something is addressed with.
+fn addressees(record: &Record) -> impl Iterator<Item = String> {
+    let agent = record.agent().map(|name| Principal::Agent(name.clone()).to_string());
+    let to = record.fields.to.as_ref().map(|to| to.as_str().to_owned());
+    agent.into_iter().chain(to)
+}
+
+/// Whether a record counts when nothing particular is asked for.
+fn is_ranked(record: &Record) -> bool {
+    let kind = record.id.kind;
+    (WORTH_KNOWING.contains(&kind) || kind == Kind::Candidate)
+        && record.is_live()
+        && !is_legacy(record)
+        && !(is_auto(record) && confidence(record) < CONFIDENCE_DEFAULT)
+}
+
+/// A record as far as ranking needs to know it.
+pub(super) fn item(record: &Record) -> Item {
+    let text = |text: &str| text.to_owned();
+    Item {
+        id: record.id.to_string(),
+        kind: record.id.kind.to_string(),
+        text: text(record.text.as_str()),
+        tags: record.tags.as_slice().iter().map(|tag| text(tag.as_str())).collect(),
+        paths: record.fields.related_paths.iter().map(|path| text(path.as_str())).collect(),
+        updated_seq: record.updated_seq,
+        live: record.is_live(),
+        stale_from: Some(stale_from(record).micros()),
+        superseded: record.fields.superseded_by.is_some(),
+        owner: None,
+    }
+}
