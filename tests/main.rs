@@ -38,6 +38,8 @@ mod scan;
 mod security;
 mod storage;
 mod support;
+#[cfg(unix)]
+mod swapped;
 mod tamper;
 mod tidy;
 mod topology;

@@ -197,6 +197,25 @@ fn the_newest_revision_needs_no_introduction() {
     host.end();
 }
 
+/// Whoever introduced itself is held to it: a request does not make it another.
+#[test]
+fn a_request_does_not_say_who_asks_once_that_is_settled() {
+    let project = Sandbox::new();
+    let mut claude = Host::named(&project, "claude");
+    claude.done("make_claim", json!({ "surfaces": ["src"], "task": "T" }));
+    let mut cursor = Host::named(&project, "cursor");
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2025-11-25",
+        "io.modelcontextprotocol/clientInfo": { "name": "claude", "version": "1" },
+    });
+    let params =
+        json!({ "_meta": meta, "name": "release_claim", "arguments": { "surfaces": ["src"] } });
+    let released = cursor.ask("tools/call", params)["result"].clone();
+    assert!(!released.to_string().contains("/claude"), "{released}");
+    let held = project.json(&["claims"]);
+    assert_eq!(held[0]["surfaces"], json!(["src"]), "{held}");
+}
+
 #[test]
 fn tools_work_without_an_introduction_and_with_a_lax_one() {
     let project = Sandbox::new();

@@ -175,6 +175,31 @@ fn good_entries_are_taken_over_and_the_others_named() {
     assert_eq!(tools.ok("heimdall-blackboard", &["list"]), "kept\tv\nnew\tn\n");
 }
 
+/// A folder of planning files has one trail, whoever names it and from wherever.
+#[test]
+fn a_planning_folder_has_one_trail_from_everywhere() {
+    let outer = Sandbox::bare();
+    let app = outer.path().join("app");
+    let plan = outer.path().join("plan");
+    std::fs::create_dir(&app).unwrap();
+    std::fs::create_dir(&plan).unwrap();
+    let git = std::process::Command::new("git").args(["init", "-q"]).current_dir(&app).status();
+    assert!(git.unwrap().success());
+    let claim = |folder: &std::path::Path, who: &str| {
+        let mut command = outer.command();
+        command.current_dir(folder).env("HEIMDALL_PLANNING_DIR", &plan);
+        let ran = command.args(["claim", "src", "--as", who]).output().unwrap();
+        crate::support::Ran::of(&ran)
+    };
+    let init =
+        outer.command().current_dir(&app).env("HEIMDALL_PLANNING_DIR", &plan).arg("init").status();
+    assert!(init.unwrap().success());
+    assert_eq!(claim(&app, "ann").code, Some(0));
+    let second = claim(outer.path(), "bob");
+    assert_eq!(second.code, Some(3), "{second:?}");
+    assert!(!outer.path().join(".althing").exists());
+}
+
 /// The store under a server may be deleted, and another made in its place.
 #[test]
 fn nothing_is_acknowledged_into_a_store_that_is_gone() {
@@ -220,6 +245,36 @@ fn the_head_of_a_store_that_is_gone_is_not_left_beside_another() {
     project.ok(&["trail", "verify"]);
 }
 
+/// No line closes the ledger to everybody, and nobody counts for another.
+#[test]
+fn a_line_has_a_limit_and_only_ones_own_tokens_are_counted() {
+    let tools = Tools::new();
+    let log = |tokens: u64, more: &str| {
+        let line = format!(r#"{{"role":"r","kind":"k","tokens":{tokens}{more}}}"#);
+        tools.project.run(&["do", "ledger.log", &line, "--as", "mal"])
+    };
+    for (tokens, more) in
+        [(9_007_199_254_740_991, ""), (1_000_000_001, ""), (1, r#","messages":1000001"#)]
+    {
+        let ran = log(tokens, more);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(ran.err.contains("A-USE-03") || ran.out.contains("A-USE-03"), "{ran:?}");
+    }
+    assert_eq!(log(1_000_000_000, "").code, Some(0));
+    assert_eq!(log(5, r#","tokenizer":"o200k_base","agent":"victim""#).code, Some(0));
+    assert_eq!(log(7, r#","tokenizer":"my own""#).code, Some(0));
+    assert_eq!(log(11, r#","tokenizer":"o200k_base","agent":"mal""#).code, Some(0));
+    assert_eq!(log(13, r#","tokenizer":"o200k_base""#).code, Some(0));
+    let sums = tools.project.json(&["do", "ledger.report", r#"{"by":"agent"}"#]);
+    let of = |name: &str| {
+        let rows = sums.as_array().or(sums["rows"].as_array()).unwrap();
+        rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{sums}")).clone()
+    };
+    assert_eq!((&of("victim")["tokens"], &of("victim")["counted"]), (&json!(5), &json!(0)));
+    assert_eq!(of("mal")["counted"], 24, "{sums}");
+    tools.project.ok(&["trail", "verify"]);
+}
+
 #[test]
 fn sums_stay_exact_and_a_baseline_of_nothing_is_none() {
     let tools = Tools::new();
@@ -229,14 +284,14 @@ fn sums_stay_exact_and_a_baseline_of_nothing_is_none() {
         let args = log(tokens);
         tools.run("heimdall-ledger", &args.each_ref().map(String::as_str))
     };
-    assert_eq!(run("9007199254740990").code, Some(0));
-    let ran = run("2");
+    assert_eq!(run("999999999").code, Some(0));
+    let ran = run("1000000001");
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    assert!(ran.err.contains("would be over 9007199254740991"), "{ran:?}");
+    assert!(ran.err.contains("at most 1000000000 tokens"), "{ran:?}");
     assert!(ran.err.contains("[A-USE-03]"), "{ran:?}");
     assert_eq!(run("1").code, Some(0));
     let said = tools.ok("heimdall-ledger", &["report"]);
-    assert!(said.contains("r: 9007199254740991 tokens (2 msgs)"), "{said}");
+    assert!(said.contains("r: 1000000000 tokens (2 msgs)"), "{said}");
     let none = ["baseline", "--role", "r", "--tokens", "0"];
     tools.fails("heimdall-ledger", &none, 2, "must be a positive integer");
     let (ran, _) = tools.project.refused(&[

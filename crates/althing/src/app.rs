@@ -53,11 +53,17 @@ impl App {
             return Err(Failure::usage(message).hint("Give a folder outside of .git."));
         }
         match planning.filter(|_| own) {
-            Some(folder) if matches!(place.inside(&folder), Inside::Elsewhere) => Ok(Place {
-                state: folder.join(".althing"),
-                state_origin: planning::VARIABLE,
-                ..place
-            }),
+            // A folder that has a trail has that one, wherever it is looked at from.
+            Some(folder)
+                if matches!(place.inside(&folder), Inside::Elsewhere)
+                    || Home::new(&folder.join(".althing")).store().is_file() =>
+            {
+                Ok(Place {
+                    state: folder.join(".althing"),
+                    state_origin: planning::VARIABLE,
+                    ..place
+                })
+            }
             _ => Ok(place),
         }
     }

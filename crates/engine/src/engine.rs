@@ -460,11 +460,7 @@ impl Engine {
 
     /// A writer whose log was replaced has nothing left to do; the next command gets another.
     fn retire_if_replaced(&self, writer: &Arc<WriterHandle>, answer: &Result<Reply, EngineError>) {
-        let replaced = matches!(
-            answer,
-            Err(EngineError::Store(error) | EngineError::Unavailable(error))
-                if matches!(error.kind, LogErrorKind::Replaced | LogErrorKind::Missing)
-        );
+        let replaced = answer.as_ref().is_err_and(EngineError::is_of_another_store);
         if replaced || writer.has_ended() {
             let mut current = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
             if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, writer)) {

@@ -111,6 +111,17 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Whether the store that was open is not the one at its place any more.
+    pub fn is_of_another_store(&self) -> bool {
+        matches!(
+            self,
+            EngineError::Store(error)
+                | EngineError::Unavailable(error)
+                | EngineError::Unconfirmed(error)
+                if matches!(error.kind, LogErrorKind::Replaced | LogErrorKind::Missing)
+        )
+    }
+
     /// What sort of failure it is, in the word every door uses.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -14,7 +14,6 @@
 
 use althing_kernel::{Caller, Principal};
 use althing_trail::LogError;
-use althing_trail::log::LogErrorKind;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -336,15 +335,12 @@ impl Writer {
 
 /// Whether the storage is out, rather than something being wrong with what is asked for.
 fn is_outage(error: &EngineError) -> bool {
-    match error {
-        EngineError::Unavailable(error)
-        | EngineError::Unconfirmed(error)
-        | EngineError::Store(error) => {
-            // Another store, or none, has nothing to do with this one's health.
-            !matches!(error.kind, LogErrorKind::Replaced | LogErrorKind::Missing)
-        }
-        _ => false,
-    }
+    // Another store, or none, has nothing to do with this one's health.
+    !error.is_of_another_store()
+        && matches!(
+            error,
+            EngineError::Unavailable(_) | EngineError::Unconfirmed(_) | EngineError::Store(_)
+        )
 }
 
 /// The same error once more, for the next caller it concerns.

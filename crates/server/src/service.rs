@@ -16,7 +16,7 @@ use std::sync::Arc;
 use crate::desk::{Call, Desk, Host, Identity};
 use crate::dialect::{Dialect, Speech, Tool};
 use crate::fault::Fault;
-use crate::message::short;
+use crate::message::{UNNAMED, short};
 use crate::tally::{Handed, Tally};
 
 /// The revisions that are spoken. The one of March 2025 asked servers to take batches, which no
@@ -129,8 +129,12 @@ fn listed(tool: &Tool) -> ListedTool {
     }
 }
 
+/// The host that asks. One that introduced itself stays who it said it is, whatever its requests
+/// say.
 fn host(context: &RequestContext<RoleServer>) -> Host {
-    let client = context.client_info();
+    let introduced = context.peer.peer_info().map(|info| info.client_info.clone());
+    let introduced = introduced.filter(|client| client.name != UNNAMED);
+    let client = introduced.or_else(|| context.client_info());
     Host {
         version: client.as_ref().map(|client| client.version.clone()),
         name: client.map(|client| client.name),

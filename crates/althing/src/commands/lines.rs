@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::io::{BufRead as _, Read as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -56,6 +58,7 @@ pub(super) fn run(app: &App, project: &Project) -> Result<(), Failure> {
     // A passphrase on standard input comes before the lines.
     let early = app.globals.passphrase_stdin;
     let mut client = if early { Some(project.client(app, &engine)?) } else { None };
+    let is_gone = Arc::new(AtomicBool::new(false));
     let (send, receive) = sync_channel(UNDER_WAY_MAX);
     let printer = Printer {
         engine: engine.clone(),
@@ -74,7 +77,13 @@ pub(super) fn run(app: &App, project: &Project) -> Result<(), Failure> {
                 break;
             }
         };
-        let next = line.and_then(|bytes| begin(app, project, &engine, &mut client, &bytes, number));
+        if is_gone.swap(false, Ordering::Relaxed) {
+            // Another store may not know this caller, or know it by another key.
+            client = None;
+        }
+        let begun =
+            |bytes: Vec<u8>| begin(app, project, &engine, (&mut client, &is_gone), &bytes, number);
+        let next = line.and_then(begun);
         let (next, asked) = match next {
             Ok(begun) => begun,
             Err(failure) => (Next::Known(failed(number, &failure)), None),
@@ -120,7 +129,7 @@ fn begin(
     app: &App,
     project: &Project,
     engine: &Engine,
-    client: &mut Option<Client>,
+    (client, is_gone): (&mut Option<Client>, &Arc<AtomicBool>),
     bytes: &[u8],
     line: u64,
 ) -> Result<(Next, Option<Receiver<()>>), Failure> {
@@ -137,7 +146,11 @@ fn begin(
         None => client.insert(project.client(app, engine)?),
     };
     let (send, outcome) = sync_channel(1);
-    let done = Box::new(move |answer| {
+    let is_gone = is_gone.clone();
+    let done = Box::new(move |answer: Outcome| {
+        if answer.as_ref().is_err_and(EngineError::is_of_another_store) {
+            is_gone.store(true, Ordering::Relaxed);
+        }
         // The printer hangs up only when standard output is gone.
         let _ = send.send(answer);
     });

@@ -85,6 +85,13 @@ pub enum By {
     Kind,
 }
 
+/// The most tokens of a line. No message is that large, and a ledger that somebody fills to the
+/// brim with one line would be closed to everybody.
+pub const LINE_TOKENS_MAX: u64 = 1_000_000_000;
+/// The most messages of a line.
+pub const LINE_MESSAGES_MAX: u32 = 1_000_000;
+/// What counts tokens here. Whatever else counted them, the number is what the caller says.
+const TOKENIZER: &str = "o200k_base";
 /// How kinds of lines begin that cost tokens only because there are tools.
 const TOOL_KINDS: &str = "tool_";
 
@@ -114,7 +121,7 @@ impl Line {
     fn of(body: &Log) -> Self {
         let tools = body.tool.is_some() || body.kind.as_str().starts_with(TOOL_KINDS);
         let messages = body.messages.map_or(1, |messages| messages.get().into());
-        let counted = body.tokenizer.is_some();
+        let counted = body.tokenizer.as_ref().is_some_and(|own| own.as_str() == TOKENIZER);
         Line { tokens: body.tokens.get(), messages, counted, tools }
     }
 }
@@ -203,8 +210,16 @@ fn count(sums: &mut Sums, name: Option<&Label>, line: Line) {
 }
 
 pub(super) fn decide_log(turn: &mut Turn<'_>, caller: &Caller, args: &Log) -> Result<Reply, Halt> {
+    let line = Line::of(args);
+    if line.tokens > LINE_TOKENS_MAX || line.messages > LINE_MESSAGES_MAX.into() {
+        let message = format!(
+            "a line of the ledger has at most {LINE_TOKENS_MAX} tokens and {LINE_MESSAGES_MAX} \
+             messages"
+        );
+        return Err(Refusal::denied(Rule::Limits, message).into());
+    }
     // No other sum is greater than that of everything.
-    if !turn.state().commons.ledger.all.takes(Line::of(args)) {
+    if !turn.state().commons.ledger.all.takes(line) {
         let message = format!("with these the ledger's sum would be over {JSON_INTEGER_MAX}");
         return Err(Refusal::denied(Rule::Limits, message).into());
     }
@@ -238,16 +253,19 @@ pub(crate) fn check(commons: &Commons, args: &Baseline) -> Result<(), Refusal> {
 }
 
 pub(super) fn apply_logged(state: &mut State, entry: &Stamped, body: &Log) {
-    let line = Line::of(body);
     let own = match &entry.draft.actor {
         Actor::Principal(Principal::Agent(name)) => Label::new(name.as_str()).ok(),
         Actor::Principal(other) => Label::new(&other.to_string()).ok(),
         Actor::Protocol => None,
     };
+    let line = Line::of(body);
+    // Whose tokens they are is hearsay if it is another who says so.
+    let is_own = body.agent.is_none() || body.agent == own;
+    let of_agent = Line { counted: line.counted && is_own, ..line };
     let ledger = &mut state.commons.ledger;
     count(&mut ledger.roles, Some(&body.role), line);
     count(&mut ledger.kinds, Some(&body.kind), line);
-    count(&mut ledger.agents, body.agent.as_ref().or(own.as_ref()), line);
+    count(&mut ledger.agents, body.agent.as_ref().or(own.as_ref()), of_agent);
     count(&mut ledger.tasks, body.task.as_ref(), line);
     count(&mut ledger.tools, body.tool.as_ref(), line);
     ledger.all.add(line);

@@ -620,8 +620,8 @@ impl Log for SqliteLog {
         self.hold().map_err(AppendError::Refused)?;
         let appended = self.insert(expected, commit).and_then(|()| self.commit_transaction());
         // What went into a file that is nobody's any more was not stored.
-        let appended = appended
-            .and_then(|()| self.reader.spot.check().map_err(AppendError::Unknown));
+        let appended =
+            appended.and_then(|()| self.reader.spot.check().map_err(AppendError::Unknown));
         self.let_go();
         if appended.is_ok() {
             self.checkpoints.note(&self.reader.conn, &self.reader.spot, commit.bytes());

@@ -56,7 +56,9 @@ impl Spot {
     /// Refuses if other files are there by now, or none.
     pub(super) fn check(&self) -> Result<(), LogError> {
         if numbers(&self.path)? != (self.name, self.file) {
-            return Err(replaced("the trail was replaced by another meanwhile; repeat the command"));
+            return Err(replaced(
+                "the trail was replaced by another meanwhile; repeat the command",
+            ));
         }
         for (path, was) in &self.beside {
             if std::fs::metadata(path).map(|found| number(&found)).ok() != Some(*was) {
