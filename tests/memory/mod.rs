@@ -2,6 +2,7 @@
 
 mod claims;
 mod doors;
+mod edges;
 mod reading;
 mod writing;
 

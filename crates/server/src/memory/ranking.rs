@@ -1,7 +1,7 @@
 //! Ranking: what of all that is remembered matters for a path or a task.
 
 use althing_dialects::memory::filter::CONFIDENCE_DEFAULT;
-use althing_dialects::memory::item::{brief, confidence, is_auto, is_legacy};
+use althing_dialects::memory::item::{brief, confidence, edited_by, is_auto, is_legacy};
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::relevance::{Hit, Index, Item, Question};
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
@@ -172,6 +172,7 @@ pub(super) fn short(record: &Record) -> Value {
         ("priority", json!(fields.priority)),
         ("assignee", json!(fields.assignee)),
         ("to", json!(fields.to)),
+        ("updated_by", json!(edited_by(record))),
     ] {
         if !value.is_null() {
             extra.insert(name.to_owned(), value);
