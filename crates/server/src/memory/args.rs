@@ -217,6 +217,9 @@ pub(super) struct CompleteStep {
     #[schemars(description = "Such as stp_1.")]
     #[serde(rename = "stepId", alias = "step_id")]
     pub(super) step: String,
+    #[serde(alias = "client_request_id")]
+    #[schemars(skip)]
+    pub(super) request_id: Option<String>,
     #[serde(flatten)]
     #[schemars(skip)]
     pub(super) said: Said,
@@ -230,6 +233,9 @@ pub(super) struct Remove {
     pub(super) reason: Option<String>,
     #[schemars(skip)]
     pub(super) purge: Option<bool>,
+    #[serde(alias = "client_request_id")]
+    #[schemars(skip)]
+    pub(super) request_id: Option<String>,
     #[serde(flatten)]
     #[schemars(skip)]
     pub(super) said: Said,
@@ -369,7 +375,7 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
         let error = error.to_string();
         match (form::Said::read(&error), culprit::<A>(&given)) {
             (form::Said::Ours(said), _) => wrong(said),
-            (said, Some(name)) => wrong(said.about(name, expected(&error))),
+            (said, Some(name)) => wrong(said.about(name, &expected(&error))),
             (_, None) => wrong("the arguments do not fit together".to_owned()),
         }
     })
@@ -405,15 +411,20 @@ fn culprit<A: DeserializeOwned>(given: &Map<String, Value>) -> Option<&str> {
 }
 
 /// What the reader wanted instead, in plain words.
-fn expected(error: &str) -> &'static str {
+fn expected(error: &str) -> String {
     let wanted = error.rsplit("expected ").next().unwrap_or_default();
-    match wanted.trim_start_matches("a ") {
+    let choices: Vec<&str> = wanted.split('`').skip(1).step_by(2).collect();
+    if !choices.is_empty() {
+        return one_of(&choices).trim_start().to_owned();
+    }
+    let words = match wanted.trim_start_matches("a ") {
         "string" => "a text",
         "boolean" => "true or false",
         "sequence" => "a list",
         "u8" | "u32" | "u64" | "usize" => "a whole number",
         _ => "something else",
-    }
+    };
+    words.to_owned()
 }
 
 fn snake(name: &str) -> String {

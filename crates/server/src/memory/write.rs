@@ -337,7 +337,10 @@ impl Verbs<'_> {
             let message = format!("{plan} has no step {:?}; name one by its id", args.step);
             return Err(Fault::usage(format!("{message}: {}", list.join(", "))));
         }
-        let command = json!({ "plan": plan.to_string(), "step": args.step, "status": "done" });
+        let mut command = json!({ "plan": plan.to_string(), "step": args.step, "status": "done" });
+        if let Some(id) = &args.request_id {
+            command["request_id"] = id.as_str().into();
+        }
         let done = self.act("memory.step", &command)?;
         Ok(json!({
             "planId": plan.to_string(),
@@ -361,8 +364,10 @@ impl Verbs<'_> {
         }
         let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
         let mut command = json!({ "id": id.to_string() });
-        if let Some(reason) = &args.reason {
-            command["reason"] = reason.as_str().into();
+        for (name, value) in [("reason", &args.reason), ("request_id", &args.request_id)] {
+            if let Some(value) = value {
+                command[name] = value.as_str().into();
+            }
         }
         let gone = self.act("memory.archive", &command)?;
         Ok(json!({
