@@ -3,6 +3,7 @@
 mod claims;
 mod doors;
 mod edges;
+mod mistakes;
 mod reading;
 mod writing;
 

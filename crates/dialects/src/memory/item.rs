@@ -157,10 +157,12 @@ pub fn with_haids(answer: &mut Value) {
                 match value {
                     Value::String(text) if NAMED.contains(&name.as_str()) => in_haid_form(text),
                     Value::Array(list) if NAMED.contains(&name.as_str()) => {
-                        list.iter_mut().for_each(|one| match one {
-                            Value::String(text) => in_haid_form(text),
-                            other => with_haids(other),
-                        });
+                        for one in list {
+                            match one {
+                                Value::String(text) => in_haid_form(text),
+                                other => with_haids(other),
+                            }
+                        }
                     }
                     other => with_haids(other),
                 }

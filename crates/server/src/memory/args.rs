@@ -35,11 +35,9 @@ pub(super) enum Sight {
 }
 
 /// Who and where, as others say it: who asks is settled by the channel, and the project too.
-#[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Said {
     pub(super) project: Option<String>,
     pub(super) agent: Option<String>,
-    #[serde(rename = "agentId")]
     pub(super) agent_id: Option<String>,
 }
 
@@ -66,9 +64,6 @@ pub(super) struct Work {
     #[serde(rename = "contextTarget")]
     #[schemars(skip)]
     pub(super) target: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -97,9 +92,6 @@ pub(super) struct Context {
     #[serde(rename = "includePending", default)]
     #[schemars(skip)]
     pub(super) pending: bool,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -120,9 +112,6 @@ pub(super) struct Find {
     #[schemars(with = "Option<Vec<String>>")]
     pub(super) fields: Vec<String>,
     pub(super) budget_tokens: Option<u64>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -132,9 +121,6 @@ pub(super) struct Get {
     #[schemars(description = "Such as pln_0000002a or pln#42.")]
     pub(super) id: String,
     pub(super) budget_tokens: Option<u64>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -153,9 +139,6 @@ pub(super) struct Create {
     /// Repeating it repeats nothing.
     #[serde(alias = "client_request_id")]
     pub(super) request_id: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -171,9 +154,6 @@ pub(super) struct Update {
     #[serde(alias = "client_request_id")]
     #[schemars(skip)]
     pub(super) request_id: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -205,9 +185,6 @@ pub(super) struct Transition {
     #[serde(alias = "client_request_id")]
     #[schemars(skip)]
     pub(super) request_id: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -220,9 +197,6 @@ pub(super) struct CompleteStep {
     #[serde(alias = "client_request_id")]
     #[schemars(skip)]
     pub(super) request_id: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -236,9 +210,6 @@ pub(super) struct Remove {
     #[serde(alias = "client_request_id")]
     #[schemars(skip)]
     pub(super) request_id: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
@@ -305,7 +276,7 @@ pub(super) fn ignored(verb: Verb, given: &Value) -> Option<String> {
     (!names.is_empty()).then(|| format!("ignored: {}", names.join(", ")))
 }
 
-/// Who and where, as the arguments of the larger verbs say it.
+/// Who and where, as the arguments of any verb say it.
 pub(super) fn said(verb: Verb, given: &Value) -> Result<Said, Fault> {
     let one = |name: &str| match &given[name] {
         Value::Null => Ok(None),

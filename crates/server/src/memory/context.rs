@@ -30,7 +30,6 @@ const SCHEMA: &str = "althing.memory/1";
 
 impl Verbs<'_> {
     pub(super) fn context(&self, args: &Context, given: &Value) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         let chars = args.chars_max.unwrap_or(CHARS_DEFAULT);
         let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
         let present = self.present()?;

@@ -46,7 +46,6 @@ impl Hits {
 
 impl Verbs<'_> {
     pub(super) fn find(&self, args: &Find) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         let mut filter = Filter::read(args.entity, &args.filter).map_err(Fault::usage)?;
         filter.of(&self.principal());
         if let Some(limit) = &args.limit {
@@ -68,7 +67,6 @@ impl Verbs<'_> {
     }
 
     pub(super) fn get(&self, args: &Get) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
         let present = self.present()?;
         let found = fetch(&present, args.entity, &args.id)?;

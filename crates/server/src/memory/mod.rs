@@ -199,8 +199,8 @@ impl<'a> Verbs<'a> {
         let mut warnings = Vec::new();
         let named = if says { args::with_request_id(given)? } else { Value::Null };
         let given = if says { &named } else { given };
+        self.check_said(&args::said(verb, given)?)?;
         if large {
-            self.check_said(&args::said(verb, given)?)?;
             warnings.extend(args::ignored(verb, given).map(Value::from));
         }
         warnings.extend(self.check_given(verb, given)?);

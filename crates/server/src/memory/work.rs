@@ -52,7 +52,6 @@ impl Intent {
 impl Verbs<'_> {
     pub(super) fn work(&self, args: &Work) -> Result<Value, Fault> {
         let began = Instant::now();
-        self.check_said(&args.said)?;
         let compact = args.compact.unwrap_or(true);
         let chars = if compact { COMPACT_CHARS } else { CHARS_DEFAULT };
         let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;

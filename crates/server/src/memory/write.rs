@@ -21,7 +21,6 @@ use crate::fault::Fault;
 
 impl Verbs<'_> {
     pub(super) fn create(&self, args: &Create) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         let (kind, mut answer) = if args.entity == Kind::Claim {
             (Kind::Claim, self.create_claim(args)?)
         } else {
@@ -127,7 +126,6 @@ impl Verbs<'_> {
     }
 
     pub(super) fn update(&self, args: &Update) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         check_writable(args.entity, &args.id)?;
         let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
         if args.entity == Kind::Claim {
@@ -178,17 +176,16 @@ impl Verbs<'_> {
     }
 
     pub(super) fn transition(&self, args: &Transition) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         check_writable(args.entity, &args.id)?;
         // Two names for one state are one answer.
         let read = |word: &Option<String>| {
             let read = word.as_deref().map(|word| entity::status(args.entity, word)).transpose();
             read.map_err(Fault::usage)
         };
-        let [to, status] = [read(&args.to)?, read(&args.status)?];
-        let words = [to, status].map(|state| state.map(Status::as_str));
+        let [to, other] = [read(&args.to)?, read(&args.status)?];
+        let words = [to, other].map(|state| state.map(Status::as_str));
         either(("to", words[0]), ("status", words[1])).map_err(Fault::usage)?;
-        let Some(to) = to.or(status) else {
+        let Some(to) = to.or(other) else {
             let states = args.entity.table().states.iter().map(|state| state.as_str());
             let states: Vec<&str> = states.collect();
             let message = format!("bclaw_transition requires 'to', one of {}", states.join(", "));
@@ -325,7 +322,6 @@ impl Verbs<'_> {
     }
 
     pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         let plan = entity::id(Kind::Plan, &args.plan).map_err(Fault::usage)?;
         let present = self.present()?;
         let record = record(&present, plan)?;
@@ -353,7 +349,6 @@ impl Verbs<'_> {
     }
 
     pub(super) fn remove(&self, args: &Remove) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         check_writable(args.entity, &args.id)?;
         if args.purge == Some(true) {
             let message = "nothing is purged: what was recorded stays on the trail";
