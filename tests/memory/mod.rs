@@ -2,6 +2,8 @@
 
 mod claims;
 mod doors;
+mod edges;
+mod mistakes;
 mod reading;
 mod writing;
 

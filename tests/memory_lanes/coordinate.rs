@@ -316,3 +316,34 @@ fn hosts_give_out_work_too() {
     let (_, error) = host.failed("bclaw_dispatch", json!({ "intent": "analysis" }));
     assert_eq!(error["kind"], "not_found");
 }
+
+/// Work that names no path may need any file; whoever starts from a commit is told which.
+#[test]
+fn work_without_a_path_waits_for_a_clean_tree() {
+    let team = Team::new(&["alice", "bob"]);
+    team.project.write("src/a/new.rs", "// not committed\n");
+    for rest in [
+        &["assign", "Do it.", "--to", "bob"][..],
+        &["assign", "Do it.", "--to", "bob", "--scope", "review-loop:lop_1"],
+        &["review", "Look at it.", "--to", "bob"],
+    ] {
+        let (_, error) = team.refused("alice", &[&["coordinate"], rest].concat());
+        assert_eq!(error["kind"], "dirty_working_tree", "{rest:?}: {error}");
+        assert_eq!(error["details"]["files"], json!(["src/a/new.rs"]));
+    }
+    let from =
+        |name: &'static str| ["coordinate", "assign", "Do it.", "--to", "bob", "--ref", name];
+    let (_, error) = team.refused("alice", &from("nowhere"));
+    assert_eq!(error["kind"], "validation_error", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("nowhere"), "{error}");
+    let done = team.memory("alice", &from("HEAD"));
+    let commit = team.git(&["rev-parse", "HEAD"]);
+    let lane = &done["result"]["delivery_plan"][0];
+    for id in ["assignment_id", "message_id"] {
+        let told = team.get(lane[id].as_str().unwrap())["text"].as_str().unwrap().to_owned();
+        assert!(told.starts_with("Do it.") && told.contains(&commit), "{told}");
+    }
+    team.git(&["add", "."]);
+    team.git(&["commit", "--quiet", "-m", "Second"]);
+    team.memory("alice", &["coordinate", "assign", "And that.", "--to", "bob"]);
+}

@@ -206,7 +206,8 @@ fn said_of_memory(event: &Event) -> String {
         Event::MemoryCreated(body) => format!("{} {}: {}", body.id.label(), body.status, body.text),
         Event::MemoryUpdated(body) => {
             let text = body.text.as_ref().map_or_else(String::new, |text| format!(": {text}"));
-            format!("{} {}{text}", body.id.label(), body.fields.given().join(" "))
+            let done = if body.completed { ", and the plan is done" } else { "" };
+            format!("{} {}{text}{done}", body.id.label(), body.fields.given().join(" "))
         }
         Event::MemoryMoved(body) => {
             let why = why(body.reason.as_ref());

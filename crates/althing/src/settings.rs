@@ -1,7 +1,9 @@
 //! Settings: a flag wins over the environment, that over `althing.toml`, that over the default.
 
+use althing_dialects::frugal::haid::agent_named;
 use althing_kernel::deployment::Deployment;
 use althing_kernel::lease::Ttl;
+use althing_kernel::name::NameError;
 use althing_kernel::{AgentName, Rule, Span, UserId, WorkspaceId};
 use althing_server::memory::Secrets;
 use serde::Deserialize;
@@ -138,7 +140,7 @@ impl Settings {
         let memory = file.memory.unwrap_or_default();
         let secrets = layers(None, "ALTHING_MEMORY_SECRETS", memory.secrets)?;
         Ok(Settings {
-            agent: agent.read_or(None, |text| AgentName::new(bare(text, "agent:")).map(Some))?,
+            agent: agent.read_or(None, |text| agent_called(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
             session: session.read_or(None, |text| WorkspaceId::new(text).map(Some))?,
             workspace: workspace
@@ -235,6 +237,11 @@ fn read_file(path: &Path) -> Result<File, Failure> {
     toml::from_str(&text).map_err(|error| {
         Failure::usage(format!("{} cannot be used: {}", path.display(), error.to_string().trim()))
     })
+}
+
+/// An agent by its name, or by its HAID as servers tell it.
+fn agent_called(text: &str) -> Result<AgentName, NameError> {
+    AgentName::new(&agent_named(text).unwrap_or_else(|_| text.to_owned()))
 }
 
 /// A name as people read it in listings, with or without what it is the name of.

@@ -144,10 +144,12 @@ pub(crate) enum LoopAct {
     /// Give the turn to a slot: its agent gets an assignment.
     Turn,
     /// Say what came of a turn.
+    #[value(alias = "complete_turn")]
     CompleteTurn,
     /// Go on to the next phase.
     Advance,
     /// Add something that came of it.
+    #[value(alias = "add_artifact")]
     AddArtifact,
     /// Hold it.
     Pause,

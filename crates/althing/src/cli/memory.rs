@@ -124,6 +124,7 @@ pub(crate) enum MemorySight {
     /// Who works on what.
     Board,
     /// The same in numbers.
+    #[value(alias = "board_summary")]
     BoardSummary,
     /// What changed.
     Delta,
@@ -166,7 +167,8 @@ pub(crate) struct MemoryContext {
 Examples:
   althing memory find plan --status open
   althing memory find decision --tag storage --tag format      any of these tags
-  althing memory find claim --scope src --json")]
+  althing memory find claim --scope src --json
+  althing memory find assignment --agent me --as alice         yours")]
 pub(crate) struct MemoryFind {
     /// Which kind of things.
     pub(crate) entity: String,
@@ -176,7 +178,7 @@ pub(crate) struct MemoryFind {
     /// Only what has any of these tags.
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// Only what this one wrote.
+    /// Only what this one wrote; `me` is you, here and below.
     #[arg(long, value_name = "NAME")]
     pub(crate) author: Option<String>,
     /// Only what belongs to this plan.
@@ -188,6 +190,12 @@ pub(crate) struct MemoryFind {
     /// Only claims, assignments and messages of this agent.
     #[arg(long = "agent", value_name = "NAME")]
     pub(crate) of_agent: Option<String>,
+    /// Only messages and handoffs to this one.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) to: Option<String>,
+    /// Only plans of this one.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) assignee: Option<String>,
     /// Only claims that overlap this.
     #[arg(long, value_name = "PATHS")]
     pub(crate) scope: Option<String>,

@@ -26,9 +26,7 @@ pub(crate) use highway::{
     EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
     HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
 };
-pub(crate) use lanes::{
-    Aim, DispatchIntent, LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop,
-};
+pub(crate) use lanes::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Findings, Inbox,
     Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement,
@@ -37,7 +35,7 @@ pub(crate) use mail::{
 pub(crate) use mcp::{Mcp, McpDialect};
 pub(crate) use memory::{
     Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind,
-    MemoryIntent, MemorySight, MemoryTransition, MemoryUpdate, MemoryWork, Remember,
+    MemoryTransition, MemoryUpdate, MemoryWork, Remember,
 };
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
 pub(crate) use rebuild::Rebuild;

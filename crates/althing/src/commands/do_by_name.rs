@@ -4,6 +4,7 @@ use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::{Client, Engine, EngineError};
 use althing_kernel::query::Query;
 use althing_kernel::{Command, Rule};
+use althing_server::memory::check_secrets;
 
 use crate::app::{App, Project};
 use crate::cli::Do;
@@ -29,7 +30,7 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
         Some(text) => text.to_owned(),
         None => "{}".to_owned(),
     };
-    let request = read_request(&project, name, &text)?;
+    let request = read_request(app, &project, name, &text)?;
     let engine = project.engine()?;
     let client = client_for(app, &project, &engine, &request)?;
     let viewer = project.viewer()?;
@@ -53,10 +54,22 @@ fn list(app: &App) -> Result<(), Failure> {
     app.out.table(&["NAME", "SORT", "DOES"], &rows)
 }
 
-/// Reads a request. Who asks whether something is free means: free for them. Who begins a run means
+/// Reads a request. What is to be remembered is looked through for secrets first. Who asks whether something is free means: free for them. Who begins a run means
 /// the deployment model of the project.
-pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<Request, Failure> {
+pub(super) fn read_request(
+    app: &App,
+    project: &Project,
+    name: &str,
+    args: &str,
+) -> Result<Request, Failure> {
     let mut request = door::read(name, args).map_err(|error| too_large(error, args.len()))?;
+    if matches!(request, Request::Command(_)) && name.starts_with("memory.") {
+        let given = serde_json::from_str(args).unwrap_or_default();
+        let told = check_secrets(project.settings.memory_secrets.value, &given);
+        for warning in told.map_err(|fault| super::memory::told(&fault))? {
+            app.out.note(warning);
+        }
+    }
     if let Request::Query(Query::LeaseCheck(check)) = &mut request
         && check.holder.is_none()
     {

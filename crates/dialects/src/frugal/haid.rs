@@ -33,15 +33,16 @@ fn part(text: &str) -> String {
 
 /// The same for names that people and hosts choose: whatever a slug cannot show, other than the case
 /// of letters and blanks between words, is in a few digits of a hash, so that two names are two.
-/// `None` if there is no letter or digit of any script in it.
-fn role(text: &str) -> Option<String> {
+/// `None` if there is no letter or digit of any script in it. A name that is to stand apart from one
+/// that differs in blanks alone has the digits in any case.
+fn role(text: &str, apart: bool) -> Option<String> {
     let text = text.trim();
     if !text.chars().any(char::is_alphanumeric) {
         return None;
     }
     let shown = text.to_ascii_lowercase().replace(' ', "-");
     let words = words(text);
-    if words == shown {
+    if words == shown && !apart {
         return Some(part(text));
     }
     let hash = HEXLOWER.encode(&Sha256::digest(text.to_lowercase()));
@@ -105,7 +106,12 @@ impl Haid {
 
     /// The HAID of somebody this one started. `None` if nobody could say the role.
     pub fn spawn(&self, name: &str) -> Option<Self> {
-        role(name).map(|role| Haid(format!("{}/{role}", self.root())))
+        role(name, false).map(|role| Haid(format!("{}/{role}", self.root())))
+    }
+
+    /// The same for a name that only differs in blanks from one that somebody else has.
+    pub fn spawn_apart(&self, name: &str) -> Option<Self> {
+        role(name, true).map(|role| Haid(format!("{}/{role}", self.root())))
     }
 
     /// It without a role.
@@ -137,6 +143,15 @@ impl Haid {
     /// The HAID that an agent's name stands for, if it stands for one.
     pub fn of_agent(name: &str) -> Option<Self> {
         Haid::new(&name.replacen('+', "/", 1)).ok().filter(|haid| haid.agent_name() == name)
+    }
+}
+
+/// The kernel's name of an agent that somebody names: by its HAID in either form, or plainly.
+pub fn agent_named(text: &str) -> Result<String, Malformed> {
+    match Haid::new(text).ok().or_else(|| Haid::of_agent(text)) {
+        Some(haid) => Ok(haid.agent_name()),
+        None if text.starts_with(PREFIX) => Err(Malformed(text.to_owned())),
+        None => Ok(text.to_owned()),
     }
 }
 

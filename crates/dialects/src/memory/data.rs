@@ -6,7 +6,9 @@ use althing_kernel::memory::{Fields, Kind, RecordId};
 use serde_json::{Map, Value, json};
 
 use super::entity;
+use super::form::{self, Said};
 use super::input::{effort, either, object, texts};
+use super::item::kernel_name;
 use super::moment;
 
 /// What is given by the house and by nobody else.
@@ -129,7 +131,8 @@ fn check_text(value: &Value) -> Result<(), String> {
 fn tags(value: &Value) -> Result<Value, String> {
     let list: Value = texts("tags", value)?.into();
     let read: Result<Tags, _> = serde_json::from_value(list.clone());
-    read.map(|_| list).map_err(|error| format!("'tags': {error}"))
+    read.map(|_| list)
+        .map_err(|error| Said::read(&error.to_string()).about("tags", "a list of texts"))
 }
 
 fn is_blank(value: &Value) -> bool {
@@ -189,8 +192,18 @@ fn field(kind: Kind, name: &str, value: &Value) -> Result<Value, String> {
     let value = translated(name, value)?;
     let alone: Map<String, Value> = [(name.to_owned(), value.clone())].into_iter().collect();
     let read: Result<Fields, _> = serde_json::from_value(Value::Object(alone));
-    read.map_err(|error| format!("'{}': {error}", shown(kind, name)))?;
+    read.map_err(|error| {
+        let takes = form::words(&schema()["properties"][name]);
+        Said::read(&error.to_string()).about(shown(kind, name), &takes)
+    })?;
     Ok(value)
+}
+
+/// What the fields of records take.
+fn schema() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    let settings = settings.with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<Fields>().to_value()
 }
 
 fn translated(name: &str, value: &Value) -> Result<Value, String> {
@@ -204,7 +217,10 @@ fn translated(name: &str, value: &Value) -> Result<Value, String> {
         "claim" if value.is_string() => entity::id(Kind::Claim, said())?.number.into(),
         "plan_id" => entity::id(Kind::Plan, said())?.to_string().into(),
         "supersedes" | "merged_into" | "assignment_id" | "message_id" => record(name, said())?,
-        "contract" | "review" => Value::Object(object(name, value)?),
+        "agent" | "assignee" | "from" | "to" if value.is_string() => kernel_name(said()).into(),
+        "contract" => Value::Object(object(name, value)?),
+        "review" => Value::Object(with_names(object(name, value)?)),
+        "slots" => listed(name, value)?.into(),
         _ => value.clone(),
     })
 }
@@ -243,11 +259,32 @@ fn steps(value: &Value) -> Result<Value, String> {
     };
     let step = |step: Value| match step {
         Value::String(text) => Ok(json!({ "text": text })),
-        Value::Object(_) => Ok(step),
+        Value::Object(own) => Ok(Value::Object(with_names(own))),
         _ => Err(wrong()),
     };
     let list: Result<Vec<Value>, String> = list.into_iter().map(step).collect();
     Ok(list?.into())
+}
+
+/// A list of objects, with the names in them as the kernel has them.
+fn listed(name: &str, value: &Value) -> Result<Vec<Value>, String> {
+    let wrong = || format!("'{name}' must be a list of objects");
+    let list = value.as_array().ok_or_else(wrong)?;
+    let each = |one: &Value| match one {
+        Value::Object(own) => Ok(Value::Object(with_names(own.clone()))),
+        _ => Err(wrong()),
+    };
+    list.iter().map(each).collect()
+}
+
+/// The same with the names of agents as the kernel has them.
+fn with_names(mut own: Map<String, Value>) -> Map<String, Value> {
+    for (name, value) in &mut own {
+        if let ("agent" | "assignee" | "reviewer", Some(said)) = (name.as_str(), value.as_str()) {
+            *value = kernel_name(said).into();
+        }
+    }
+    own
 }
 
 /// Where something comes from, in the words of this house and of others.

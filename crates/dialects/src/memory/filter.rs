@@ -1,5 +1,6 @@
 //! Filters: which of the things that are remembered are asked for. Conditions add up.
 
+use althing_kernel::Principal;
 use althing_kernel::memory::{Kind, RecordId, Status};
 use serde_json::{Map, Value};
 
@@ -47,6 +48,10 @@ pub struct Filter {
     pub auto_generated: Option<bool>,
     /// Only what was given to, or is held by, this agent.
     pub agent: Option<String>,
+    /// Only what is addressed to this one.
+    pub to: Option<String>,
+    /// Only plans of this one.
+    pub assignee: Option<String>,
     /// Only claims that overlap this scope.
     pub scope: Option<String>,
     /// How many items.
@@ -63,7 +68,10 @@ pub struct Filter {
 fn own_keys(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Claim => &["agent", "scope"],
-        Kind::Assignment | Kind::Message => &["agent"],
+        Kind::Assignment => &["agent"],
+        Kind::Message => &["agent", "to"],
+        Kind::Handoff => &["to"],
+        Kind::Plan => &["assignee"],
         _ => &[],
     }
 }
@@ -80,6 +88,8 @@ impl Filter {
             source: None,
             auto_generated: None,
             agent: None,
+            to: None,
+            assignee: None,
             scope: None,
             limit: LIMIT_DEFAULT,
             offset: 0,
@@ -114,10 +124,21 @@ impl Filter {
             "includeLegacy" => self.legacy = switch(key, value)?,
             "minAutoReflectConfidence" => self.confidence = percent(key, value)?,
             "agent" if own_keys(kind).contains(&key) => self.agent = Some(text(key, value)?),
+            "to" if own_keys(kind).contains(&key) => self.to = Some(text(key, value)?),
+            "assignee" if own_keys(kind).contains(&key) => self.assignee = Some(text(key, value)?),
             "scope" if own_keys(kind).contains(&key) => self.scope = Some(text(key, value)?),
             _ => return Err(unknown(kind, key)),
         }
         Ok(())
+    }
+
+    /// Whoever says `me` means themselves.
+    pub fn of(&mut self, who: &Principal) {
+        for name in [&mut self.author, &mut self.agent, &mut self.to, &mut self.assignee] {
+            if name.as_deref() == Some("me") {
+                *name = Some(who.to_string());
+            }
+        }
     }
 
     /// Whether something with these tags is asked for.

@@ -41,41 +41,28 @@ pub fn texts(name: &str, value: &Value) -> Result<Vec<String>, String> {
 
 /// An effort in minutes: a whole number of them, or `30m`, `2h`, `1d` (of eight hours).
 pub fn effort(name: &str, value: &Value) -> Result<u64, String> {
+    let units = [("", 1), ("m", 1), ("min", 1), ("h", 60), ("d", DAY_MINUTES)];
     let wrong = || format!("'{name}' must be whole minutes, or such as 30m, 2h or 1d (8 hours)");
-    let text = match value {
-        Value::Number(number) => return number.as_u64().ok_or_else(wrong),
-        Value::String(text) => text.trim(),
-        _ => return Err(wrong()),
-    };
-    let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit = match text[at..].trim() {
-        "" | "m" | "min" => 1,
-        "h" => 60,
-        "d" => DAY_MINUTES,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = text[..at].parse().map_err(|_| wrong())?;
-    number.checked_mul(unit).ok_or_else(wrong)
+    amount(value, &units).ok_or_else(wrong)
 }
 
 /// A time to live in seconds: a whole number of them, or such as `90s`, `30m`, `4h`, `2d`.
 pub fn ttl(name: &str, value: &Value) -> Result<u64, String> {
+    let units = [("", 1), ("s", 1), ("m", 60), ("min", 60), ("h", 60 * 60), ("d", 24 * 60 * 60)];
     let wrong = || format!("'{name}' must be seconds, or such as 90s, 30m, 4h or 2d");
+    amount(value, &units).ok_or_else(wrong)
+}
+
+/// A whole number, or one with a unit behind it.
+fn amount(value: &Value, units: &[(&str, u64)]) -> Option<u64> {
     let text = match value {
-        Value::Number(number) => return number.as_u64().ok_or_else(wrong),
+        Value::Number(number) => return number.as_u64(),
         Value::String(text) => text.trim(),
-        _ => return Err(wrong()),
+        _ => return None,
     };
     let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let unit = match text[at..].trim() {
-        "" | "s" => 1,
-        "m" | "min" => 60,
-        "h" => 60 * 60,
-        "d" => 24 * 60 * 60,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = text[..at].parse().map_err(|_| wrong())?;
-    number.checked_mul(unit).ok_or_else(wrong)
+    let (_, factor) = units.iter().find(|(unit, _)| *unit == text[at..].trim())?;
+    text[..at].parse::<u64>().ok()?.checked_mul(*factor)
 }
 
 /// The two names one thing may be given under. Both are fine as long as they agree.

@@ -6,6 +6,7 @@ use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::moment::utc;
+use crate::frugal::haid::{Haid, agent_named};
 use crate::frugal::planning::called;
 
 /// A record as an item.
@@ -19,6 +20,7 @@ pub fn item(record: &Record, now: Timestamp) -> Value {
         "text": record.text.as_str(),
         "tags": record.tags,
         "author": called(&record.author),
+        "updated_by": called(&record.updated_by),
         "created_at": utc(record.created_at),
         "updated_at": utc(record.updated_at),
         "version": record.version,
@@ -113,12 +115,67 @@ pub fn confidence(record: &Record) -> u8 {
 
 /// Whether somebody is meant by a name.
 pub fn is_called(who: &Principal, name: &str) -> bool {
-    let plain = match who {
-        Principal::Agent(own) => own.as_str() == name,
-        Principal::User(own) => own.as_str() == name,
-        Principal::System => false,
-    };
-    plain || called(who) == name || who.to_string() == name
+    match who {
+        Principal::Agent(own) => own.as_str() == kernel_name(name),
+        Principal::User(own) => own.as_str() == name || who.to_string() == name,
+        Principal::System => who.to_string() == name,
+    }
+}
+
+/// A name as the kernel has it: agents may be called by their HAID as well, in either form.
+pub fn kernel_name(text: &str) -> String {
+    let bare = text.strip_prefix("agent:").unwrap_or(text);
+    agent_named(bare).unwrap_or_else(|_| bare.to_owned())
+}
+
+/// Who changed a record last, if that was not its author.
+pub fn edited_by(record: &Record) -> Option<String> {
+    (record.updated_by != record.author).then(|| called(&record.updated_by))
+}
+
+/// The places in answers where agents stand.
+const NAMED: [&str; 11] = [
+    "agent",
+    "agents",
+    "assignee",
+    "author",
+    "dispatcher",
+    "from",
+    "holder",
+    "lanes",
+    "reviewer",
+    "to",
+    "updated_by",
+];
+
+/// Writes agents in an answer by their HAID, as they are told who they are.
+pub fn with_haids(answer: &mut Value) {
+    match answer {
+        Value::Array(list) => list.iter_mut().for_each(with_haids),
+        Value::Object(own) => {
+            for (name, value) in own {
+                match value {
+                    Value::String(text) if NAMED.contains(&name.as_str()) => in_haid_form(text),
+                    Value::Array(list) if NAMED.contains(&name.as_str()) => {
+                        for one in list {
+                            match one {
+                                Value::String(text) => in_haid_form(text),
+                                other => with_haids(other),
+                            }
+                        }
+                    }
+                    other => with_haids(other),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn in_haid_form(text: &mut String) {
+    if let Some(haid) = Haid::of_agent(text) {
+        *text = haid.to_string();
+    }
 }
 
 /// The beginning of a text, in one line.

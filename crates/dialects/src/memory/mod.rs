@@ -1,6 +1,7 @@
 //! The memory dialect: what a project remembers, in eight kinds of things and seven verbs.
 //!
-//! `entity` is what can be named, `filter` what can be asked for, `data` what can be said, `item`
+//! `entity` is what can be named, `filter` what can be asked for, `data` what can be said, `form` in
+//! which form, `item`
 //! how it is shown, `input` what callers may write in more than one way, `moment` the times they
 //! write, `budget` how long an answer may be, `facade` how the larger verbs answer. `secrets` finds
 //! what must not be remembered, `relevance` what matters for a question, and `lane` says what the
@@ -12,6 +13,7 @@ pub mod data;
 pub mod entity;
 pub mod facade;
 pub mod filter;
+pub mod form;
 pub mod input;
 pub mod item;
 pub mod lane;

@@ -50,8 +50,6 @@ pub struct Item {
     pub stale_from: Option<u64>,
     /// Whether something else took its place.
     pub superseded: bool,
-    /// Whose it is, if nobody else is shown it.
-    pub owner: Option<String>,
 }
 
 /// What is asked for. Everything may be empty: then the newest items matter most.
@@ -65,8 +63,6 @@ pub struct Question<'a> {
     pub kinds: &'a [&'a str],
     /// When it is asked.
     pub now: u64,
-    /// Who asks: what is another's own is not shown. Nobody in particular is shown everything.
-    pub viewer: Option<&'a str>,
     /// Whether what has nothing to do with the question fills the places left, newest first.
     pub fill: bool,
     /// How many items are wanted.
@@ -109,7 +105,6 @@ struct Slot {
     id: String,
     paths: Vec<String>,
     words: Box<[u32]>,
-    owner: Option<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -120,7 +115,6 @@ struct Traits {
     weight: f32,
     words: u32,
     kind: u16,
-    is_owned: bool,
 }
 
 /// A word, and the items that say it in the order in which they came.
@@ -179,13 +173,11 @@ impl Index {
             weight: weight(item),
             words: said,
             kind,
-            is_owned: item.owner.is_some(),
         });
         self.slots.push(Some(Slot {
             id: item.id.clone(),
             paths: paths.into_iter().collect(),
             words: counts.into_iter().map(|(word, _)| word).collect(),
-            owner: item.owner.clone(),
         }));
     }
 
@@ -310,12 +302,12 @@ impl Index {
             points.entry_or_zero(*number);
         }
         let age = self.age();
-        let choice = self.choice(question);
+        let kinds = self.kinds_of(question);
         let mut hits: Vec<(f64, u32)> = points
             .touched
             .iter()
             .filter_map(|number| {
-                let own = self.chosen(*number, &choice)?;
+                let own = self.chosen(*number, &kinds)?;
                 let tie = ties.get(number).copied().unwrap_or_default();
                 let all = points.of(*number) + PATH_POINTS * tie;
                 Some((all * age.factor(own) * own.weight_at(question.now), *number))
@@ -330,7 +322,7 @@ impl Index {
             })
             .collect();
         if question.fill {
-            self.fill(question, &choice, &points, &mut found);
+            self.fill(question, &kinds, &points, &mut found);
         }
         found
     }
@@ -349,19 +341,13 @@ impl Index {
     }
 
     /// The newest that are not named yet, those that hold before those that do not.
-    fn fill(
-        &self,
-        question: &Question<'_>,
-        choice: &Choice<'_>,
-        points: &Points,
-        found: &mut Vec<Hit>,
-    ) {
+    fn fill(&self, question: &Question<'_>, kinds: &[bool], points: &Points, found: &mut Vec<Hit>) {
         for holds in [true, false] {
             for (_, number) in self.by_age.iter().rev() {
                 if found.len() >= question.limit {
                     return;
                 }
-                let own = self.chosen(*number, choice);
+                let own = self.chosen(*number, kinds);
                 let is_next = own.is_some_and(|own| (own.weight_at(question.now) >= 1.0) == holds);
                 if is_next && !points.is_touched(*number) {
                     found.extend(self.hit(*number, 0.0, false, false));
@@ -379,22 +365,16 @@ impl Index {
         self.slots.get(number as usize)?.as_ref()
     }
 
-    fn choice<'q>(&self, question: &Question<'q>) -> Choice<'q> {
+    /// Which kinds are asked for, by number.
+    fn kinds_of(&self, question: &Question<'_>) -> Vec<bool> {
         let asked = |kind: &String| question.kinds.contains(&kind.as_str());
-        let any = question.kinds.is_empty();
-        let kinds = self.kinds.iter().map(|kind| any || asked(kind)).collect();
-        Choice { kinds, viewer: question.viewer }
+        self.kinds.iter().map(|kind| question.kinds.is_empty() || asked(kind)).collect()
     }
 
-    /// What ranking reads of an item that may be shown.
-    fn chosen(&self, number: u32, choice: &Choice<'_>) -> Option<&Traits> {
+    /// What ranking reads of an item, if it is of a kind that is asked for.
+    fn chosen(&self, number: u32, kinds: &[bool]) -> Option<&Traits> {
         let own = self.traits.get(number as usize)?;
-        let is_theirs = || match (choice.viewer, self.slot(number)?.owner.as_deref()) {
-            (Some(viewer), Some(owner)) => Some(viewer == owner),
-            _ => Some(true),
-        };
-        let is_kind = choice.kinds.get(usize::from(own.kind)).copied().unwrap_or_default();
-        (is_kind && (!own.is_owned || is_theirs()?)).then_some(own)
+        kinds.get(usize::from(own.kind))?.then_some(own)
     }
 
     fn age(&self) -> Age {
@@ -450,12 +430,6 @@ impl Index {
         }
         ties
     }
-}
-
-/// Which items may be shown: those of some kinds, and nobody else's.
-struct Choice<'q> {
-    kinds: Vec<bool>,
-    viewer: Option<&'q str>,
 }
 
 impl Traits {

@@ -62,6 +62,7 @@ pub fn scan(text: &str) -> Vec<Finding> {
     key_blocks(&mut found);
     signed_tokens(&mut found);
     named_values(&mut found, &lower);
+    settings(&mut found);
     addresses(&mut found);
     random_words(&mut found, &lower);
     paths(&mut found);
@@ -295,6 +296,97 @@ fn is_made_up(value: &str) -> bool {
     value.len() >= LENGTH_MIN && turns >= TURNS_MIN && !is_address
 }
 
+/// What the last words of a setting's name are if its value is a secret.
+const SECRET_SETTINGS: &[&str] = &[
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "_PASS",
+    "_PWD",
+    "SECRET",
+    "TOKEN",
+    "APIKEY",
+    "API_KEY",
+    "ACCESS_KEY",
+    "SECRET_KEY",
+    "PRIVATE_KEY",
+    "AUTH_KEY",
+    "SIGNING_KEY",
+    "ENCRYPTION_KEY",
+    "CREDENTIAL",
+    "CREDENTIALS",
+];
+
+/// A setting of an environment: `DB_PASSWORD=…`, `export AWS_SECRET_ACCESS_KEY=…`. Such a line is
+/// there to be carried out, so its value counts whether or not it looks made up.
+fn settings(found: &mut Found<'_>) {
+    const NAME_MAX: usize = 128;
+    const VALUE_MAX: usize = 512;
+    let bytes = found.text.as_bytes();
+    for (at, _) in found.text.match_indices('=') {
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let begin = at - bytes[..at].iter().rev().take(NAME_MAX).take_while(|b| is_name(b)).count();
+        let name = &found.text[begin..at];
+        let is_exported = found.text[..begin].ends_with("export ");
+        let is_setting = is_exported || !name.bytes().any(|byte| byte.is_ascii_lowercase());
+        let name = name.to_ascii_uppercase();
+        if !is_setting || !SECRET_SETTINGS.iter().any(|end| ends_so(&name, end)) {
+            continue;
+        }
+        let quote = bytes.get(at + 1).copied().filter(|byte| b"\"'".contains(byte));
+        let start = at + 1 + usize::from(quote.is_some());
+        let near = &bytes[..bytes.len().min(start + VALUE_MAX)];
+        let end = match quote {
+            Some(quote) => run(near, start, |byte| byte != quote && byte != b'\n'),
+            None => run(near, start, is_value),
+        };
+        // The end of what is looked at may lie within a character.
+        let Some(value) = found.text.get(start..end) else { continue };
+        let calls = bytes.get(end).is_some_and(|byte| b"([{<$".contains(byte));
+        if !calls && is_kept_secret(value) {
+            found.note(Layer::Shape, "value of a secret setting", (start, end));
+        }
+    }
+}
+
+/// Whether a name is this word, or ends with it as a word of its own. Words for passwords need not be
+/// of their own, as in `PGPASSWORD`.
+fn ends_so(name: &str, end: &str) -> bool {
+    let Some(before) = name.strip_suffix(end) else { return false };
+    let is_own = before.is_empty() || before.ends_with('_');
+    is_own || end.starts_with('_') || end.starts_with("PASS")
+}
+
+/// Whether the value of a secret setting is one, and not a place for one or the way to one.
+fn is_kept_secret(value: &str) -> bool {
+    const LENGTH_MIN: usize = 6;
+    const STANDS_FOR_ONE: [&str; 16] = [
+        "your",
+        "my_",
+        "my-",
+        "xxx",
+        "***",
+        "...",
+        "change",
+        "placeholder",
+        "redacted",
+        "dummy",
+        "example",
+        "todo",
+        "undefined",
+        "process.",
+        "os.",
+        "env.",
+    ];
+    let lower = value.to_ascii_lowercase();
+    let is_place = value.starts_with(['$', '<', '{', '%', '/', '.', '~', '=', '*'])
+        || value.contains("://")
+        || value.contains("${");
+    let is_stand_in = STANDS_FOR_ONE.iter().any(|begin| lower.starts_with(begin));
+    let has_word = value.bytes().any(|byte| byte.is_ascii_alphanumeric());
+    value.len() >= LENGTH_MIN && has_word && !is_place && !is_stand_in
+}
+
 /// `scheme://name:password@host`
 fn addresses(found: &mut Found<'_>) {
     const LOGIN_MAX: usize = 256;
@@ -475,6 +567,13 @@ mod tests {
             ("password = \"tr0ub4dor-3-more\"", "value of a secret's name"),
             ("Authorization: Bearer a1b2c3d4e5f6a7b8", "value of a secret's name"),
             ("api_key: 9f86d081884c7d659a2feaa0c55ad015", "value of a secret's name"),
+            ("DB_PASSWORD=correcthorsebattery", "value of a secret setting"),
+            ("run with PGPASSWORD='two words' psql", "value of a secret setting"),
+            (
+                "export AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+                "value of a secret setting",
+            ),
+            ("export db_password=hunter22", "value of a secret setting"),
             ("our signing key\n  q8Zr2Xw5Tn7Lk4Vb9Md1Hs6Jp3Gf0Yc8", "random text"),
         ] {
             assert_eq!(whats(text), [what], "{text}");
@@ -497,6 +596,10 @@ mod tests {
             "AKIA is how such keys begin; ghp_ too; sk-learn is a library; npm_config_cache",
             "Ein Schlüssel ist kein Geheimnis: naïve café, 密码 token 令牌",
             "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+            "MAX_TOKENS=100000 TOKEN_LIMIT=200000 KEY=value SORT_KEY=created_at a=b",
+            "GITHUB_TOKEN=$TOKEN, DB_PASSWORD=<yours>, API_KEY=your-key-here, SECRET=${X}, PASS=1",
+            "DB_PASSWORD=$(pass db) TOKEN=get_token() DB_PASSWORD_FILE=/run/secrets/db",
+            "DB_PASSWORD=/run/secrets/db API_TOKEN= and COMPASS=north-north-west",
             "a keyboard layout named QwErTy1234567890AsDfGhJkLzXcVbNm is random",
         ] {
             assert_eq!(scan(text), [], "{text}");

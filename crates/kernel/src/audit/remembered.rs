@@ -8,7 +8,7 @@ use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::memory::create::{self, Create, Created};
 use crate::memory::moving::{self, Force, Move, Moved};
-use crate::memory::update::{self, Update};
+use crate::memory::update::{self, Update, Updated};
 use crate::memory::word::Status;
 use crate::memory::{Record, archive, assign, round, step, sweep};
 use crate::principal::{Actor, Principal};
@@ -29,8 +29,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
         Event::MemoryCreated(body) => created(state, who, body),
         Event::MemoryUpdated(body) => {
             let planned = update::plan(state, who, &asked_of(body));
-            planned
-                .is_ok_and(|own| update::Updated { request: body.request.clone(), ..own } == **body)
+            planned.is_ok_and(|own| updated(own, body))
         }
         Event::MemoryMoved(body) => moved(state, who, body),
         Event::MemoryStepped(body) => {
@@ -82,7 +81,14 @@ fn created(state: &State, who: &Principal, body: &Created) -> bool {
         && planned.is_ok_and(|own| Created { request, session, ..own } == *body)
 }
 
-fn asked_of(body: &update::Updated) -> Update {
+/// Whether a change is told as it has to be. Before plans were done with the last step that a change
+/// set, they stayed open, and such entries stand as they are.
+fn updated(planned: Updated, body: &Updated) -> bool {
+    let planned = Updated { request: body.request.clone(), ..planned };
+    planned == *body || Updated { completed: false, effects: Vec::new(), ..planned } == *body
+}
+
+fn asked_of(body: &Updated) -> Update {
     Update {
         clear: body.clear.clone(),
         expected_version: None,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::field::{Fields, Held, WRITTEN_BY_KERNEL};
 use super::kind::{Kind, RecordId};
-use super::record::{Body, Provenance, Record, Tags};
+use super::record::{Body, Provenance, Record, Tags, caused_by};
 use super::request::Mark;
 use super::view::MemoryReply;
 use super::word::{Origin, Priority, Severity, Status, Visibility};
@@ -238,6 +238,7 @@ pub(super) fn new(
         tags: Tags::default(),
         provenance: Provenance::of(&author),
         author,
+        updated_by: caused_by(entry),
         created_at: entry.at,
         updated_at: entry.at,
         created_seq: state.seq,

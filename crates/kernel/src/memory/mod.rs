@@ -64,6 +64,8 @@ pub struct Memory {
     newest: OrdSet<(Kind, bool, u64, u64)>,
     changed: OrdSet<(u64, RecordId)>,
     counts: OrdMap<(Kind, bool), usize>,
+    /// Those that their authors keep to themselves.
+    private: OrdSet<RecordId>,
     /// The assignments that are worked on, by plan.
     at_work: OrdSet<(RecordId, RecordId)>,
     pub(crate) asked: OrdSet<(Timestamp, Principal, Label)>,
@@ -226,6 +228,7 @@ impl Memory {
         let (id, live) = (record.id, record.is_live());
         self.newest.remove(&(id.kind, live, record.updated_seq, id.number));
         self.changed.remove(&(record.updated_seq, id));
+        self.private.remove(&id);
         if let Some(count) = self.counts.get_mut(&(id.kind, live)) {
             *count = count.saturating_sub(1);
         }
@@ -238,6 +241,9 @@ impl Memory {
         let (id, live) = (record.id, record.is_live());
         self.newest.insert((id.kind, live, record.updated_seq, id.number));
         self.changed.insert((record.updated_seq, id));
+        if record.is_private() {
+            self.private.insert(id);
+        }
         *self.counts.entry((id.kind, live)).or_insert(0) += 1;
         if let Some(plan) = assign::worked_on(record) {
             self.at_work.insert((plan, id));
@@ -265,6 +271,20 @@ impl State {
     /// The last entry of the trail that led here.
     pub fn seq(&self) -> u64 {
         self.seq
+    }
+
+    /// The same without the records that others keep to themselves. This is for showing it: what
+    /// is private is left out of every list, count and search made from it, and is on the trail.
+    #[must_use]
+    pub fn as_seen_by(&self, who: &Principal) -> State {
+        let mut seen = self.clone();
+        for id in &self.memory.private {
+            if let Some(record) = self.memory.records.get(id).filter(|own| !own.is_seen_by(who)) {
+                seen.memory.unlist(record);
+                seen.memory.records.remove(id);
+            }
+        }
+        seen
     }
 
     pub(crate) fn remember_all(&mut self, image: MemoryImage) {
@@ -378,6 +398,7 @@ fn record(turn: &mut Turn<'_>, caller: &Caller, event: Event) -> Result<MemoryRe
 /// What followed from a deed, as its entry says.
 fn effects_of(event: &Event) -> &[Effect] {
     match event {
+        Event::MemoryUpdated(body) => &body.effects,
         Event::MemoryMoved(body) => &body.effects,
         Event::MemoryStepped(body) => &body.effects,
         Event::MemorySwept(body) => &body.effects,
@@ -405,7 +426,7 @@ fn reply_of(state: &State, event: &Event) -> Option<MemoryReply> {
     let record = |id: &RecordId| state.memory.records.get(id).cloned();
     match event {
         Event::MemoryCreated(body) => record(&body.id).map(MemoryReply::Record),
-        Event::MemoryUpdated(body) => record(&body.id).map(MemoryReply::Record),
+        Event::MemoryUpdated(body) => record(&body.id).map(|own| update::reply(own, body)),
         Event::MemoryTurned(body) => record(&body.id).map(MemoryReply::Record),
         Event::MemoryMoved(body) => record(&body.id).map(|own| moving::reply(own, body)),
         Event::MemoryHeard(body) => record(&body.id).map(assign::heard_reply),

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::field::Fields;
 use super::kind::RecordId;
 use super::table::Table;
-use super::word::{Origin, Status};
+use super::word::{Origin, Status, Visibility};
 use crate::commons::Label;
 use crate::event::Stamped;
 use crate::id::WorkspaceId;
 use crate::name::AgentName;
-use crate::principal::Principal;
+use crate::principal::{Actor, Principal};
 use crate::text::Text;
 use crate::time::{Span, Timestamp, exact_integer};
 
@@ -98,6 +98,14 @@ impl Provenance {
     }
 }
 
+/// Who is behind an entry.
+pub(super) fn caused_by(entry: &Stamped) -> Principal {
+    match &entry.draft.actor {
+        Actor::Principal(who) => who.clone(),
+        Actor::Protocol => Principal::System,
+    }
+}
+
 /// Something that is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
@@ -111,6 +119,8 @@ pub struct Record {
     pub tags: Tags,
     /// Who wrote it.
     pub author: Principal,
+    /// Who changed it last; the runtime where time did.
+    pub updated_by: Principal,
     /// When.
     pub created_at: Timestamp,
     /// When it was last changed.
@@ -197,6 +207,17 @@ impl Record {
     pub(crate) fn touch(&mut self, entry: &Stamped, seq: u64) {
         self.version = self.version.saturating_add(1);
         (self.updated_at, self.updated_seq) = (entry.at, seq);
+        self.updated_by = caused_by(entry);
+    }
+
+    /// Whether somebody may see it: what is private is for its author and for people.
+    pub(crate) fn is_seen_by(&self, who: &Principal) -> bool {
+        !self.is_private() || self.author == *who || !matches!(who, Principal::Agent(_))
+    }
+
+    /// Whether its author keeps it to themselves.
+    pub(crate) fn is_private(&self) -> bool {
+        self.fields.visibility == Some(Visibility::Private)
     }
 
     /// It enters a state.

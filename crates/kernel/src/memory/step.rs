@@ -93,6 +93,16 @@ fn no_way(step: Option<StepId>, from: StepStatus, to: StepStatus) -> Refusal {
     Refusal::denied(Rule::RecordStep, message).allowing(ways.map(|(_, to)| to.to_string()))
 }
 
+/// Whether a plan is done once its steps stand so: the last of them is done now.
+pub(super) fn completes(plan: &Record, after: &[Step]) -> bool {
+    let all_done = |steps: &[Step]| steps.iter().all(|step| step.status == StepStatus::Done);
+    let before = &plan.fields.steps;
+    !after.is_empty()
+        && all_done(after)
+        && (before.is_empty() || !all_done(before))
+        && plan.table().has_step(plan.status, Status::Done)
+}
+
 /// Remembers the highest number that was given to a step.
 pub(super) fn count(fields: &mut Fields) {
     let highest = fields.steps.iter().filter_map(|step| step.id).map(|id| id.0).max();
@@ -131,10 +141,11 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeStep) -> Result<S
     if !STEP_EDGES.contains(&(step.status, asked.status)) {
         return Err(no_way(step.id, step.status, asked.status));
     }
-    let others = own.fields.steps.iter().filter(|own| own.id != step.id);
-    let last = asked.status == StepStatus::Done
-        && others.into_iter().all(|step| step.status == StepStatus::Done);
-    let completed = last && own.table().has_step(own.status, Status::Done);
+    let mut after = own.fields.steps.to_vec();
+    for after in after.iter_mut().filter(|after| after.id == step.id) {
+        after.status = asked.status;
+    }
+    let completed = completes(own, &after);
     let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
     let (plan, status, step) = (asked.plan, asked.status, asked.step);
     Ok(Stepped { completed, effects, plan, request: None, status, step })

@@ -137,6 +137,8 @@ const PLAN: Table = table! {
         Blocked => InProgress | Cancelled, MemoryMoved, "anybody";
         Open => Done, MemoryStepped, "its last step";
         InProgress => Done, MemoryStepped, "its last step";
+        Open => Done, MemoryUpdated, "its last step";
+        InProgress => Done, MemoryUpdated, "its last step";
     }
     ended: [Done Cancelled]
     aliases: ["todo" Open, "dropped" Cancelled]

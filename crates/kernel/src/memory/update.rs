@@ -2,13 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 use super::create::{fits, is_default, missing};
+use super::effect::{self, Effect};
 use super::field::{Few, Fields};
 use super::kind::{Kind, RecordId};
 use super::record::{Body, Record, Tags};
 use super::request::Mark;
-use super::view::MemoryReply;
+use super::view::{self, MemoryReply};
 use super::word::Status;
 use super::{assign, bad_field, change, expect, link, record, step};
 use crate::commons::Label;
@@ -52,6 +54,12 @@ pub struct Updated {
     /// The fields that are left out.
     #[serde(default, skip_serializing_if = "is_default")]
     pub clear: Few<Label, 64>,
+    /// Whether the plan is done with it, since all of its steps are.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub completed: bool,
+    /// What followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Effect>,
     /// The fields that changed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fields: Fields,
@@ -113,7 +121,9 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     }
     again(own, &mut fields)?;
     let (clear, tags, text) = (asked.clear.clone(), asked.tags.clone(), asked.text.clone());
-    Ok(Updated { clear, fields, id: own.id, request: None, tags, text })
+    let completed = step::completes(own, &fields.steps);
+    let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
+    Ok(Updated { clear, completed, effects, fields, id: own.id, request: None, tags, text })
 }
 
 /// A handoff that was closed or corrected stays as it is.
@@ -143,6 +153,14 @@ fn again(own: &Record, fields: &mut Fields) -> Result<(), Refusal> {
     Ok(())
 }
 
+pub(super) fn reply(record: Arc<Record>, body: &Updated) -> MemoryReply {
+    if body.completed {
+        let side_effects = body.effects.clone();
+        return MemoryReply::Completed(view::Completed { record, side_effects });
+    }
+    MemoryReply::Record(record)
+}
+
 pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Result<(), ApplyError> {
     let known = state.memory.record(body.id).ok_or(ApplyError::Unknown("the record"))?;
     debug_assert_eq!(missing(body.id.kind, &known.fields), None);
@@ -158,5 +176,8 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
         }
         own.fields.take_over(&body.fields);
         step::count(&mut own.fields);
+        if body.completed {
+            own.enter(Status::Done, entry.at);
+        }
     })
 }

@@ -18,6 +18,8 @@ use crate::time::exact_integer;
 pub enum MemoryReply {
     /// The record it was about.
     Record(Arc<Record>),
+    /// A plan that is done with what was changed of it.
+    Completed(Completed),
     /// The step a record took.
     Moved(Moved),
     /// How the steps of a plan stand.
@@ -26,6 +28,15 @@ pub enum MemoryReply {
     Swept(SweptReply),
     /// What is gone from here.
     Archived(Archived),
+}
+
+/// A plan that is done with what was changed of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Completed {
+    /// The plan.
+    pub record: Arc<Record>,
+    /// What followed.
+    pub side_effects: Vec<Effect>,
 }
 
 /// The step a record took.
@@ -122,8 +133,19 @@ pub(crate) fn reply<S: Serializer>(reply: &MemoryReply, serializer: S) -> Result
         auto_completed: bool,
         side_effects: &'a [Effect],
     }
+    #[derive(Serialize)]
+    struct Done<'a> {
+        #[serde(flatten)]
+        record: RecordView,
+        auto_completed: bool,
+        side_effects: &'a [Effect],
+    }
     match reply {
         MemoryReply::Record(record) => RecordView::of(record).serialize(serializer),
+        MemoryReply::Completed(Completed { record, side_effects }) => {
+            let record = RecordView::of(record);
+            Done { record, auto_completed: true, side_effects }.serialize(serializer)
+        }
         MemoryReply::Moved(moved) => {
             let Moved { record, from, to, changed, side_effects } = moved;
             let (from, to, changed) = (*from, *to, *changed);

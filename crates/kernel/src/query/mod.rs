@@ -380,9 +380,9 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         Query::EscalationList(list) => Answer::Escalations(asked.escalations(list)),
         Query::HighwayGet(all) => asked.highway(all),
         Query::MeterGet(get) => asked.meter(get),
-        Query::MemoryGet(of) => memory::get(state, of),
-        Query::MemoryFind(of) => memory::find(state, of),
-        Query::MemoryChanges(of) => memory::changes(state, of),
+        Query::MemoryGet(of) => memory::get(&asked.seen(), of),
+        Query::MemoryFind(of) => memory::find(&asked.seen(), of),
+        Query::MemoryChanges(of) => memory::changes(&asked.seen(), of),
         _ => commons::answer(state.commons(), query),
     }
 }

@@ -4,6 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 use super::{Answer, Everything, WorkspaceList};
 use crate::access::{
@@ -164,6 +165,14 @@ fn is_of(group: Option<&GroupName>, known: &Workspace) -> bool {
 impl<'a> Asked<'a> {
     pub(super) fn new(state: &'a State, now: Timestamp, viewer: Viewer<'a>) -> Self {
         Asked { state, now, viewer, everything: reads_everything(state, viewer) }
+    }
+
+    /// The state without the records that others keep to themselves.
+    pub(super) fn seen(self) -> Cow<'a, State> {
+        match self.viewer {
+            Some(who) => Cow::Owned(self.state.as_seen_by(who)),
+            None => Cow::Borrowed(self.state),
+        }
     }
 }
 

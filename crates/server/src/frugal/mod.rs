@@ -7,7 +7,7 @@ mod conflicts;
 mod decisions;
 mod displaced;
 
-use althing_dialects::frugal::haid::Haid;
+use althing_dialects::frugal::haid::{Haid, agent_named};
 use althing_dialects::frugal::planning::{called as shown, utc};
 use althing_engine::door;
 use althing_kernel::lease::Ttl;
@@ -117,15 +117,50 @@ pub(crate) fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fau
         return Ok(Identity { agent: agent.clone(), shown, role, human, host: call.host.clone() });
     }
     let client = named.or(call.host.name.as_deref()).unwrap_or(UNNAMED);
-    let haid = called(ledger, client)?;
-    let agent = AgentName::new(&haid.agent_name())
-        .map_err(|error| Fault::usage(format!("{haid} cannot be an agent: {error}")))?;
-    if named.is_some() {
-        not_of_another(ledger, call, &haid, &agent)?;
+    let mut haid = called(ledger, client)?;
+    let mut agent = as_agent(&haid)?;
+    let tool = tool_of(call, &agent)?;
+    if let Some(apart) = apart(ledger, client, &haid, tool.as_deref()) {
+        (agent, haid) = (as_agent(&apart)?, apart);
+    } else if named.is_some() {
+        not_of_another(ledger, call, &haid, tool.as_deref())?;
     }
     let role = haid.role().unwrap_or_default().to_owned();
     let (shown, human) = (haid.to_string(), Some(haid.human().to_owned()));
-    Ok(Identity { agent, shown, role, human, host: call.host.clone() })
+    let mut host = call.host.clone();
+    host.name.get_or_insert_with(|| client.to_owned());
+    Ok(Identity { agent, shown, role, human, host })
+}
+
+fn as_agent(haid: &Haid) -> Result<AgentName, Fault> {
+    AgentName::new(&haid.agent_name())
+        .map_err(|error| Fault::usage(format!("{haid} cannot be an agent: {error}")))
+}
+
+/// What an agent says it is, if it is known.
+fn tool_of(call: &Call<'_>, agent: &AgentName) -> Result<Option<String>, Fault> {
+    let Some(engine) = call.desk.readable()? else { return Ok(None) };
+    let asked = door::read_made("agent.get", &json!({ "agent": agent }))?;
+    let known = match door::perform(&engine, None, None, asked) {
+        Ok(known) => known,
+        Err(error) if error.kind() == "not_found" => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let known: Value = serde_json::from_str(known.get()).unwrap_or_default();
+    Ok(Some(known["tool"].as_str().unwrap_or_default().to_owned()))
+}
+
+/// Another identity for a client whose name would be made the same as that of another client: the
+/// first keeps it, whether it was written with blanks or with dashes.
+fn apart(ledger: &Ledger, client: &str, haid: &Haid, tool: Option<&str>) -> Option<Haid> {
+    let other = tool.filter(|tool| !is_tool(client, tool))?;
+    let is_same = !client.starts_with("haid:") && ledger.root.spawn(other).as_ref() == Some(haid);
+    if is_same { ledger.root.spawn_apart(client) } else { None }
+}
+
+/// Whether a client is the one that an agent said it is.
+fn is_tool(client: &str, tool: &str) -> bool {
+    label(client).is_some_and(|client| client.eq_ignore_ascii_case(tool))
 }
 
 /// Refuses a host that said who it is and calls itself what another host is called. Names that
@@ -134,23 +169,15 @@ fn not_of_another(
     ledger: &Ledger,
     call: &Call<'_>,
     haid: &Haid,
-    agent: &AgentName,
+    tool: Option<&str>,
 ) -> Result<(), Fault> {
     let host = call.host.name.as_deref().filter(|host| *host != UNNAMED);
     let Some(host) = host else { return Ok(()) };
     if called(ledger, host).is_ok_and(|own| own == *haid) {
         return Ok(());
     }
-    let Some(engine) = call.desk.readable()? else { return Ok(()) };
-    let asked = door::read_made("agent.get", &json!({ "agent": agent }))?;
-    let known = match door::perform(&engine, None, None, asked) {
-        Ok(known) => known,
-        Err(error) if error.kind() == "not_found" => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    let known: Value = serde_json::from_str(known.get()).unwrap_or_default();
-    let by = known["tool"].as_str().unwrap_or_default();
-    if label(host).is_some_and(|host| host.eq_ignore_ascii_case(by)) {
+    let Some(by) = tool else { return Ok(()) };
+    if is_tool(host, by) {
         return Ok(());
     }
     let message = format!("this host is {host}; {haid} is somebody else");
@@ -206,10 +233,6 @@ fn registered(
 
 /// The agent that somebody names, by a HAID or by its plain name.
 pub(crate) fn named(text: &str) -> Result<AgentName, Fault> {
-    let name = match Haid::new(text) {
-        Ok(haid) => haid.agent_name(),
-        Err(error) if text.starts_with("haid:") => return Err(Fault::usage(error.to_string())),
-        Err(_) => text.to_owned(),
-    };
+    let name = agent_named(text).map_err(|error| Fault::usage(error.to_string()))?;
     AgentName::new(&name).map_err(|error| Fault::usage(format!("{text}: {error}")))
 }

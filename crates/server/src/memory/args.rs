@@ -2,6 +2,7 @@
 //! understood as well, for callers who know the protocol from elsewhere.
 
 use althing_dialects::memory::entity;
+use althing_dialects::memory::form;
 use althing_dialects::memory::input::object;
 use althing_kernel::memory::Kind;
 use schemars::JsonSchema;
@@ -34,11 +35,9 @@ pub(super) enum Sight {
 }
 
 /// Who and where, as others say it: who asks is settled by the channel, and the project too.
-#[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Said {
     pub(super) project: Option<String>,
     pub(super) agent: Option<String>,
-    #[serde(rename = "agentId")]
     pub(super) agent_id: Option<String>,
 }
 
@@ -65,9 +64,6 @@ pub(super) struct Work {
     #[serde(rename = "contextTarget")]
     #[schemars(skip)]
     pub(super) target: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -96,9 +92,6 @@ pub(super) struct Context {
     #[serde(rename = "includePending", default)]
     #[schemars(skip)]
     pub(super) pending: bool,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -119,9 +112,6 @@ pub(super) struct Find {
     #[schemars(with = "Option<Vec<String>>")]
     pub(super) fields: Vec<String>,
     pub(super) budget_tokens: Option<u64>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -131,9 +121,6 @@ pub(super) struct Get {
     #[schemars(description = "Such as pln_0000002a or pln#42.")]
     pub(super) id: String,
     pub(super) budget_tokens: Option<u64>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -152,9 +139,6 @@ pub(super) struct Create {
     /// Repeating it repeats nothing.
     #[serde(alias = "client_request_id")]
     pub(super) request_id: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -170,9 +154,6 @@ pub(super) struct Update {
     #[serde(alias = "client_request_id")]
     #[schemars(skip)]
     pub(super) request_id: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -204,9 +185,6 @@ pub(super) struct Transition {
     #[serde(alias = "client_request_id")]
     #[schemars(skip)]
     pub(super) request_id: Option<String>,
-    #[serde(flatten)]
-    #[schemars(skip)]
-    pub(super) said: Said,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -216,9 +194,9 @@ pub(super) struct CompleteStep {
     #[schemars(description = "Such as stp_1.")]
     #[serde(rename = "stepId", alias = "step_id")]
     pub(super) step: String,
-    #[serde(flatten)]
+    #[serde(alias = "client_request_id")]
     #[schemars(skip)]
-    pub(super) said: Said,
+    pub(super) request_id: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -229,9 +207,9 @@ pub(super) struct Remove {
     pub(super) reason: Option<String>,
     #[schemars(skip)]
     pub(super) purge: Option<bool>,
-    #[serde(flatten)]
+    #[serde(alias = "client_request_id")]
     #[schemars(skip)]
-    pub(super) said: Said,
+    pub(super) request_id: Option<String>,
 }
 
 fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
@@ -298,7 +276,7 @@ pub(super) fn ignored(verb: Verb, given: &Value) -> Option<String> {
     (!names.is_empty()).then(|| format!("ignored: {}", names.join(", ")))
 }
 
-/// Who and where, as the arguments of the larger verbs say it.
+/// Who and where, as the arguments of any verb say it.
 pub(super) fn said(verb: Verb, given: &Value) -> Result<Said, Fault> {
     let one = |name: &str| match &given[name] {
         Value::Null => Ok(None),
@@ -325,16 +303,17 @@ pub(super) fn with_request_id(given: &Value) -> Result<Value, Fault> {
 /// Reads arguments, and says what is wrong with them in words one can act on.
 pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, Fault> {
     let (tool, schema) = (verb.tool(), verb.schema());
+    let wrong = |message: String| Fault::usage(format!("{tool}: {message}"));
     let Value::Object(given) = given else {
-        return Err(Fault::usage(format!("{tool}: arguments are an object")));
+        return Err(wrong("arguments are an object".to_owned()));
     };
+    let empty = Map::new();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     let given: Map<String, Value> = given
         .iter()
         .filter(|(_, value)| !value.is_null())
-        .map(|(k, v)| (k.clone(), v.clone()))
+        .map(|(name, value)| (name.clone(), spelt(properties.get(name), value)))
         .collect();
-    let empty = Map::new();
-    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     let known = |name: &str| {
         let unlisted = [&UNLISTED[..], unlisted(verb), idle(verb)];
         properties.contains_key(name) || unlisted.iter().any(|names| names.contains(&name))
@@ -346,51 +325,79 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
     }
     let required = schema.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
-        let is_given = given.contains_key(name) || given.contains_key(&snake(name));
-        if !is_given {
-            let choices = choices(properties.get(name));
+        if !given.contains_key(name) && !given.contains_key(&snake(name)) {
+            let choices = properties.get(name).map(form::choices).unwrap_or_default();
+            let choices = if choices.is_empty() { String::new() } else { one_of(&choices) };
             return Err(Fault::usage(format!("{tool} requires '{name}'{choices}")));
         }
     }
-    for (name, value) in &given {
-        let choices = choices(properties.get(name));
-        if !choices.is_empty() && name != "entity" && !choices.contains(&words(value)) {
-            return Err(Fault::usage(format!("{tool}: '{name}' is {value}, not{choices}")));
-        }
-        if let Some(wanted) = wrong_sort(name, properties.get(name), value) {
-            return Err(Fault::usage(format!("{tool}: '{name}' must be {wanted}")));
-        }
+    for (name, value) in given.iter().filter(|(name, _)| !READS_ITSELF.contains(&name.as_str())) {
+        let Some(property) = properties.get(name).filter(|own| !form::fits(own, value)) else {
+            continue;
+        };
+        let choices = form::choices(property);
+        return Err(wrong(if choices.is_empty() {
+            format!("'{name}' must be {}", form::words(property))
+        } else {
+            format!("'{name}' is {value}, not{}", one_of(&choices))
+        }));
     }
-    serde_json::from_value(Value::Object(given))
-        .map_err(|error| Fault::usage(format!("{tool}: {error}")))
-}
-
-/// What a value should have been, if it is of another sort. Numbers of entries are moments too.
-fn wrong_sort(name: &str, property: Option<&Value>, value: &Value) -> Option<&'static str> {
-    let (fits, wanted) = match property?["type"].as_str()? {
-        "string" => (value.is_string() || name == "since", "a text"),
-        // Some callers put what they give into a string first.
-        "boolean" => {
-            let said = matches!(value.as_str(), Some("true" | "false"));
-            (value.is_boolean() || said, "true or false")
+    serde_json::from_value(Value::Object(given.clone())).map_err(|error| {
+        let error = error.to_string();
+        match (form::Said::read(&error), culprit::<A>(&given)) {
+            (form::Said::Ours(said), _) => wrong(said),
+            (said, Some(name)) => wrong(said.about(name, &expected(&error))),
+            (_, None) => wrong("the arguments do not fit together".to_owned()),
         }
-        "integer" => (value.is_u64(), "a whole number"),
-        _ => return None,
-    };
-    (!fits).then_some(wanted)
+    })
 }
 
-fn words(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+/// What says by itself what is wrong with it.
+const READS_ITSELF: [&str; 5] = ["data", "entity", "filter", "patch", "since"];
+
+fn one_of(choices: &[&str]) -> String {
+    format!(" one of {}", choices.join(", "))
+}
+
+/// A value as it is spelt here: some callers put switches into a string first, and words of several
+/// parts are written with dashes at the command line.
+fn spelt(property: Option<&Value>, value: &Value) -> Value {
+    let (Some(property), Some(text)) = (property, value.as_str()) else { return value.clone() };
+    let word = text.trim().replace('-', "_");
+    match text {
+        "true" | "false" if property["type"] == "boolean" => (text == "true").into(),
+        _ if form::choices(property).contains(&word.as_str()) => word.into(),
+        _ => value.clone(),
+    }
+}
+
+/// The argument without which the others could be read.
+fn culprit<A: DeserializeOwned>(given: &Map<String, Value>) -> Option<&str> {
+    let is_culprit = |name: &&String| {
+        let mut rest = given.clone();
+        rest.remove(name.as_str());
+        serde_json::from_value::<A>(Value::Object(rest)).is_ok()
+    };
+    given.keys().find(is_culprit).map(String::as_str)
+}
+
+/// What the reader wanted instead, in plain words.
+fn expected(error: &str) -> String {
+    let wanted = error.rsplit("expected ").next().unwrap_or_default();
+    let choices: Vec<&str> = wanted.split('`').skip(1).step_by(2).collect();
+    if !choices.is_empty() {
+        return one_of(&choices).trim_start().to_owned();
+    }
+    let words = match wanted.trim_start_matches("a ") {
+        "string" => "a text",
+        "boolean" => "true or false",
+        "sequence" => "a list",
+        "u8" | "u32" | "u64" | "usize" => "a whole number",
+        _ => "something else",
+    };
+    words.to_owned()
 }
 
 fn snake(name: &str) -> String {
     name.replace("Id", "_id")
-}
-
-/// What can be given, if that is a closed set.
-fn choices(property: Option<&Value>) -> String {
-    let list = property.and_then(|property| property["enum"].as_array());
-    let words: Vec<&str> = list.into_iter().flatten().filter_map(Value::as_str).collect();
-    if words.is_empty() { String::new() } else { format!(" one of {}", words.join(", ")) }
 }

@@ -1,7 +1,7 @@
 //! The board: who works on what, and what waits.
 
 use althing_dialects::frugal::planning::called;
-use althing_dialects::memory::item::brief;
+use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
 use althing_kernel::memory::{Kind, Record};
 use serde_json::{Map, Value, json};
@@ -108,6 +108,7 @@ pub(super) fn row(record: &Record) -> Value {
         ("plan_id", json!(fields.plan_id)),
         ("scope", json!(fields.scope)),
         ("phase", json!(fields.phase)),
+        ("updated_by", json!(edited_by(record))),
     ] {
         if !value.is_null() {
             shown[name] = value;

@@ -9,12 +9,14 @@ use althing_engine::trail_query::TrailQuery;
 use althing_kernel::lease::{Lease, Open, Surfaces, Ttl};
 use althing_kernel::memory::{Kind, RecordId, Status};
 use althing_kernel::text::Text;
+use althing_kernel::{Command, lease};
 use althing_kernel::{EntryId, Event, LeaseId, Principal, State, Surface, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
+use super::Verbs;
 use super::seat::Present;
-use super::trail::{WINDOW, entry_at};
+use super::trail::{WINDOW, entry_at, moment_of};
 use crate::fault::Fault;
 
 /// How long a claim of this dialect lasts where nothing is said, in seconds.
@@ -37,7 +39,9 @@ pub(super) struct Claim {
     pub(super) expires_at: Timestamp,
     updated_at: Timestamp,
     opened_by: EntryId,
+    /// The entries that opened and ended it, where the trail was read for it.
     entry: Option<u64>,
+    ended_by: Option<u64>,
     reason: Option<String>,
 }
 
@@ -59,6 +63,7 @@ impl Claim {
             updated_at: granted.max(lease.opened_at),
             opened_by: lease.opened_by.clone(),
             entry: None,
+            ended_by: None,
             reason: None,
         }
     }
@@ -113,6 +118,9 @@ impl Claim {
             "provenance": { "kind": kind, "author": holder, "source": "lease",
                 "entry_id": self.opened_by.as_str() },
         });
+        if let Some(entry) = self.entry {
+            item["provenance"]["entry"] = entry.into();
+        }
         if let Some(session) = &self.session {
             item["session_id"] = session.as_str().into();
         }
@@ -146,9 +154,21 @@ impl Claim {
         }
     }
 
-    /// Whether it was opened after a moment.
-    pub(super) fn opened_after(&self, at: Timestamp) -> bool {
-        self.opened_at > at
+    /// Whether an entry after this one, which was recorded then, opened it.
+    fn is_opened_after(&self, present: &Present, seq: u64, at: Timestamp) -> Result<bool, Fault> {
+        if self.opened_at != at {
+            return Ok(self.opened_at > at);
+        }
+        let entry = self.item(present)?["provenance"]["entry"].as_u64();
+        Ok(entry.is_some_and(|entry| entry > seq))
+    }
+
+    /// A change of it in few words.
+    pub(super) fn change(&self) -> Value {
+        let mut shown = self.conflict();
+        shown["status"] = json!(self.status);
+        shown["updated_at"] = utc(self.updated_at).into();
+        shown
     }
 
     /// In the way of somebody, in few words.
@@ -209,11 +229,34 @@ pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Fault> {
     Ok(over.collect())
 }
 
+/// The claims that were opened after an entry, and those that ended after it, newest first. How claims
+/// ended is looked for in the newest entries only.
+pub(super) fn since(present: &Present, seq: u64) -> Result<(Vec<Claim>, Vec<Claim>), Fault> {
+    let at = match seq {
+        0 => Timestamp::default(),
+        _ => moment_of(&present.engine, seq)?.unwrap_or(present.now),
+    };
+    let over: Vec<Claim> = ended(present)?;
+    let is_ended = |claim: &&Claim| match claim.ended_by {
+        Some(entry) => entry > seq,
+        None => claim.updated_at > at,
+    };
+    let ended: Vec<Claim> = over.iter().filter(is_ended).cloned().collect();
+    let mut opened = Vec::new();
+    for claim in live(&present.state, present.now).into_iter().chain(over) {
+        if claim.is_opened_after(present, seq, at)? {
+            opened.push(claim);
+        }
+    }
+    Ok((opened, ended))
+}
+
 /// Takes in what an entry says of a lease.
 fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stamped) {
     let mut end = |epoch: u64, status: Status, reason: Option<String>| {
         if let Some(claim) = known.get_mut(&epoch) {
             (claim.status, claim.updated_at, claim.reason) = (status, entry.at, reason);
+            claim.ended_by = Some(seq);
         }
     };
     match &entry.draft.event {
@@ -242,6 +285,7 @@ fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stam
                 updated_at: entry.at,
                 opened_by: entry.id.clone(),
                 entry: Some(seq),
+                ended_by: None,
                 reason: None,
             };
             known.insert(body.epoch, claim);
@@ -332,6 +376,34 @@ pub(super) fn read(data: &Map<String, Value>) -> Result<Open, Fault> {
     let plan = text("plan_id").map(|plan| entity::id(Kind::Plan, plan)).transpose();
     let purpose = text("text").or(text("description"));
     open(surfaces, purpose, plan.map_err(Fault::usage)?, data.get("ttl"))
+}
+
+impl Verbs<'_> {
+    /// A claim that the caller holds already, for the time that was asked for if one was. What it is
+    /// held for stays as it is, and that is said.
+    pub(super) fn go_on(
+        &self,
+        claim: Claim,
+        wanted: &Open,
+        lasting: bool,
+    ) -> Result<(Claim, Vec<String>), Fault> {
+        let (mut claim, mut left) = (claim, Vec::new());
+        if lasting {
+            let (lease, ttl_s) = (claim.lease.clone(), wanted.ttl_s);
+            let renew = lease::Renew { epoch: None, lease, ttl_s };
+            self.client()?.execute(Command::LeaseRenew(renew))?;
+            claim = by_epoch(&self.seat.opened()?, claim.id.number)?.unwrap_or(claim);
+        }
+        let task = wanted.task.as_ref().map(Text::as_str);
+        if let Some(task) = task.filter(|task| claim.task.as_deref() != Some(*task)) {
+            let held = claim.task.as_deref().unwrap_or("no plan");
+            left.push(format!(
+                "{} is held for {held}, and stays so: release it and claim again for {task}",
+                claim.id
+            ));
+        }
+        Ok((claim, left))
+    }
 }
 
 /// A claim of the caller's that covers exactly these surfaces.

@@ -1,5 +1,6 @@
 //! `context`: what is shared, to be read.
 
+use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::item::brief;
@@ -7,12 +8,13 @@ use althing_dialects::memory::moment::{self, utc};
 use althing_kernel::memory::{Kind, Record};
 use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 use super::args::{Context, Sight, ignored};
-use super::claims;
+use super::claims::{self, Claim};
 use super::ranking::{Wanted, density, path_of, stale};
 use super::seat::Present;
-use super::trail::entry_at;
+use super::trail::{entry_at, first_from, moment_of};
 use super::{Verb, Verbs, board};
 use crate::fault::Fault;
 use crate::git::Git;
@@ -28,7 +30,6 @@ const SCHEMA: &str = "althing.memory/1";
 
 impl Verbs<'_> {
     pub(super) fn context(&self, args: &Context, given: &Value) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         let chars = args.chars_max.unwrap_or(CHARS_DEFAULT);
         let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
         let present = self.present()?;
@@ -74,7 +75,7 @@ impl Verbs<'_> {
                 "architecture": std::env::consts::ARCH,
                 "agent": self.shown(),
                 "is_registered": known,
-                "session_id": self.session(&present.state, present.now),
+                "session_id": self.session(&present.state, present.now)?,
                 "now": utc(present.now),
                 "memory_version": present.state.seq(),
                 "claims": own_claims,
@@ -143,6 +144,19 @@ impl Start {
         let source = "unknown_session";
         Ok(Start { after: Some(0), from: None, source, session, is_known: false })
     }
+
+    /// The entry after which it begins.
+    fn entry(&self, present: &Present) -> Result<u64, Fault> {
+        let (None, Some(from)) = (self.after, self.from) else {
+            return Ok(self.after.unwrap_or(0));
+        };
+        let end = present.state.seq();
+        let next = Timestamp::from_micros(from.micros().saturating_add(1));
+        let first = first_from(&present.engine, next)?.unwrap_or(1);
+        // The search ends at the last entry, which may be from before.
+        let is_last = first == end && moment_of(&present.engine, end)?.is_some_and(|at| at <= from);
+        Ok(if is_last { end } else { first.saturating_sub(1) })
+    }
 }
 
 /// What changed.
@@ -164,12 +178,14 @@ fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
         .take(CHANGES_MAX)
         .map(|record| change(record, start.after, start.from))
         .collect();
-    let claims = claims::live(&present.state, present.now);
-    let claims: Vec<Value> = claims
-        .iter()
-        .filter(|claim| start.from.is_some_and(|from| claim.opened_after(from)))
-        .map(claims::Claim::conflict)
-        .collect();
+    let (opened, ended) = claims::since(present, start.entry(present)?)?;
+    if !(opened.is_empty() && ended.is_empty()) {
+        let both: BTreeSet<_> = opened.iter().chain(&ended).map(|claim| claim.id).collect();
+        counts.insert(Kind::Claim.to_string(), both.len().into());
+    }
+    let few = |claims: &[Claim]| -> Vec<Value> {
+        claims.iter().take(CHANGES_MAX).map(Claim::change).collect()
+    };
     Ok(json!({
         "kind": "delta",
         "since": since,
@@ -177,10 +193,13 @@ fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
         "source": start.source,
         "complete": start.is_known,
         "memory_version": present.state.seq(),
-        "summary": format!("{} changed, {} claims opened", changed.len(), claims.len()),
+        "summary": format!(
+            "{} changed, {} claims opened, {} ended", changed.len(), opened.len(), ended.len()
+        ),
         "counts": counts,
         "changed_items": items,
-        "opened_claims": claims,
+        "opened_claims": few(&opened),
+        "ended_claims": few(&ended),
     }))
 }
 
@@ -209,7 +228,8 @@ pub(super) fn change(record: &Record, after: Option<u64>, from: Option<Timestamp
         "status": record.status,
         "change": if is_new { "created" } else { "changed" },
         "text": brief(record.text.as_str(), 120),
-        "author": althing_dialects::frugal::planning::called(&record.author),
+        "author": called(&record.author),
+        "updated_by": called(&record.updated_by),
         "updated_at": utc(record.updated_at),
         "entry": record.updated_seq,
     })

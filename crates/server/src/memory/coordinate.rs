@@ -1,9 +1,7 @@
 //! `coordinate`: work and questions for other agents.
 
 use althing_dialects::memory::facade::Facade;
-use althing_kernel::lease::Surfaces;
 use althing_kernel::memory::{Kind, Record};
-use althing_kernel::surface::Surface;
 use althing_kernel::{AgentName, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,17 +12,11 @@ use super::lanes::{Key, Lane, Obstacle, collide, id_of, known_agent, record, sho
 use super::seat::Present;
 use super::worktree::Worktree;
 use crate::fault::Fault;
-use crate::git::Git;
-use crate::git::lane::readable;
 
 /// How many agents are asked if none are named.
 const IMPLICIT_MAX: usize = 3;
 /// How many agents one request may name.
 const TARGETS_MAX: usize = 32;
-/// How many files are named that are not committed.
-const DIRTY_SHOWN_MAX: usize = 20;
-/// Folders of tools, which are no work.
-const TOOL_FOLDERS: [&str; 5] = [".brainclaw", ".git", ".claude", ".cursor", ".codex"];
 
 /// What to bring about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -195,6 +187,7 @@ impl Verbs<'_> {
             Some(path) => Some(self.checked_worktree(path)?),
             None => None,
         };
+        let task = self.task_from(args)?;
         let lane = |agent: &AgentName| {
             let named = args
                 .scopes
@@ -203,7 +196,7 @@ impl Verbs<'_> {
             let scope = named.map(|(_, scope)| scope).or(args.scope.as_ref());
             Ok(Lane {
                 agent: agent.clone(),
-                task: args.task.clone(),
+                task: task.clone(),
                 surfaces: scope.map(|scope| surfaces(scope)).transpose()?.flatten(),
                 scope: scope.cloned(),
                 plan: plan.map(|plan| plan.id),
@@ -278,46 +271,6 @@ impl Verbs<'_> {
             "to see how far they are",
         );
         Ok(facade.answer())
-    }
-
-    /// Refuses to hand out files with changes that nobody committed: they would be missing there.
-    pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Fault> {
-        if !self.seat.is_git() || args.allow_dirty {
-            return Ok(());
-        }
-        let git = Git::new(self.seat.root(), &self.shown());
-        if args.reference.as_ref().is_some_and(|name| git.resolved(name).is_some()) {
-            return Ok(());
-        }
-        let wanted: Vec<&Surface> = lanes
-            .iter()
-            .filter_map(|lane| lane.surfaces.as_ref())
-            .flat_map(Surfaces::as_slice)
-            .collect();
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        let is_tool = |path: &str| {
-            path == althing_dialects::memory::lane::RESULT_FILE
-                || path.split('/').next().is_some_and(|first| TOOL_FOLDERS.contains(&first))
-        };
-        let overlaps = |path: &String| {
-            let own = Surface::new(&Surface::escape(path));
-            !is_tool(path) && own.is_ok_and(|own| wanted.iter().any(|wanted| wanted.meets(&own)))
-        };
-        let dirty: Vec<String> =
-            readable(&git.uncommitted()?).into_iter().filter(overlaps).collect();
-        if dirty.is_empty() {
-            return Ok(());
-        }
-        let shown: Vec<&String> = dirty.iter().take(DIRTY_SHOWN_MAX).collect();
-        let message = format!(
-            "{} files of the scope are not committed, so a worktree would not have them: commit \
-             them, name a 'ref', or say 'allow_dirty'",
-            dirty.len()
-        );
-        let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
-        Err(Fault::usage(message).with(details))
     }
 
     fn consult(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {

@@ -3,7 +3,9 @@
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::entity;
 use althing_dialects::memory::filter::{self, Filter};
-use althing_dialects::memory::item::{confidence, is_auto, is_called, is_legacy, item};
+use althing_dialects::memory::item::{
+    confidence, is_auto, is_called, is_legacy, item, kernel_name,
+};
 use althing_kernel::AgentName;
 use althing_kernel::commons::Label;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
@@ -44,8 +46,8 @@ impl Hits {
 
 impl Verbs<'_> {
     pub(super) fn find(&self, args: &Find) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         let mut filter = Filter::read(args.entity, &args.filter).map_err(Fault::usage)?;
+        filter.of(&self.principal());
         if let Some(limit) = &args.limit {
             filter.limit = filter::limit(limit).map_err(Fault::usage)?;
         }
@@ -65,7 +67,6 @@ impl Verbs<'_> {
     }
 
     pub(super) fn get(&self, args: &Get) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
         let present = self.present()?;
         let found = fetch(&present, args.entity, &args.id)?;
@@ -151,7 +152,7 @@ fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
     };
     let mut hits = Hits::default();
     for claim in all.iter().filter(|claim| fits(claim)) {
-        hits.add(filter, || claim.item(present))?;
+        hits.add(filter, || Ok(claim.listed(present)))?;
     }
     Ok(hits)
 }
@@ -177,8 +178,12 @@ fn over(id: RecordId) -> Value {
 
 fn fits(record: &Record, filter: &Filter) -> bool {
     let fields = &record.fields;
-    let agents = [fields.agent.as_ref().map(AgentName::as_str)];
-    let to = fields.to.as_ref().map(Label::as_str);
+    let agent = fields.agent.as_ref().map(AgentName::as_str);
+    let [to, assignee] = [&fields.to, &fields.assignee].map(|own| own.as_ref().map(Label::as_str));
+    let is_any = |asked: &Option<String>, own: &[Option<&str>]| {
+        let Some(asked) = asked.as_deref().map(kernel_name) else { return true };
+        own.iter().flatten().any(|own| kernel_name(own) == asked)
+    };
     let tags: Vec<&str> = record.tags.as_slice().iter().map(Label::as_str).collect();
     filter.status.is_none_or(|status| record.status == status)
         && filter.has_tags(&tags)
@@ -190,10 +195,9 @@ fn fits(record: &Record, filter: &Filter) -> bool {
             own.is_some_and(|own| own.as_str() == source)
                 || record.provenance.kind.as_str() == source
         })
-        && filter
-            .agent
-            .as_deref()
-            .is_none_or(|name| agents.into_iter().chain([to]).flatten().any(|own| own == name))
+        && is_any(&filter.agent, &[agent, to])
+        && is_any(&filter.to, &[to])
+        && is_any(&filter.assignee, &[assignee])
 }
 
 /// Whether something that fits is not shown unless it is asked for, and is counted instead.

@@ -8,6 +8,7 @@
 mod args;
 mod board;
 mod claims;
+mod clean;
 mod context;
 mod coordinate;
 mod dispatch;
@@ -28,12 +29,14 @@ mod write;
 
 use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
+use althing_dialects::memory::item::with_haids;
 use althing_kernel::Rule;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 pub use recall::Recall;
 pub use seat::{Seat, Secrets};
+pub use secrets::check_secrets;
 
 use crate::arguments;
 use crate::dialect::{Dialect, Speech, Tool};
@@ -199,13 +202,11 @@ impl<'a> Verbs<'a> {
         let mut warnings = Vec::new();
         let named = if says { args::with_request_id(given)? } else { Value::Null };
         let given = if says { &named } else { given };
+        self.check_said(&args::said(verb, given)?)?;
         if large {
-            self.check_said(&args::said(verb, given)?)?;
             warnings.extend(args::ignored(verb, given).map(Value::from));
         }
-        if let Some(said) = given.as_object().filter(|_| says) {
-            warnings.extend(self.check_secrets(said)?);
-        }
+        warnings.extend(self.check_given(verb, given)?);
         let mut answer = match verb {
             Verb::Work => self.work(&args::read(verb, given)?),
             Verb::Context => self.context(&args::read(verb, given)?, given),
@@ -222,9 +223,12 @@ impl<'a> Verbs<'a> {
             Verb::Sweep => self.sweep(&args::read(verb, given)?),
             Verb::Harvest => self.harvest(&args::read(verb, given)?),
         }?;
-        if let Some(told) = answer.get_mut("warnings").and_then(Value::as_array_mut) {
-            told.extend(warnings);
+        match answer.get_mut("warnings").and_then(Value::as_array_mut) {
+            Some(told) => told.extend(warnings),
+            None if warnings.is_empty() => {}
+            None => answer["warnings"] = warnings.into(),
         }
+        with_haids(&mut answer);
         if large {
             let budget = Budget::new(CHARS_DEFAULT, None).map_err(Fault::usage)?;
             answer = budget.shorten(answer);

@@ -1,6 +1,6 @@
 //! Ranking: what of all that is remembered matters for a path or a task.
 
-use althing_dialects::memory::item::brief;
+use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::relevance::{Hit, Index, Question};
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
@@ -105,6 +105,7 @@ pub(super) fn short(record: &Record) -> Value {
         ("priority", json!(fields.priority)),
         ("assignee", json!(fields.assignee)),
         ("to", json!(fields.to)),
+        ("updated_by", json!(edited_by(record))),
     ] {
         if !value.is_null() {
             extra.insert(name.to_owned(), value);

@@ -142,6 +142,5 @@ pub(super) fn item(record: &Record) -> Item {
         live: record.is_live(),
         stale_from: Some(stale_from(record).micros()),
         superseded: record.fields.superseded_by.is_some(),
-        owner: None,
     }
 }

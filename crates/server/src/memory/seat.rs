@@ -2,10 +2,11 @@
 
 use althing_dialects::frugal::planning::called;
 use althing_engine::{Client, Engine};
+use althing_kernel::memory::RecordId;
 use althing_kernel::session::Open;
 use althing_kernel::text::Text;
 use althing_kernel::{
-    AgentName, Command, LeaseId, Principal, Reply, State, Timestamp, WorkspaceId, lease,
+    AgentName, Command, LeaseId, Principal, Reply, Rule, State, Timestamp, WorkspaceId, lease,
 };
 use serde_json::Value;
 use std::path::Path;
@@ -108,10 +109,11 @@ pub(super) struct Present {
 }
 
 impl Verbs<'_> {
-    /// What is true now.
+    /// What is true now, without what others keep to themselves.
     pub(super) fn present(&self) -> Result<Present, Fault> {
         let engine = self.seat.opened()?;
         let (state, now) = engine.present()?;
+        let state = state.as_seen_by(&self.principal());
         Ok(Present { engine, state, now })
     }
 
@@ -133,23 +135,32 @@ impl Verbs<'_> {
         }
     }
 
-    /// The session of whoever is asking, if one is open.
-    pub(super) fn session(&self, state: &State, now: Timestamp) -> Option<WorkspaceId> {
-        if let Some(said) = self.seat.session() {
-            return Some(said);
-        }
-        let agent = self.agent()?;
+    /// The session of whoever is asking, if one is open. One that they said they speak in has to be
+    /// open, and theirs.
+    pub(super) fn session(
+        &self,
+        state: &State,
+        now: Timestamp,
+    ) -> Result<Option<WorkspaceId>, Fault> {
+        let Some(agent) = self.agent() else { return Ok(None) };
         let open = althing_kernel::query::sessions(state, now);
-        let own = open
-            .into_iter()
-            .find(|session| session.agent == agent && session.client.as_deref() == Some(SESSION));
-        own.map(|session| session.workspace)
+        let mut own = open.into_iter().filter(|session| session.agent == agent);
+        let Some(said) = self.seat.session() else {
+            let found = own.find(|session| session.client.as_deref() == Some(SESSION));
+            return Ok(found.map(|session| session.workspace));
+        };
+        if own.any(|session| session.workspace == said) {
+            return Ok(Some(said));
+        }
+        let message = format!("{} has no open session {said}", self.shown());
+        let way_out = "Leave the session out: then the one of this dialect is gone on with.";
+        Err(Fault::refused(Rule::SessionOwned, message.clone()).told(message, way_out))
     }
 
     /// The same, opened if there is none. People have no session.
     pub(super) fn ensure_session(&self) -> Result<(Option<WorkspaceId>, bool), Fault> {
         let Present { state, now, .. } = self.present()?;
-        if let Some(open) = self.session(&state, now) {
+        if let Some(open) = self.session(&state, now)? {
             return Ok((Some(open), false));
         }
         if self.agent().is_none() {
@@ -166,15 +177,29 @@ impl Verbs<'_> {
     pub(super) fn client(&self) -> Result<Client, Fault> {
         let client = self.seat.client()?;
         let Present { state, now, .. } = self.present()?;
-        Ok(client.in_session(self.session(&state, now)))
+        Ok(client.in_session(self.session(&state, now)?))
     }
 
     /// Issues a command by its name.
     pub(super) fn act(&self, name: &str, args: &Value) -> Result<Value, Fault> {
+        self.check_seen(args)?;
         let client = self.client()?;
         let done = perform(&self.seat.opened()?, &client, name, args)?;
         self.keep_alive(&client);
         Ok(done)
+    }
+
+    /// Refuses to change what the caller does not see, as if it were not there.
+    fn check_seen(&self, args: &Value) -> Result<(), Fault> {
+        let id: Option<RecordId> = args["id"].as_str().and_then(|id| id.parse().ok());
+        let Some(id) = id else { return Ok(()) };
+        let (state, _) = self.seat.opened()?.present()?;
+        let is_there = |state: &State| state.memory().record(id).is_some();
+        if is_there(&state) && !is_there(&state.as_seen_by(&self.principal())) {
+            let message = format!("there is no {} {id} ({})", id.kind, id.label());
+            return Err(Fault::not_found(message));
+        }
+        Ok(())
     }
 
     /// Renews the caller's leases that have used up a quarter of their time.

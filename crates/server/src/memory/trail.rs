@@ -11,25 +11,29 @@ pub(super) const WINDOW: u64 = 5_000;
 /// How many entries after a moment may lie between it and what belongs to it.
 const NEAR: u64 = 64;
 
-/// The number of the entry of one of these kinds that was recorded at a moment, or right after it,
-/// and mentions something.
-pub(super) fn entry_at(
-    engine: &Engine,
-    at: Timestamp,
-    kinds: &[Kind],
-    mentions: Option<&str>,
-) -> Result<Option<u64>, Fault> {
-    let mut log = engine.reader()?;
-    let one = |seq: u64| TrailQuery {
+/// The entry of a number.
+fn one(seq: u64) -> TrailQuery {
+    TrailQuery {
         after: Some(seq.saturating_sub(1)),
         upto: Some(seq),
         limit: Some(1),
         last: true,
         ..TrailQuery::default()
-    };
+    }
+}
+
+/// When an entry was recorded.
+pub(super) fn moment_of(engine: &Engine, seq: u64) -> Result<Option<Timestamp>, Fault> {
+    let found = one(seq).find(&mut *engine.reader()?)?;
+    Ok(found.first().map(|found| found.entry.stamped.at))
+}
+
+/// The number of the first entry that was recorded at a moment or after it; the last one if none
+/// was. None if the trail cannot be read that far back.
+pub(super) fn first_from(engine: &Engine, at: Timestamp) -> Result<Option<u64>, Fault> {
+    let mut log = engine.reader()?;
     // Times never go back along the trail.
-    let end = engine.world()?.seq();
-    let (mut low, mut high) = (1, end);
+    let (mut low, mut high) = (1, engine.world()?.seq());
     while low < high {
         let middle = low + (high - low) / 2;
         match one(middle).find(&mut *log)?.first() {
@@ -38,7 +42,20 @@ pub(super) fn entry_at(
             None => return Ok(None),
         }
     }
-    for seq in low..=end.min(low + NEAR) {
+    Ok(Some(low))
+}
+
+/// The number of the entry of one of these kinds that was recorded at a moment, or right after it,
+/// and mentions something.
+pub(super) fn entry_at(
+    engine: &Engine,
+    at: Timestamp,
+    kinds: &[Kind],
+    mentions: Option<&str>,
+) -> Result<Option<u64>, Fault> {
+    let Some(first) = first_from(engine, at)? else { return Ok(None) };
+    let mut log = engine.reader()?;
+    for seq in first..=engine.world()?.seq().min(first + NEAR) {
         let found = one(seq).find(&mut *log)?;
         let Some(found) = found.first() else { return Ok(None) };
         let fits = kinds.contains(&found.entry.stamped.draft.event.kind())

@@ -51,8 +51,6 @@ impl Intent {
 impl Verbs<'_> {
     pub(super) fn work(&self, args: &Work) -> Result<Value, Fault> {
         let began = Instant::now();
-        self.check_said(&args.said)?;
-        let warnings = self.check_words(&[("task", args.task.as_deref())])?;
         let compact = args.compact.unwrap_or(true);
         let chars = if compact { COMPACT_CHARS } else { CHARS_DEFAULT };
         let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
@@ -80,9 +78,6 @@ impl Verbs<'_> {
         if compact {
             facade.result("_compact", true);
             facade.result("hint", "compact: false, or bclaw_context, shows more");
-        }
-        for warning in warnings.iter().filter_map(Value::as_str) {
-            facade.warn("secret", warning);
         }
         let mut answer = budget.shorten(facade.answer());
         let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -127,13 +122,21 @@ impl Verbs<'_> {
             facade.field("claim_status", "none");
             return Ok(None);
         }
+        let open = claims::open(scope.clone(), args.task.as_deref(), plan, args.ttl.as_ref())?;
         if let Some(claim) = claims::existing(&present, &own, scope) {
-            facade.field("claim_status", "existing").field("claim_id", claim.id.to_string());
-            facade.effect("reuse", "claim", &claim.id.to_string());
-            facade.artifact("claim", &claim.id.to_string());
+            let id = claim.id.to_string();
+            facade.field("claim_status", "existing").field("claim_id", id.as_str());
+            facade.effect("reuse", "claim", &id).artifact("claim", &id);
+            if args.ttl.is_some() {
+                facade.effect("renewed", "claim", &id);
+            }
+            let (claim, left) = self.go_on(claim, &open, args.ttl.is_some())?;
+            for message in left {
+                facade.warn("claim_unchanged", message);
+            }
+            facade.result("claim", claim.conflict());
             return Ok(Some(claim));
         }
-        let open = claims::open(scope.clone(), args.task.as_deref(), plan, args.ttl.as_ref())?;
         match self.open_claim(open) {
             Ok(claim) => {
                 let id = claim.id.to_string();

@@ -3,7 +3,7 @@
 use althing_dialects::memory::data;
 use althing_dialects::memory::entity;
 use althing_dialects::memory::input::{either, ttl};
-use althing_dialects::memory::item::is_called;
+use althing_dialects::memory::item::{is_called, kernel_name};
 use althing_dialects::memory::moment::utc;
 use althing_kernel::lease::{Force, Release, Renew, Ttl};
 use althing_kernel::memory::{Kind, RecordId, Status};
@@ -21,8 +21,6 @@ use crate::fault::Fault;
 
 impl Verbs<'_> {
     pub(super) fn create(&self, args: &Create) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
-        let warnings = self.check_secrets(&args.data)?;
         let (kind, mut answer) = if args.entity == Kind::Claim {
             (Kind::Claim, self.create_claim(args)?)
         } else {
@@ -30,9 +28,6 @@ impl Verbs<'_> {
         };
         answer["entity"] = json!(kind);
         answer["resolved_project"] = self.project_name()?.into();
-        if !warnings.is_empty() {
-            answer["warnings"] = warnings.into();
-        }
         Ok(answer)
     }
 
@@ -90,7 +85,12 @@ impl Verbs<'_> {
             record(&present, plan)?;
         }
         if let Some(claim) = claims::existing(&present, &self.principal(), &open.surfaces) {
-            return Ok(with_status(&claim, &claim.item(&present)?, "existing"));
+            let (claim, left) = self.go_on(claim, &open, args.data.contains_key("ttl"))?;
+            let mut answer = with_status(&claim, &claim.item(&present)?, "existing");
+            if !left.is_empty() {
+                answer["warnings"] = left.into();
+            }
+            return Ok(answer);
         }
         let claim = self.open_claim(open)?;
         let present = self.present()?;
@@ -126,10 +126,8 @@ impl Verbs<'_> {
     }
 
     pub(super) fn update(&self, args: &Update) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         check_writable(args.entity, &args.id)?;
         let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
-        let warnings = self.check_secrets(&args.patch)?;
         if args.entity == Kind::Claim {
             return self.renew_claim(id, &args.patch);
         }
@@ -144,8 +142,9 @@ impl Verbs<'_> {
         let record = self.act("memory.update", &command)?;
         let mut answer = created(&record);
         answer["entity"] = json!(args.entity);
-        if !warnings.is_empty() {
-            answer["warnings"] = warnings.into();
+        if record["auto_completed"] == true {
+            answer["planAutoCompleted"] = true.into();
+            answer["side_effects"] = effects(&record["side_effects"]);
         }
         Ok(answer)
     }
@@ -177,25 +176,21 @@ impl Verbs<'_> {
     }
 
     pub(super) fn transition(&self, args: &Transition) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         check_writable(args.entity, &args.id)?;
-        let warnings = self.check_words(&[("reason", args.reason.as_deref())])?;
-        let mut answer = self.moved_on(args)?;
-        if !warnings.is_empty() {
-            answer["warnings"] = warnings.into();
-        }
-        Ok(answer)
-    }
-
-    fn moved_on(&self, args: &Transition) -> Result<Value, Fault> {
-        let to = either(("to", args.to.as_deref()), ("status", args.status.as_deref()));
-        let Some(to) = to.map_err(Fault::usage)? else {
+        // Two names for one state are one answer.
+        let read = |word: &Option<String>| {
+            let read = word.as_deref().map(|word| entity::status(args.entity, word)).transpose();
+            read.map_err(Fault::usage)
+        };
+        let [to, other] = [read(&args.to)?, read(&args.status)?];
+        let words = [to, other].map(|state| state.map(Status::as_str));
+        either(("to", words[0]), ("status", words[1])).map_err(Fault::usage)?;
+        let Some(to) = to.or(other) else {
             let states = args.entity.table().states.iter().map(|state| state.as_str());
             let states: Vec<&str> = states.collect();
             let message = format!("bclaw_transition requires 'to', one of {}", states.join(", "));
             return Err(Fault::usage(message));
         };
-        let to = entity::status(args.entity, to).map_err(Fault::usage)?;
         let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
         if args.entity == Kind::Claim {
             return self.end_claim(args, id, to);
@@ -206,7 +201,7 @@ impl Verbs<'_> {
             ("plan_status", &args.plan_status),
             ("merged_into", &args.merged_into),
             ("request_id", &args.request_id),
-            ("agent", &args.to_agent),
+            ("agent", &args.to_agent.as_deref().map(kernel_name)),
         ] {
             if let Some(value) = value {
                 command[name] = value.as_str().into();
@@ -327,7 +322,6 @@ impl Verbs<'_> {
     }
 
     pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         let plan = entity::id(Kind::Plan, &args.plan).map_err(Fault::usage)?;
         let present = self.present()?;
         let record = record(&present, plan)?;
@@ -339,7 +333,10 @@ impl Verbs<'_> {
             let message = format!("{plan} has no step {:?}; name one by its id", args.step);
             return Err(Fault::usage(format!("{message}: {}", list.join(", "))));
         }
-        let command = json!({ "plan": plan.to_string(), "step": args.step, "status": "done" });
+        let mut command = json!({ "plan": plan.to_string(), "step": args.step, "status": "done" });
+        if let Some(id) = &args.request_id {
+            command["request_id"] = id.as_str().into();
+        }
         let done = self.act("memory.step", &command)?;
         Ok(json!({
             "planId": plan.to_string(),
@@ -352,7 +349,6 @@ impl Verbs<'_> {
     }
 
     pub(super) fn remove(&self, args: &Remove) -> Result<Value, Fault> {
-        self.check_said(&args.said)?;
         check_writable(args.entity, &args.id)?;
         if args.purge == Some(true) {
             let message = "nothing is purged: what was recorded stays on the trail";
@@ -362,22 +358,19 @@ impl Verbs<'_> {
             return Err(Fault::usage("a claim is released with bclaw_transition, not removed"));
         }
         let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
-        let warnings = self.check_words(&[("reason", args.reason.as_deref())])?;
         let mut command = json!({ "id": id.to_string() });
-        if let Some(reason) = &args.reason {
-            command["reason"] = reason.as_str().into();
+        for (name, value) in [("reason", &args.reason), ("request_id", &args.request_id)] {
+            if let Some(value) = value {
+                command[name] = value.as_str().into();
+            }
         }
         let gone = self.act("memory.archive", &command)?;
-        let mut answer = json!({
+        Ok(json!({
             "entity": args.entity,
             "id": id.to_string(),
             "archived": true,
             "side_effects": effects(&gone["side_effects"]),
-        });
-        if !warnings.is_empty() {
-            answer["warnings"] = warnings.into();
-        }
-        Ok(answer)
+        }))
     }
 }
 

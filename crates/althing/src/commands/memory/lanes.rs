@@ -3,10 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::show::{list, section, text};
+use super::word;
 use crate::app::App;
-use crate::cli::{
-    Aim, DispatchIntent, LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop,
-};
+use crate::cli::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 use crate::failure::Failure;
 
 /// `NAME=VALUE`
@@ -17,14 +16,6 @@ fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> 
 }
 
 pub(super) fn coordinate(own: &MemoryCoordinate) -> Result<Value, Failure> {
-    let intent = match own.intent {
-        Aim::Assign => "assign",
-        Aim::Consult => "consult",
-        Aim::Review => "review",
-        Aim::Reroute => "reroute",
-        Aim::Summarize => "summarize",
-        Aim::Ideate => "ideate",
-    };
     let mut scopes = Map::new();
     for text in &own.scopes {
         let (agent, scope) = pair("--lane-scope", text)?;
@@ -32,7 +23,7 @@ pub(super) fn coordinate(own: &MemoryCoordinate) -> Result<Value, Failure> {
     }
     let scopes = if scopes.is_empty() { Value::Null } else { Value::Object(scopes) };
     Ok(json!({
-        "intent": intent, "task": own.task, "targetAgents": own.targets, "scope": own.scope,
+        "intent": word(&own.intent), "task": own.task, "targetAgents": own.targets, "scope": own.scope,
         "scopes": scopes, "planId": own.plan, "assignmentId": own.assignment,
         "worktree": own.worktree, "lane": own.lane, "threadId": own.thread,
         "open_loop": own.open_loop, "allow_dirty": own.allow_dirty, "ref": own.reference,
@@ -41,13 +32,8 @@ pub(super) fn coordinate(own: &MemoryCoordinate) -> Result<Value, Failure> {
 }
 
 pub(super) fn dispatch(own: &MemoryDispatch) -> Value {
-    let intent = match own.intent {
-        DispatchIntent::Analysis => "analysis",
-        DispatchIntent::Execute => "execute",
-        DispatchIntent::Review => "review",
-    };
     json!({
-        "intent": intent, "sequenceId": own.sequence, "agents": own.agents, "lanes": own.lanes,
+        "intent": word(&own.intent), "sequenceId": own.sequence, "agents": own.agents, "lanes": own.lanes,
         "maxAssignments": own.max, "capacity": own.capacity, "dryRun": own.dry_run,
         "allow_dirty": own.allow_dirty, "handoffId": own.handoff, "reviewer": own.reviewer,
         "openLoop": own.open_loop, "client_request_id": own.request_id,
@@ -55,18 +41,6 @@ pub(super) fn dispatch(own: &MemoryDispatch) -> Value {
 }
 
 pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
-    let intent = match own.intent {
-        LoopAct::Open => "open",
-        LoopAct::Get => "get",
-        LoopAct::List => "list",
-        LoopAct::Turn => "turn",
-        LoopAct::CompleteTurn => "complete_turn",
-        LoopAct::Advance => "advance",
-        LoopAct::AddArtifact => "add_artifact",
-        LoopAct::Pause => "pause",
-        LoopAct::Resume => "resume",
-        LoopAct::Close => "close",
-    };
     let artifact = match &own.artifact {
         Some(text) => {
             let (sort, place) = pair("--artifact", text)?;
@@ -76,7 +50,7 @@ pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
     };
     let slots: Vec<Value> = own.agents.iter().map(|agent| json!({ "agent": agent })).collect();
     Ok(json!({
-        "intent": intent, "loopId": own.id, "kind": own.kind, "task": own.task, "slots": slots,
+        "intent": word(&own.intent), "loopId": own.id, "kind": own.kind, "task": own.task, "slots": slots,
         "stop_conditions": own.stop_conditions, "planId": own.plan,
         "allow_orphan": own.allow_orphan, "slot": own.slot, "outcome": own.outcome,
         "phase": own.phase, "artifact": artifact, "status": own.status, "reason": own.reason,

@@ -9,13 +9,14 @@ use althing_kernel::memory::RecordId;
 use althing_kernel::{Principal, WorkspaceId};
 use althing_server::Fault;
 use althing_server::memory::{self, Recall, Seat, Secrets, Verb, Verbs};
+use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
 use crate::app::{App, Project};
 use crate::cli::{
-    Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryIntent,
-    MemorySight, MemoryTransition, MemoryUpdate, MemoryWork, Remember,
+    Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryTransition,
+    MemoryUpdate, MemoryWork, Remember,
 };
 use crate::failure::{Exit, Failure};
 use crate::frugal::{agent_name, own_haid};
@@ -93,7 +94,7 @@ impl Seat for Stool<'_> {
 }
 
 /// A failure of a verb, with the exit code that every command has for such.
-fn told(fault: &Fault) -> Failure {
+pub(crate) fn told(fault: &Fault) -> Failure {
     let error = memory::failure(fault);
     let exit = Exit::of(fault.kind());
     let message = fault.message().to_owned();
@@ -177,15 +178,14 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The word for a choice, as people write it. Verbs take it with dashes as well.
+fn word<T: ValueEnum>(choice: &T) -> String {
+    choice.to_possible_value().map(|own| own.get_name().to_owned()).unwrap_or_default()
+}
+
 fn work(own: &MemoryWork) -> Value {
-    let intent = match own.intent {
-        MemoryIntent::Execute => "execute",
-        MemoryIntent::Consult => "consult",
-        MemoryIntent::Resume => "resume",
-        MemoryIntent::Review => "review",
-    };
     let mut args = json!({
-        "intent": intent, "scope": own.scope, "planId": own.plan, "task": own.task,
+        "intent": word(&own.intent), "scope": own.scope, "planId": own.plan, "task": own.task,
         "ttl": own.ttl, "advisory": own.advisory, "budget_tokens": own.budget_tokens,
     });
     args = given(&args);
@@ -194,15 +194,8 @@ fn work(own: &MemoryWork) -> Value {
 }
 
 fn context(own: &MemoryContext) -> Value {
-    let kind = match own.kind {
-        MemorySight::Memory => "memory",
-        MemorySight::Execution => "execution",
-        MemorySight::Board => "board",
-        MemorySight::BoardSummary => "board_summary",
-        MemorySight::Delta => "delta",
-    };
     json!({
-        "kind": kind, "since": own.since, "path": own.path, "query": own.query,
+        "kind": word(&own.kind), "since": own.since, "path": own.path, "query": own.query,
         "maxItems": own.max_items, "includePending": own.pending,
         "budget_tokens": own.budget_tokens,
     })
@@ -211,7 +204,8 @@ fn context(own: &MemoryContext) -> Value {
 fn find(own: &MemoryFind) -> Value {
     let filter = json!({
         "status": own.status, "tags": own.tags, "author": own.author, "plan_id": own.plan,
-        "source": own.source, "agent": own.of_agent, "scope": own.scope,
+        "source": own.source, "agent": own.of_agent, "to": own.to, "assignee": own.assignee,
+        "scope": own.scope,
         "includeLegacy": own.legacy, "minAutoReflectConfidence": own.min_confidence,
         "limit": own.limit, "offset": own.offset,
     });

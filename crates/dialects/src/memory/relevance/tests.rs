@@ -166,19 +166,3 @@ proptest! {
         prop_assert_eq!(index.word_numbers.len(), new.word_numbers.len());
     }
 }
-
-/// What is somebody's own is shown to nobody else, and takes nobody's place.
-#[test]
-fn what_is_owned_is_for_its_owner() {
-    let own = Item { owner: Some("ada".into()), ..item("own", "cache secrets") };
-    let index: Index = [own, item("all", "cache rules")].into_iter().collect();
-    let seen_by = |viewer| {
-        let question = Question { text: "cache", fill: true, viewer, ..Question::default() };
-        let mut found = ids(&index, question);
-        found.sort();
-        found
-    };
-    assert_eq!(seen_by(Some("ada")), ["all", "own"]);
-    assert_eq!(seen_by(Some("bob")), ["all"]);
-    assert_eq!(seen_by(None), ["all", "own"]);
-}

@@ -189,8 +189,8 @@ impl Remembered {
                 (&[], &body.request)
             }
             Event::MemoryUpdated(body) => {
-                self.touch(body.id, None);
-                (&[], &body.request)
+                self.touch(body.id, body.completed.then_some(Status::Done));
+                (&body.effects, &body.request)
             }
             Event::MemoryMoved(body) => {
                 assert_eq!(self.records[&body.id].0, body.from, "seed {seed}");

@@ -1,0 +1,85 @@
+//! The guard of the working tree: what nobody committed is in no worktree, so it is not handed out.
+
+use althing_dialects::memory::lane::RESULT_FILE;
+use althing_kernel::lease::Surfaces;
+use althing_kernel::surface::Surface;
+use serde_json::json;
+
+use super::Verbs;
+use super::coordinate::Coordinate;
+use super::lanes::Lane;
+use crate::fault::Fault;
+use crate::git::Git;
+use crate::git::lane::readable;
+
+/// How many files are named that are not committed.
+const SHOWN_MAX: usize = 20;
+/// Folders of tools, which are no work; the last two are this one's.
+const TOOL_FOLDERS: [&str; 7] =
+    [".brainclaw", ".git", ".claude", ".cursor", ".codex", ".althing", ".planning"];
+
+impl Verbs<'_> {
+    /// The commit that work is to start from, if a name for one was given.
+    fn start(&self, args: &Coordinate) -> Result<Option<String>, Fault> {
+        let Some(name) = &args.reference else { return Ok(None) };
+        let git = self.seat.is_git().then(|| Git::new(self.seat.root(), &self.shown()));
+        let commit = git.and_then(|git| git.resolved(name));
+        let unknown = || Fault::usage(format!("'ref': {name:?} names no commit of this project"));
+        commit.map(Some).ok_or_else(unknown)
+    }
+
+    /// What is wanted, with the commit to start from for whoever does it.
+    pub(super) fn task_from(&self, args: &Coordinate) -> Result<String, Fault> {
+        Ok(match (self.start(args)?, &args.reference) {
+            (Some(commit), Some(name)) => {
+                format!("{}\n\nStart from commit {commit} ({name}).", args.task)
+            }
+            _ => args.task.clone(),
+        })
+    }
+
+    /// Refuses to hand out files with changes that nobody committed. Work that names no path may
+    /// need any file.
+    pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Fault> {
+        let start = self.start(args)?;
+        if !self.seat.is_git() || args.allow_dirty || start.is_some() {
+            return Ok(());
+        }
+        let everything = lanes.iter().any(|lane| lane.surfaces.is_none());
+        let wanted: Vec<&Surface> = lanes
+            .iter()
+            .filter_map(|lane| lane.surfaces.as_ref())
+            .flat_map(Surfaces::as_slice)
+            .collect();
+        let is_tool = |path: &str| {
+            let first = path.split('/').next();
+            path == RESULT_FILE || first.is_some_and(|first| TOOL_FOLDERS.contains(&first))
+        };
+        let overlaps = |path: &String| {
+            let meets = || {
+                let own = Surface::new(&Surface::escape(path));
+                own.is_ok_and(|own| wanted.iter().any(|wanted| wanted.meets(&own)))
+            };
+            !is_tool(path) && (everything || meets())
+        };
+        let git = Git::new(self.seat.root(), &self.shown());
+        let dirty: Vec<String> =
+            readable(&git.uncommitted()?).into_iter().filter(overlaps).collect();
+        if dirty.is_empty() {
+            return Ok(());
+        }
+        let shown: Vec<&String> = dirty.iter().take(SHOWN_MAX).collect();
+        let (what, way) = if everything {
+            ("files", "name a scope without them, ")
+        } else {
+            ("files of the scope", "")
+        };
+        let message = format!(
+            "{} {what} are not committed, so a worktree would not have them: commit them, {way}\
+             name a 'ref' to start from, or say 'allow_dirty'",
+            dirty.len()
+        );
+        let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
+        Err(Fault::usage(message).with(details))
+    }
+}
