@@ -3,8 +3,9 @@
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
-use althing_kernel::memory::{Kind, Record};
+use althing_kernel::memory::{Kind, Record, RecordId};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 use super::Verbs;
 use super::claims::{self, Claim};
@@ -21,10 +22,13 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault
     let live = claims::live(&present.state, present.now);
     let claims: Vec<Value> =
         live.iter().take(LISTED_MAX).map(|claim| claim.listed(present)).collect();
+    let mut of_plans: BTreeMap<RecordId, Vec<Value>> = BTreeMap::new();
+    for (plan, claim) in live.iter().filter_map(|claim| Some((claim.plan()?, claim))) {
+        of_plans.entry(plan).or_default().push(claim.conflict());
+    }
     let plan = |record: &&Record| {
-        let own = |claim: &&Claim| claim.plan() == Some(record.id);
         let mut shown = row(record);
-        shown["claims"] = live.iter().filter(own).map(Claim::conflict).collect();
+        shown["claims"] = of_plans.get(&record.id).cloned().unwrap_or_default().into();
         shown
     };
     let plans = open_plans(&present.state);
@@ -62,7 +66,7 @@ fn counts(present: &Present) -> Value {
     for kind in Kind::ALL.iter().filter(|kind| kind.is_stored()) {
         counts.insert(label(*kind), memory.count(*kind, Some(true)).into());
     }
-    let claims = claims::live(&present.state, present.now).len();
+    let claims = claims::live_count(&present.state, present.now);
     counts.insert(label(Kind::Claim), claims.into());
     let overdue = memory.newest(Kind::Assignment, Some(true));
     let overdue = overdue.filter(|record| record.is_overdue(present.now)).count();

@@ -186,9 +186,23 @@ impl Claim {
 
 /// The live claims, newest first.
 pub(super) fn live(state: &State, now: Timestamp) -> Vec<Claim> {
+    live_where(state, now, |_| true)
+}
+
+/// The live claims of somebody, newest first.
+pub(super) fn held_by(state: &State, now: Timestamp, who: &Principal) -> Vec<Claim> {
+    live_where(state, now, |lease| lease.holder == *who)
+}
+
+/// How many claims are live.
+pub(super) fn live_count(state: &State, now: Timestamp) -> usize {
+    state.leases().filter(|(_, lease)| lease.is_live(now)).count()
+}
+
+fn live_where(state: &State, now: Timestamp, wanted: impl Fn(&Lease) -> bool) -> Vec<Claim> {
     let mut all: Vec<Claim> = state
         .leases()
-        .filter(|(_, lease)| lease.is_live(now))
+        .filter(|(_, lease)| lease.is_live(now) && wanted(lease))
         .map(|(id, lease)| Claim::live(lease, id))
         .collect();
     all.sort_by_key(|claim| std::cmp::Reverse(claim.id.number));

@@ -49,12 +49,8 @@ impl Verbs<'_> {
     /// Facts about where the caller works. Nothing is changed for them.
     fn execution(&self, present: &Present) -> Result<Value, Fault> {
         let own = self.principal();
-        let claims = claims::live(&present.state, present.now);
-        let own_claims: Vec<Value> = claims
-            .iter()
-            .filter(|claim| claim.holder == own)
-            .map(claims::Claim::conflict)
-            .collect();
+        let own_claims = claims::held_by(&present.state, present.now, &own);
+        let own_claims: Vec<Value> = own_claims.iter().map(Claim::conflict).collect();
         let git = self.seat.is_git().then(|| Git::new(self.seat.root(), &self.shown()));
         let known = match &own {
             Principal::Agent(name) => present.state.agent(name).is_some(),

@@ -232,13 +232,8 @@ impl Verbs<'_> {
     /// What is the caller's: claims, assignments, and what is addressed to them.
     fn open_work(&self, present: &Present, limit: usize) -> Value {
         let own = self.principal();
-        let claims = claims::live(&present.state, present.now);
-        let claims: Vec<Value> = claims
-            .iter()
-            .filter(|claim| claim.holder == own)
-            .take(limit)
-            .map(Claim::conflict)
-            .collect();
+        let claims = claims::held_by(&present.state, present.now, &own);
+        let claims: Vec<Value> = claims.iter().take(limit).map(Claim::conflict).collect();
         let of = |kind: Kind| -> Vec<Value> {
             let waiting = self.seat.recall().waiting(&present.state, &own, kind);
             let records = waiting.iter().filter_map(|id| present.state.memory().record(*id));
