@@ -343,6 +343,16 @@ fn work_without_a_path_waits_for_a_clean_tree() {
         let told = team.get(lane[id].as_str().unwrap())["text"].as_str().unwrap().to_owned();
         assert!(told.starts_with("Do it.") && told.contains(&commit), "{told}");
     }
+    let told = |done: &Value, id: &str| {
+        let id = done["result"]["delivery_plan"][0][id].as_str().unwrap().to_owned();
+        team.get(&id)["text"].as_str().unwrap().contains(&commit)
+    };
+    let review = ["coordinate", "review", "Look at it.", "--to", "bob", "--ref", "HEAD"];
+    assert!(told(&team.memory("alice", &review), "message_id"));
+    team.act("carol", "agent.register", json!({}));
+    let reroute =
+        ["coordinate", "reroute", "--assignment", "asgn#1", "--to", "carol", "--ref", "HEAD"];
+    assert!(told(&team.memory("alice", &reroute), "message_id"));
     team.git(&["add", "."]);
     team.git(&["commit", "--quiet", "-m", "Second"]);
     team.memory("alice", &["coordinate", "assign", "And that.", "--to", "bob"]);

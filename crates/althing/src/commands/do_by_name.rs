@@ -54,8 +54,8 @@ fn list(app: &App) -> Result<(), Failure> {
     app.out.table(&["NAME", "SORT", "DOES"], &rows)
 }
 
-/// Reads a request. What is to be remembered is looked through for secrets first. Who asks whether something is free means: free for them. Who begins a run means
-/// the deployment model of the project.
+/// Reads a request. What is to be remembered is looked through for secrets first. Who asks whether
+/// something is free means: free for them. Who begins a run means the deployment model of the project.
 pub(super) fn read_request(
     app: &App,
     project: &Project,

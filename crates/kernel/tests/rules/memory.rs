@@ -311,6 +311,7 @@ fn an_update_changes_what_it_names_and_nothing_else() {
     let expected = Record {
         text: after.text.clone(),
         updated_at: after.updated_at,
+        updated_by: bob().principal,
         updated_seq: after.updated_seq,
         version: 2,
         ..before
@@ -337,6 +338,24 @@ fn an_update_changes_what_it_names_and_nothing_else() {
     assert_eq!(refused(json!({ "id": "pln#9", "text": "x" })).0, Rule::RecordKnown);
     let moved = json!({ "id": id, "to": "done", "expected_version": 1 });
     assert_eq!(no(&mut world, &bob(), "memory.move", &moved).0, Rule::RecordVersion);
+    sound(&world);
+}
+
+/// A plan is done with its last step, whichever command says so. Steps that were done before finish
+/// nothing again.
+#[test]
+fn an_update_that_sets_the_last_step_finishes_the_plan() {
+    let mut world = World::new();
+    let steps = |status: &str| json!([{ "id": "stp_1", "text": "one", "status": status }]);
+    let plan = json!({ "kind": "plan", "text": "t", "fields": { "steps": [{ "text": "one" }] } });
+    let id = ok(&mut world, &alice(), "memory.create", &plan)["id"].clone();
+    let update = |status: &str| json!({ "id": id, "fields": { "steps": steps(status) } });
+    let half = ok(&mut world, &alice(), "memory.update", &update("in_progress"));
+    assert_eq!((&half["status"], half.get("auto_completed")), (&json!("open"), None));
+    let done = ok(&mut world, &alice(), "memory.update", &update("done"));
+    assert_eq!((&done["status"], &done["auto_completed"]), (&json!("done"), &json!(true)));
+    let again = ok(&mut world, &alice(), "memory.update", &update("done"));
+    assert_eq!(again.get("auto_completed"), None);
     sound(&world);
 }
 

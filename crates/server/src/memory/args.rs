@@ -102,7 +102,8 @@ pub(super) struct Find {
     #[schemars(
         with = "Option<Map<String, Value>>",
         description = "Keys: status, tag, tags (any of), author, plan_id, source, auto_generated, \
-                       limit, offset, includeLegacy, minAutoReflectConfidence."
+                       limit, offset, includeLegacy, minAutoReflectConfidence; where it fits agent, \
+                       to, assignee, scope. me is you."
     )]
     pub(super) filter: Map<String, Value>,
     pub(super) limit: Option<Value>,

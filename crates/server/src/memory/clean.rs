@@ -29,12 +29,12 @@ impl Verbs<'_> {
     }
 
     /// What is wanted, with the commit to start from for whoever does it.
-    pub(super) fn task_from(&self, args: &Coordinate) -> Result<String, Fault> {
+    pub(super) fn task_from(&self, args: &Coordinate, task: &str) -> Result<String, Fault> {
         Ok(match (self.start(args)?, &args.reference) {
             (Some(commit), Some(name)) => {
-                format!("{}\n\nStart from commit {commit} ({name}).", args.task)
+                format!("{task}\n\nStart from commit {commit} ({name}).")
             }
-            _ => args.task.clone(),
+            _ => task.to_owned(),
         })
     }
 

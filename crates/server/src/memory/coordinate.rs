@@ -187,7 +187,7 @@ impl Verbs<'_> {
             Some(path) => Some(self.checked_worktree(path)?),
             None => None,
         };
-        let task = self.task_from(args)?;
+        let task = self.task_from(args, &args.task)?;
         let lane = |agent: &AgentName| {
             let named = args
                 .scopes
@@ -324,6 +324,7 @@ impl Verbs<'_> {
         let targets = self.targets(&state, args)?;
         let lanes = self.lanes(&state, args, &targets.agents)?;
         self.check_clean(args, &lanes)?;
+        let args = &Coordinate { task: self.task_from(args, &args.task)?, ..args.clone() };
         let thread = args.thread.clone().unwrap_or_else(|| key.thread(now));
         let mut facade = Facade::new(Aim::Review.name());
         if targets.agents.is_empty() {
@@ -393,7 +394,8 @@ impl Verbs<'_> {
                 fault.with(json!({ "code": "agent_validation_failed", "skipped": details }))
             );
         };
-        let lane = rerouted(old, agent.clone(), args)?;
+        let mut lane = rerouted(old, agent.clone(), args)?;
+        lane.task = self.task_from(args, &lane.task)?;
         self.check_clean(args, std::slice::from_ref(&lane))?;
         let reason = format!("rerouted to {}", shown(agent));
         let mut step = json!({ "id": old.id, "to": "rerouted", "agent": agent, "reason": reason });
