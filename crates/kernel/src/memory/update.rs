@@ -10,7 +10,7 @@ use super::record::{Body, Record, Tags};
 use super::request::Mark;
 use super::view::MemoryReply;
 use super::word::Status;
-use super::{assign, bad_field, change, expect, link, record, step};
+use super::{assign, bad_field, change, expect, link, offer, record, step};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::principal::{Caller, Principal};
@@ -146,6 +146,8 @@ fn again(own: &Record, fields: &mut Fields) -> Result<(), Refusal> {
 pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Result<(), ApplyError> {
     let known = state.memory.record(body.id).ok_or(ApplyError::Unknown("the record"))?;
     debug_assert_eq!(missing(body.id.kind, &known.fields), None);
+    let cover = offer::cover(state, body.fields.claim);
+    let unclaimed = body.clear.iter().any(|name| name.as_str() == "claim");
     change(state, entry, body.id, |own| {
         if let Some(text) = &body.text {
             own.text = text.clone();
@@ -157,6 +159,9 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
             own.fields.clear(name.as_str());
         }
         own.fields.take_over(&body.fields);
+        if cover.is_some() || unclaimed {
+            own.fields.covers = cover;
+        }
         step::count(&mut own.fields);
     })
 }

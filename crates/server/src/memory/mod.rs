@@ -15,6 +15,7 @@ mod find;
 mod harvest;
 mod lanes;
 mod loops;
+mod progress;
 mod ranking;
 mod records;
 mod seat;

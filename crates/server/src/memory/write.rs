@@ -15,7 +15,7 @@ use super::args::{CompleteStep, Create, Remove, Transition, Update};
 use super::claims::{self, Claim, Found};
 use super::find::{fetch, record};
 use super::records::is_of_decisions;
-use super::{Verb, Verbs};
+use super::{Verb, Verbs, progress};
 use crate::desk::perform;
 use crate::fault::Fault;
 
@@ -179,7 +179,9 @@ impl Verbs<'_> {
     pub(super) fn transition(&self, args: &Transition) -> Result<Value, Fault> {
         self.check_said(&args.said)?;
         check_writable(args.entity, &args.id)?;
-        let warnings = self.check_words(&[("reason", args.reason.as_deref())])?;
+        let artifacts = Value::from(args.artifacts.clone()).to_string();
+        let said = [("reason", args.reason.as_deref()), ("artifacts", Some(artifacts.as_str()))];
+        let warnings = self.check_words(&said)?;
         let mut answer = self.moved_on(args)?;
         if !warnings.is_empty() {
             answer["warnings"] = warnings.into();
@@ -195,6 +197,12 @@ impl Verbs<'_> {
             let message = format!("bclaw_transition requires 'to', one of {}", states.join(", "));
             return Err(Fault::usage(message));
         };
+        if args.entity == Kind::Assignment && to == progress::WORD {
+            return self.progress(args);
+        }
+        if !args.artifacts.is_empty() {
+            return Err(Fault::usage("'artifacts' goes with the progress of an assignment"));
+        }
         let to = entity::status(args.entity, to).map_err(Fault::usage)?;
         let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
         if args.entity == Kind::Claim {
@@ -320,10 +328,23 @@ impl Verbs<'_> {
             kept["detail"] = format!("{others} other claims on it are open").into();
             return Ok((vec![kept], false));
         }
-        let moved = self.act("memory.move", &json!({ "id": plan.to_string(), "to": to }))?;
+        let mut step = json!({ "id": plan.to_string(), "to": to });
+        if to == Status::Blocked {
+            step["claim"] = claim.id.to_string().into();
+        }
+        let moved = match self.act("memory.move", &step) {
+            Ok(moved) => moved,
+            // It is over already, or gone; that is no reason to hold on to the claim.
+            Err(fault) if matches!(fault.rule(), Rule::RecordStep | Rule::RecordKnown) => {
+                let mut same = effect("unchanged", Kind::Plan, plan);
+                same["detail"] = fault.message().into();
+                return Ok((vec![same], false));
+            }
+            Err(fault) => return Err(fault),
+        };
         let mut done = vec![effect(to.as_str(), Kind::Plan, plan)];
         done.extend(effects(&moved["side_effects"]).as_array().into_iter().flatten().cloned());
-        Ok((done, to == Status::Done))
+        Ok((done, true))
     }
 
     pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Fault> {

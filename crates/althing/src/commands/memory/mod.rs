@@ -169,6 +169,9 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
     if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
         return Err(Failure::told_collision());
     }
+    if answer["status"] == "partial" {
+        return Err(Failure::told());
+    }
     Ok(())
 }
 
@@ -247,7 +250,14 @@ fn update(own: &MemoryUpdate) -> Result<Value, Failure> {
 }
 
 fn transition(own: &MemoryTransition) -> Result<Value, Failure> {
+    let artifact = |text: &String| {
+        let (sort, place) = lanes::pair("--artifact", text)?;
+        Ok(json!({ "type": sort, "ref": place }))
+    };
+    let artifacts: Vec<Value> =
+        own.artifacts.iter().map(artifact).collect::<Result<_, Failure>>()?;
     Ok(json!({
+        "artifacts": artifacts,
         "entity": entity_of(&own.id)?, "id": own.id, "to": own.to, "reason": own.reason,
         "planStatus": own.plan_status, "merged_into": own.merged_into,
         "coordinator_override": own.overrides, "expected_version": own.expected_version,
