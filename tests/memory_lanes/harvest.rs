@@ -201,10 +201,9 @@ fn people_take_results_in_if_they_may_end_the_work_of_others() {
     lane.write("src/a/x.rs", "fn x() { done() }\n");
     lane.result("completed", json!({}));
     lane.team.project.login("ada");
-    let add = ["users", "add", "eve", "--capability", "create_workspace"];
-    let ran = lane.team.project.as_user("ada", &add);
+    let key = text(&lane.team.project.login("eve"), "key");
+    let ran = lane.team.project.as_user("ada", &["users", "add", "eve", &key]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    lane.team.project.login("eve");
     let before = lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]);
     let harvest = ["memory", "harvest", "--integrate"];
     let ran = lane.team.project.as_user("eve", &harvest);

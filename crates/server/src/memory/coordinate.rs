@@ -184,7 +184,7 @@ impl Verbs<'_> {
         }
         let targets = self.targets(&state, args)?;
         let sent = if let Some(before) = self.offered_before(key)? {
-            self.repeated(before, targets.agents.iter())?
+            self.repeated(&before, targets.agents.iter())?
         } else {
             let lanes = self.lanes(&state, args, &targets.agents)?;
             let colliding = collide(&lanes);

@@ -177,7 +177,7 @@ impl Verbs<'_> {
             return Ok(facade.answer());
         }
         if let Some(before) = self.offered_before(&key)? {
-            let sent = self.repeated(before, std::iter::empty())?;
+            let sent = self.repeated(&before, std::iter::empty())?;
             facade.result("planned", planned_before(&sent.delivered)).result("dry_run", false);
             facade.result("skipped", json!([]));
             told(&mut facade, sent.delivered);

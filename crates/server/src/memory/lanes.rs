@@ -335,7 +335,7 @@ impl Verbs<'_> {
             let Present { state, now, .. } = self.present()?;
             let me = self.principal();
             if let Some(before) = key.offered(&state, &me, now)? {
-                return self.repeated(before, lanes.iter().map(|lane| &lane.agent));
+                return self.repeated(&before, lanes.iter().map(|lane| &lane.agent));
             }
             let (mut free, mut obstacles) = (Vec::new(), Vec::new());
             for lane in lanes {
@@ -371,7 +371,7 @@ impl Verbs<'_> {
     /// What was offered before, told again.
     pub(super) fn repeated<'n>(
         &self,
-        before: OfferedReply,
+        before: &OfferedReply,
         named: impl Iterator<Item = &'n AgentName>,
     ) -> Result<Sent, Fault> {
         let has = |agent: &AgentName| {
@@ -384,7 +384,7 @@ impl Verbs<'_> {
             data: Value::Null,
         });
         let obstacles = obstacles.collect();
-        Ok(Sent { delivered: self.deliveries(&before)?, obstacles })
+        Ok(Sent { delivered: self.deliveries(before)?, obstacles })
     }
 
     /// What agents are told of what was offered to them.
