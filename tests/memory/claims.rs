@@ -192,7 +192,10 @@ fn a_claim_is_given_back_whatever_becomes_of_the_plan() {
     let project = Sandbox::new();
     let mut alice = agent(&project, "alice");
     let plan = create(&mut alice, "plan", json!({ "text": "t" }));
-    let release = |id: &str, status: &str| json!({ "entity": "claim", "id": id, "to": "released", "planStatus": status });
+    let release = |id: &str, status: &str| {
+        let (id, status) = (json!(id), json!(status));
+        json!({ "entity": "claim", "id": id, "to": "released", "planStatus": status })
+    };
     let claim = create(&mut alice, "claim", json!({ "scope": "a", "plan_id": plan }));
     let moved = alice.done("bclaw_transition", release(&claim, "blocked"));
     assert_eq!(moved["side_effects"][0]["action"], "blocked", "{moved}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::effect::Effect;
+use super::kind::Kind;
 use super::offer::Terms;
 use super::word::Action;
 use crate::event::{Draft, Event, Stamped};
@@ -113,6 +114,19 @@ fn open(
     let actor = Actor::Protocol;
     turn.emit(Draft { actor, workspace, stream, correlation, causation, event })?;
     Ok(())
+}
+
+/// Whether a lease that begins with a step of a record covers what the assignment says that is
+/// worked on under it, and is held by one of the two it is about.
+pub(crate) fn is_told_truly(state: &State, body: &lease::Opened) -> bool {
+    // It was changed by the entry before, so it is the first or nearly so.
+    let mut live = state.memory.newest(Kind::Assignment, Some(true));
+    let own = live.find(|own| own.fields.claim == Some(body.epoch));
+    own.is_some_and(|own| {
+        let cover = own.fields.covers.as_ref();
+        cover.is_some_and(|cover| cover.surfaces == body.surfaces)
+            && (own.is_for(&body.holder) || own.is_dispatched_by(&body.holder))
+    })
 }
 
 /// Whether the entry that another names as its cause said that this lease begins with it, or ends.

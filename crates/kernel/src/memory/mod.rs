@@ -27,7 +27,7 @@ pub mod update;
 pub mod view;
 pub mod word;
 
-pub(crate) use claims::is_owed;
+pub(crate) use claims::{is_owed, is_told_truly};
 pub use effect::Effect;
 pub use field::Fields;
 pub use kind::{Kind, RecordId};

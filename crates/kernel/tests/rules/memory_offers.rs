@@ -2,8 +2,12 @@
 
 use crate::memory::{alice, bob, create, get, id_of, no, ok, sound};
 use crate::support::{World, agent};
+use althing_kernel::audit::{Breach, audit};
+use althing_kernel::lease::{Opened, Surfaces};
 use althing_kernel::memory::{Kind, RecordId, Status};
-use althing_kernel::{Caller, Rule};
+use althing_kernel::state::State;
+use althing_kernel::surface::Surface;
+use althing_kernel::{Caller, Event, Rule};
 use serde_json::{Value, json};
 
 fn carol() -> Caller {
@@ -103,6 +107,29 @@ fn an_offer_is_a_claim_an_assignment_and_a_message_or_nothing() {
     let made = world.entries[before..].iter().map(|entry| entry.draft.event.kind().as_str());
     assert!(made.into_iter().all(|kind| kind == "command.refused"));
     sound(&world);
+}
+
+#[test]
+fn a_lease_that_its_offer_does_not_speak_of_is_noticed() {
+    let mut world = team();
+    offer(&mut world, &[lane("bob", "src/a")]);
+    let mut state = State::default();
+    let mut forged = 0;
+    for entry in &world.entries {
+        if let Event::LeaseOpened(body) = &entry.draft.event {
+            let wide = Surfaces::new(vec![Surface::new("**").unwrap()]).unwrap();
+            let wider = Opened { surfaces: wide, ..body.clone() };
+            let other = Opened { holder: carol().principal, ..body.clone() };
+            for body in [wider, other] {
+                let mut entry = entry.clone();
+                entry.draft.event = Event::LeaseOpened(body);
+                assert_eq!(audit(&state, &entry), Err(Breach::Tale("lease")));
+                forged += 1;
+            }
+        }
+        state.apply(entry).unwrap();
+    }
+    assert_eq!(forged, 2);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use althing_kernel::{Principal, WorkspaceId};
 use althing_server::Fault;
 use althing_server::memory::{self, Seat, Secrets, Verb, Verbs};
 use serde_json::{Map, Value, json};
+use std::cell::OnceCell;
 use std::path::Path;
 
 use crate::app::{App, Project};
@@ -27,6 +28,8 @@ pub(crate) struct Stool<'a> {
     project: Project,
     engine: Engine,
     principal: Principal,
+    /// Whoever sits there, once they showed who they are: a passphrase is asked for once.
+    known: OnceCell<Client>,
 }
 
 impl<'a> Stool<'a> {
@@ -38,7 +41,7 @@ impl<'a> Stool<'a> {
             // Whoever says nothing is the person in this project, as in the frugal dialect.
             None => Principal::Agent(agent_name(&own_haid(&project)?)?),
         };
-        Ok(Stool { app, project, engine, principal })
+        Ok(Stool { app, project, engine, principal, known: OnceCell::new() })
     }
 
     /// Does something, in the words of all doors.
@@ -53,6 +56,9 @@ impl Seat for Stool<'_> {
     }
 
     fn client(&self) -> Result<Client, Fault> {
+        if let Some(known) = self.known.get() {
+            return Ok(known.clone());
+        }
         let settled = self.project.settings.asker().map_err(|failure| untold(&failure))?;
         let client = match (settled, &self.principal) {
             (None, Principal::Agent(name)) => {
@@ -63,7 +69,7 @@ impl Seat for Stool<'_> {
                 client.map_err(|failure| untold(&failure))?
             }
         };
-        Ok(client)
+        Ok(self.known.get_or_init(|| client).clone())
     }
 
     fn principal(&self) -> Principal {
