@@ -185,6 +185,38 @@ fn giving_a_claim_back_says_what_becomes_of_the_plan() {
     assert_eq!(get(&mut bob, "claim", &second)["status"], "released");
 }
 
+/// A plan is blocked with the claim on it in one commit; one that is over stays as it is and holds
+/// no claim back.
+#[test]
+fn a_claim_is_given_back_whatever_becomes_of_the_plan() {
+    let project = Sandbox::new();
+    let mut alice = agent(&project, "alice");
+    let plan = create(&mut alice, "plan", json!({ "text": "t" }));
+    let release = |id: &str, status: &str| {
+        let (id, status) = (json!(id), json!(status));
+        json!({ "entity": "claim", "id": id, "to": "released", "planStatus": status })
+    };
+    let claim = create(&mut alice, "claim", json!({ "scope": "a", "plan_id": plan }));
+    let moved = alice.done("bclaw_transition", release(&claim, "blocked"));
+    assert_eq!(moved["side_effects"][0]["action"], "blocked", "{moved}");
+    assert_eq!(moved["side_effects"][1]["action"], "released", "{moved}");
+    assert_eq!(get(&mut alice, "plan", &plan)["status"], "blocked");
+    assert_eq!(project.json(&["claims"]), json!([]));
+    let entries = project.entries();
+    let of = |kind: &str| entries.iter().rev().find(|entry| entry["kind"] == kind).unwrap();
+    assert_eq!(of("lease.released")["causation"], of("memory.moved")["id"]);
+    transition(&mut alice, "plan", &plan, "in_progress");
+    transition(&mut alice, "plan", &plan, "done");
+    for status in ["blocked", "done"] {
+        let claim = create(&mut alice, "claim", json!({ "scope": "a", "plan_id": plan }));
+        let moved = alice.done("bclaw_transition", release(&claim, status));
+        assert_eq!(moved["side_effects"][0]["action"], "unchanged", "{moved}");
+        assert_eq!(moved["side_effects"][1]["action"], "released", "{moved}");
+        assert_eq!(project.json(&["claims"]), json!([]));
+    }
+    assert_eq!(get(&mut alice, "plan", &plan)["status"], "done");
+}
+
 /// A plan that is done lets go of what its agent holds for it, and of nobody else's.
 #[test]
 fn a_plan_that_is_done_releases_claims() {

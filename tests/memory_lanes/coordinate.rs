@@ -62,8 +62,7 @@ fn a_question_is_a_message_and_nothing_else() {
 fn an_agent_who_is_not_known_is_named_and_the_others_get_their_work() {
     let team = Team::new(&["alice", "bob"]);
     let args = ["coordinate", "assign", "Do it.", "--to", "nobody", "--to", "bob"];
-    let done = team.memory("alice", &args);
-    assert_eq!(done["status"], "partial");
+    let done = team.in_part("alice", &args);
     assert_eq!(done["warning_details"][0]["code"], "agent_validation_failed");
     let skipped = &done["result"]["skipped"][0];
     assert_eq!(

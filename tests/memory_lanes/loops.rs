@@ -38,6 +38,14 @@ fn a_loop_goes_through_its_phases_and_rounds() {
     assert_eq!(advance(&["--phase", "execute"]), ("execute".to_owned(), 2));
     let (_, error) = team.refused("alice", &["loop", "advance", &id, "--phase", "bind"]);
     assert_eq!(error["details"]["allowed"], json!(["verify"]));
+    let turn = ["loop", "complete-turn", &id, "--slot", "slot_1", "--outcome", "Built."];
+    team.memory("bob", &turn);
+    assert_eq!(advance(&[]), ("verify".to_owned(), 2));
+    let own = team.memory("carol", &["loop", "get", &id])["result"]["loop"].clone();
+    assert_eq!(own["slots"][0]["done"], false, "another turn: {own}");
+    let taken = &own["turns"][0];
+    assert_eq!((&taken["outcome"], &taken["agent"]), (&json!("Built."), &json!("bob")), "{own}");
+    assert_eq!((&taken["phase"], &taken["iteration"]), (&json!("execute"), &json!(2)), "{own}");
     team.memory("alice", &["loop", "add-artifact", &id, "--artifact", "commit=abc"]);
     let own = team.memory("alice", &["loop", "get", &id])["result"]["loop"].clone();
     assert_eq!(own["artifacts"], json!([{ "ref": "abc", "type": "commit" }]));

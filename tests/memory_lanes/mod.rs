@@ -5,6 +5,7 @@ mod coordinate;
 mod dispatch;
 mod harvest;
 mod loops;
+mod offers;
 mod sweep;
 
 use crate::support::{Ran, Sandbox};
@@ -83,6 +84,16 @@ impl Team {
     #[track_caller]
     fn memory(&self, agent: &str, args: &[&str]) -> Value {
         self.project.json(&[&["memory"], args, &["--as", agent]].concat())
+    }
+
+    /// The same, of which only a part is done.
+    #[track_caller]
+    fn in_part(&self, agent: &str, args: &[&str]) -> Value {
+        let ran = self.project.run(&[&["memory"], args, &["--as", agent, "--json"]].concat());
+        assert_eq!(ran.code, Some(1), "{args:?}: {ran:?}");
+        let told = ran.json();
+        assert_eq!(told["status"], "partial", "{told}");
+        told
     }
 
     /// The same, which is refused.

@@ -231,6 +231,13 @@ fn said_of_memory(event: &Event) -> String {
             format!("{} {}: {}", body.id.label(), body.slot, body.outcome)
         }
         Event::MemoryExpired(body) => body.id.label(),
+        Event::MemoryOffered(body) => {
+            let each = body.lanes.iter().map(|lane| {
+                let agent = lane.fields.agent.as_ref().map_or("?", |name| name.as_str());
+                format!("{} for {agent}: {}", lane.assignment.label(), lane.text)
+            });
+            each.collect::<Vec<String>>().join("; ")
+        }
         _ => said_of_use(event),
     }
 }

@@ -156,6 +156,8 @@ commands! {
             "Take a record that is over out of what is at hand; the trail keeps it.";
         MemoryTurn "memory.turn" => remembered::round::TakeTurn,
             "Say what came of a turn in a loop (the slot's agent, or the loop's author).";
+        MemoryOffer "memory.offer" => Box<remembered::offer::Offer>,
+            "Offer work to agents: a claim, an assignment and a message for each, all at once.";
         RunStart "run.start" => run::Start,
             "Begin a run: the coordinator's workspace, with its roles and types.";
         RunHandOver "run.hand_over" => run::HandOver,

@@ -118,6 +118,7 @@ events! {
     MemorySwept "memory.swept" => Box<remembered::sweep::SweptAll>;
     MemoryArchived "memory.archived" => Box<remembered::archive::Archived>;
     MemoryTurned "memory.turned" => Box<remembered::round::Turned>;
+    MemoryOffered "memory.offered" => Box<remembered::offer::Offered>;
     MemoryExpired "memory.expired" => remembered::archive::Expired;
     // The protocol's registry: these 72 and no others. First workspaces.
     WorkspaceCreated "workspace_created" => create::Created;

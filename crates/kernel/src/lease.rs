@@ -450,7 +450,7 @@ fn give_way(turn: &mut Turn<'_>, opened: &LeaseId, others: &[LeaseId]) -> Result
     Ok(())
 }
 
-fn collision_message(first: &Collision, count: usize) -> String {
+pub(crate) fn collision_message(first: &Collision, count: usize) -> String {
     let others = match count {
         1 => String::new(),
         more => format!(" (and {} more)", more - 1),

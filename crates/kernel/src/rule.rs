@@ -148,6 +148,15 @@ rules! {
     RecordOver "A-MEM-09":
         "What goes on is not archived."
         => "Have it take one of the allowed steps first.";
+    PlanTaken "A-MEM-10":
+        "A plan is given out once, and again when nobody has an open assignment for it."
+        => "Wait for the assignment that is named, or have it rerouted or cancelled.";
+    LaneCommitted "A-MEM-11":
+        "Work is handed out of what is committed, since a worktree has nothing else."
+        => "Commit the files that are named, name a commit with `ref`, or say `allow_dirty`.";
+    LaneScope "A-MEM-12":
+        "What is taken in from a lane lies in the scope it was offered with."
+        => "Have a person or the dispatcher look, and say `--allow-outside`; or move the files out.";
     ProjectOnce "A-PROJ-01":
         "A project is created once, as the first entry of its trail."
         => "Use the existing project, or another state folder.";

@@ -40,6 +40,11 @@ impl Fault {
         Fault::new("refused", rule, message)
     }
 
+    /// Somebody else has it.
+    pub fn collision(message: impl Into<String>) -> Self {
+        Fault::new("collision", Rule::NoOverlap, message)
+    }
+
     /// Something around the call failed: a file, a program.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Fault::new("unavailable", Rule::StoreUnavailable, message)

@@ -23,7 +23,8 @@ pub(crate) enum Aim {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Nothing is offered before it is settled that the lanes do not collide. Agents are not started: the
-answer has the command each of them takes the work up with.
+answer has the command each of them takes the work up with. If only a part of it was sent, what was
+left out is told and the exit code is 1.
 
 Examples:
   althing memory coordinate assign 'Rework the lexer' --to bob --scope src/lexer --as alice
@@ -237,7 +238,8 @@ pub(crate) struct MemorySweep {
 #[command(after_help = "\
 A worker that cannot reach Althing leaves LANE-RESULT.json at the root of its worktree; --schema
 prints what it says. A result is reported once. With --integrate its work is committed on the
-worktree's branch, and the assignment, its claim and its plan follow.
+worktree's branch, and the assignment, its claim and its plan follow. Files outside of its scope
+hold it up until they are moved out or --allow-outside is said; then the exit code is 1.
 
 Examples:
   althing memory harvest --as alice
@@ -249,6 +251,9 @@ pub(crate) struct MemoryHarvest {
     /// Commit the work, and have the assignment, its claim and its plan follow.
     #[arg(long)]
     pub(crate) integrate: bool,
+    /// Commit files outside of the lane's scope as well (its dispatcher, or a person who may).
+    #[arg(long)]
+    pub(crate) allow_outside: bool,
     /// Print the JSON Schema of result files.
     #[arg(long)]
     pub(crate) schema: bool,

@@ -284,15 +284,16 @@ pub(crate) struct MemoryUpdate {
 #[command(after_help = "\
 Examples:
   althing memory transition pln#1 in_progress --as alice
+  althing memory transition asgn#1 progress --reason 'half of it' --artifact file=src/a.rs --as bob
   althing memory transition clm#4 released --plan-status done --as alice
   althing memory transition cnd#2 merged --merged-into cst#1
   althing memory transition clm#4 released --override --reason 'gone for a week' --user ada")]
 pub(crate) struct MemoryTransition {
     /// Which.
     pub(crate) id: String,
-    /// The state to enter.
+    /// The state to enter; `progress` tells how a started assignment goes (its agent).
     pub(crate) to: String,
-    /// Why.
+    /// Why, or how it goes.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// With a claim or an assignment: what becomes of its plan, done or blocked.
@@ -301,6 +302,9 @@ pub(crate) struct MemoryTransition {
     /// What a candidate was merged into.
     #[arg(long, value_name = "ID")]
     pub(crate) merged_into: Option<String>,
+    /// With progress: what came of it so far (repeatable).
+    #[arg(long = "artifact", value_name = "TYPE=REF")]
+    pub(crate) artifacts: Vec<String>,
     /// End somebody else's claim (people only).
     #[arg(long = "override")]
     pub(crate) overrides: bool,

@@ -216,7 +216,12 @@ fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<
     let known = state.leases.get(&body.lease);
     step(&lease::LIFECYCLE, known.map(|_| lease::LIVE), entry)?;
     match &entry.draft.actor {
-        Actor::Protocol => owed(state, entry, body.epoch, true)?,
+        Actor::Protocol => {
+            owed(state, entry, body.epoch, true)?;
+            if !memory::is_told_truly(state, body) {
+                return Err(Breach::Tale("lease"));
+            }
+        }
         Actor::Principal(_) => by(entry, &body.holder.clone().into())?,
     }
     holds(state, entry, &body.holder)?;

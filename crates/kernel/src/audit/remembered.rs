@@ -8,6 +8,7 @@ use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::memory::create::{self, Create, Created};
 use crate::memory::moving::{self, Force, Move, Moved};
+use crate::memory::offer::{self, Offered};
 use crate::memory::update::{self, Update, Updated};
 use crate::memory::word::Status;
 use crate::memory::{Record, archive, assign, round, step, sweep};
@@ -52,6 +53,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
             })
         }
         Event::MemoryTurned(body) => round::check(state, who, body).is_ok(),
+        Event::MemoryOffered(body) => offered(state, who, body),
         other => return Err(Breach::NotProduced(other.kind())),
     };
     told(holds, "record")
@@ -62,10 +64,6 @@ fn word(status: Status) -> Option<Label> {
 }
 
 fn created(state: &State, who: &Principal, body: &Created) -> bool {
-    let own = |id: &crate::WorkspaceId| {
-        let session = state.sessions.get(id);
-        session.is_some_and(|session| Principal::Agent(session.agent.clone()) == *who)
-    };
     let asked = Create {
         fields: body.fields.clone(),
         kind: body.id.kind,
@@ -77,7 +75,7 @@ fn created(state: &State, who: &Principal, body: &Created) -> bool {
     };
     let planned = create::plan(state, who, &asked);
     let (request, session) = (body.request.clone(), body.session.clone());
-    session.as_ref().is_none_or(own)
+    is_in(state, who, session.as_ref())
         && planned.is_ok_and(|own| Created { request, session, ..own } == *body)
 }
 
@@ -86,6 +84,21 @@ fn created(state: &State, who: &Principal, body: &Created) -> bool {
 fn updated(planned: Updated, body: &Updated) -> bool {
     let planned = Updated { request: body.request.clone(), ..planned };
     planned == *body || Updated { completed: false, effects: Vec::new(), ..planned } == *body
+}
+
+/// Whether a session is one of the author's.
+fn is_in(state: &State, who: &Principal, session: Option<&crate::WorkspaceId>) -> bool {
+    session.is_none_or(|id| {
+        let session = state.sessions.get(id);
+        session.is_some_and(|session| Principal::Agent(session.agent.clone()) == *who)
+    })
+}
+
+fn offered(state: &State, who: &Principal, body: &Offered) -> bool {
+    let planned = offer::plan(state, who, &body.asked());
+    let (request, session) = (body.request.clone(), body.session.clone());
+    is_in(state, who, session.as_ref())
+        && planned.is_ok_and(|own| Offered { request, session, ..own } == *body)
 }
 
 fn asked_of(body: &Updated) -> Update {
@@ -108,9 +121,11 @@ fn moved(state: &State, who: &Principal, body: &Moved) -> bool {
         let Some(to) = word(body.to) else { return false };
         let asked = Move {
             agent: body.agent.clone(),
+            claim: body.claim,
             expected_version: None,
             forced: body.forced == Force::Forced,
             id: body.id,
+            let_go: body.let_go,
             merged_into: body.merged_into,
             plan_status: body.plan_status,
             reason: body.reason.clone(),
@@ -155,6 +170,8 @@ pub(super) fn follows(command: &Command, event: &Event) -> bool {
                 && asked.agent == got.agent
                 && asked.merged_into == got.merged_into
                 && asked.plan_status == got.plan_status
+                && asked.let_go == got.let_go
+                && asked.claim == got.claim
                 && asked.forced == (got.forced == Force::Forced)
         }
         (Command::MemoryMove(asked), Event::MemoryHeard(got)) => {
@@ -181,6 +198,7 @@ pub(super) fn follows(command: &Command, event: &Event) -> bool {
         (Command::MemoryTurn(asked), Event::MemoryTurned(got)) => {
             asked.of == got.id && asked.slot == got.slot && asked.outcome == got.outcome
         }
+        (Command::MemoryOffer(asked), Event::MemoryOffered(got)) => got.follows(asked),
         _ => false,
     }
 }

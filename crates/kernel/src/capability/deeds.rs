@@ -134,6 +134,7 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         | Command::MemoryProgress(_)
         | Command::MemorySweep(_)
         | Command::MemoryTurn(_)
+        | Command::MemoryOffer(_)
         | Command::LeaseRenew(_)
         | Command::LeaseRelease(_)
         | Command::SessionOpen(_)
@@ -246,6 +247,12 @@ fn of_the_rest(event: &Event) -> Option<Deeds> {
         Event::LeaseOpened(_) | Event::LeaseRenewed(_) | Event::LeaseReleased(_) => Vec::new(),
         _ => return None,
     })
+}
+
+/// Whether a person may have somebody else's record take its steps.
+pub(crate) fn may_end(state: &State, user: &UserId, id: RecordId) -> Result<(), Refusal> {
+    super::active(state, user)?;
+    on_record(state, user, id).iter().try_for_each(|(deed, _)| super::may(state, user, *deed, None))
 }
 
 /// Ending work that somebody else gave out takes what ending their lease takes.

@@ -7,7 +7,7 @@
 
 mod deeds;
 
-pub(crate) use deeds::{check, may_have_caused};
+pub(crate) use deeds::{check, may_end, may_have_caused};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -14,6 +14,7 @@ use super::request::Mark;
 use super::view::{self, MemoryReply};
 use super::word::{Action, Status};
 use super::{bad_field, expect, put, record};
+use crate::capability;
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::principal::{Caller, Principal};
@@ -162,6 +163,16 @@ pub(super) fn may_move(
         _ => (true, "everybody's"),
     };
     if may { Ok(()) } else { Err(not_yours(own, who, whose)) }
+}
+
+/// Whether somebody may have an assignment take steps in place of its agent: whoever gave it out,
+/// the coordinator, and people who may end what others hold. Its agent may anyway.
+pub fn may_stand_in(state: &State, who: &Principal, own: &Record) -> Result<(), Refusal> {
+    may_write(state, who, own)?;
+    match who {
+        Principal::User(user) => capability::may_end(state, user, own.id),
+        Principal::Agent(_) | Principal::System => Ok(()),
+    }
 }
 
 /// Whether a step that the table does not have may be forced.
@@ -338,10 +349,12 @@ pub(crate) fn plan_converge(
     }
     Ok(Moved {
         agent: None,
+        claim: None,
         effects: effect::of_claim(state, own).into_iter().collect(),
         forced: Force::Converged,
         from: own.status,
         id: own.id,
+        let_go: false,
         merged_into: None,
         plan_status: None,
         reason: None,

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::effect::Effect;
+use super::kind::Kind;
+use super::offer::Terms;
 use super::word::Action;
 use crate::event::{Draft, Event, Stamped};
 use crate::id::{EntryId, IdKind, LeaseId, WorkspaceId};
@@ -20,12 +22,13 @@ pub(super) fn session(
     caller: &Caller,
     effects: &[Effect],
 ) -> Result<Option<WorkspaceId>, Halt> {
-    if !effects.iter().any(|effect| effect.action == Action::Opened) {
+    let begun = effects.iter().filter(|effect| effect.action == Action::Opened).count();
+    if begun == 0 {
         return Ok(None);
     }
     let id = session::ensure(turn, caller)?;
     let known = id.as_ref().and_then(|id| turn.state().sessions.get(id));
-    if known.is_some_and(|session| session.leases >= PER_SESSION_MAX) {
+    if known.is_some_and(|session| session.leases + begun > PER_SESSION_MAX) {
         let message = format!("the session of {} holds {PER_SESSION_MAX} leases", caller.principal);
         return Err(Refusal::denied(Rule::LeasesPerSession, message).into());
     }
@@ -39,22 +42,38 @@ pub(super) fn carry_out(
     session: Option<&WorkspaceId>,
     effects: &[Effect],
 ) -> Result<(), Halt> {
-    let Some(cause) = turn.entries().last().map(|entry| entry.id.clone()) else { return Ok(()) };
+    let Some(entry) = turn.entries().last() else { return Ok(()) };
+    let (cause, about) = (entry.id.clone(), entry.draft.event.clone());
     let mut passed = None;
     for effect in effects {
         match effect.action {
             Action::Released => drop(end(turn, &cause, effect, ReleaseCause::WorkOver)?),
             Action::HandedOver => {
-                passed = Some(end(turn, &cause, effect, ReleaseCause::HandedOver)?);
+                let before = end(turn, &cause, effect, ReleaseCause::HandedOver)?;
+                passed = Some(Terms::of(&before));
             }
             Action::Opened => {
-                let before = passed.take().ok_or(ApplyError::Unknown("the lease"))?;
-                open(turn, &cause, who, session.cloned(), &before)?;
+                let terms = passed.take().or_else(|| terms(turn.state(), &about, effect));
+                let terms = terms.ok_or(ApplyError::Unknown("the lease"))?;
+                open(turn, &cause, who, session.cloned(), terms)?;
             }
             _ => {}
         }
     }
     Ok(())
+}
+
+/// What a lease is opened with that takes no other's place: the assignment says it.
+fn terms(state: &State, about: &Event, opened: &Effect) -> Option<Terms> {
+    let id = match about {
+        Event::MemoryOffered(body) => {
+            let mut lanes = body.lanes.iter();
+            lanes.find(|lane| lane.claim == Some(opened.id.number))?.assignment
+        }
+        Event::MemoryMoved(body) => body.id,
+        _ => return None,
+    };
+    Terms::of_assignment(state.memory.record(id)?)
 }
 
 fn end(
@@ -77,24 +96,37 @@ fn open(
     cause: &EntryId,
     holder: &Principal,
     workspace: Option<WorkspaceId>,
-    before: &Lease,
+    terms: Terms,
 ) -> Result<(), Halt> {
     let stream = lease::stream_of(turn, holder, workspace.as_ref())?;
     let id: LeaseId = turn.mint(IdKind::Lease).into();
     let event = Event::LeaseOpened(lease::Opened {
         epoch: turn.state().epoch + 1,
-        expires_at: turn.now().after(before.ttl.span()),
+        expires_at: turn.now().after(terms.ttl.span()),
         holder: holder.clone(),
         lease: id,
-        purpose: before.purpose.clone(),
-        surfaces: before.surfaces.clone(),
-        task: before.task.clone(),
-        ttl_s: before.ttl,
+        purpose: terms.purpose,
+        surfaces: terms.surfaces,
+        task: terms.task,
+        ttl_s: terms.ttl,
     });
     let (correlation, causation) = (Some(cause.clone()), Some(cause.clone()));
     let actor = Actor::Protocol;
     turn.emit(Draft { actor, workspace, stream, correlation, causation, event })?;
     Ok(())
+}
+
+/// Whether a lease that begins with a step of a record covers what the assignment says that is
+/// worked on under it, and is held by one of the two it is about.
+pub(crate) fn is_told_truly(state: &State, body: &lease::Opened) -> bool {
+    // It was changed by the entry before, so it is the first or nearly so.
+    let mut live = state.memory.newest(Kind::Assignment, Some(true));
+    let own = live.find(|own| own.fields.claim == Some(body.epoch));
+    own.is_some_and(|own| {
+        let cover = own.fields.covers.as_ref();
+        cover.is_some_and(|cover| cover.surfaces == body.surfaces)
+            && (own.is_for(&body.holder) || own.is_dispatched_by(&body.holder))
+    })
 }
 
 /// Whether the entry that another names as its cause said that this lease begins with it, or ends.

@@ -10,7 +10,7 @@ use super::record::{Body, Provenance, Record, Tags, caused_by};
 use super::request::Mark;
 use super::view::MemoryReply;
 use super::word::{Origin, Priority, Severity, Status, Visibility};
-use super::{bad_field, change, link, put, record, step};
+use super::{bad_field, change, link, offer, put, record, step};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::id::WorkspaceId;
@@ -96,7 +96,10 @@ pub(super) fn decide(
 }
 
 /// The session a caller speaks in, if it is in one. None is opened for this.
-fn session_of(turn: &mut Turn<'_>, caller: &Caller) -> Result<Option<WorkspaceId>, Halt> {
+pub(super) fn session_of(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+) -> Result<Option<WorkspaceId>, Halt> {
     match (&caller.principal, &caller.session) {
         (Principal::Agent(name), None) => Ok(turn.state().standing.get(name).cloned()),
         _ => session::ensure(turn, caller),
@@ -212,6 +215,7 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Created) -> Resul
     made.tags = body.tags.clone();
     made.provenance = body.provenance.clone();
     made.session.clone_from(&body.session);
+    made.fields.covers = offer::cover(state, body.fields.claim);
     begin(&mut made, author, body.status, entry);
     let supersedes = body.fields.supersedes;
     put(state, Arc::new(made));

@@ -3,12 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Kind, RecordId};
+use super::offer;
 use super::record::Record;
 use super::word::{Action, Status};
 use crate::id::LeaseId;
 use crate::lease::Lease;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
+use crate::rule::Rule;
 use crate::state::State;
 use crate::text::Text;
 
@@ -53,6 +55,27 @@ fn denied(lease: &Lease) -> Effect {
     effect.saying(&format!("held by {}", lease.holder))
 }
 
+/// What somebody held for a plan is given back with a step of it.
+pub(super) fn given_back(
+    state: &State,
+    who: &Principal,
+    plan: &Record,
+    claim: RecordId,
+) -> Result<Vec<Effect>, Refusal> {
+    let known = state.lease_of_epoch(claim.number).filter(|_| claim.kind == Kind::Claim);
+    let of_plan = plan.id.to_string();
+    let known = known.filter(|(_, lease)| lease.task.as_ref().map(Text::as_str) == Some(&of_plan));
+    let Some((_, lease)) = known else {
+        let message = format!("{claim} is no open claim for {}", plan.id);
+        return Err(Refusal::not_found(Rule::LeaseLive, message));
+    };
+    if lease.holder != *who {
+        let message = format!("{claim} is held by {}, not by {who}", lease.holder);
+        return Err(Refusal::denied(Rule::HolderOnly, message));
+    }
+    Ok(vec![released(lease)])
+}
+
 /// What becomes of the leases for a plan that is over: the caller's end, those of others stay.
 pub(super) fn of_plan(
     state: &State,
@@ -81,10 +104,13 @@ pub(super) fn hand_over(
     assignment: &Record,
     to: &Principal,
 ) -> Result<Vec<Effect>, Refusal> {
-    let held = assignment.fields.claim.and_then(|epoch| state.lease_of_epoch(epoch));
-    let Some((held, lease)) = held.filter(|(_, lease)| lease.holder != *to) else {
-        return Ok(Vec::new());
+    let Some(epoch) = assignment.fields.claim else { return Ok(Vec::new()) };
+    let Some((held, lease)) = state.lease_of_epoch(epoch) else {
+        return open_again(state, assignment, epoch, to);
     };
+    if lease.holder == *to {
+        return Ok(Vec::new());
+    }
     let own = assignment.is_for(&lease.holder) || assignment.is_dispatched_by(&lease.holder);
     if !own {
         return Ok(vec![denied(lease)]);
@@ -98,11 +124,45 @@ pub(super) fn hand_over(
         return Ok(vec![kept.saying(&format!("it overlaps lease {other}, which goes on"))]);
     }
     let before = Effect::new(Action::HandedOver, RecordId::claim(lease.epoch));
-    let after = Effect::new(Action::Opened, RecordId::claim(state.epoch + 1));
-    Ok(vec![
-        before.to(Status::Released).saying(&format!("to {to}")),
-        after.to(Status::Open).saying(&format!("held by {to}")),
-    ])
+    let before = before.to(Status::Released).saying(&format!("to {to}"));
+    Ok(vec![before, begun(state.epoch + 1, to)])
+}
+
+/// A lease begins.
+pub(super) fn begun(epoch: u64, holder: &Principal) -> Effect {
+    let opened = Effect::new(Action::Opened, RecordId::claim(epoch)).to(Status::Open);
+    opened.saying(&format!("held by {holder}"))
+}
+
+/// The lease of an assignment ran out before its time, or was given back: whoever takes the work up
+/// gets what it covered, if that is free.
+fn open_again(
+    state: &State,
+    assignment: &Record,
+    epoch: u64,
+    to: &Principal,
+) -> Result<Vec<Effect>, Refusal> {
+    let over = Effect::new(Action::AlreadyOver, RecordId::claim(epoch));
+    let Some(cover) = &assignment.fields.covers else {
+        return Ok(vec![over.saying("what it covered is not known: claim what you work on")]);
+    };
+    crate::agent::not_revoked(state, to)?;
+    offer::free_for(state, to, &cover.surfaces)?;
+    Ok(vec![over, begun(state.epoch + 1, to)])
+}
+
+/// The lease of an assignment goes back to whoever gave it out, for the next to take over. If it is
+/// over and somebody else has what it covered, that is settled with the next.
+pub(super) fn hand_back(
+    state: &State,
+    assignment: &Record,
+    to: &Principal,
+) -> Result<Vec<Effect>, Refusal> {
+    let epoch = assignment.fields.claim.filter(|epoch| state.lease_of_epoch(*epoch).is_none());
+    match (hand_over(state, assignment, to), epoch) {
+        (Err(_), Some(epoch)) => Ok(vec![Effect::new(Action::AlreadyOver, RecordId::claim(epoch))]),
+        (other, _) => other,
+    }
 }
 
 /// A lease ends once, however many records were worked on under it.
@@ -141,11 +201,10 @@ pub(super) fn on_plan(
     let plan = assignment.fields.plan_id.and_then(|id| state.memory.record(id));
     let Some(plan) = plan else { return Vec::new() };
     let kept = |why: &str| vec![Effect::new(Action::KeptOpen, plan.id).to(plan.status).saying(why)];
-    if plan.status == to {
-        return vec![Effect::new(Action::AlreadyOver, plan.id).to(to)];
-    }
     if !plan.table().has_step(plan.status, to) {
-        return kept(&format!("it is {} and does not become {to} from there", plan.status));
+        let why = format!("it is {} and does not become {to} from there", plan.status);
+        let same = Effect::new(Action::Unchanged, plan.id).to(plan.status);
+        return vec![if plan.status == to { same } else { same.saying(&why) }];
     }
     let mut effects = vec![Effect::new(Action::Moved, plan.id).to(to)];
     if to == Status::Done {

@@ -14,10 +14,11 @@ use super::word::{
     Visibility,
 };
 use crate::commons::Label;
+use crate::lease::{Surfaces, Ttl};
 use crate::name::AgentName;
 use crate::principal::Principal;
 use crate::text::Text;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, exact_integer};
 
 /// A list of at most `MAX`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -266,6 +267,42 @@ pub struct Slot {
     pub role: Option<Label>,
 }
 
+/// What the lease of an assignment covers, to be opened again if it ran out before its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cover {
+    /// What it covers.
+    pub surfaces: Surfaces,
+    /// For how many seconds it is granted.
+    pub ttl_s: Ttl,
+}
+
+/// A turn that was taken in a loop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Taken {
+    /// Whose turn it was.
+    pub agent: AgentName,
+    /// When, in microseconds since 1970.
+    pub at: Timestamp,
+    /// The how manieth round it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<u32>,
+    /// What came of it; the entry has it whole.
+    pub outcome: Text<1000>,
+    /// In which phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Label>,
+    /// The entry of the trail that tells of it.
+    #[serde(deserialize_with = "exact_integer")]
+    pub seq: u64,
+    /// Which place.
+    pub slot: Label,
+}
+
+/// The most turns of a loop that are at hand; the trail has them all.
+pub const TURNS_MAX: usize = 64;
+
 macro_rules! fields {
     ($( $(#[$meta:meta])* $name:ident $key:literal : $type:ty; )*) => {
         /// What a record says besides its text. The kind says which of these it has.
@@ -330,6 +367,8 @@ fields! {
     completed_at "completed_at": Option<Timestamp>;
     /// What can be relied on.
     contract "contract": Option<Arc<Contract>>;
+    /// What the lease it is worked on under covers; written by the kernel.
+    covers "covers": Option<Arc<Cover>>;
     /// The plans that have to be done before.
     depends_on "depends_on": Few<RecordId, 64>;
     /// The changes themselves.
@@ -415,6 +454,8 @@ fields! {
     thread "thread": Option<Label>;
     /// For whom it is.
     to "to": Option<Label>;
+    /// The last turns that were taken in a loop; written by the kernel.
+    turns "turns": Few<Taken, TURNS_MAX>;
     /// What sort of work a plan is.
     plan_type "type": Option<PlanType>;
     /// When it was last found to hold, in microseconds since 1970.
@@ -431,6 +472,7 @@ fields! {
 pub const WRITTEN_BY_KERNEL: &[&str] = &[
     "attempt",
     "completed_at",
+    "covers",
     "dispatcher",
     "last_heartbeat_at",
     "merged_into",
@@ -441,6 +483,7 @@ pub const WRITTEN_BY_KERNEL: &[&str] = &[
     "started_at",
     "steps_made",
     "superseded_by",
+    "turns",
 ];
 
 #[cfg(test)]

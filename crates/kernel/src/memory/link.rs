@@ -1,9 +1,9 @@
 //! What records refer to: it is there, of the right kind, and never leads in a circle.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::create::name_of;
-use super::field::Fields;
+use super::field::{Fields, Item};
 use super::kind::{Kind, RecordId};
 use super::record::Record;
 use super::word::Status;
@@ -109,11 +109,51 @@ fn sequence(state: &State, fields: &Fields) -> Result<(), Refusal> {
             return Err(bad(format!("{} is in the sequence twice", item.plan)));
         }
     }
-    let after = |item: &super::field::Item| -> Vec<RecordId> {
+    let after = |item: &Item| -> Vec<RecordId> {
         item.hard_after.iter().chain(item.soft_after.iter()).copied().collect()
     };
     let lost = fields.items.iter().flat_map(after).find(|id| !plans.contains(id));
-    lost.map_or(Ok(()), |id| Err(bad(format!("{id} is waited for and not in the sequence"))))
+    if let Some(id) = lost {
+        return Err(bad(format!("{id} is waited for and not in the sequence")));
+    }
+    match waits_in_circle(&fields.items) {
+        Some(circle) => {
+            let circle: Vec<String> = circle.iter().map(ToString::to_string).collect();
+            let message = format!("plans would wait for each other: {}", circle.join(" after "));
+            Err(bad(message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A circle of plans of which each has to be done after the next, the first one at both ends.
+fn waits_in_circle(items: &[Item]) -> Option<Vec<RecordId>> {
+    let after: BTreeMap<RecordId, &[RecordId]> =
+        items.iter().map(|item| (item.plan, item.hard_after.as_slice())).collect();
+    let mut done = BTreeSet::new();
+    for first in after.keys() {
+        // The way from the first one here, each with how many of those it waits for were followed.
+        let mut way: Vec<(RecordId, usize)> = vec![(*first, 0)];
+        while let Some((here, followed)) = way.last_mut() {
+            let (here, at) = (*here, *followed);
+            *followed += 1;
+            let next = after.get(&here).and_then(|list| list.get(at)).copied();
+            let Some(next) = next else {
+                done.insert(here);
+                way.pop();
+                continue;
+            };
+            if let Some(start) = way.iter().position(|(id, _)| *id == next) {
+                let mut circle: Vec<RecordId> = way[start..].iter().map(|(id, _)| *id).collect();
+                circle.push(next);
+                return Some(circle);
+            }
+            if !done.contains(&next) {
+                way.push((next, 0));
+            }
+        }
+    }
+    None
 }
 
 fn slots(fields: &Fields) -> Result<(), Refusal> {

@@ -16,6 +16,7 @@ pub mod field;
 pub mod kind;
 mod link;
 pub mod moving;
+pub mod offer;
 pub mod record;
 pub mod request;
 pub mod round;
@@ -26,7 +27,7 @@ pub mod update;
 pub mod view;
 pub mod word;
 
-pub(crate) use claims::is_owed;
+pub(crate) use claims::{is_owed, is_told_truly};
 pub use effect::Effect;
 pub use field::Fields;
 pub use kind::{Kind, RecordId};
@@ -39,6 +40,7 @@ use std::sync::Arc;
 
 use crate::command::Command;
 use crate::commons::Label;
+use crate::content::Blob;
 use crate::event::{Event, Stamped};
 use crate::principal::{Caller, Principal};
 use crate::refusal::Refusal;
@@ -199,6 +201,18 @@ impl Memory {
             .map(|((_, id), _)| id)
     }
 
+    /// What somebody's request was answered with within the last day, and the hash of what was
+    /// asked for.
+    pub fn answered(
+        &self,
+        who: &Principal,
+        id: &Label,
+        now: Timestamp,
+    ) -> Option<(&Blob, &MemoryReply)> {
+        let known = self.requests.get(&(who.clone(), id.clone()))?;
+        (now < known.at.after(request::KEPT)).then_some((&known.digest, &known.reply))
+    }
+
     /// The id of the next record of a kind.
     pub(crate) fn next(&self, kind: Kind) -> RecordId {
         let last = self.numbers.get(&kind).copied().unwrap_or_default();
@@ -207,7 +221,12 @@ impl Memory {
 
     /// Refuses one more record where there is no room.
     pub(crate) fn room(&self) -> Result<(), Refusal> {
-        if self.records.len() < RECORDS_MAX {
+        self.room_for(1)
+    }
+
+    /// The same for some more.
+    pub(crate) fn room_for(&self, more: usize) -> Result<(), Refusal> {
+        if self.records.len() + more <= RECORDS_MAX {
             return Ok(());
         }
         let message = format!(
@@ -352,6 +371,7 @@ pub(crate) fn carry_out(
         Command::MemoryConverge(args) => &args.request_id,
         Command::MemoryArchive(args) => &args.request_id,
         Command::MemoryTurn(args) => &args.request_id,
+        Command::MemoryOffer(args) => &args.request_id,
         _ => return None,
     };
     Some(answer(turn, caller, command, id.as_ref()).map(|reply| Reply::Memory(Box::new(reply))))
@@ -378,6 +398,7 @@ fn answer(
         Command::MemoryConverge(args) => assign::decide_converge(turn, caller, args, mark),
         Command::MemoryArchive(args) => archive::decide(turn, caller, args, mark),
         Command::MemoryTurn(args) => round::decide(turn, caller, args, mark),
+        Command::MemoryOffer(args) => offer::decide(turn, caller, args, mark),
         _ => Err(Halt::Fault(ApplyError::Unknown("the command"))),
     }
 }
@@ -403,6 +424,7 @@ fn effects_of(event: &Event) -> &[Effect] {
         Event::MemoryStepped(body) => &body.effects,
         Event::MemorySwept(body) => &body.effects,
         Event::MemoryArchived(body) => &body.effects,
+        Event::MemoryOffered(body) => &body.effects,
         _ => &[],
     }
 }
@@ -417,6 +439,7 @@ fn mark_of(event: &Event) -> Option<&Mark> {
         Event::MemorySwept(body) => body.request.as_ref(),
         Event::MemoryArchived(body) => body.request.as_ref(),
         Event::MemoryTurned(body) => body.request.as_ref(),
+        Event::MemoryOffered(body) => body.request.as_ref(),
         _ => None,
     }
 }
@@ -432,6 +455,7 @@ fn reply_of(state: &State, event: &Event) -> Option<MemoryReply> {
         Event::MemoryHeard(body) => record(&body.id).map(assign::heard_reply),
         Event::MemoryStepped(body) => record(&body.plan).map(|own| step::reply(own, body)),
         Event::MemorySwept(body) => Some(sweep::reply(body)),
+        Event::MemoryOffered(body) => Some(offer::reply(body)),
         Event::MemoryArchived(body) => {
             let side_effects = body.effects.clone();
             Some(MemoryReply::Archived(Archived { archived: body.id, side_effects }))
@@ -452,6 +476,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped) -> Result<bool, ApplyErr
         Event::MemorySwept(body) => sweep::apply(state, entry, body)?,
         Event::MemoryArchived(body) => archive::apply(state, body)?,
         Event::MemoryTurned(body) => round::apply(state, entry, body)?,
+        Event::MemoryOffered(body) => offer::apply(state, entry, body)?,
         Event::MemoryExpired(body) => archive::apply_expired(state, entry, body)?,
         _ => return Ok(false),
     }
@@ -477,6 +502,7 @@ pub fn is_of_memory(kind: crate::event::Kind) -> bool {
             | K::MemorySwept
             | K::MemoryArchived
             | K::MemoryTurned
+            | K::MemoryOffered
             | K::MemoryExpired
     )
 }

@@ -11,8 +11,9 @@ use super::record::Record;
 use super::request::Mark;
 use super::view::{self, MemoryReply};
 use super::word::{Action, CandidateType, Status};
-use super::{assign, bad_field, change, expect, put, record};
+use super::{assign, bad_field, change, expect, offer, put, record};
 use crate::commons::Label;
+use crate::content::Blob;
 use crate::event::{Event, Stamped};
 use crate::name::AgentName;
 use crate::principal::{Actor, Caller, Principal};
@@ -48,6 +49,9 @@ pub struct Move {
     /// Who gets the work instead, for an assignment that is rerouted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
+    /// What the caller held for a plan that is blocked and gives back with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<RecordId>,
     /// The version it is expected to be at; refused if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u32>,
@@ -57,6 +61,9 @@ pub struct Move {
     pub forced: bool,
     /// Which record.
     pub id: RecordId,
+    /// Give back what is held for an assignment that is blocked or failed, which it would keep.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub let_go: bool,
     /// What a candidate is merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_into: Option<RecordId>,
@@ -80,6 +87,9 @@ pub struct Moved {
     /// Who gets the work instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
+    /// What was held for the plan and is given back with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<RecordId>,
     /// What followed.
     pub effects: Vec<Effect>,
     /// Whether it was had to take the step.
@@ -88,6 +98,9 @@ pub struct Moved {
     pub from: Status,
     /// Which record.
     pub id: RecordId,
+    /// Whether what is held for it is given back although it is not over.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub let_go: bool,
     /// What it is merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_into: Option<RecordId>,
@@ -125,7 +138,8 @@ pub(super) fn decide(
     let own = turn.state().memory.get(args.id)?.clone();
     expect(&own, args.expected_version)?;
     let to = state_named(&own, &args.to)?;
-    if to == own.status && own.id.kind == Kind::Assignment {
+    // With another agent it is no sign of life.
+    if to == own.status && own.id.kind == Kind::Assignment && args.agent.is_none() {
         return assign::beat(turn, caller, &own, mark);
     }
     let body = plan(turn.state(), &caller.principal, args)?;
@@ -157,12 +171,23 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved
         may_retry(own)?;
     }
     let effects = effects(state, who, own, to, asked)?;
-    let Move { agent, merged_into, plan_status, reason, .. } = asked.clone();
+    let Move { agent, claim, let_go, merged_into, plan_status, reason, .. } = asked.clone();
     let forced = if asked.forced { Force::Forced } else { Force::Plain };
     let (id, from, request) = (own.id, own.status, None);
-    let body =
-        Moved { agent, effects, forced, from, id, merged_into, plan_status, reason, request, to };
-    Ok(body)
+    Ok(Moved {
+        agent,
+        claim,
+        effects,
+        forced,
+        from,
+        id,
+        let_go,
+        merged_into,
+        plan_status,
+        reason,
+        request,
+        to,
+    })
 }
 
 fn no_way(own: &Record, to: Status) -> Refusal {
@@ -189,6 +214,13 @@ fn fits(own: &Record, to: Status, asked: &Move) -> Result<(), Refusal> {
     if asked.plan_status.is_some() && !plans {
         let message = "`plan_status` goes with an assignment that is completed, blocked or failed";
         return Err(bad_field(message));
+    }
+    if asked.claim.is_some() && (kind, to) != (Kind::Plan, Status::Blocked) {
+        return Err(bad_field("`claim` goes with a plan that is blocked"));
+    }
+    let waits = kind == Kind::Assignment && matches!(to, Status::Blocked | Status::Failed);
+    if asked.let_go && !waits {
+        return Err(bad_field("`let_go` goes with an assignment that is blocked or failed"));
     }
     if asked.agent.is_some() && to != Status::Rerouted {
         return Err(bad_field("`agent` goes with an assignment that is rerouted"));
@@ -217,6 +249,9 @@ fn effects(
 ) -> Result<Vec<Effect>, Refusal> {
     match own.id.kind {
         Kind::Plan if !own.table().is_live(to) => Ok(effect::of_plan(state, who, own.id, None)),
+        Kind::Plan => {
+            asked.claim.map_or(Ok(Vec::new()), |claim| effect::given_back(state, who, own, claim))
+        }
         Kind::Candidate if to == Status::Accepted => {
             state.memory.room()?;
             let kind = promoted(own);
@@ -253,12 +288,13 @@ fn of_assignment(
     if matches!(to, Status::Accepted | Status::Started) && own.is_for(who) {
         effects.extend(effect::hand_over(state, own, who)?);
     } else if let (Status::Rerouted, Some(agent)) = (to, &asked.agent) {
-        state.memory.room()?;
+        state.memory.room_for(2)?;
         let made = Effect::new(Action::Created, state.memory.next(Kind::Assignment));
         effects.push(made.to(Status::Offered).saying(&format!("for {agent}")));
-        // The lease goes back to whoever gives the work out, for the next to take over.
-        effects.extend(effect::hand_over(state, own, who)?);
-    } else if !own.table().is_live(to) {
+        let told = Effect::new(Action::Created, state.memory.next(Kind::Message));
+        effects.push(told.to(Status::Open));
+        effects.extend(effect::hand_back(state, own, who)?);
+    } else if !own.table().is_live(to) || asked.let_go {
         effects.extend(effect::of_claim(state, own));
     }
     if let Some(plan_status) = asked.plan_status {
@@ -283,9 +319,11 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<
         return Err(ApplyError::Mismatch("the record's state"));
     }
     let made = |action: Action| {
-        body.effects.iter().find(|effect| effect.action == action).map(|effect| effect.id)
+        let mut of = body.effects.iter().filter(move |effect| effect.action == action);
+        (of.next().map(|effect| effect.id), of.next().map(|effect| effect.id))
     };
-    let (promoted, rerouted) = (made(Action::Promoted), made(Action::Created));
+    let (promoted, _) = made(Action::Promoted);
+    let (rerouted, message) = made(Action::Created);
     change(state, entry, body.id, |own| {
         own.enter(body.to, entry.at);
         let fields = &mut own.fields;
@@ -303,7 +341,7 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<
         promote(state, entry, &own, id);
     }
     if let (Some(id), Some(agent)) = (rerouted, &body.agent) {
-        reroute(state, entry, &own, id, agent, effect::opened(&body.effects));
+        reroute(state, entry, &own, (id, message), agent, effect::opened(&body.effects));
     }
     apply_others(state, entry, &body.effects)
 }
@@ -345,7 +383,7 @@ fn reroute(
     state: &mut State,
     entry: &Stamped,
     own: &Record,
-    id: RecordId,
+    (id, message): (RecordId, Option<RecordId>),
     agent: &AgentName,
     opened: Option<u64>,
 ) {
@@ -363,8 +401,23 @@ fn reroute(
     made.fields.agent = Some(agent.clone());
     made.fields.supersedes = Some(own.id);
     made.fields.claim = opened.or(own.fields.claim);
+    made.fields.covers.clone_from(&own.fields.covers);
+    // Results of the agent before are no results of this one.
+    made.fields.nonce = nonce(entry, id);
+    made.fields.message_id = message;
     create::begin(&mut made, by, Status::Offered, entry);
+    if let Some(message) = message {
+        let before = own.fields.message_id.and_then(|id| state.memory.record(id));
+        let thread = before.and_then(|before| before.fields.thread.clone());
+        offer::tell(state, entry, by, &made, message, thread);
+    }
     put(state, Arc::new(made));
+}
+
+/// What nobody else has: it comes from the entry that offers the work.
+fn nonce(entry: &Stamped, id: RecordId) -> Option<Label> {
+    let hash = Blob::of(format!("{}\n{id}", entry.id).as_bytes());
+    Label::new(hash.hex().get(..12)?).ok()
 }
 
 pub(super) fn reply(record: Arc<Record>, body: &Moved) -> MemoryReply {

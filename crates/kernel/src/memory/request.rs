@@ -46,6 +46,15 @@ pub(super) enum Asked {
     Before(MemoryReply),
 }
 
+/// The hash of what is asked for.
+pub fn digest(command: &str, asked: &(impl std::fmt::Display + ?Sized)) -> Blob {
+    Blob::of(format!("{command}\n{asked}").as_bytes())
+}
+
+fn unreadable(error: &serde_json::Error) -> Refusal {
+    Refusal::denied(Rule::Usage, error.to_string())
+}
+
 /// Looks a request up.
 pub(super) fn look_up(
     state: &State,
@@ -55,9 +64,16 @@ pub(super) fn look_up(
     id: Option<&Label>,
 ) -> Result<Asked, Halt> {
     let Some(id) = id else { return Ok(Asked::New(None)) };
-    let args = serde_json::to_string(&Args(command));
-    let args = args.map_err(|error| Refusal::denied(Rule::Usage, error.to_string()))?;
-    let digest = Blob::of(format!("{}\n{args}", command.name()).as_bytes());
+    let asked = match command {
+        Command::MemoryOffer(offer) => offer.asked.as_ref(),
+        _ => None,
+    };
+    let digest = if let Some(asked) = asked {
+        digest(command.name(), asked)
+    } else {
+        let args = serde_json::to_string(&Args(command));
+        digest(command.name(), &args.map_err(|error| unreadable(&error))?)
+    };
     let known = state.memory.requests.get(&(caller.principal.clone(), id.clone()));
     match known.filter(|known| now < known.at.after(KEPT)) {
         None => Ok(Asked::New(Some(Mark { digest, id: id.clone() }))),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::field::Few;
+use super::field::{Few, TURNS_MAX, Taken};
 use super::kind::{Kind, RecordId};
 use super::request::Mark;
 use super::view::MemoryReply;
@@ -97,11 +97,24 @@ pub(crate) fn check(state: &State, who: &Principal, body: &Turned) -> Result<(),
 }
 
 pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Turned) -> Result<(), ApplyError> {
+    let seq = state.seq;
     change(state, entry, body.id, |own| {
         let mut slots = own.fields.slots.to_vec();
+        let mut turns = own.fields.turns.to_vec();
         for slot in slots.iter_mut().filter(|slot| slot.id == body.slot) {
             (slot.done, slot.outcome) = (true, Some(body.outcome.clone()));
+            turns.push(Taken {
+                agent: slot.agent.clone(),
+                at: entry.at,
+                iteration: own.fields.iteration,
+                outcome: Text::lossy(body.outcome.as_str()),
+                phase: own.fields.phase.clone(),
+                seq,
+                slot: slot.id.clone(),
+            });
         }
+        let over = turns.len().saturating_sub(TURNS_MAX);
+        own.fields.turns = Few::new(turns.split_off(over)).unwrap_or_default();
         own.fields.slots = Few::new(slots).unwrap_or_default();
     })
 }

@@ -12,7 +12,7 @@ use super::record::{Body, Record, Tags};
 use super::request::Mark;
 use super::view::{self, MemoryReply};
 use super::word::Status;
-use super::{assign, bad_field, change, expect, link, record, step};
+use super::{assign, bad_field, change, expect, link, offer, record, step};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::principal::{Caller, Principal};
@@ -164,6 +164,8 @@ pub(super) fn reply(record: Arc<Record>, body: &Updated) -> MemoryReply {
 pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Result<(), ApplyError> {
     let known = state.memory.record(body.id).ok_or(ApplyError::Unknown("the record"))?;
     debug_assert_eq!(missing(body.id.kind, &known.fields), None);
+    let cover = offer::cover(state, body.fields.claim);
+    let unclaimed = body.clear.iter().any(|name| name.as_str() == "claim");
     change(state, entry, body.id, |own| {
         if let Some(text) = &body.text {
             own.text = text.clone();
@@ -175,6 +177,9 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
             own.fields.clear(name.as_str());
         }
         own.fields.take_over(&body.fields);
+        if cover.is_some() || unclaimed {
+            own.fields.covers = cover;
+        }
         step::count(&mut own.fields);
         if body.completed {
             own.enter(Status::Done, entry.at);

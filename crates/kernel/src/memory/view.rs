@@ -10,6 +10,7 @@ use super::record::Record;
 use super::sweep::Swept;
 use super::word::Status;
 use crate::commons::Label;
+use crate::name::AgentName;
 use crate::principal::Principal;
 use crate::time::exact_integer;
 
@@ -28,6 +29,8 @@ pub enum MemoryReply {
     Swept(SweptReply),
     /// What is gone from here.
     Archived(Archived),
+    /// The work that was offered.
+    Offered(OfferedReply),
 }
 
 /// A plan that is done with what was changed of it.
@@ -87,6 +90,28 @@ pub struct Archived {
     pub archived: RecordId,
     /// What followed.
     pub side_effects: Vec<Effect>,
+}
+
+/// The work that was offered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedReply {
+    /// One for each lane, in their order.
+    pub offers: Vec<LaneReply>,
+}
+
+/// Work that was offered to an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneReply {
+    /// Who it was offered to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
+    /// The assignment.
+    pub assignment: RecordId,
+    /// The claim, unless the agent held it already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<RecordId>,
+    /// The message.
+    pub message: RecordId,
 }
 
 /// A record, as doors show it.
@@ -159,6 +184,7 @@ pub(crate) fn reply<S: Serializer>(reply: &MemoryReply, serializer: S) -> Result
         }
         MemoryReply::Swept(own) => own.serialize(serializer),
         MemoryReply::Archived(own) => own.serialize(serializer),
+        MemoryReply::Offered(own) => own.serialize(serializer),
     }
 }
 

@@ -92,6 +92,7 @@ words! {
         Released "released"; AlreadyOver "already_over"; OwnershipDenied "ownership_denied";
         HandedOver "handed_over"; Opened "opened"; Moved "moved"; KeptOpen "kept_open";
         Promoted "promoted"; Superseded "superseded"; Created "created";
+        Unchanged "unchanged";
     }
 }
 

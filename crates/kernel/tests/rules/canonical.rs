@@ -177,6 +177,9 @@ fn remembered_later(world: &mut World) {
         ),
     );
     done(world, "n", "memory.turn", json!({ "loop": "lop#1", "slot": "s", "outcome": "o" }));
+    let lane = json!({ "fields": { "agent": "n", "nonce": "n", "scope": "s" }, "surfaces": ["off"],
+        "text": "t", "thread": "t", "ttl_s": 60 });
+    done(world, "m", "memory.offer", json!({ "lanes": [lane], "request_id": "of" }));
     done(
         world,
         "m",

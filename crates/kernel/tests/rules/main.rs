@@ -16,6 +16,7 @@ mod identity;
 mod ids;
 mod leases;
 mod memory;
+mod memory_offers;
 mod memory_work;
 mod people;
 mod people_audit;

@@ -366,7 +366,8 @@ fn rerouted_work_goes_to_another_with_its_lease() {
     // Offered and not taken up: the lease is alice's and stays hers.
     let mut other = world.fork();
     let reply = ok(&mut other, &alice(), "memory.move", &args);
-    assert_eq!(effects(&reply), [said("created", second)]);
+    let told = RecordId { kind: Kind::Message, number: 1 };
+    assert_eq!(effects(&reply), [said("created", second), said("created", told)]);
     assert_eq!(get(&other, second).fields.claim, Some(epoch));
     sound(&other);
     // Taken up: the lease was bob's.
@@ -374,8 +375,12 @@ fn rerouted_work_goes_to_another_with_its_lease() {
     let reply = ok(&mut world, &alice(), "memory.move", &args);
     let back = epoch + 2;
     let claims = [RecordId::claim(epoch + 1), RecordId::claim(back)];
-    let expected =
-        [said("created", second), said("handed_over", claims[0]), said("opened", claims[1])];
+    let expected = [
+        said("created", second),
+        said("created", told),
+        said("handed_over", claims[0]),
+        said("opened", claims[1]),
+    ];
     assert_eq!(effects(&reply), expected);
     assert_eq!(holder_of(&world, back).as_deref(), Some("agent:alice"));
     let made = get(&world, second);

@@ -39,6 +39,8 @@ impl Place {
 pub(crate) struct Kept {
     /// The commit, or none if there was nothing to commit.
     pub(crate) commit: Option<String>,
+    /// How many files it changes.
+    pub(crate) files: usize,
     /// What was taken over and what was not.
     pub(crate) taken: Taken,
 }
@@ -97,14 +99,19 @@ impl Git {
         let draft = self.draft(&scratch)?;
         let taken = draft.take(wanted)?;
         if !draft.differs()? {
-            return Ok(Kept { commit: None, taken });
+            return Ok(Kept { commit: None, files: 0, taken });
         }
         let commit = draft.commit(message, None)?;
         let old = draft.parent.clone().unwrap_or_else(|| "0".repeat(commit.len()));
         // Whoever committed in between keeps what they committed: then this fails.
         self.run(&["update-ref", "-m", "lane harvested", "HEAD", &commit, &old], None, b"")?;
         self.run(&["reset", "--quiet", "--mixed"], None, b"")?;
-        Ok(Kept { commit: Some(commit), taken })
+        let listed = match &draft.parent {
+            Some(parent) => vec!["diff-tree", "-r", "-z", "--name-only", "--no-renames", parent],
+            None => vec!["ls-tree", "-r", "-z", "--name-only"],
+        };
+        let changed = self.run(&[&listed[..], &[commit.as_str()]].concat(), None, b"")?;
+        Ok(Kept { files: names(&changed).count(), commit: Some(commit), taken })
     }
 }
 

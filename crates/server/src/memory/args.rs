@@ -162,7 +162,7 @@ pub(super) struct Transition {
     #[serde(deserialize_with = "kind")]
     pub(super) entity: Kind,
     pub(super) id: String,
-    /// The state to enter.
+    /// The state to enter; progress says how a started assignment goes.
     pub(super) to: Option<String>,
     #[schemars(skip)]
     pub(super) status: Option<String>,
@@ -179,6 +179,10 @@ pub(super) struct Transition {
     /// Who gets an assignment that is rerouted.
     #[schemars(skip)]
     pub(super) to_agent: Option<String>,
+    /// With progress: what came of it so far, each with type and ref.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub(super) artifacts: Vec<Value>,
     /// A step that the table does not have, for whoever may.
     #[serde(default)]
     #[schemars(skip)]
@@ -242,14 +246,14 @@ fn unlisted(verb: Verb) -> &'static [&'static str] {
     match verb {
         Verb::Work => &["ttl", "messageId", "message_id", "contextTarget", "plan_id"],
         Verb::Context => &["maxChars", "includePending", "matching", "task"],
-        Verb::Transition => &["status", "plan_status", "to_agent", "forced"],
+        Verb::Transition => &["status", "plan_status", "to_agent", "forced", "artifacts"],
         Verb::CompleteStep => &["plan_id", "step_id"],
         Verb::Remove => &["purge"],
         Verb::Coordinate => &["target_agents", "plan_id", "assignment_id", "thread_id"],
         Verb::Dispatch => &["sequence_id", "dry_run", "handoff_id", "open_loop"],
         Verb::Loop => &["loop_id", "loop_kind", "plan_id", "slot_id", "slotId"],
         Verb::Sweep => &["dry_run"],
-        Verb::Harvest => &["assignment_id"],
+        Verb::Harvest => &["assignment_id", "allow_outside"],
         _ => &[],
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::Verbs;
-use super::claims::{self, Claim};
+use super::claims;
 use super::context::label;
 use super::ranking::open_plans;
 use super::seat::Present;

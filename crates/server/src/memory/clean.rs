@@ -1,6 +1,7 @@
 //! The guard of the working tree: what nobody committed is in no worktree, so it is not handed out.
 
 use althing_dialects::memory::lane::RESULT_FILE;
+use althing_kernel::Rule;
 use althing_kernel::lease::Surfaces;
 use althing_kernel::surface::Surface;
 use serde_json::json;
@@ -80,6 +81,6 @@ impl Verbs<'_> {
             dirty.len()
         );
         let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
-        Err(Fault::usage(message).with(details))
+        Err(Fault::refused(Rule::LaneCommitted, message).with(details))
     }
 }

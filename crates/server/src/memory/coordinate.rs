@@ -1,14 +1,17 @@
 //! `coordinate`: work and questions for other agents.
 
 use althing_dialects::memory::facade::Facade;
-use althing_kernel::memory::{Kind, Record};
+use althing_kernel::memory::view::LaneReply;
+use althing_kernel::memory::{Kind, Record, RecordId};
 use althing_kernel::{AgentName, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Verbs;
-use super::lanes::{Key, Lane, Obstacle, collide, id_of, known_agent, record, shown, surfaces};
+use super::lanes::{
+    Key, Lane, Obstacle, collide, delivery, id_of, known_agent, record, shown, surfaces,
+};
 use super::seat::Present;
 use super::worktree::Worktree;
 use crate::fault::Fault;
@@ -172,8 +175,31 @@ impl Verbs<'_> {
             return Err(Fault::usage("assign names the agents in 'targetAgents'"));
         }
         let targets = self.targets(&state, args)?;
-        let lanes = self.lanes(&state, args, &targets.agents)?;
-        self.dispatch_lanes(Aim::Assign.name(), args, &lanes, targets.obstacles, key)
+        let sent = if let Some(before) = self.offered_before(key)? {
+            self.repeated(&before, targets.agents.iter())?
+        } else {
+            let lanes = self.lanes(&state, args, &targets.agents)?;
+            let colliding = collide(&lanes);
+            if !colliding.is_empty() {
+                let message = "these lanes would collide; nothing was offered";
+                let details = json!({ "code": "lanes_collide", "collisions": colliding });
+                return Err(Fault::collision(message).with(details));
+            }
+            self.check_clean(args, &lanes)?;
+            self.offer(&lanes, key)?
+        };
+        let mut obstacles = targets.obstacles;
+        obstacles.extend(sent.obstacles);
+        let mut facade = Facade::new(Aim::Assign.name());
+        conclude(&mut facade, &obstacles, sent.delivered.len())?;
+        facade.result("selected_targets", targets.agents.iter().map(shown).collect::<Vec<_>>());
+        told(&mut facade, sent.delivered);
+        facade.next(
+            "bclaw_coordinate",
+            json!({ "intent": "summarize" }),
+            "to see how far they are",
+        );
+        Ok(facade.answer())
     }
 
     fn lanes(
@@ -216,61 +242,6 @@ impl Verbs<'_> {
             Ok(_) => Ok(text),
             Err(why) => Err(Fault::usage(format!("worktree {path}: {why}"))),
         }
-    }
-
-    /// Offers lanes: first it is settled that they do not collide, then each is offered.
-    pub(super) fn dispatch_lanes(
-        &self,
-        intent: &str,
-        args: &Coordinate,
-        lanes: &[Lane],
-        mut obstacles: Vec<Obstacle>,
-        key: &Key,
-    ) -> Result<Value, Fault> {
-        let colliding = collide(lanes);
-        if !colliding.is_empty() {
-            let message = "these lanes would collide; nothing was offered";
-            let details = json!({ "code": "lanes_collide", "collisions": colliding });
-            return Err(Fault::usage(message).with(details));
-        }
-        self.check_clean(args, lanes)?;
-        let Present { state, .. } = self.present()?;
-        let mut facade = Facade::new(intent);
-        let (mut plan, mut commands, mut sent) = (Vec::new(), Vec::new(), 0);
-        for lane in lanes {
-            match self.offer(lane, &state, key)? {
-                Err(obstacle) => obstacles.push(obstacle),
-                Ok(mut delivered) => {
-                    for (kind, name) in [
-                        ("assignment", "assignment_id"),
-                        ("claim", "claim_id"),
-                        ("message", "message_id"),
-                    ] {
-                        if let Some(id) = delivered[name].as_str() {
-                            facade.artifact(kind, id).effect("create", kind, id);
-                        }
-                    }
-                    let command = delivered["command"].take();
-                    commands.push(json!({ "agent": shown(&lane.agent), "command": command }));
-                    plan.push(delivered);
-                    sent += 1;
-                }
-            }
-        }
-        conclude(&mut facade, &obstacles, sent)?;
-        facade.result(
-            "selected_targets",
-            lanes.iter().map(|own| shown(&own.agent)).collect::<Vec<_>>(),
-        );
-        facade.result("delivery_plan", plan).result("messages_sent", sent);
-        facade.result("commands", commands);
-        facade.field("execution_status", "command_ready_manual");
-        facade.next(
-            "bclaw_coordinate",
-            json!({ "intent": "summarize" }),
-            "to see how far they are",
-        );
-        Ok(facade.answer())
     }
 
     fn consult(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
@@ -389,14 +360,32 @@ impl Verbs<'_> {
         let targets = self.targets(&state, args)?;
         let [agent] = targets.agents.as_slice() else {
             let details: Vec<Value> = targets.obstacles.iter().map(Obstacle::shown).collect();
-            let fault = Fault::usage("reroute names one agent who is known in 'targetAgents'");
+            let message = "reroute names one agent who is known in 'targetAgents'";
+            let fault = match targets.obstacles.first() {
+                Some(unknown) => unknown.fault(format!("{message}: {}", unknown.message)),
+                None => Fault::usage(message),
+            };
             return Err(
                 fault.with(json!({ "code": "agent_validation_failed", "skipped": details }))
             );
         };
-        let mut lane = rerouted(old, agent.clone(), args)?;
-        lane.task = self.task_from(args, &lane.task)?;
-        self.check_clean(args, std::slice::from_ref(&lane))?;
+        let kept = [
+            ("scope", &args.scope),
+            ("lane", &args.lane),
+            ("threadId", &args.thread),
+            ("ref", &args.reference),
+        ];
+        if let Some((name, _)) = kept.iter().find(|(_, given)| given.is_some()) {
+            let message = "reroute gives the same work to another: its scope, lane, thread and \
+                           beginning stay";
+            return Err(Fault::usage(format!("{message}; leave out '{name}'")));
+        }
+        if args.worktree.is_some() {
+            let message = "reroute takes no 'worktree': the next agent has none until you name it \
+                           with bclaw_update (worktree_path)";
+            return Err(Fault::usage(message));
+        }
+        self.check_clean(args, std::slice::from_ref(&rerouted(old, agent.clone())?))?;
         let reason = format!("rerouted to {}", shown(agent));
         let mut step = json!({ "id": old.id, "to": "rerouted", "agent": agent, "reason": reason });
         if let Some(id) = key.part("reroute") {
@@ -412,13 +401,23 @@ impl Verbs<'_> {
             let [action, kind, id] = ["action", "kind", "id"].map(|name| text(effect, name));
             facade.effect(&action, &kind, &id);
         }
-        let made = effects.iter().find(|effect| effect["action"] == "created");
-        let made = made.ok_or_else(|| Fault::defect("a rerouted assignment without another"))?;
-        let delivered = self.deliver(&lane, &self.fetched(made)?)?;
-        facade.artifact("assignment", &text(made, "id"));
-        facade.result("rerouted", old.id.to_string()).result("messages_sent", 1);
-        facade.result("delivery_plan", vec![delivered]);
-        facade.field("execution_status", "command_ready_manual");
+        let is_made = |kind: &str| {
+            let made = |effect: &&Value| effect["action"] == "created" && effect["kind"] == kind;
+            effects.iter().find(made)
+        };
+        let (Some(made), Some(message)) = (is_made("assignment"), is_made("message")) else {
+            return Err(Fault::defect("a rerouted assignment without another"));
+        };
+        let own = self.fetched(made)?;
+        facade.artifact("assignment", &text(made, "id")).artifact("message", &text(message, "id"));
+        let offer = LaneReply {
+            agent: Some(agent.clone()),
+            assignment: own.id,
+            claim: own.fields.claim.map(RecordId::claim),
+            message: id_of(Kind::Message, &text(message, "id"))?,
+        };
+        facade.result("rerouted", old.id.to_string());
+        told(&mut facade, vec![delivery(&self.present()?.state, &offer)]);
         Ok(facade.answer())
     }
 
@@ -451,8 +450,28 @@ impl Verbs<'_> {
     }
 }
 
-fn rerouted(old: &Record, agent: AgentName, args: &Coordinate) -> Result<Lane, Fault> {
-    let scope = args.scope.clone().or_else(|| old.fields.scope.as_ref().map(ToString::to_string));
+/// What was offered, and what each agent runs.
+pub(super) fn told(facade: &mut Facade, mut delivered: Vec<Value>) {
+    let mut commands = Vec::new();
+    for own in &mut delivered {
+        for (kind, name) in
+            [("assignment", "assignment_id"), ("claim", "claim_id"), ("message", "message_id")]
+        {
+            if let Some(id) = own[name].as_str() {
+                facade.artifact(kind, id).effect("create", kind, id);
+            }
+        }
+        commands.push(json!({ "agent": own["agent"], "command": own["command"].take() }));
+        if let Some(own) = own.as_object_mut() {
+            own.remove("command");
+        }
+    }
+    facade.result("messages_sent", delivered.len()).result("delivery_plan", delivered);
+    facade.result("commands", commands).field("execution_status", "command_ready_manual");
+}
+
+fn rerouted(old: &Record, agent: AgentName) -> Result<Lane, Fault> {
+    let scope = old.fields.scope.as_ref().map(ToString::to_string);
     Ok(Lane {
         agent,
         task: old.text.to_string(),
@@ -461,7 +480,7 @@ fn rerouted(old: &Record, agent: AgentName, args: &Coordinate) -> Result<Lane, F
         plan: old.fields.plan_id,
         name: old.fields.lane.as_ref().map(ToString::to_string),
         worktree: None,
-        thread: args.thread.clone(),
+        thread: None,
     })
 }
 
@@ -480,7 +499,7 @@ fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<
         if done == 0 {
             let message = format!("nothing was sent: {}", first.message);
             let details = json!({ "code": first.code, "skipped": skipped });
-            return Err(Fault::usage(message).with(details));
+            return Err(first.fault(message).with(details));
         }
         facade.partial();
     }

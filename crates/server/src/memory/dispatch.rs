@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Verbs;
-use super::coordinate::{Aim, Coordinate};
+use super::coordinate::{Aim, Coordinate, told};
 use super::lanes::{Key, Lane, Obstacle, collide, known_agent, record, shown, surfaces, taken};
 use super::seat::Present;
 use crate::fault::Fault;
@@ -176,6 +176,13 @@ impl Verbs<'_> {
         if args.intent == Intent::Analysis {
             return Ok(facade.answer());
         }
+        if let Some(before) = self.offered_before(&key)? {
+            let sent = self.repeated(&before, std::iter::empty())?;
+            facade.result("planned", planned_before(&sent.delivered)).result("dry_run", false);
+            facade.result("skipped", json!([]));
+            told(&mut facade, sent.delivered);
+            return Ok(facade.answer());
+        }
         let mut ready: Vec<&Judged<'_>> =
             judged.iter().filter(wanted).filter(|own| own.standing == Standing::Ready).collect();
         ready.sort_by_key(|own| (!own.soft.is_empty(), own.item.rank));
@@ -232,7 +239,7 @@ impl Verbs<'_> {
             agents.extend(live.map(|(name, _)| name.clone()));
         } else if agents.is_empty() {
             let details = json!({ "code": "agent_validation_failed" });
-            return Err(Fault::usage("none of these agents is known").with(details));
+            return Err(Fault::not_found("none of these agents is known").with(details));
         }
         let capacity = args.capacity.unwrap_or(CAPACITY);
         let mut free: BTreeMap<AgentName, usize> =
@@ -266,27 +273,17 @@ impl Verbs<'_> {
         if !lanes.is_empty() {
             self.check_clean(&cleanliness, lanes)?;
         }
-        let Present { state, .. } = self.present()?;
-        let (mut sent, mut skipped, mut commands) = (Vec::new(), skipped, Vec::new());
-        for lane in lanes {
-            match self.offer(lane, &state, &key.of_plan(lane.plan))? {
-                Ok(mut delivered) => {
-                    let id = delivered["assignment_id"].as_str().unwrap_or_default().to_owned();
-                    facade.artifact("assignment", &id).effect("create", "assignment", &id);
-                    let command = delivered["command"].take();
-                    commands.push(json!({ "agent": shown(&lane.agent), "command": command }));
-                    delivered["plan_id"] = json!(lane.plan);
-                    sent.push(delivered);
-                }
-                Err(obstacle) => {
-                    facade.partial();
-                    skipped.push(obstacle.shown());
-                }
+        let (mut skipped, mut delivered) = (skipped, Vec::new());
+        if !lanes.is_empty() {
+            let sent = self.offer(lanes, key)?;
+            delivered = sent.delivered;
+            if !sent.obstacles.is_empty() {
+                facade.partial();
             }
+            skipped.extend(sent.obstacles.iter().map(Obstacle::shown));
         }
-        facade.result("messages_sent", sent.len()).result("delivery_plan", sent);
-        facade.result("commands", commands).result("skipped", skipped);
-        facade.field("execution_status", "command_ready_manual");
+        facade.result("skipped", skipped);
+        told(&mut facade, delivered);
         Ok(facade.answer())
     }
 
@@ -313,6 +310,12 @@ impl Verbs<'_> {
         };
         self.coordinate(&review, given)
     }
+}
+
+/// What was given out before, as it was planned.
+fn planned_before(delivered: &[Value]) -> Vec<Value> {
+    let one = |own: &Value| json!({ "agent": own["agent"], "plan_id": own["plan_id"] });
+    delivered.iter().map(one).collect()
 }
 
 /// The sequence that is meant.

@@ -1,20 +1,23 @@
 //! `harvest`: results that workers left in their worktrees because they cannot reach the protocol.
 //!
 //! A result is reported once: the assignment notes the hash of the file. With `integrate` the work
-//! is committed where it lies, and the assignment walks on to where the result says it is.
+//! is committed where it lies, as far as it lies in the lane's scope, and the assignment walks on to
+//! where the result says it is.
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane::{self, LaneResult, Offer, Outcome};
 use althing_dialects::memory::secrets;
-use althing_kernel::Rule;
 use althing_kernel::commons::Label;
 use althing_kernel::content::Blob;
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::lease::Surfaces;
+use althing_kernel::memory::assign::may_stand_in;
+use althing_kernel::memory::{Kind, Record, Status};
+use althing_kernel::{Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::lanes::{record, shown};
+use super::lanes::{record, shown, surfaces};
 use super::seat::Present;
 use super::worktree::{Report, Worktree};
 use super::{Verbs, kind};
@@ -22,6 +25,8 @@ use crate::fault::Fault;
 
 /// How many assignments are looked at in one harvest.
 const LOOKED_AT_MAX: usize = 200;
+/// How many files outside of a scope are named.
+const OUTSIDE_SHOWN_MAX: usize = 20;
 /// What a noted result is called among the artifacts of an assignment.
 const NOTED: &str = "lane_result";
 
@@ -33,6 +38,9 @@ pub(super) struct Harvest {
     /// Commit the work, and have the assignment, its claim and its plan follow.
     #[serde(default)]
     pub(super) integrate: bool,
+    /// Commit files outside of the lane's scope as well (its dispatcher, or a person who may).
+    #[serde(rename = "allowOutside", alias = "allow_outside", default)]
+    pub(super) allow_outside: bool,
 }
 
 /// Why there is nothing to harvest, or no more than this.
@@ -98,7 +106,7 @@ impl Verbs<'_> {
         let mut facade = Facade::new("harvest");
         let (mut basket, mut skipped) = (Basket::default(), Vec::new());
         for own in &lanes {
-            match self.take_in(own, args.integrate, &mut facade, &mut basket) {
+            match self.take_in(&state, own, args, &mut facade, &mut basket) {
                 Ok(()) => {}
                 // Most lanes have no result yet; that is said where one is asked for.
                 Err(skip) if skip.code == "no_result" && args.assignment.is_none() => {}
@@ -123,25 +131,23 @@ impl Verbs<'_> {
     /// Takes in the result of one assignment, if there is one and it is the caller's to take.
     fn take_in(
         &self,
+        state: &State,
         own: &Record,
-        integrate: bool,
+        args: &Harvest,
         facade: &mut Facade,
         basket: &mut Basket,
     ) -> Result<(), Skip> {
         let found = self.look(own)?;
         // Asked before anything is done: a commit in somebody's worktree passes no other check.
-        let me = self.principal();
-        if !(own.is_for(&me) || own.is_dispatched_by(&me) || own.author == me) {
-            let why = format!("{} is its agent's, its dispatcher's and its author's", own.id);
-            return Err(skip("not_yours", why));
-        }
+        may_stand_in(state, &self.principal(), own)
+            .map_err(|no| Skip { is_failure: true, ..skip("not_yours", no.message) })?;
         let is_new = self.note(own, &found)?;
         if is_new {
             facade.effect("harvest", "assignment", &own.id.to_string());
             basket.harvested.push(told(own, &found));
         }
-        if integrate {
-            let done = self.integrate(own, &found, facade)?;
+        if args.integrate {
+            let done = self.integrate(own, &found, args.allow_outside, facade)?;
             basket.integrated.push(done);
         } else if !is_new {
             return Err(skip("already_harvested", "this result was reported before"));
@@ -193,12 +199,19 @@ impl Verbs<'_> {
     }
 
     /// Commits the work and has the assignment follow.
-    fn integrate(&self, own: &Record, found: &Found, facade: &mut Facade) -> Result<Value, Skip> {
+    fn integrate(
+        &self,
+        own: &Record,
+        found: &Found,
+        allow_outside: bool,
+        facade: &mut Facade,
+    ) -> Result<Value, Skip> {
         let Some(steps) = steps(own.status, found.result.status) else {
             let why = format!("it is {}, from where it is not moved by a result", own.status);
             let code = if own.is_terminal() { "already_over" } else { "off_path" };
             return Err(skip(code, why));
         };
+        let scope = self.kept_within(own, found, allow_outside)?;
         let message = format!(
             "{}\n\nLane of {} for {}.\n",
             clipped(&found.result.summary, 500),
@@ -208,7 +221,7 @@ impl Verbs<'_> {
         let scratch = self.seat.opened()?.home().root().to_owned();
         let kept = found
             .worktree
-            .keep(&scratch, &message)
+            .keep(&scratch, &message, scope.as_ref())
             .map_err(|fault| Skip { is_failure: true, ..skip("commit_failed", fault.message()) })?;
         let left: Vec<Value> = kept
             .taken
@@ -220,7 +233,7 @@ impl Verbs<'_> {
         done["from"] = json!(own.status);
         done["to"] = json!(own.status);
         done["commit"] = json!(kept.commit);
-        done["files"] = kept.taken.files.into();
+        done["files"] = kept.files.into();
         done["left_out"] = left.into();
         for to in &steps {
             match self.walk(own, found, to, *to == steps[steps.len() - 1]) {
@@ -230,12 +243,39 @@ impl Verbs<'_> {
             done["to"] = (*to).into();
         }
         facade.effect("transition", "assignment", &own.id.to_string());
-        match self.let_go(own, found) {
-            Ok(effects) => report(facade, &effects.into()),
-            // It is where the result says; the claim runs out by itself.
-            Err(fault) => _ = facade.warn("claim_kept", format!("{}: {}", own.id, fault.message())),
-        }
         Ok(done)
+    }
+
+    /// What is committed of a lane: what lies in its scope, or all of it where that is allowed. If
+    /// there is more, nothing is done, since work that is left behind is soon forgotten.
+    fn kept_within(
+        &self,
+        own: &Record,
+        found: &Found,
+        allow_outside: bool,
+    ) -> Result<Option<Surfaces>, Skip> {
+        let Some(scope) = scope_of(own) else { return Ok(None) };
+        let outside = found.worktree.outside(&scope)?;
+        if outside.is_empty() {
+            return Ok(Some(scope));
+        }
+        let me = self.principal();
+        let only_its_agent = own.is_for(&me) && !own.is_dispatched_by(&me);
+        if allow_outside && !only_its_agent {
+            return Ok(None);
+        }
+        let named: Vec<&String> = outside.iter().take(OUTSIDE_SHOWN_MAX).collect();
+        let list: Vec<&str> = named.iter().map(|name| name.as_str()).collect();
+        let whose = if allow_outside { " and not its agent" } else { "" };
+        let why = format!(
+            "{} files lie outside of its scope, so nothing was committed: {}. Move them out, or \
+             have its dispatcher or a person{whose} say --allow-outside",
+            outside.len(),
+            list.join(", ")
+        );
+        let done = json!({ "outside": named, "total": outside.len() });
+        let no = skip("outside_scope", why);
+        Err(Skip { is_failure: true, done: Some(done), ..no })
     }
 
     /// One step on the way to where the result says the assignment is.
@@ -255,25 +295,20 @@ impl Verbs<'_> {
                 }
                 _ => {}
             }
+            if found.result.status != Outcome::Completed {
+                // Whoever left a result is gone, and holds nothing.
+                step["let_go"] = true.into();
+            }
         }
         self.act("memory.move", &step)
     }
+}
 
-    /// What is blocked holds nothing, if it is the caller's to give back.
-    fn let_go(&self, own: &Record, found: &Found) -> Result<Vec<Value>, Fault> {
-        if found.result.status != Outcome::Blocked {
-            return Ok(Vec::new());
-        }
-        let Present { state, .. } = self.present()?;
-        let now = state.memory().record(own.id).and_then(|own| own.fields.claim);
-        let me = self.principal();
-        let held = state.leases().find(|(_, lease)| Some(lease.epoch) == now && lease.holder == me);
-        let Some((id, lease)) = held else { return Ok(Vec::new()) };
-        self.act("lease.release", &json!({ "lease": id }))?;
-        Ok(vec![
-            json!({ "action": "released", "kind": "claim", "id": RecordId::claim(lease.epoch) }),
-        ])
-    }
+/// What a lane was offered with, unless that is everything.
+fn scope_of(own: &Record) -> Option<Surfaces> {
+    let covered = own.fields.covers.as_ref().map(|cover| cover.surfaces.clone());
+    let said = own.fields.scope.as_ref();
+    covered.or_else(|| said.and_then(|scope| surfaces(scope.as_str()).ok().flatten()))
 }
 
 /// The steps from a state to what a result says, if it is on the way there.

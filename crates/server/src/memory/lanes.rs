@@ -2,13 +2,17 @@
 //!
 //! Before anything is offered it is forecast which lanes would collide, with each other or with
 //! what is held already. An offer is a lease of whoever dispatches, an assignment, and a message,
-//! each of which names the others. When the agent accepts, the kernel hands the lease over to it.
+//! each of which names the others; all lanes of a request are offered with one command, so there is
+//! no half of one. When the agent accepts, the kernel hands the lease over to it.
 
+use althing_kernel::commons::Label;
 use althing_kernel::content::Blob;
 use althing_kernel::lease::{Lease, Surfaces};
+use althing_kernel::memory::request::digest;
+use althing_kernel::memory::view::{LaneReply, MemoryReply, OfferedReply};
 use althing_kernel::memory::{Kind, Record, RecordId};
 use althing_kernel::surface::Surface;
-use althing_kernel::{AgentName, Principal, State, Timestamp};
+use althing_kernel::{AgentName, Principal, Rule, State, Timestamp};
 use serde_json::{Value, json};
 
 use super::Verbs;
@@ -19,8 +23,8 @@ use crate::frugal;
 
 /// How long a claim for a lane lasts, in seconds: four hours.
 pub(super) const CLAIM_SECS: u64 = 4 * 60 * 60;
-/// How long an answer is remembered by the id of its request, in microseconds.
-const REMEMBERED_US: u64 = 24 * 60 * 60 * 1_000_000;
+/// How often lanes are looked at again that somebody took a part of in between.
+const ATTEMPTS_MAX: usize = 4;
 /// What scopes begin with that name a loop and no path.
 pub(super) const LOOP_SCOPES: [&str; 3] = ["review-loop:", "ideate-loop:", "ideation-loop:"];
 
@@ -51,6 +55,15 @@ impl Obstacle {
         let Obstacle { agent, code, message, data } = self;
         json!({ "agent": agent, "code": code, "reason": message, "data": data })
     }
+
+    /// The failure it is where nothing else was done.
+    pub(super) fn fault(&self, message: String) -> Fault {
+        match self.code {
+            "scope_already_claimed" => Fault::collision(message),
+            "plan_already_assigned" => Fault::refused(Rule::PlanTaken, message),
+            _ => Fault::not_found(message),
+        }
+    }
 }
 
 /// A request that may be repeated: its id, and what it asked for.
@@ -64,15 +77,40 @@ impl Key {
         Key { id: id.map(str::to_owned), body: given.to_string() }
     }
 
-    /// The same for one plan of several that are given out at once.
-    pub(super) fn of_plan(&self, plan: Option<RecordId>) -> Self {
-        let id = self.id.as_ref().zip(plan).map(|(id, plan)| format!("{id}\n{plan}"));
-        Key { id, body: self.body.clone() }
-    }
-
-    /// What the nonces of this request's offers begin with.
+    /// What the ids of this request's commands begin with.
     fn prefix(&self) -> Option<String> {
         self.id.as_ref().map(|id| format!("{}.", short(id)))
+    }
+
+    /// What the offer of this request is called.
+    fn of_offer(&self) -> Option<Label> {
+        self.prefix().and_then(|prefix| Label::new(&format!("{prefix}offer")).ok())
+    }
+
+    /// The hash of what was asked for.
+    fn asked(&self) -> Blob {
+        Blob::of(self.body.as_bytes())
+    }
+
+    /// What this request offered before. Refused if its id was used for something else.
+    fn offered(
+        &self,
+        state: &State,
+        who: &Principal,
+        now: Timestamp,
+    ) -> Result<Option<OfferedReply>, Fault> {
+        let (Some(prefix), Some(id)) = (self.prefix(), self.of_offer()) else { return Ok(None) };
+        if state.memory().requests_by(who, &prefix, now).any(|other| *other != id) {
+            return Err(reused());
+        }
+        let asked = digest(OFFER, &self.asked());
+        match state.memory().answered(who, &id, now) {
+            None => Ok(None),
+            Some((before, MemoryReply::Offered(reply))) if *before == asked => {
+                Ok(Some(reply.clone()))
+            }
+            Some(_) => Err(reused()),
+        }
     }
 
     /// The id of a command of this request, if it has one.
@@ -101,11 +139,10 @@ impl Key {
         }
     }
 
-    fn nonce(&self, agent: &AgentName, now: Timestamp) -> String {
-        match self.prefix() {
-            Some(prefix) => format!("{prefix}{}", short(&self.body)),
-            None => short(&format!("{agent}\n{}\n{}", now.micros(), self.body)),
-        }
+    /// What tells the results of a lane from those of others.
+    fn nonce(&self, lane: &Lane, now: Timestamp) -> String {
+        let of = self.id.clone().unwrap_or_else(|| now.micros().to_string());
+        short(&format!("{of}\n{}\n{:?}\n{}", lane.agent, lane.plan, self.body))
     }
 
     /// A name for what belongs together, the same when it is asked for again.
@@ -118,7 +155,7 @@ impl Key {
 fn reused() -> Fault {
     let message = "client_request_id was used for another request in the last 24 hours";
     let code = "idempotency_key_reused_with_different_body";
-    Fault::usage(message).with(json!({ "code": code }))
+    Fault::refused(Rule::RequestOnce, message).with(json!({ "code": code }))
 }
 
 fn short(text: &str) -> String {
@@ -218,12 +255,15 @@ pub(super) fn taken(
 ) -> Option<Obstacle> {
     let wanted = lane.surfaces.as_ref()?;
     let own = Principal::Agent(lane.agent.clone());
+    // What the agent holds by itself stays its own, and it may go on with it.
+    if own != *me && is_held_by_agent(state, now, lane, wanted) {
+        return None;
+    }
     state.leases().filter(|(_, lease)| lease.is_live(now)).find_map(|(_, lease)| {
         let (asked, held) = meeting(wanted, &lease.surfaces)?;
         let whose = meant_for(state, lease);
-        // What the agent holds it may go on with; what the caller holds for nobody else is theirs
-        // to give.
-        if whose == own || (whose == *me && lease.holder == *me) {
+        // What the caller holds for nobody else is theirs to give.
+        if lease.holder == *me && (whose == own || whose == *me) {
             return None;
         }
         let claim = RecordId::claim(lease.epoch);
@@ -268,126 +308,89 @@ impl Open for Record {
     }
 }
 
+/// The command that offers.
+const OFFER: &str = "memory.offer";
+
+/// What became of lanes that were to be offered.
+pub(super) struct Sent {
+    /// What each agent who gets work is told.
+    pub(super) delivered: Vec<Value>,
+    /// What stood against the others.
+    pub(super) obstacles: Vec<Obstacle>,
+}
+
 impl Verbs<'_> {
-    /// The offer that the same request made to this agent before, if it did.
-    fn offered_before(&self, key: &Key, agent: &AgentName) -> Result<Option<Record>, Fault> {
-        let Some(prefix) = key.prefix() else { return Ok(None) };
+    /// What the same request offered before, if it did.
+    pub(super) fn offered_before(&self, key: &Key) -> Result<Option<OfferedReply>, Fault> {
         let Present { state, now, .. } = self.present()?;
-        let me = self.principal();
-        let recent = |own: &&Record| {
-            own.created_at.micros().saturating_add(REMEMBERED_US) > now.micros()
-                && own.is_dispatched_by(&me)
-        };
-        let all = state.memory().newest(Kind::Assignment, None).filter(recent);
-        let nonce = |own: &Record| own.fields.nonce.as_ref().map(ToString::to_string);
-        let same = |own: &&Record| nonce(own).is_some_and(|nonce| nonce.starts_with(&prefix));
-        let expected = key.nonce(agent, now);
-        for own in all.filter(same) {
-            if nonce(own).as_ref() != Some(&expected) {
-                return Err(reused());
-            }
-            if own.agent() == Some(agent) {
-                return Ok(Some(own.clone()));
-            }
-        }
-        Ok(None)
+        key.offered(&state, &self.principal(), now)
     }
 
-    /// Offers a lane to its agent. What was offered before for the same request is not offered
-    /// again, but finished if it was interrupted.
-    pub(super) fn offer(
+    /// Offers lanes, all that nothing stands against with one command. Whoever asks with the same
+    /// key at the same time gets the same offers.
+    pub(super) fn offer(&self, lanes: &[Lane], key: &Key) -> Result<Sent, Fault> {
+        let mut left = ATTEMPTS_MAX;
+        loop {
+            left -= 1;
+            let Present { state, now, .. } = self.present()?;
+            let me = self.principal();
+            if let Some(before) = key.offered(&state, &me, now)? {
+                return self.repeated(&before, lanes.iter().map(|lane| &lane.agent));
+            }
+            let (mut free, mut obstacles) = (Vec::new(), Vec::new());
+            for lane in lanes {
+                match taken(&state, now, &me, lane).or_else(|| assigned(&state, lane)) {
+                    Some(obstacle) => obstacles.push(obstacle),
+                    None => free.push(kernel_lane(lane, key, now)),
+                }
+            }
+            if free.is_empty() {
+                return Ok(Sent { delivered: Vec::new(), obstacles });
+            }
+            let mut offer = json!({ "lanes": free });
+            if let Some(id) = key.of_offer() {
+                offer["request_id"] = json!(id);
+                offer["asked"] = json!(key.asked());
+            }
+            match self.act(OFFER, &offer) {
+                Ok(made) => {
+                    let made: OfferedReply = serde_json::from_value(made)
+                        .map_err(|error| Fault::defect(error.to_string()))?;
+                    let delivered = self.deliveries(&made)?;
+                    return Ok(Sent { delivered, obstacles });
+                }
+                // Somebody took a part of it in between, so it is looked at again.
+                Err(fault)
+                    if left > 0 && matches!(fault.rule(), Rule::NoOverlap | Rule::PlanTaken) => {}
+                Err(fault) if fault.rule() == Rule::RequestOnce => return Err(reused()),
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+
+    /// What was offered before, told again.
+    pub(super) fn repeated<'n>(
         &self,
-        lane: &Lane,
-        before: &State,
-        key: &Key,
-    ) -> Result<Result<Value, Obstacle>, Fault> {
-        let assignment = match self.offered_before(key, &lane.agent)? {
-            Some(before) => before,
-            None => match self.assign_anew(lane, before, key)? {
-                Ok(made) => made,
-                Err(obstacle) => return Ok(Err(obstacle)),
-            },
+        before: &OfferedReply,
+        named: impl Iterator<Item = &'n AgentName>,
+    ) -> Result<Sent, Fault> {
+        let has = |agent: &AgentName| {
+            before.offers.iter().any(|offer| offer.agent.as_ref() == Some(agent))
         };
-        self.deliver(lane, &assignment).map(Ok)
-    }
-
-    /// Tells an agent of its assignment, unless that was done, and says how it is taken up.
-    pub(super) fn deliver(&self, lane: &Lane, assignment: &Record) -> Result<Value, Fault> {
-        let message = match assignment.fields.message_id {
-            Some(message) => message.to_string(),
-            None => self.tell(lane, assignment.id)?,
-        };
-        let claim = assignment.fields.claim.map(RecordId::claim);
-        Ok(json!({
-            "agent": shown(&lane.agent), "channel": "inbox", "message_id": message,
-            "claim_id": claim, "assignment_id": assignment.id,
-            "attempt": assignment.fields.attempt, "nonce": assignment.fields.nonce,
-            "execution_status": "command_ready_manual",
-            "execution_reason": "agents are started by hand: run the command where it is to work",
-            "command": command(assignment, lane),
-        }))
-    }
-
-    /// The same for an offer that was not made before. Whose the plan was is asked of the state
-    /// before the request, so that several lanes of it may be for one plan.
-    fn assign_anew(
-        &self,
-        lane: &Lane,
-        before: &State,
-        key: &Key,
-    ) -> Result<Result<Record, Obstacle>, Fault> {
-        let Present { state, now, .. } = self.present()?;
-        let me = self.principal();
-        let obstacle = taken(&state, now, &me, lane).or_else(|| assigned(before, lane));
-        if let Some(obstacle) = obstacle {
-            return Ok(Err(obstacle));
-        }
-        // What the agent holds by itself stays its own: it does not end with the offer.
-        let claim = match &lane.surfaces {
-            Some(wanted) if !is_held_by_agent(&state, now, lane, wanted) => {
-                Some(self.claim_for(lane, wanted)?)
-            }
-            _ => None,
-        };
-        let mut fields = json!({
-            "agent": lane.agent, "nonce": key.nonce(&lane.agent, now),
+        let obstacles = named.filter(|agent| !has(agent)).map(|agent| Obstacle {
+            agent: shown(agent),
+            code: "not_offered",
+            message: format!("{} was left out when this was asked for first", shown(agent)),
+            data: Value::Null,
         });
-        let given = [
-            ("scope", lane.scope.clone()),
-            ("plan_id", lane.plan.map(|plan| plan.to_string())),
-            ("lane", lane.name.clone()),
-            ("worktree_path", lane.worktree.clone()),
-        ];
-        for (name, value) in given {
-            if let Some(value) = value {
-                fields[name] = value.into();
-            }
-        }
-        if let Some((epoch, _)) = &claim {
-            fields["claim"] = (*epoch).into();
-        }
-        let create = json!({ "kind": "assignment", "text": lane.task, "fields": fields });
-        let made = self.act("memory.create", &create).inspect_err(|_| {
-            // What was claimed for nothing is given back; if that fails too it runs out by itself.
-            if let Some((_, Some(lease))) = &claim {
-                let _ = self.act("lease.release", &json!({ "lease": lease }));
-            }
-        })?;
-        self.fetched(&made).map(Ok)
+        let obstacles = obstacles.collect();
+        Ok(Sent { delivered: self.deliveries(before)?, obstacles })
     }
 
-    /// Claims what a lane needs in the caller's name. The lease and its epoch.
-    fn claim_for(&self, lane: &Lane, wanted: &Surfaces) -> Result<(u64, Option<String>), Fault> {
-        let mut open = json!({
-            "surfaces": wanted, "ttl_s": CLAIM_SECS,
-            "purpose": format!("lane of {}: {}", shown(&lane.agent), first_line(&lane.task)),
-        });
-        if let Some(plan) = lane.plan {
-            open["task"] = plan.to_string().into();
-        }
-        let lease = self.act("lease.open", &open)?;
-        let epoch = lease["epoch"].as_u64().unwrap_or_default();
-        Ok((epoch, lease["lease"].as_str().map(str::to_owned)))
+    /// What agents are told of what was offered to them.
+    fn deliveries(&self, made: &OfferedReply) -> Result<Vec<Value>, Fault> {
+        let Present { state, .. } = self.present()?;
+        Ok(made.offers.iter().map(|offer| delivery(&state, offer)).collect())
     }
 
     /// The record that a command answered with, as it is now.
@@ -398,26 +401,45 @@ impl Verbs<'_> {
         let own = state.memory().record(id).cloned();
         own.ok_or_else(|| Fault::defect("a record that is gone already"))
     }
+}
 
-    /// Tells an agent of its assignment, and has each name the other.
-    fn tell(&self, lane: &Lane, assignment: RecordId) -> Result<String, Fault> {
-        let mut fields =
-            json!({ "to": lane.agent, "requires_ack": true, "assignment_id": assignment });
-        if let Some(plan) = lane.plan {
-            fields["plan_id"] = plan.to_string().into();
+/// A lane in the words of the kernel.
+fn kernel_lane(lane: &Lane, key: &Key, now: Timestamp) -> Value {
+    let mut fields = json!({ "agent": lane.agent, "nonce": key.nonce(lane, now) });
+    let given = [
+        ("scope", lane.scope.clone()),
+        ("plan_id", lane.plan.map(|plan| plan.to_string())),
+        ("lane", lane.name.clone()),
+        ("worktree_path", lane.worktree.clone()),
+    ];
+    for (name, value) in given {
+        if let Some(value) = value {
+            fields[name] = value.into();
         }
-        if let Some(thread) = &lane.thread {
-            fields["thread"] = thread.clone().into();
-        }
-        let create = json!({
-            "kind": "message", "text": lane.task, "fields": fields,
-            "request_id": format!("tell.{assignment}"),
-        });
-        let message = self.act("memory.create", &create)?["id"].clone();
-        let link = json!({ "id": assignment, "fields": { "message_id": message } });
-        self.act("memory.update", &link)?;
-        Ok(message.as_str().unwrap_or_default().to_owned())
     }
+    let mut own = json!({ "fields": fields, "text": lane.task, "ttl_s": CLAIM_SECS });
+    if let Some(surfaces) = &lane.surfaces {
+        own["surfaces"] = json!(surfaces);
+    }
+    if let Some(thread) = &lane.thread {
+        own["thread"] = thread.clone().into();
+    }
+    own
+}
+
+/// What an agent is told of what was offered to it, and how it is taken up.
+pub(super) fn delivery(state: &State, offer: &LaneReply) -> Value {
+    let own = state.memory().record(offer.assignment);
+    json!({
+        "agent": offer.agent.as_ref().map(shown), "channel": "inbox",
+        "message_id": offer.message, "claim_id": offer.claim, "assignment_id": offer.assignment,
+        "attempt": own.and_then(|own| own.fields.attempt),
+        "nonce": own.and_then(|own| own.fields.nonce.clone()),
+        "plan_id": own.and_then(|own| own.fields.plan_id),
+        "execution_status": "command_ready_manual",
+        "execution_reason": "agents are started by hand: run the command where it is to work",
+        "command": own.and_then(command),
+    })
 }
 
 /// Whether a lease of the agent's own covers what its lane needs.
@@ -431,21 +453,14 @@ fn is_held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surface
     live.any(|(_, lease)| covers(lease))
 }
 
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(200).collect()
-}
-
 /// What the agent runs to take the work up.
-fn command(assignment: &Record, lane: &Lane) -> String {
-    let accept = format!(
-        "althing memory transition {} accepted --as {}",
-        assignment.id,
-        quoted(lane.agent.as_str())
-    );
-    match &lane.worktree {
-        Some(path) => format!("cd {} && {accept}", quoted(path)),
+fn command(assignment: &Record) -> Option<String> {
+    let agent = quoted(assignment.agent()?.as_str());
+    let accept = format!("althing memory transition {} accepted --as {agent}", assignment.id);
+    Some(match &assignment.fields.worktree_path {
+        Some(path) => format!("cd {} && {accept}", quoted(path.as_str())),
         None => accept,
-    }
+    })
 }
 
 /// A word for a shell.

@@ -1,6 +1,8 @@
 //! `loop`: work in rounds. A loop has a phase, and places for agents who take turns.
 
 use althing_dialects::memory::facade::Facade;
+use althing_dialects::memory::moment::utc;
+use althing_kernel::memory::field::Taken;
 use althing_kernel::memory::word::LoopKind;
 use althing_kernel::memory::{Kind, Record, Status};
 use althing_kernel::{AgentName, Rule, State};
@@ -171,7 +173,7 @@ fn next_phase(
             Some(asked) => format!("{now} does not lead to {asked}"),
             None => format!("{now} is the last phase; close the loop"),
         };
-        return Err(Fault::usage(message).with(json!({ "allowed": ways })));
+        return Err(Fault::refused(Rule::RecordStep, message).with(json!({ "allowed": ways })));
     };
     Ok((next, place(next) < Some(here)))
 }
@@ -291,7 +293,8 @@ impl Verbs<'_> {
             return Err(Fault::not_found(message).with(json!({ "allowed": slots })));
         };
         if own.status != Status::Open {
-            return Err(Fault::usage(format!("{} is {}, not open", own.id, own.status)));
+            let message = format!("{} is {}, not open", own.id, own.status);
+            return Err(Fault::refused(Rule::RecordStep, message));
         }
         if let Some(expected) = args.expected_version.filter(|version| *version != own.version) {
             return Err(stale(own, expected));
@@ -355,7 +358,7 @@ impl Verbs<'_> {
         for (at, place) in args.slots.iter().enumerate() {
             let agent = known_agent(state, &place.agent).map_err(|obstacle| {
                 let details = json!({ "code": obstacle.code, "data": obstacle.data });
-                Fault::usage(obstacle.message).with(details)
+                Fault::not_found(obstacle.message).with(details)
             })?;
             slots.push(slot(at, &agent, place.role.as_deref(), place.assignment.as_deref()));
         }
@@ -414,7 +417,7 @@ fn lacks(act: Act, name: &str) -> Fault {
 fn stale(own: &Record, expected: u32) -> Fault {
     let message = format!("{} is at version {}, not {expected}", own.id, own.version);
     let details = json!({ "code": "version_conflict", "actual": own.version });
-    Fault::usage(message).with(details)
+    Fault::refused(Rule::RecordVersion, message).with(details)
 }
 
 fn list(state: &State) -> Value {
@@ -433,6 +436,18 @@ fn brief(own: &Record) -> Value {
     })
 }
 
+/// The turns that were taken, the last one first.
+fn turns(own: &Record) -> Value {
+    let turn = |taken: &Taken| {
+        json!({
+            "slot": taken.slot, "agent": shown(&taken.agent), "outcome": taken.outcome,
+            "phase": taken.phase, "iteration": taken.iteration, "at": utc(taken.at),
+            "entry": taken.seq,
+        })
+    };
+    own.fields.turns.iter().rev().map(turn).collect()
+}
+
 fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
     let mut facade = Facade::new(act.name());
     let mut shown_loop = brief(own);
@@ -448,6 +463,7 @@ fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
         })
         .collect::<Vec<_>>()
         .into();
+    shown_loop["turns"] = turns(own);
     shown_loop["artifacts"] = json!(own.fields.artifacts);
     shown_loop["plan_id"] = json!(own.fields.plan_id);
     shown_loop["stop_conditions"] = json!(own.fields.stop_conditions);

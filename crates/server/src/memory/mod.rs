@@ -16,6 +16,7 @@ mod find;
 mod harvest;
 mod lanes;
 mod loops;
+mod progress;
 mod ranking;
 mod recall;
 mod records;

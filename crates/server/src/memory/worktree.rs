@@ -2,6 +2,8 @@
 //! is followed, nothing long is read, and nothing outside it is looked at.
 
 use althing_dialects::memory::lane::{self, Evidence, RESULT_BYTES_MAX, RESULT_FILE, Sign};
+use althing_kernel::lease::Surfaces;
+use althing_kernel::surface::Surface;
 use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +11,7 @@ use std::time::UNIX_EPOCH;
 
 use crate::fault::Fault;
 use crate::git::Git;
-use crate::git::lane::Kept;
+use crate::git::lane::{Kept, readable};
 
 /// How many files of a worktree are looked at for the time they were changed.
 const FILES_MAX: usize = 5_000;
@@ -136,10 +138,30 @@ impl Worktree {
         Err("it names no file".to_owned())
     }
 
-    /// Commits the work of the lane, without the protocol's own files.
-    pub(super) fn keep(&self, scratch: &Path, message: &str) -> Result<Kept, Fault> {
-        self.git.keep(scratch, message, |name| !lane::is_own(name))
+    /// The files of the work that are not committed and lie outside of this.
+    pub(super) fn outside(&self, scope: &Surfaces) -> Result<Vec<String>, Fault> {
+        let mut found = self.git.uncommitted()?;
+        found.retain(|name| !lane::is_own(name) && !is_within(scope, name));
+        Ok(readable(&found))
     }
+
+    /// Commits the work of the lane, without the protocol's own files and what lies outside.
+    pub(super) fn keep(
+        &self,
+        scratch: &Path,
+        message: &str,
+        scope: Option<&Surfaces>,
+    ) -> Result<Kept, Fault> {
+        let within = |name: &[u8]| scope.is_none_or(|scope| is_within(scope, name));
+        self.git.keep(scratch, message, |name| !lane::is_own(name) && within(name))
+    }
+}
+
+/// Whether a file lies in a scope, or a part of it does.
+fn is_within(scope: &Surfaces, name: &[u8]) -> bool {
+    let path = std::str::from_utf8(name).ok();
+    let own = path.and_then(|path| Surface::new(&Surface::escape(path)).ok());
+    own.is_some_and(|own| scope.as_slice().iter().any(|surface| surface.meets(&own)))
 }
 
 /// Reads a file that was looked at before, if it is still the same.

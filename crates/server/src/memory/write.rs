@@ -15,7 +15,7 @@ use super::args::{CompleteStep, Create, Remove, Transition, Update};
 use super::claims::{self, Claim, Found};
 use super::find::{fetch, record};
 use super::records::is_of_decisions;
-use super::{Verb, Verbs};
+use super::{Verb, Verbs, progress};
 use crate::desk::perform;
 use crate::fault::Fault;
 
@@ -177,12 +177,20 @@ impl Verbs<'_> {
 
     pub(super) fn transition(&self, args: &Transition) -> Result<Value, Fault> {
         check_writable(args.entity, &args.id)?;
+        let said = [args.to.as_deref(), args.status.as_deref()];
+        if args.entity == Kind::Assignment && said.contains(&Some(progress::WORD)) {
+            either(("to", said[0]), ("status", said[1])).map_err(Fault::usage)?;
+            return self.progress(args);
+        }
+        if !args.artifacts.is_empty() {
+            return Err(Fault::usage("'artifacts' goes with the progress of an assignment"));
+        }
         // Two names for one state are one answer.
-        let read = |word: &Option<String>| {
-            let read = word.as_deref().map(|word| entity::status(args.entity, word)).transpose();
+        let read = |word: Option<&str>| {
+            let read = word.map(|word| entity::status(args.entity, word)).transpose();
             read.map_err(Fault::usage)
         };
-        let [to, other] = [read(&args.to)?, read(&args.status)?];
+        let [to, other] = [read(said[0])?, read(said[1])?];
         let words = [to, other].map(|state| state.map(Status::as_str));
         either(("to", words[0]), ("status", words[1])).map_err(Fault::usage)?;
         let Some(to) = to.or(other) else {
@@ -315,10 +323,23 @@ impl Verbs<'_> {
             kept["detail"] = format!("{others} other claims on it are open").into();
             return Ok((vec![kept], false));
         }
-        let moved = self.act("memory.move", &json!({ "id": plan.to_string(), "to": to }))?;
+        let mut step = json!({ "id": plan.to_string(), "to": to });
+        if to == Status::Blocked {
+            step["claim"] = claim.id.to_string().into();
+        }
+        let moved = match self.act("memory.move", &step) {
+            Ok(moved) => moved,
+            // It is over already, or gone; that is no reason to hold on to the claim.
+            Err(fault) if matches!(fault.rule(), Rule::RecordStep | Rule::RecordKnown) => {
+                let mut same = effect("unchanged", Kind::Plan, plan);
+                same["detail"] = fault.message().into();
+                return Ok((vec![same], false));
+            }
+            Err(fault) => return Err(fault),
+        };
         let mut done = vec![effect(to.as_str(), Kind::Plan, plan)];
         done.extend(effects(&moved["side_effects"]).as_array().into_iter().flatten().cloned());
-        Ok((done, to == Status::Done))
+        Ok((done, true))
     }
 
     pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Fault> {

@@ -9,7 +9,7 @@ use crate::cli::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 use crate::failure::Failure;
 
 /// `NAME=VALUE`
-fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
+pub(super) fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
     let wrong = || Failure::usage(format!("{option} {text:?}: two parts with = between"));
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
     Ok((name.trim(), value.trim()))
@@ -59,7 +59,10 @@ pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
 }
 
 pub(super) fn harvest(own: &MemoryHarvest) -> Value {
-    json!({ "assignmentId": own.assignment, "integrate": own.integrate })
+    json!({
+        "assignmentId": own.assignment, "integrate": own.integrate,
+        "allowOutside": own.allow_outside,
+    })
 }
 
 /// Shows what became of it, for people to read: what there is now, what was left out, and what
@@ -94,6 +97,9 @@ pub(super) fn show(app: &App, answer: &Value) -> Result<(), Failure> {
         section(app, "Loop", std::slice::from_ref(&result["loop"]), &of_loop)?;
         let slot = [("SLOT", "id"), ("AGENT", "agent"), ("DONE", "done"), ("OUTCOME", "outcome")];
         section(app, "Slots", list(&result["loop"], "slots"), &slot)?;
+        let turn =
+            [("PHASE", "phase"), ("SLOT", "slot"), ("AGENT", "agent"), ("OUTCOME", "outcome")];
+        section(app, "Turns", list(&result["loop"], "turns"), &turn)?;
     }
     let moved = [("ASSIGNMENT", "id"), ("FROM", "from"), ("TO", "to")];
     section(app, "Moved", list(result, "moved"), &moved)?;

@@ -11,6 +11,7 @@ use althing_server::Fault;
 use althing_server::memory::{self, Recall, Seat, Secrets, Verb, Verbs};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
+use std::cell::OnceCell;
 use std::path::Path;
 
 use crate::app::{App, Project};
@@ -29,6 +30,8 @@ pub(crate) struct Stool<'a> {
     engine: Engine,
     principal: Principal,
     recall: Recall,
+    /// Whoever sits there, once they showed who they are: a passphrase is asked for once.
+    known: OnceCell<Client>,
 }
 
 impl<'a> Stool<'a> {
@@ -40,7 +43,8 @@ impl<'a> Stool<'a> {
             // Whoever says nothing is the person in this project, as in the frugal dialect.
             None => Principal::Agent(agent_name(&own_haid(&project)?)?),
         };
-        Ok(Stool { app, project, engine, principal, recall: Recall::default() })
+        let (recall, known) = (Recall::default(), OnceCell::new());
+        Ok(Stool { app, project, engine, principal, recall, known })
     }
 
     /// Does something, in the words of all doors.
@@ -55,6 +59,9 @@ impl Seat for Stool<'_> {
     }
 
     fn client(&self) -> Result<Client, Fault> {
+        if let Some(known) = self.known.get() {
+            return Ok(known.clone());
+        }
         let settled = self.project.settings.asker().map_err(|failure| untold(&failure))?;
         let client = match (settled, &self.principal) {
             (None, Principal::Agent(name)) => {
@@ -65,7 +72,7 @@ impl Seat for Stool<'_> {
                 client.map_err(|failure| untold(&failure))?
             }
         };
-        Ok(client)
+        Ok(self.known.get_or_init(|| client).clone())
     }
 
     fn principal(&self) -> Principal {
@@ -175,6 +182,9 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
     if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
         return Err(Failure::told_collision());
     }
+    if answer["status"] == "partial" {
+        return Err(Failure::told());
+    }
     Ok(())
 }
 
@@ -246,7 +256,14 @@ fn update(own: &MemoryUpdate) -> Result<Value, Failure> {
 }
 
 fn transition(own: &MemoryTransition) -> Result<Value, Failure> {
+    let artifact = |text: &String| {
+        let (sort, place) = lanes::pair("--artifact", text)?;
+        Ok(json!({ "type": sort, "ref": place }))
+    };
+    let artifacts: Vec<Value> =
+        own.artifacts.iter().map(artifact).collect::<Result<_, Failure>>()?;
     Ok(json!({
+        "artifacts": artifacts,
         "entity": entity_of(&own.id)?, "id": own.id, "to": own.to, "reason": own.reason,
         "planStatus": own.plan_status, "merged_into": own.merged_into,
         "coordinator_override": own.overrides, "expected_version": own.expected_version,

@@ -93,6 +93,26 @@ impl Remembered {
         json!({ "kind": kind, "text": format!("text {}", self.count), "fields": fields })
     }
 
+    /// Work for one agent or two, on places that others may have.
+    fn offer(&mut self, random: &mut Random, plan: Option<RecordId>) -> Value {
+        let mut lanes = Vec::new();
+        for _ in 0..=random.below(2) {
+            self.count += 1;
+            let mut fields = json!({ "agent": format!("agent{}", random.below(AGENTS)),
+                "acceptance_ttl_secs": 20, "heartbeat_ttl_secs": 20 });
+            if let Some(plan) = plan.filter(|_| random.one_in(3)) {
+                fields["plan_id"] = json!(plan);
+            }
+            let mut lane = json!({ "fields": fields, "text": format!("text {}", self.count),
+                "ttl_s": 60 });
+            if !random.one_in(4) {
+                lane["surfaces"] = json!([format!("src/{}", random.below(40))]);
+            }
+            lanes.push(lane);
+        }
+        json!({ "lanes": lanes })
+    }
+
     /// A step of a record, mostly one it may take and by whoever may take it.
     fn step(random: &mut Random, own: &Record, who: &Caller) -> (Caller, Value) {
         let ways = own.table().ways_from(own.status);
@@ -164,6 +184,10 @@ impl Remembered {
                 (caller_of(&own.author).unwrap_or(who), "memory.turn", args)
             }
             (17, Some(own), _) => (who, "memory.archive", json!({ "id": own.id })),
+            (0, ..) => {
+                let args = self.offer(random, plan.map(|own| own.id));
+                (who, "memory.offer", args)
+            }
             (18 | 19, _, Some(plan)) => {
                 let surface = format!("src/{}", random.below(40));
                 let args = json!({ "surfaces": [surface], "ttl_s": 60, "task": plan.id });
@@ -222,6 +246,7 @@ impl Remembered {
                 self.touch(body.id, None);
                 (&[], &body.request)
             }
+            Event::MemoryOffered(body) => (&body.effects, &body.request),
             Event::MemoryExpired(body) => {
                 self.touch(body.id, Some(Status::Expired));
                 (&[], &None)
@@ -236,7 +261,8 @@ impl Remembered {
             match (effect.action, effect.to) {
                 (Action::Moved, to) => self.touch(effect.id, to),
                 (Action::Promoted | Action::Created, Some(status)) => {
-                    self.records.insert(effect.id, (status, 1));
+                    let before = self.records.insert(effect.id, (status, 1));
+                    assert_eq!(before, None, "seed {seed}: {} is created twice", effect.id);
                 }
                 _ => {}
             }
@@ -283,6 +309,10 @@ impl Scenario for Remembered {
                 harness.count(job.command.name());
                 if let Command::MemoryCreate(args) = &job.command {
                     self.acknowledged.push(format!("\"text\":\"{}\"", args.text));
+                }
+                if let Command::MemoryOffer(args) = &job.command {
+                    let texts = args.lanes.iter().map(|lane| &lane.text);
+                    self.acknowledged.extend(texts.map(|text| format!("\"text\":\"{text}\"")));
                 }
             }
             Verdict::Refused(refusal) if refusal.kind == RefusalKind::Collision => {
@@ -340,6 +370,7 @@ fn what_is_remembered_is_what_the_log_says_whatever_goes_wrong() {
             "memory.archived",
             "memory.turned",
             "memory.expired",
+            "memory.offered",
             "memory.converge",
             "lease.opened",
             "lease.released",

@@ -1,0 +1,326 @@
+//! Work that is offered: all that belongs to an offer comes at once, once, and is handed over.
+
+use crate::memory::{alice, bob, create, get, id_of, no, ok, sound};
+use crate::support::{World, agent};
+use althing_kernel::audit::{Breach, audit};
+use althing_kernel::lease::{Opened, Surfaces};
+use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::state::State;
+use althing_kernel::surface::Surface;
+use althing_kernel::{Caller, Event, Rule};
+use serde_json::{Value, json};
+
+fn carol() -> Caller {
+    agent("carol")
+}
+
+fn team() -> World {
+    let mut world = World::new();
+    for who in [alice(), bob(), carol()] {
+        world.run(&who, "agent.register", "{}").unwrap();
+    }
+    world
+}
+
+fn lane(agent: &str, surface: &str) -> Value {
+    json!({ "fields": { "agent": agent, "scope": surface }, "surfaces": [surface], "text": "t",
+        "ttl_s": 3600 })
+}
+
+fn offer(world: &mut World, lanes: &[Value]) -> Vec<Value> {
+    let reply = ok(world, &alice(), "memory.offer", &json!({ "lanes": lanes }));
+    reply["offers"].as_array().unwrap().clone()
+}
+
+fn id(offer: &Value, name: &str) -> RecordId {
+    serde_json::from_value(offer[name].clone()).unwrap()
+}
+
+fn go(world: &mut World, who: &Caller, id: RecordId, to: &str) -> Value {
+    ok(world, who, "memory.move", &json!({ "id": id, "to": to }))
+}
+
+fn actions(reply: &Value) -> Vec<String> {
+    let all = reply["side_effects"].as_array().unwrap().iter();
+    all.map(|effect| effect["action"].as_str().unwrap().to_owned()).collect()
+}
+
+fn held(world: &World) -> Vec<(String, u64)> {
+    world.state.leases().map(|(_, own)| (own.holder.to_string(), own.epoch)).collect()
+}
+
+#[test]
+fn an_offer_is_a_claim_an_assignment_and_a_message_or_nothing() {
+    let mut world = team();
+    let plan = create(&mut world, Kind::Plan);
+    let mut first = lane("bob", "src/a");
+    (first["fields"]["plan_id"], first["thread"]) = (json!(plan), json!("th"));
+    let mut second = lane("carol", "src/b");
+    second["fields"]["plan_id"] = json!(plan);
+    let made = offer(&mut world, &[first.clone(), second]);
+    let (work, told) = (id(&made[0], "assignment"), id(&made[0], "message"));
+    let own = get(&world, work);
+    assert_eq!((own.status, own.fields.message_id), (Status::Offered, Some(told)));
+    assert_eq!(own.fields.claim.map(RecordId::claim), Some(id(&made[0], "claim")));
+    assert_eq!(own.fields.dispatcher, Some(alice().principal));
+    let message = get(&world, told).fields;
+    assert_eq!((message.assignment_id, message.plan_id), (Some(work), Some(plan)));
+    assert_eq!(message.thread.unwrap().as_str(), "th");
+    assert_eq!((message.to.unwrap().as_str(), message.requires_ack), ("bob", Some(true)));
+    assert_eq!(held(&world).len(), 2);
+    let lease = world.state.lease_of_epoch(own.fields.claim.unwrap()).unwrap().1.clone();
+    assert_eq!(lease.task.as_ref().unwrap().as_str(), plan.to_string());
+    sound(&world);
+
+    // One lane that cannot be is enough.
+    let before = world.entries.len();
+    let free = lane("carol", "docs");
+    let mut unclaimed = lane("bob", "src/a");
+    unclaimed.as_object_mut().unwrap().remove("surfaces");
+    unclaimed["fields"]["plan_id"] = json!(plan);
+    let nobody = lane("nobody", "lib");
+    let claimed = |name: &str| {
+        let mut lane = lane("bob", "lib");
+        lane["fields"][name] = json!(if name == "claim" { json!(1) } else { json!(told) });
+        lane
+    };
+    let cases = [
+        (lane("carol", "src/a/x.rs"), Rule::NoOverlap, "offered to bob"),
+        (lane("bob", "docs/x"), Rule::NoOverlap, "two agents at once"),
+        (unclaimed, Rule::PlanTaken, "is assigned to"),
+        (nobody, Rule::RecordLinks, "no agent nobody"),
+        (claimed("claim"), Rule::RecordField, "comes with the offer"),
+        (claimed("message_id"), Rule::RecordField, "comes with the offer"),
+    ];
+    for (bad, rule, why) in cases {
+        let args = json!({ "lanes": [free, bad] });
+        let (got, message) = no(&mut world, &alice(), "memory.offer", &args);
+        assert_eq!(got, rule, "{message}");
+        assert!(message.contains(why), "{message}");
+    }
+    let theirs = json!({ "lanes": [lane("bob", "src/b/y.rs")] });
+    assert_eq!(no(&mut world, &carol(), "memory.offer", &theirs).0, Rule::NoOverlap);
+    assert_eq!(
+        no(&mut world, &alice(), "memory.offer", &json!({ "lanes": [] })).0,
+        Rule::SaySomething
+    );
+    let made = world.entries[before..].iter().map(|entry| entry.draft.event.kind().as_str());
+    assert!(made.into_iter().all(|kind| kind == "command.refused"));
+    sound(&world);
+}
+
+#[test]
+fn a_lease_that_its_offer_does_not_speak_of_is_noticed() {
+    let mut world = team();
+    offer(&mut world, &[lane("bob", "src/a")]);
+    let mut state = State::default();
+    let mut forged = 0;
+    for entry in &world.entries {
+        if let Event::LeaseOpened(body) = &entry.draft.event {
+            let wide = Surfaces::new(vec![Surface::new("**").unwrap()]).unwrap();
+            let wider = Opened { surfaces: wide, ..body.clone() };
+            let other = Opened { holder: carol().principal, ..body.clone() };
+            for body in [wider, other] {
+                let mut entry = entry.clone();
+                entry.draft.event = Event::LeaseOpened(body);
+                assert_eq!(audit(&state, &entry), Err(Breach::Tale("lease")));
+                forged += 1;
+            }
+        }
+        state.apply(entry).unwrap();
+    }
+    assert_eq!(forged, 2);
+}
+
+#[test]
+fn what_an_agent_holds_already_is_not_claimed_for_it() {
+    let mut world = team();
+    world.run(&bob(), "lease.open", &json!({ "surfaces": ["src"] }).to_string()).unwrap();
+    let made = offer(&mut world, &[lane("bob", "src/a")]);
+    assert!(made[0]["claim"].is_null(), "{made:?}");
+    assert_eq!(held(&world).len(), 1);
+    assert_eq!(actions(&go(&mut world, &bob(), id(&made[0], "assignment"), "accepted")).len(), 0);
+    sound(&world);
+}
+
+#[test]
+fn an_offer_is_made_once_by_its_request_whatever_is_free_by_then() {
+    let mut world = team();
+    let args = |lanes: Value| json!({ "lanes": lanes, "request_id": "r" });
+    let first = ok(&mut world, &alice(), "memory.offer", &args(json!([lane("bob", "a")])));
+    let count = world.entries.len();
+    let again = ok(&mut world, &alice(), "memory.offer", &args(json!([lane("bob", "a")])));
+    assert_eq!((&first, world.entries.len()), (&again, count));
+    let other = args(json!([lane("bob", "b")]));
+    assert_eq!(no(&mut world, &alice(), "memory.offer", &other).0, Rule::RequestOnce);
+    // With the hash of what was asked at the door the lanes do not matter.
+    let hash = |n: char| format!("sha256:{}", n.to_string().repeat(64));
+    let args = |lanes: Value, asked: char| json!({ "lanes": lanes, "request_id": "s", "asked": hash(asked) });
+    let first = ok(&mut world, &alice(), "memory.offer", &args(json!([lane("bob", "c")]), 'a'));
+    let again = ok(&mut world, &alice(), "memory.offer", &args(json!([lane("carol", "d")]), 'a'));
+    assert_eq!(first, again);
+    let other = args(json!([lane("bob", "c")]), 'b');
+    assert_eq!(no(&mut world, &alice(), "memory.offer", &other).0, Rule::RequestOnce);
+    assert_eq!(world.state.memory().count(Kind::Assignment, None), 2);
+    sound(&world);
+}
+
+#[test]
+fn a_claim_that_ran_out_is_opened_again_for_whoever_takes_the_work_up() {
+    let mut world = team();
+    let made = offer(&mut world, &[lane("bob", "src/a"), lane("carol", "src/b")]);
+    let ids = [id(&made[0], "assignment"), id(&made[1], "assignment")];
+    world.pass(3601);
+    world.tick();
+    assert_eq!(held(&world), []);
+    let mut taken = world.fork();
+    let reply = go(&mut world, &bob(), ids[0], "accepted");
+    assert_eq!(actions(&reply), ["already_over", "opened"]);
+    let own = get(&world, ids[0]).fields.claim.unwrap();
+    assert_eq!(held(&world), [("agent:bob".to_owned(), own)]);
+    sound(&world);
+    // Somebody else has it by now.
+    taken.run(&carol(), "lease.open", &json!({ "surfaces": ["src/a/x"] }).to_string()).unwrap();
+    let accept = json!({ "id": ids[0], "to": "accepted" });
+    let (rule, message) = no(&mut taken, &bob(), "memory.move", &accept);
+    assert_eq!(rule, Rule::NoOverlap);
+    assert!(message.contains("agent:carol"), "{message}");
+    assert_eq!(get(&taken, ids[0]).status, Status::Offered);
+    // The dispatcher is not kept from giving it to the one who has it.
+    let args = json!({ "id": ids[0], "to": "rerouted", "agent": "carol" });
+    let reply = ok(&mut taken, &alice(), "memory.move", &args);
+    assert_eq!(actions(&reply), ["created", "created", "already_over"]);
+    let next = RecordId { number: ids[1].number + 1, ..ids[0] };
+    let reply = go(&mut taken, &carol(), next, "accepted");
+    assert_eq!(actions(&reply), ["already_over", "opened"]);
+    sound(&taken);
+}
+
+#[test]
+fn rerouted_work_has_a_message_and_a_nonce_of_its_own_and_is_rerouted_once() {
+    let mut world = team();
+    let mut first = lane("bob", "src/a");
+    (first["fields"]["nonce"], first["thread"]) = (json!("n1"), json!("th"));
+    let made = offer(&mut world, &[first]);
+    let old = id(&made[0], "assignment");
+    let args = json!({ "id": old, "to": "rerouted", "agent": "carol" });
+    let reply = ok(&mut world, &alice(), "memory.move", &args);
+    assert_eq!(actions(&reply), ["created", "created"]);
+    let new = get(&world, RecordId { number: old.number + 1, ..old });
+    let nonce = new.fields.nonce.clone().unwrap();
+    assert_ne!(nonce.as_str(), "n1");
+    let message = get(&world, new.fields.message_id.unwrap()).fields;
+    assert_eq!((message.to.unwrap().as_str(), message.assignment_id), ("carol", Some(new.id)));
+    assert_eq!(message.thread.unwrap().as_str(), "th", "the same conversation");
+    assert_eq!(no(&mut world, &alice(), "memory.move", &args).0, Rule::RecordStep);
+    sound(&world);
+}
+
+#[test]
+fn what_is_blocked_or_failed_lets_go_where_that_is_asked_for() {
+    for to in ["blocked", "failed"] {
+        let mut world = team();
+        let made = offer(&mut world, &[lane("bob", "src/a")]);
+        let work = id(&made[0], "assignment");
+        go(&mut world, &bob(), work, "accepted");
+        go(&mut world, &bob(), work, "started");
+        let mut kept = world.fork();
+        go(&mut kept, &bob(), work, to);
+        assert_eq!(held(&kept).len(), 1, "it may go on");
+        let args = json!({ "id": work, "to": to, "let_go": true });
+        let reply = ok(&mut world, &bob(), "memory.move", &args);
+        assert_eq!(actions(&reply), ["released"]);
+        assert_eq!(held(&world), []);
+        sound(&world);
+    }
+    let mut world = team();
+    let made = offer(&mut world, &[lane("bob", "src/a")]);
+    let args = json!({ "id": id(&made[0], "assignment"), "to": "accepted", "let_go": true });
+    assert_eq!(no(&mut world, &bob(), "memory.move", &args).0, Rule::RecordField);
+}
+
+#[test]
+fn a_plan_that_is_blocked_takes_the_claim_on_it_along() {
+    let mut world = team();
+    let plan = create(&mut world, Kind::Plan);
+    let open = json!({ "surfaces": ["a"], "task": plan }).to_string();
+    world.run(&bob(), "lease.open", &open).unwrap();
+    let claim = RecordId::claim(held(&world)[0].1);
+    let args = json!({ "id": plan, "to": "blocked", "claim": claim });
+    assert_eq!(no(&mut world, &alice(), "memory.move", &args).0, Rule::HolderOnly);
+    let other = json!({ "id": plan, "to": "in_progress", "claim": claim });
+    assert_eq!(no(&mut world, &bob(), "memory.move", &other).0, Rule::RecordField);
+    assert_eq!(actions(&ok(&mut world, &bob(), "memory.move", &args)), ["released"]);
+    assert_eq!((get(&world, plan).status, held(&world).len()), (Status::Blocked, 0));
+    sound(&world);
+    // What is done stays done, and says so.
+    let done = create(&mut world, Kind::Plan);
+    go(&mut world, &alice(), done, "done");
+    for status in ["done", "blocked"] {
+        let fields = json!({ "agent": "bob", "plan_id": done });
+        let args = json!({ "kind": "assignment", "text": "t", "fields": fields });
+        let work = id_of(&ok(&mut world, &alice(), "memory.create", &args));
+        go(&mut world, &bob(), work, "accepted");
+        go(&mut world, &bob(), work, "started");
+        let args = json!({ "id": work, "to": "completed", "plan_status": status });
+        let reply = ok(&mut world, &bob(), "memory.move", &args);
+        assert_eq!(actions(&reply), ["unchanged"], "{status}");
+        assert_eq!(get(&world, done).status, Status::Done);
+    }
+    sound(&world);
+}
+
+#[test]
+fn plans_of_a_sequence_do_not_wait_for_each_other() {
+    let mut world = team();
+    let plans = [0; 4].map(|_| create(&mut world, Kind::Plan));
+    let item = |at: usize, after: &[usize], kind: &str| {
+        let after: Vec<RecordId> = after.iter().map(|at| plans[*at]).collect();
+        json!({ "plan": plans[at], "rank": at, kind: after })
+    };
+    let args =
+        |items: &[Value]| json!({ "kind": "sequence", "text": "t", "fields": { "items": items } });
+    let fine = [
+        item(0, &[], "hard_after"),
+        item(1, &[0], "hard_after"),
+        item(2, &[0, 1], "hard_after"),
+        item(3, &[2, 1, 0], "hard_after"),
+    ];
+    let made = id_of(&ok(&mut world, &alice(), "memory.create", &args(&fine)));
+    let soft = [item(0, &[1], "soft_after"), item(1, &[0], "soft_after")];
+    ok(&mut world, &alice(), "memory.create", &args(&soft));
+    let circle = [
+        item(0, &[], "hard_after"),
+        item(1, &[0, 3], "hard_after"),
+        item(2, &[1], "hard_after"),
+        item(3, &[2], "hard_after"),
+    ];
+    let (rule, message) = no(&mut world, &alice(), "memory.create", &args(&circle));
+    assert_eq!(rule, Rule::RecordLinks);
+    let [a, b, c] = [plans[1], plans[3], plans[2]];
+    assert!(message.ends_with(&format!("{a} after {b} after {c} after {a}")), "{message}");
+    let update = json!({ "id": made, "fields": { "items": [item(0, &[0], "hard_after")] } });
+    assert_eq!(no(&mut world, &alice(), "memory.update", &update).0, Rule::RecordLinks);
+    sound(&world);
+}
+
+#[test]
+fn turns_stay_readable_when_a_loop_goes_on() {
+    let mut world = team();
+    let args = json!({ "kind": "loop", "text": "t", "fields": { "loop_kind": "debug",
+        "phase": "p0", "slots": [{ "id": "s", "agent": "bob" }] } });
+    let own = id_of(&ok(&mut world, &alice(), "memory.create", &args));
+    for n in 0..70 {
+        let turn = json!({ "loop": own, "slot": "s", "outcome": format!("o{n}") });
+        ok(&mut world, &bob(), "memory.turn", &turn);
+        let on = json!({ "id": own, "fields": { "phase": format!("p{}", n + 1) } });
+        ok(&mut world, &alice(), "memory.update", &on);
+    }
+    let turns = get(&world, own).fields.turns.to_vec();
+    assert_eq!(turns.len(), 64);
+    let told = |at: usize| (turns[at].outcome.as_str(), turns[at].phase.as_ref().unwrap().as_str());
+    assert_eq!((told(0), told(63)), (("o6", "p6"), ("o69", "p69")));
+    let forged = json!({ "id": own, "fields": { "turns": [] } });
+    assert!(world.run(&alice(), "memory.update", &forged.to_string()).is_err());
+    sound(&world);
+}

@@ -1,0 +1,227 @@
+//! Offers that are made once, whoever asks at once and whoever is killed, and what becomes of their
+//! claims.
+
+use super::*;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+const OFFER: [&str; 11] = [
+    "memory",
+    "coordinate",
+    "assign",
+    "Do it.",
+    "--lane-scope",
+    "bob=src/a",
+    "--lane-scope",
+    "carol=src/b",
+    "--request-id",
+    "r1",
+    "--json",
+];
+
+fn start(team: &Team, args: &[&str]) -> Child {
+    let mut command = team.project.command();
+    command.args(args).args(["--as", "alice"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// How many there are of each part of an offer, as the trail has them.
+fn parts(team: &Team) -> (usize, usize, usize) {
+    let count = |kind: &str| {
+        let find = json!({ "kind": kind }).to_string();
+        let found = team.project.json(&["do", "memory.find", &find]);
+        usize::try_from(found["total"].as_u64().unwrap()).unwrap()
+    };
+    let opened = team.project.kinds().iter().filter(|kind| *kind == "lease.opened").count();
+    (count("assignment"), count("message"), opened)
+}
+
+#[test]
+fn one_request_of_many_processes_is_one_offer() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let all: Vec<Child> = (0..8).map(|_| start(&team, &OFFER)).collect();
+    let mut told: Vec<Value> = Vec::new();
+    for child in all {
+        let ran = Ran::of(&child.wait_with_output().unwrap());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        told.push(ran.json()["result"]["delivery_plan"].clone());
+    }
+    assert_eq!(told[0].as_array().unwrap().len(), 2, "{told:?}");
+    assert!(told.iter().all(|own| *own == told[0]), "{told:?}");
+    assert_eq!(parts(&team), (2, 2, 2));
+    let kinds = team.project.kinds();
+    assert_eq!(kinds.iter().filter(|kind| *kind == "memory.offered").count(), 1);
+    let mut other = OFFER;
+    other[3] = "Something else.";
+    let ran = Ran::of(&start(&team, &other).wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(ran.error()["kind"], "idempotency_key_reused_with_different_body");
+}
+
+#[test]
+fn a_dispatch_of_many_processes_gives_out_what_one_would() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let items: Vec<Value> = (1..=3)
+        .map(|n| {
+            let scope = format!("src/{n}");
+            json!({ "plan": team.plan(&format!("Plan {n}")), "rank": n, "scope_hint": scope })
+        })
+        .collect();
+    let create = json!({ "kind": "sequence", "text": "All", "fields": { "items": items } });
+    team.act("alice", "memory.create", create);
+    let args = ["memory", "dispatch", "--max", "1", "--request-id", "d1", "--json"];
+    let all: Vec<Child> = (0..6).map(|_| start(&team, &args)).collect();
+    for child in all {
+        let ran = Ran::of(&child.wait_with_output().unwrap());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert_eq!(ran.json()["result"]["messages_sent"], 1, "{ran:?}");
+    }
+    assert_eq!(parts(&team), (1, 1, 1), "one, as was asked");
+}
+
+#[test]
+fn an_offer_whose_process_was_killed_is_made_once_when_it_is_repeated() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let mut waits = (0..24).map(|n| Duration::from_micros(500 + n * 1_500));
+    for round in 0..6 {
+        let request = format!("k{round}");
+        let mut args = OFFER;
+        args[5] = "bob=src/a";
+        args[9] = &request;
+        for wait in waits.by_ref().take(4) {
+            let mut victim = start(&team, &args);
+            std::thread::sleep(wait);
+            victim.kill().unwrap();
+            victim.wait().unwrap();
+        }
+        let ran = Ran::of(&start(&team, &args).wait_with_output().unwrap());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let lanes = ran.json()["result"]["delivery_plan"].clone();
+        let made = round + 1;
+        assert_eq!(parts(&team), (2 * made, 2 * made, 2 * made), "round {round}");
+        for lane in lanes.as_array().unwrap() {
+            let own = team.get(&text(lane, "assignment_id"));
+            assert_eq!(own["fields"]["message_id"], lane["message_id"]);
+            team.moved("alice", &text(lane, "assignment_id"), "cancelled");
+        }
+        assert!(team.claims().is_empty());
+    }
+}
+
+#[test]
+fn a_claim_that_is_gone_comes_back_with_the_work_or_says_who_has_it() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let first = text(&team.assigned(&["--scope", "src/a"]), "assignment_id");
+    let second = text(&team.assigned(&["--scope", "src/b"]), "assignment_id");
+    for own in team.project.json(&["claims"]).as_array().unwrap() {
+        team.project.ok(&["release", &text(own, "lease"), "--as", "alice"]);
+    }
+    let done = team.memory("bob", &["transition", &first, "accepted"]);
+    let actions: Vec<&Value> =
+        done["side_effects"].as_array().unwrap().iter().map(|own| &own["action"]).collect();
+    assert_eq!(actions, ["already_over", "opened"], "{done}");
+    let held = team.claims();
+    assert_eq!((held.len(), held[0].0.as_str()), (1, "agent:bob"));
+    assert_eq!(team.get(&first)["fields"]["claim"], held[0].1);
+    team.project.claim("carol", "src/b/y.rs");
+    let (ran, error) = team.refused("bob", &["transition", &second, "accepted"]);
+    assert_eq!(ran.code, Some(3), "{error}");
+    assert!(text(&error, "message").contains("carol"), "{error}");
+    assert_eq!(team.get(&second)["status"], "offered");
+}
+
+#[test]
+fn the_progress_of_work_is_told_where_its_states_are() {
+    let team = Team::new(&["alice", "bob"]);
+    let id = text(&team.assigned(&[]), "assignment_id");
+    let tell = ["transition", &id, "progress", "--reason", "Half.", "--artifact", "file=src/a"];
+    team.moved("bob", &id, "accepted");
+    let (ran, error) = team.refused("bob", &tell);
+    assert_eq!((ran.code, &error["rule"]), (Some(1), &json!("A-MEM-03")), "{error}");
+    team.moved("bob", &id, "started");
+    let (_, error) = team.refused("alice", &tell);
+    assert_eq!(error["rule"], "A-MEM-06", "only its agent: {error}");
+    let before = team.get(&id);
+    for n in 1..=3 {
+        let told = team.memory("bob", &tell);
+        assert_eq!((&told["from"], &told["to"]), (&json!("started"), &json!("started")));
+        assert_eq!(told["artifacts"], n);
+    }
+    let after = team.get(&id);
+    let heard = |own: &Value| own["fields"]["last_heartbeat_at"].as_u64().unwrap();
+    assert!(heard(&after) > heard(&before));
+    assert_eq!(after["fields"]["status_reason"], "Half.");
+    assert_eq!(after["fields"]["artifacts"][2], json!({ "ref": "src/a", "type": "file" }));
+    let (ran, _) = team.refused("bob", &["transition", &id, "progress", "--plan-status", "done"]);
+    assert_eq!(ran.code, Some(2));
+}
+
+#[test]
+fn what_is_rerouted_is_offered_like_the_first_time_and_not_twice() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let offered = team.assigned(&["--scope", "src/a"]);
+    let old = text(&offered, "assignment_id");
+    let reroute = ["coordinate", "reroute", "--assignment", &old, "--to", "carol"];
+    let asked = [&reroute[..], &["--request-id", "x"]].concat();
+    let done = team.memory("alice", &asked);
+    let lane = &done["result"]["delivery_plan"][0];
+    assert!(text(lane, "nonce").len() >= 8 && lane["nonce"] != offered["nonce"], "{done}");
+    assert_eq!(lane["attempt"], 1);
+    let own = team.get(&text(lane, "assignment_id"));
+    assert_eq!(
+        (&own["fields"]["nonce"], &own["fields"]["message_id"]),
+        (&lane["nonce"], &lane["message_id"])
+    );
+    let command = text(&done["result"]["commands"][0], "command");
+    assert!(command.ends_with("accepted --as carol"), "{command}");
+    assert_eq!(team.memory("alice", &asked)["result"], done["result"], "repeated");
+    let (ran, error) = team.refused("alice", &reroute);
+    assert_eq!((ran.code, &error["rule"]), (Some(1), &json!("A-MEM-03")), "{error}");
+    let words: Vec<&str> = command.strip_prefix("althing ").unwrap().split(' ').collect();
+    team.project.ok(&words);
+    assert_eq!(team.claims()[0].0, "agent:carol");
+    let elsewhere = ["coordinate", "reroute", "--assignment", &old, "--to", "bob", "--scope", "x"];
+    assert_eq!(team.refused("alice", &elsewhere).0.code, Some(2));
+}
+
+/// 2 for what cannot be meant, 1 for what a rule or the other side refuses or leaves in part, 3 for
+/// what somebody else has.
+#[test]
+fn exit_codes_say_what_was_wrong() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let code = |rest: &[&str]| {
+        let args = [&["memory"], rest, &["--as", "alice", "--json"]].concat();
+        team.project.run(&args).code.unwrap()
+    };
+    let assign = ["coordinate", "assign", "Do it."];
+    let to = |rest: &[&str]| code(&[&assign[..], rest].concat());
+    assert_eq!(code(&["coordinate", "assign", "--to", "bob"]), 2, "no task");
+    assert_eq!(to(&[]), 2, "nobody is named");
+    assert_eq!(to(&["--to", "nobody"]), 1);
+    assert_eq!(to(&["--to", "bob", "--plan", "pln#9"]), 1, "there is none");
+    assert_eq!(to(&["--to", "bob", "--to", "nobody"]), 1, "in part");
+    assert_eq!(to(&["--lane-scope", "bob=src", "--lane-scope", "carol=src/a"]), 3);
+    team.project.claim("carol", "src/b");
+    assert_eq!(to(&["--to", "bob", "--scope", "src/b/y.rs"]), 3);
+    assert_eq!(to(&["--lane-scope", "bob=src/b", "--lane-scope", "carol=docs"]), 1, "in part");
+    team.project.write("src/a/new.rs", "//\n");
+    assert_eq!(to(&["--to", "bob", "--scope", "src/a"]), 1, "not committed");
+    let plan = team.plan("p");
+    assert_eq!(to(&["--to", "bob", "--plan", &plan]), 0);
+    assert_eq!(to(&["--to", "carol", "--plan", &plan]), 1, "bob has it");
+    assert_eq!(code(&["harvest", "asgn#99"]), 1);
+    assert_eq!(code(&["harvest", "no id"]), 2);
+    assert_eq!(code(&["dispatch"]), 1, "there is no sequence");
+    let items = |after: &str| {
+        format!("items=[{{\"plan\":\"{plan}\",\"rank\":1,\"hard_after\":[\"{after}\"]}}]")
+    };
+    let sequence = |after: &str| {
+        let args = ["memory", "create", "sequence", "S", "--set", &items(after), "--as", "alice"];
+        let ran = team.project.run(&[&args[..], &["--json"]].concat());
+        (ran.code, text(&ran.error(), "message"))
+    };
+    let (refused, message) = sequence(&plan);
+    assert_eq!(refused, Some(1));
+    assert!(message.contains(&format!("{plan} after {plan}")), "{message}");
+    assert_eq!(sequence("pln#77").0, Some(1));
+}
