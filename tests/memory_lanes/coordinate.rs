@@ -349,9 +349,13 @@ fn work_without_a_path_waits_for_a_clean_tree() {
     let review = ["coordinate", "review", "Look at it.", "--to", "bob", "--ref", "HEAD"];
     assert!(told(&team.memory("alice", &review), "message_id"));
     team.act("carol", "agent.register", json!({}));
-    let reroute =
-        ["coordinate", "reroute", "--assignment", "asgn#1", "--to", "carol", "--ref", "HEAD"];
-    assert!(told(&team.memory("alice", &reroute), "message_id"));
+    // The work stays what it is, with what it starts from.
+    let reroute = |more: &[&'static str]| {
+        [&["coordinate", "reroute", "--assignment", "asgn#1", "--to", "carol"], more].concat()
+    };
+    let (_, error) = team.refused("alice", &reroute(&["--ref", "HEAD"]));
+    assert!(error["message"].as_str().unwrap().contains("leave out 'ref'"), "{error}");
+    assert!(told(&team.memory("alice", &reroute(&["--allow-dirty"])), "message_id"));
     team.git(&["add", "."]);
     team.git(&["commit", "--quiet", "-m", "Second"]);
     team.memory("alice", &["coordinate", "assign", "And that.", "--to", "bob"]);

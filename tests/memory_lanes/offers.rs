@@ -206,6 +206,8 @@ fn exit_codes_say_what_was_wrong() {
     assert_eq!(to(&["--lane-scope", "bob=src/b", "--lane-scope", "carol=docs"]), 1, "in part");
     team.project.write("src/a/new.rs", "//\n");
     assert_eq!(to(&["--to", "bob", "--scope", "src/a"]), 1, "not committed");
+    team.git(&["add", "."]);
+    team.git(&["commit", "--quiet", "-m", "Second"]);
     let plan = team.plan("p");
     assert_eq!(to(&["--to", "bob", "--plan", &plan]), 0);
     assert_eq!(to(&["--to", "carol", "--plan", &plan]), 1, "bob has it");

@@ -63,6 +63,14 @@ impl LogReader for SwitchableLog {
         self.inner.commit_of(seq)
     }
 
+    fn head_of(&mut self, seq: u64) -> Result<Option<(u64, String)>, LogError> {
+        self.inner.head_of(seq)
+    }
+
+    fn in_place(&mut self) -> Result<(), LogError> {
+        self.inner.in_place()
+    }
+
     fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, LogError> {
         self.inner.subtree(start, size)
     }

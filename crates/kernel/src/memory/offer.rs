@@ -162,9 +162,8 @@ impl Terms {
     /// Those of an assignment that is worked on under a lease.
     pub(super) fn of_assignment(own: &Record) -> Option<Self> {
         let cover = own.fields.covers.as_ref()?;
-        let agent = own.agent()?;
         Some(Terms {
-            purpose: Some(purpose(agent, &own.text)),
+            purpose: Some(purpose(&own.text)),
             surfaces: cover.surfaces.clone(),
             task: own.fields.plan_id.map(|plan| Text::lossy(&plan.to_string())),
             ttl: cover.ttl_s,
@@ -172,9 +171,9 @@ impl Terms {
     }
 }
 
-fn purpose(agent: &AgentName, text: &Body) -> Text<1000> {
+fn purpose(text: &Body) -> Text<1000> {
     let line: String = text.as_str().lines().next().unwrap_or_default().chars().take(200).collect();
-    Text::lossy(&format!("lane of {agent}: {line}"))
+    Text::lossy(&format!("lane: {line}"))
 }
 
 /// What a lease covers, for the assignment that names it.
