@@ -3,7 +3,7 @@
 use super::{agent, create, find, get, refused};
 use crate::mcp::Host;
 use crate::support::Sandbox;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What one dialect claims no other gets, either way.
 #[test]
@@ -132,4 +132,47 @@ fn the_kernels_names_lead_to_the_same() {
     create(&mut host, "plan", json!({ "text": "by host" }));
     let found = project.json(&["do", "memory.find", r#"{"kind":"plan"}"#]);
     assert_eq!(found["total"], 2);
+}
+
+/// Paths mean what they mean to whoever stands there, as with `althing claim`.
+#[test]
+fn paths_are_read_where_one_stands() {
+    let project = Sandbox::new();
+    let below = project.path().join("sub/deep");
+    std::fs::create_dir_all(&below).unwrap();
+    let run = |args: &[&str]| -> Value {
+        let mut command = project.command();
+        let ran = command.current_dir(&below).args(args).args(["--as", "bob", "--json"]).output();
+        let ran = crate::support::Ran::of(&ran.unwrap());
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+        ran.json()
+    };
+    run(&["memory", "work", "execute", "--scope", "y, ../z, :/top"]);
+    let held = project.json(&["claims"]);
+    assert_eq!(held[0]["surfaces"], json!(["sub/deep/y", "sub/z", "top"]), "{held}");
+    run(&["remember", "Mind the gap", "--path", "here"]);
+    let asked = run(&["ask", "gap", "--path", "here"]);
+    assert_eq!(asked["selected"][0]["related_paths"], json!(["sub/deep/here"]), "{asked}");
+    assert_eq!(asked["selected"][0]["why"], "path and words", "{asked}");
+}
+
+/// What an agent keeps to itself is changed by nobody else through any door, and is shown to
+/// people, not to whoever says a name that nobody has.
+#[test]
+fn what_is_private_stays_so() {
+    let project = Sandbox::new();
+    project.login("ada");
+    let mut alice = agent(&project, "alice");
+    let trap = json!({ "text": "the zebra lies", "visibility": "private" });
+    let id = create(&mut alice, "trap", trap);
+    let update = json!({ "id": id, "fields": { "visibility": "shared" } }).to_string();
+    let (ran, _) = project.refused(&["do", "memory.update", &update, "--as", "bob"]);
+    assert!(!ran.out.contains("zebra") && !ran.err.contains("zebra"), "{ran:?}");
+    let gone = json!({ "id": id, "to": "resolved" }).to_string();
+    project.refused(&["do", "memory.move", &gone, "--as", "bob"]);
+    let seen = |rest: &[&str]| {
+        project.run(&[&["memory", "find", "trap", "--json"], rest].concat()).out.contains("zebra")
+    };
+    assert!(seen(&["--user", "ada"]) && seen(&["--as", "alice"]));
+    assert!(!seen(&["--user", "nosuch"]) && !seen(&["--as", "bob"]));
 }

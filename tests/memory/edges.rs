@@ -331,7 +331,7 @@ fn what_is_private_is_shown_to_its_author_and_to_people() {
         let near = host.done("bclaw_create", near);
         let gone = json!({ "entity": "trap", "id": near["id"], "to": "resolved" });
         host.done("bclaw_transition", gone);
-        drop(summary);
+        assert_eq!(summary["counts"]["open_traps"], count, "{summary}");
         let near = near.to_string().contains("lies");
         (find, [memory, query, delta, work.to_string().contains("zebra fixture lies"), near], count)
     };

@@ -42,6 +42,12 @@ impl Lane {
         self.team.memory("alice", &[&["harvest"], rest].concat())["result"].clone()
     }
 
+    /// The same, where something is not as it should be.
+    #[track_caller]
+    fn held_up(&self, rest: &[&str]) -> Value {
+        self.team.in_part("alice", &[&["harvest"], rest].concat())["result"].clone()
+    }
+
     fn status(&self) -> String {
         text(&self.team.get(&self.id), "status")
     }
@@ -232,9 +238,9 @@ fn results_of_other_attempts_and_assignments_are_no_news() {
         assert_eq!((&done["harvested"], lane.status().as_str()), (&json!([]), "offered"));
     }
     lane.write("LANE-RESULT.json", "{\"status\":\"completed\"}");
-    assert_eq!(lane.harvest(&[])["skipped"][0]["code"], "lane_result_invalid");
+    assert_eq!(lane.held_up(&[])["skipped"][0]["code"], "lane_result_invalid");
     lane.write("LANE-RESULT.json", &" ".repeat(300_000));
-    assert_eq!(lane.harvest(&[])["skipped"][0]["code"], "lane_result_unreadable");
+    assert_eq!(lane.held_up(&[])["skipped"][0]["code"], "lane_result_unreadable");
     let nonce = lane.team.get(&lane.id)["fields"]["nonce"].clone();
     lane.result("completed", json!({ "attempt": 1, "nonce": nonce }));
     assert_eq!(lane.harvest(&[])["harvested"][0]["status"], "completed");
@@ -249,7 +255,7 @@ fn nothing_outside_a_linked_worktree_is_read_or_committed() {
     let result = json!({ "assignment_id": lane.id, "status": "completed", "summary": "x" });
     std::fs::write(&outside, result.to_string()).unwrap();
     symlink(&outside, lane.worktree.join("LANE-RESULT.json")).unwrap();
-    let done = lane.harvest(&[]);
+    let done = lane.held_up(&[]);
     assert_eq!(done["skipped"][0]["code"], "lane_result_unreadable", "{done}");
 
     let main = lane.team.project.path().canonicalize().unwrap();
@@ -268,7 +274,7 @@ fn nothing_outside_a_linked_worktree_is_read_or_committed() {
         // Whoever writes it into the record by another door gets no further.
         let update = json!({ "id": lane.id, "fields": { "worktree_path": place } });
         lane.team.act("alice", "memory.update", update);
-        let done = lane.harvest(&["--integrate", &lane.id]);
+        let done = lane.held_up(&["--integrate", &lane.id]);
         assert_eq!(done["skipped"][0]["code"], "worktree_unusable", "{place}: {done}");
         assert_eq!(lane.status(), "offered");
     }
@@ -293,7 +299,7 @@ fn a_worktree_that_points_at_anothers_branch_is_not_committed_from() {
     std::fs::write(lane.worktree.join(".git"), format!("gitdir: {}\n", forged.display())).unwrap();
     let result = json!({ "assignment_id": lane.id, "status": "completed", "summary": "x" });
     std::fs::write(lane.worktree.join("LANE-RESULT.json"), result.to_string()).unwrap();
-    let done = lane.harvest(&["--integrate", &lane.id]);
+    let done = lane.held_up(&["--integrate", &lane.id]);
     assert_eq!(done["skipped"][0]["code"], "worktree_unusable", "{done}");
     assert_eq!(lane.status(), "offered");
     assert_eq!(head(), before);
@@ -306,4 +312,68 @@ fn the_schema_of_results_is_printed_and_published() {
     assert_eq!(printed["required"], json!(["assignment_id", "status", "summary"]));
     let made = serde_json::to_string_pretty(&printed).unwrap() + "\n";
     crate::docs::assert_current("schemas/lane-result.schema.json", &made);
+}
+
+/// Whoever goes on with what was blocked is not stopped by the result it had then.
+#[test]
+fn a_result_that_was_taken_in_says_nothing_about_what_came_after() {
+    let lane = Lane::new();
+    lane.result("blocked", json!({}));
+    assert_eq!(lane.harvest(&["--integrate"])["integrated"][0]["to"], "blocked");
+    lane.team.moved("bob", &lane.id, "started");
+    let claims = lane.team.claims();
+    let again = lane.harvest(&["--integrate"]);
+    assert_eq!(again["integrated"], json!([]), "{again}");
+    assert_eq!(again["skipped"][0]["code"], "already_integrated", "{again}");
+    assert_eq!((lane.status().as_str(), lane.team.claims()), ("started", claims));
+    lane.result("completed", json!({}));
+    assert_eq!(lane.harvest(&["--integrate"])["integrated"][0]["to"], "completed");
+}
+
+/// What a lane covers is settled by its offer: its agent cannot claim more and have it committed.
+#[test]
+fn an_agent_does_not_widen_its_own_lane() {
+    let lane = Lane::new();
+    lane.team.moved("bob", &lane.id, "accepted");
+    let more = lane.team.project.json(&["claim", "docs", "--as", "bob"]);
+    let update = json!({ "id": lane.id, "fields": { "claim": more["epoch"] } });
+    lane.team.act("bob", "memory.update", update);
+    lane.write("docs/b.md", "outside\n");
+    lane.result("completed", json!({}));
+    let told = lane.team.in_part("bob", &["harvest", "--integrate", &lane.id]);
+    assert_eq!(told["result"]["skipped"][0]["code"], "outside_scope", "{told}");
+    assert_eq!(lane.status(), "accepted");
+}
+
+/// Results that cannot be read are no success.
+#[test]
+fn a_broken_result_is_told_and_leaves_a_part_undone() {
+    let lane = Lane::new();
+    lane.write("LANE-RESULT.json", "{ not json");
+    let told = lane.team.in_part("alice", &["harvest"]);
+    assert_eq!(told["result"]["skipped"][0]["code"], "lane_result_invalid", "{told}");
+}
+
+/// What a worker committed itself is looked at as well, and nothing is committed where it would be
+/// on no branch or end what somebody began.
+#[test]
+fn what_a_worker_committed_lies_in_its_scope_too() {
+    let lane = Lane::new();
+    let git = |args: &[&str]| lane.team.git_in(&lane.worktree, args);
+    lane.write("src/b/y.rs", "fn y() { mine() }\n");
+    git(&["commit", "--quiet", "-a", "-m", "Outside"]);
+    lane.write("src/a/x.rs", "fn x() { done() }\n");
+    lane.result("completed", json!({}));
+    let told = lane.held_up(&["--integrate"]);
+    assert_eq!(told["skipped"][0]["code"], "outside_scope", "{told}");
+    assert!(told.to_string().contains("src/b/y.rs"), "{told}");
+    assert_eq!(lane.status(), "offered");
+    git(&["reset", "--quiet", "--hard", "HEAD^"]);
+    git(&["checkout", "--quiet", "--detach"]);
+    lane.write("src/a/x.rs", "fn x() { done() }\n");
+    let told = lane.held_up(&["--integrate"]);
+    assert_eq!(told["skipped"][0]["code"], "worktree_unsettled", "{told}");
+    git(&["checkout", "--quiet", "lane-a"]);
+    git(&["commit", "--quiet", "-a", "-m", "Inside"]);
+    assert_eq!(lane.harvest(&["--integrate"])["integrated"][0]["to"], "completed");
 }

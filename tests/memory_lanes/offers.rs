@@ -119,7 +119,7 @@ fn a_claim_that_is_gone_comes_back_with_the_work_or_says_who_has_it() {
     let done = team.memory("bob", &["transition", &first, "accepted"]);
     let actions: Vec<&Value> =
         done["side_effects"].as_array().unwrap().iter().map(|own| &own["action"]).collect();
-    assert_eq!(actions, ["already_over", "opened"], "{done}");
+    assert_eq!(actions, ["already_over", "opened", "moved"], "{done}");
     let held = team.claims();
     assert_eq!((held.len(), held[0].0.as_str()), (1, "agent:bob"));
     assert_eq!(team.get(&first)["fields"]["claim"], held[0].1);
@@ -226,4 +226,59 @@ fn exit_codes_say_what_was_wrong() {
     assert_eq!(refused, Some(1));
     assert!(message.contains(&format!("{plan} after {plan}")), "{message}");
     assert_eq!(sequence("pln#77").0, Some(1));
+}
+
+/// A request's name stands for one request, whatever it asks for.
+#[test]
+fn a_requests_name_is_used_for_nothing_else() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let named = |rest: &[&'static str], id: &'static str| {
+        [&["coordinate"], rest, &["--request-id", id]].concat()
+    };
+    let consult = named(&["consult", "What now?", "--to", "bob"], "k1");
+    let first = team.memory("alice", &consult);
+    assert_eq!(team.memory("alice", &consult)["artifacts"], first["artifacts"]);
+    for other in [
+        named(&["consult", "Something else?", "--to", "carol"], "k1"),
+        named(&["review", "Look at it.", "--to", "bob"], "k1"),
+        named(&["assign", "Do it.", "--to", "bob", "--scope", "src/a"], "k1"),
+    ] {
+        let (_, error) = team.refused("alice", &other);
+        assert_eq!(error["kind"], "idempotency_key_reused_with_different_body", "{other:?}");
+    }
+    team.memory("alice", &named(&["review", "Look at it.", "--to", "bob"], "k2"));
+    let more = named(&["review", "Look at it.", "--to", "bob", "--to", "carol"], "k2");
+    let (_, error) = team.refused("alice", &more);
+    assert_eq!(error["kind"], "idempotency_key_reused_with_different_body");
+}
+
+/// Whoever accepts work has read the message that offers it; once the work is over it is closed.
+#[test]
+fn a_message_follows_the_work_it_offers() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let offer = team.assigned(&["--scope", "src/a"]);
+    let [id, message] = ["assignment_id", "message_id"].map(|name| text(&offer, name));
+    let status = |id: &str| text(&team.get(id), "status");
+    assert_eq!(status(&message), "open");
+    team.moved("bob", &id, "accepted");
+    assert_eq!(status(&message), "acknowledged");
+    let reroute = ["coordinate", "reroute", "--assignment", &id, "--to", "carol"];
+    let told = team.memory("alice", &reroute);
+    assert_eq!(status(&message), "closed", "{told}");
+    let ghost = json!({ "id": "asgn#2", "to": "rerouted", "agent": "ghost" });
+    let ran = team.project.run(&["do", "memory.move", &ghost.to_string(), "--as", "alice"]);
+    assert_eq!(ran.code, Some(1), "nobody knows it: {ran:?}");
+    team.project.ok(&["trail", "verify"]);
+}
+
+/// Hosts that never said who they are look for no work.
+#[test]
+fn nobody_in_particular_is_given_work() {
+    let team = Team::new(&["alice", "bob"]);
+    let mut host = crate::mcp::Host::silent(&team.project, &["--dialect", "memory"]);
+    host.done("bclaw_work", json!({ "intent": "consult" }));
+    host.end();
+    let told = team.memory("alice", &["coordinate", "consult", "What now?"]);
+    assert!(!told.to_string().contains("mcp-client"), "{told}");
+    assert!(told.to_string().contains("bob"), "{told}");
 }

@@ -19,6 +19,29 @@ pub(crate) fn read(place: &Place, texts: &[String], literal: bool) -> Result<Sur
     Surfaces::new(list?).map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))
 }
 
+/// What a scope typed in the current folder means from the project's root: paths with commas
+/// between, or a name that stands for no path.
+pub(crate) fn scope(place: &Place, text: &str) -> Result<String, Failure> {
+    let here = where_one_stands(place)?;
+    // A glob may have commas of its own; a scope with one is one surface.
+    let parts: Vec<&str> = if text.contains('{') { vec![text] } else { text.split(',').collect() };
+    let seen = |part: &str| {
+        let part = part.trim();
+        match part.strip_prefix(FROM_ROOT) {
+            Some("") => ".".to_owned(),
+            Some(from_root) => from_root.to_owned(),
+            None if part.is_empty() || is_no_path(part) => part.to_owned(),
+            None => from_here(&here, part),
+        }
+    };
+    Ok(parts.into_iter().map(seen).collect::<Vec<String>>().join(", "))
+}
+
+/// Whether a scope names a loop, with a word and a colon before its id.
+fn is_no_path(part: &str) -> bool {
+    part.split_once(':').is_some_and(|(word, _)| word.ends_with("-loop"))
+}
+
 /// Reads the path of one file typed in the current folder. Nothing in it is special.
 pub(crate) fn file(place: &Place, text: &str) -> Result<FilePath, Failure> {
     let path = match text.strip_prefix(FROM_ROOT) {

@@ -95,8 +95,7 @@ impl Aside {
         for ending in ["", "-wal", "-journal"] {
             let from = beside(store, ending);
             let to = folder.join(from.file_name().unwrap_or_default());
-            let copied = std::fs::copy(&from, &to)
-                .and_then(|_| std::fs::File::options().write(true).open(&to)?.sync_all());
+            let copied = copy(&from, &to);
             match copied {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 other => other.map_err(EngineError::file("copy", &from))?,
@@ -110,6 +109,18 @@ impl Aside {
         let mut entries = std::fs::read_dir(&self.0).ok()?;
         entries.next().map(|_| self.0.clone())
     }
+}
+
+/// Copies a file of a store, and makes sure of it.
+///
+/// The store may be open in this process as a database, and whoever closes a file gives up all locks
+/// that the process has on it. So it stays open until the process ends, which it is about to do.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    let mut source = std::fs::File::open(from)?;
+    let mut target = std::fs::File::create(to)?;
+    std::io::copy(&mut source, &mut target)?;
+    std::mem::forget(source);
+    target.sync_all()
 }
 
 impl Drop for Aside {

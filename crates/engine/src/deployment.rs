@@ -4,14 +4,10 @@
 //! a way to run agents that brings a protection, makes the question about it here say yes.
 
 use althing_kernel::deployment::{Deployment, Mechanism};
-use std::io::Read as _;
 
 use crate::error::EngineError;
 use crate::home::{Home, is_open_to_others};
 use crate::keyring::Keyring;
-
-/// How a store begins that anybody can read who has the file.
-const PLAIN_STORE: &[u8; 16] = b"SQLite format 3\0";
 
 const ALL: &[Mechanism] = &[
     Mechanism::AccessControl,
@@ -36,10 +32,12 @@ pub fn check(home: &Home, model: Deployment) -> Result<(), EngineError> {
 fn is_in_place(home: &Home, mechanism: Mechanism) -> bool {
     match mechanism {
         Mechanism::AccessControl => is_access_controlled(home),
-        Mechanism::EncryptionAtRest => is_encrypted(home),
         // Commands come in through this process alone, agents are its neighbours under the same
-        // account, and every secret follows from one key: nothing here could bring these.
-        Mechanism::MutualTls
+        // account, every secret follows from one key, and a store that can be opened here is a
+        // plain file (which is not looked at: whoever closes a file gives up all locks that the
+        // process has on it, those of an open database too). Nothing here could bring these.
+        Mechanism::EncryptionAtRest
+        | Mechanism::MutualTls
         | Mechanism::Isolation
         | Mechanism::WorkspaceKeys
         | Mechanism::Attestation
@@ -51,12 +49,4 @@ fn is_in_place(home: &Home, mechanism: Mechanism) -> bool {
 fn is_access_controlled(home: &Home) -> bool {
     let keys = Keyring::of(home);
     !is_open_to_others(&home.keys()) && !is_open_to_others(&keys.runtime_path())
-}
-
-/// A store that begins like a plain one is a plain one; one that is not there protects nothing.
-fn is_encrypted(home: &Home) -> bool {
-    let mut begin = [0; PLAIN_STORE.len()];
-    let store = std::fs::File::open(home.store());
-    let read = store.and_then(|mut store| store.read_exact(&mut begin));
-    read.is_ok() && begin != *PLAIN_STORE
 }

@@ -21,6 +21,7 @@ pub const RESERVED: &[&str] = &[
     "user",
     "agent",
     "project",
+    "me",
 ];
 
 /// Why a name was not accepted.
@@ -44,7 +45,9 @@ fn check(text: &str) -> Result<(), NameError> {
         let shown = text.chars().take(NAME_BYTES_MAX).collect();
         return Err(NameError::Form(shown));
     }
-    if RESERVED.iter().any(|word| word.eq_ignore_ascii_case(text)) {
+    // `user:ada` is how a person is told from an agent, and nobody else is to be taken for one.
+    let first = text.split(':').next().unwrap_or(text);
+    if RESERVED.iter().any(|word| word.eq_ignore_ascii_case(first)) {
         return Err(NameError::Reserved(text.to_owned()));
     }
     Ok(())

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use super::host::Host;
 use super::machine::percentiles;
@@ -48,6 +49,8 @@ struct Measured {
     board: Times,
     update: Times,
     characters: usize,
+    /// Milliseconds of the first question, for which a server reads the store and makes its index.
+    first_ms: f64,
 }
 
 pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
@@ -77,6 +80,8 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
             super::stats::number(got.characters),
             "characters",
         ));
+        let name = format!("a server's first answer, {}", volume.name);
+        rows.push(Row::new(name, got.first_ms, "ms"));
     }
     Ok(rows)
 }
@@ -84,7 +89,9 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
 fn measure(folder: &Path, setup: &Setup) -> Result<Measured, Failure> {
     let mut host = Host::start(folder, "memory", "bench")?;
     let consult = json!({ "intent": "consult" });
+    let begun = Instant::now();
     let characters = host.call("bclaw_work", &consult)?["content"].to_string().len();
+    let first_ms = begun.elapsed().as_secs_f64() * 1e3;
     let mut times = |tool: &str, arguments: &dyn Fn(u32) -> Value| {
         let mut number = 0;
         repeat(setup.time, || {
@@ -102,7 +109,7 @@ fn measure(folder: &Path, setup: &Setup) -> Result<Measured, Failure> {
     };
     let update = times("bclaw_update", &change)?;
     host.end()?;
-    Ok(Measured { work, memory, board, update, characters })
+    Ok(Measured { work, memory, board, update, characters, first_ms })
 }
 
 /// Makes a project of a size, through the same door as everybody.

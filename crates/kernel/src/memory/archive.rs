@@ -73,7 +73,7 @@ pub(super) fn decide(
 
 /// What archiving it comes to, if the rules allow it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Archived, Refusal> {
-    let own = state.memory.get(asked.id)?;
+    let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
     assign::may_write(state, who, own)?;
     let mut effects = Vec::new();

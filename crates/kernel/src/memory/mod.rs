@@ -237,10 +237,15 @@ impl Memory {
 
     /// A record, or the refusal that there is none.
     pub(crate) fn get(&self, id: RecordId) -> Result<&Arc<Record>, Refusal> {
-        self.records.get(&id).ok_or_else(|| {
-            let message = format!("there is no record {id} ({})", id.label());
-            Refusal::not_found(Rule::RecordKnown, message)
-        })
+        self.records.get(&id).ok_or_else(|| unknown(id))
+    }
+
+    /// The same for somebody: what another one keeps to themselves is not there.
+    pub(crate) fn get_for(&self, id: RecordId, who: &Principal) -> Result<&Arc<Record>, Refusal> {
+        match self.get(id) {
+            Ok(own) if !own.is_seen_by(who) => Err(unknown(id)),
+            found => found,
+        }
     }
 
     fn unlist(&mut self, record: &Record) {
@@ -281,6 +286,11 @@ impl Memory {
     }
 }
 
+fn unknown(id: RecordId) -> Refusal {
+    let message = format!("there is no record {id} ({})", id.label());
+    Refusal::not_found(Rule::RecordKnown, message)
+}
+
 impl State {
     /// What is remembered.
     pub fn memory(&self) -> &Memory {
@@ -297,8 +307,14 @@ impl State {
     #[must_use]
     pub fn as_seen_by(&self, who: &Principal) -> State {
         let mut seen = self.clone();
+        // Somebody nobody knows is no person.
+        let is_known = match who {
+            Principal::User(id) => self.users.contains_key(id),
+            Principal::Agent(_) | Principal::System => true,
+        };
         for id in &self.memory.private {
-            if let Some(record) = self.memory.records.get(id).filter(|own| !own.is_seen_by(who)) {
+            let is_seen = |own: &Arc<Record>| is_known && own.is_seen_by(who);
+            if let Some(record) = self.memory.records.get(id).filter(|own| !is_seen(own)) {
                 seen.memory.unlist(record);
                 seen.memory.records.remove(id);
             }

@@ -157,7 +157,7 @@ fn state_named(own: &Record, word: &Label) -> Result<Status, Refusal> {
 
 /// What a step comes to, if the rules allow it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved, Refusal> {
-    let own = state.memory.get(asked.id)?;
+    let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
     let to = state_named(own, &asked.to)?;
     assign::may_move(state, who, own, to, asked.forced)?;
@@ -288,6 +288,7 @@ fn of_assignment(
     if matches!(to, Status::Accepted | Status::Started) && own.is_for(who) {
         effects.extend(effect::hand_over(state, own, who)?);
     } else if let (Status::Rerouted, Some(agent)) = (to, &asked.agent) {
+        offer::may_get(state, agent, None)?;
         state.memory.room_for(2)?;
         let made = Effect::new(Action::Created, state.memory.next(Kind::Assignment));
         effects.push(made.to(Status::Offered).saying(&format!("for {agent}")));
@@ -297,10 +298,24 @@ fn of_assignment(
     } else if !own.table().is_live(to) || asked.let_go {
         effects.extend(effect::of_claim(state, own));
     }
+    effects.extend(told(state, who, own, to));
     if let Some(plan_status) = asked.plan_status {
         effects.extend(effect::on_plan(state, who, own, plan_status.status()));
     }
     Ok(effect::once(effects))
+}
+
+/// The message that offered the work: whoever takes it up has read it, and it is of no use any more
+/// once the work is over.
+fn told(state: &State, who: &Principal, own: &Record, to: Status) -> Option<Effect> {
+    let message = state.memory.record(own.fields.message_id?)?;
+    let next = match to {
+        Status::Accepted | Status::Started if own.is_for(who) => Status::Acknowledged,
+        to if !own.table().is_live(to) => Status::Closed,
+        _ => return None,
+    };
+    let goes_on = message.table().has_step(message.status, next);
+    goes_on.then(|| Effect::new(Action::Moved, message.id).to(next))
 }
 
 /// What a candidate becomes.

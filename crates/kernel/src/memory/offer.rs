@@ -247,7 +247,11 @@ fn fields(state: &State, who: &Principal, lane: &Lane) -> Result<Fields, Refusal
 }
 
 /// Work is offered to agents who are known and may hold something, and a plan is given out once.
-fn may_get(state: &State, name: &AgentName, plan: Option<RecordId>) -> Result<(), Refusal> {
+pub(super) fn may_get(
+    state: &State,
+    name: &AgentName,
+    plan: Option<RecordId>,
+) -> Result<(), Refusal> {
     if state.agent(name).is_none() {
         let message = format!("there is no agent {name}");
         return Err(Refusal::not_found(Rule::RecordLinks, message));

@@ -15,7 +15,7 @@ use super::word::Status;
 use super::{assign, bad_field, change, expect, link, offer, record, step};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
-use crate::principal::{Caller, Principal};
+use crate::principal::{Actor, Caller, Principal};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
 use crate::state::{ApplyError, State};
@@ -88,7 +88,7 @@ pub(super) fn decide(
 
 /// What changing it comes to, if the rules allow it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Updated, Refusal> {
-    let own = state.memory.get(asked.id)?;
+    let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
     let otherwise = asked.text.is_some() || asked.tags.is_some() || !asked.clear.is_empty();
     assign::may_change(state, who, own, &asked.fields.given(), otherwise)?;
@@ -166,6 +166,10 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
     debug_assert_eq!(missing(body.id.kind, &known.fields), None);
     let cover = offer::cover(state, body.fields.claim);
     let unclaimed = body.clear.iter().any(|name| name.as_str() == "claim");
+    // What work was offered with stays, whatever its agent holds for it later.
+    let is_dispatcher = matches!(&entry.draft.actor,
+        Actor::Principal(by) if known.is_dispatched_by(by));
+    let settled = known.fields.covers.is_some() && !is_dispatcher;
     change(state, entry, body.id, |own| {
         if let Some(text) = &body.text {
             own.text = text.clone();
@@ -177,7 +181,7 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
             own.fields.clear(name.as_str());
         }
         own.fields.take_over(&body.fields);
-        if cover.is_some() || unclaimed {
+        if !settled && (cover.is_some() || unclaimed) {
             own.fields.covers = cover;
         }
         step::count(&mut own.fields);

@@ -124,6 +124,7 @@ fn remembered(world: &mut World) {
         "artifacts": [{ "type": "t", "ref": "r", "description": "d" }] }),
     );
     done(world, "n", "memory.move", json!({ "id": id, "to": "blocked", "plan_status": "blocked" }));
+    done(world, "o", "agent.register", json!({}));
     let other = json!({ "id": id, "to": "rerouted", "agent": "o", "request_id": "o" });
     done(world, "m", "memory.move", other);
     done(world, "m", "memory.move", json!({ "id": "pln#1", "to": "in_progress" }));

@@ -139,7 +139,8 @@ fn what_an_agent_holds_already_is_not_claimed_for_it() {
     let made = offer(&mut world, &[lane("bob", "src/a")]);
     assert!(made[0]["claim"].is_null(), "{made:?}");
     assert_eq!(held(&world).len(), 1);
-    assert_eq!(actions(&go(&mut world, &bob(), id(&made[0], "assignment"), "accepted")).len(), 0);
+    let accepted = go(&mut world, &bob(), id(&made[0], "assignment"), "accepted");
+    assert_eq!(actions(&accepted), ["moved"], "the message was read, and nothing is opened");
     sound(&world);
 }
 
@@ -175,7 +176,7 @@ fn a_claim_that_ran_out_is_opened_again_for_whoever_takes_the_work_up() {
     assert_eq!(held(&world), []);
     let mut taken = world.fork();
     let reply = go(&mut world, &bob(), ids[0], "accepted");
-    assert_eq!(actions(&reply), ["already_over", "opened"]);
+    assert_eq!(actions(&reply), ["already_over", "opened", "moved"]);
     let own = get(&world, ids[0]).fields.claim.unwrap();
     assert_eq!(held(&world), [("agent:bob".to_owned(), own)]);
     sound(&world);
@@ -189,10 +190,10 @@ fn a_claim_that_ran_out_is_opened_again_for_whoever_takes_the_work_up() {
     // The dispatcher is not kept from giving it to the one who has it.
     let args = json!({ "id": ids[0], "to": "rerouted", "agent": "carol" });
     let reply = ok(&mut taken, &alice(), "memory.move", &args);
-    assert_eq!(actions(&reply), ["created", "created", "already_over"]);
+    assert_eq!(actions(&reply), ["created", "created", "already_over", "moved"]);
     let next = RecordId { number: ids[1].number + 1, ..ids[0] };
     let reply = go(&mut taken, &carol(), next, "accepted");
-    assert_eq!(actions(&reply), ["already_over", "opened"]);
+    assert_eq!(actions(&reply), ["already_over", "opened", "moved"]);
     sound(&taken);
 }
 
@@ -205,7 +206,9 @@ fn rerouted_work_has_a_message_and_a_nonce_of_its_own_and_is_rerouted_once() {
     let old = id(&made[0], "assignment");
     let args = json!({ "id": old, "to": "rerouted", "agent": "carol" });
     let reply = ok(&mut world, &alice(), "memory.move", &args);
-    assert_eq!(actions(&reply), ["created", "created"]);
+    assert_eq!(actions(&reply), ["created", "created", "moved"]);
+    let before = get(&world, old).fields.message_id.unwrap();
+    assert_eq!(get(&world, before).status, Status::Closed, "it is of no use any more");
     let new = get(&world, RecordId { number: old.number + 1, ..old });
     let nonce = new.fields.nonce.clone().unwrap();
     assert_ne!(nonce.as_str(), "n1");

@@ -363,6 +363,8 @@ fn rerouted_work_goes_to_another_with_its_lease() {
     let first = assign(&mut world, &json!({ "agent": "bob", "plan_id": plan, "claim": epoch }));
     let second = RecordId { number: first.number + 1, ..first };
     let args = json!({ "id": first, "to": "rerouted", "agent": "carol" });
+    assert_eq!(no(&mut world, &alice(), "memory.move", &args).0, Rule::RecordLinks);
+    world.run(&carol(), "agent.register", "{}").unwrap();
     // Offered and not taken up: the lease is alice's and stays hers.
     let mut other = world.fork();
     let reply = ok(&mut other, &alice(), "memory.move", &args);

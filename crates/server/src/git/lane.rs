@@ -29,6 +29,19 @@ impl Place {
         listed && back == Some(self.top.join(".git"))
     }
 
+    /// What somebody began there and did not finish, if anything: a commit now would end it.
+    pub(crate) fn under_way(&self) -> Option<&'static str> {
+        let begun = [
+            ("MERGE_HEAD", "a merge"),
+            ("CHERRY_PICK_HEAD", "a cherry-pick"),
+            ("REVERT_HEAD", "a revert"),
+            ("rebase-merge", "a rebase"),
+            ("rebase-apply", "a rebase"),
+        ];
+        let found = begun.iter().find(|(name, _)| self.own.join(name).exists());
+        found.map(|(_, what)| *what)
+    }
+
     /// Whether both are of one repository.
     pub(crate) fn is_of(&self, other: &Place) -> bool {
         self.common == other.common
@@ -87,6 +100,18 @@ impl Git {
         Ok(found)
     }
 
+    /// The files that commits of a linked work tree changed which the main one does not have.
+    pub(crate) fn committed_here(&self) -> Result<BTreeSet<Name>, Fault> {
+        let Some(head) = self.head() else { return Ok(BTreeSet::new()) };
+        let base = self.line(&["merge-base", "main-worktree/HEAD", &head], None, b"");
+        let args = match &base {
+            Ok(base) => vec!["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, &head],
+            // It has nothing in common with the main one, so everything is its own.
+            Err(_) => vec!["ls-tree", "-r", "-z", "--name-only", &head],
+        };
+        Ok(names(&self.run(&args, None, b"")?).map(<[u8]>::to_vec).collect())
+    }
+
     /// Commits what is wanted of a work tree on what is checked out in it. The files stay as they
     /// are; what is not wanted stays uncommitted.
     pub(crate) fn keep(
@@ -99,6 +124,8 @@ impl Git {
         let draft = self.draft(&scratch)?;
         let taken = draft.take(wanted)?;
         if !draft.differs()? {
+            // Whoever was killed after the commit left an index that would undo it.
+            self.run(&["reset", "--quiet", "--mixed"], None, b"")?;
             return Ok(Kept { commit: None, files: 0, taken });
         }
         let commit = draft.commit(message, None)?;

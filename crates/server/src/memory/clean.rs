@@ -75,10 +75,13 @@ impl Verbs<'_> {
         } else {
             ("files of the scope", "")
         };
+        let first: Vec<&str> = dirty.iter().take(3).map(String::as_str).collect();
+        let more = if dirty.len() > first.len() { ", …" } else { "" };
         let message = format!(
-            "{} {what} are not committed, so a worktree would not have them: commit them, {way}\
-             name a 'ref' to start from, or say 'allow_dirty'",
-            dirty.len()
+            "{} {what} are not committed ({}{more}), so a worktree would not have them: commit \
+             them, {way}name a 'ref' to start from, or say 'allow_dirty'",
+            dirty.len(),
+            first.join(", ")
         );
         let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
         Err(Fault::refused(Rule::LaneCommitted, message).with(details))

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::Verbs;
 use super::lanes::{
-    Key, Lane, Obstacle, collide, delivery, id_of, known_agent, record, shown, surfaces,
+    Key, Lane, Obstacle, collide, delivery, id_of, is_nobody, known_agent, met, record, shown,
+    surfaces,
 };
 use super::seat::Present;
 use super::worktree::Worktree;
@@ -129,6 +130,10 @@ impl Verbs<'_> {
             return Err(Fault::usage("bclaw_coordinate requires 'task'"));
         }
         let key = Key::new(args.client_request_id.as_deref(), given);
+        if !matches!(args.intent, Aim::Assign | Aim::Summarize) {
+            let Present { state, now, .. } = self.present()?;
+            key.check_same(&state, &self.principal(), now)?;
+        }
         match args.intent {
             Aim::Assign => self.assign(args, &key),
             Aim::Consult => self.consult(args, &key),
@@ -155,9 +160,9 @@ impl Verbs<'_> {
         }
         if args.targets.is_empty() && args.scopes.is_empty() {
             let own = self.agent();
-            let live = state
-                .agents()
-                .filter(|(name, agent)| agent.revoked_at.is_none() && Some(*name) != own.as_ref());
+            let live = state.agents().filter(|(name, agent)| {
+                agent.revoked_at.is_none() && Some(*name) != own.as_ref() && !is_nobody(name)
+            });
             let mut live: Vec<_> = live.collect();
             live.sort_by_key(|(name, agent)| (std::cmp::Reverse(agent.heard_at), (*name).clone()));
             let agents = live.into_iter().take(IMPLICIT_MAX).map(|(name, _)| name.clone());
@@ -181,7 +186,9 @@ impl Verbs<'_> {
             let lanes = self.lanes(&state, args, &targets.agents)?;
             let colliding = collide(&lanes);
             if !colliding.is_empty() {
-                let message = "these lanes would collide; nothing was offered";
+                let named: Vec<String> = colliding.iter().map(met).collect();
+                let message =
+                    format!("these lanes would collide: {}; nothing was offered", named.join("; "));
                 let details = json!({ "code": "lanes_collide", "collisions": colliding });
                 return Err(Fault::collision(message).with(details));
             }

@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Verbs;
 use super::coordinate::{Aim, Coordinate, told};
-use super::lanes::{Key, Lane, Obstacle, collide, known_agent, record, shown, surfaces, taken};
+use super::lanes::{
+    Key, Lane, Obstacle, collide, is_nobody, known_agent, record, shown, surfaces, taken,
+};
 use super::seat::Present;
 use crate::fault::Fault;
 
@@ -233,9 +235,9 @@ impl Verbs<'_> {
             }
         }
         if args.agents.is_empty() {
-            let live = state
-                .agents()
-                .filter(|(name, agent)| agent.revoked_at.is_none() && Some(*name) != own.as_ref());
+            let live = state.agents().filter(|(name, agent)| {
+                agent.revoked_at.is_none() && Some(*name) != own.as_ref() && !is_nobody(name)
+            });
             agents.extend(live.map(|(name, _)| name.clone()));
         } else if agents.is_empty() {
             let details = json!({ "code": "agent_validation_failed" });

@@ -29,6 +29,8 @@ const LOOKED_AT_MAX: usize = 200;
 const OUTSIDE_SHOWN_MAX: usize = 20;
 /// What a noted result is called among the artifacts of an assignment.
 const NOTED: &str = "lane_result";
+/// The sort of artifact that says that a result was taken in.
+const INTEGRATED: &str = "lane_result_integrated";
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct Harvest {
@@ -68,14 +70,20 @@ impl From<Fault> for Skip {
     fn from(fault: Fault) -> Self {
         let code = match fault.rule() {
             Rule::RecordOwner => "not_yours",
+            Rule::LaneScope => "outside_scope",
             _ => kind(&fault),
         };
-        Skip { is_failure: true, ..skip(code, fault.message()) }
+        failure(code, fault.message())
     }
 }
 
 fn skip(code: &'static str, why: impl Into<String>) -> Skip {
     Skip { code, why: why.into(), is_failure: false, done: None }
+}
+
+/// The same for what should not be so.
+fn failure(code: &'static str, why: impl Into<String>) -> Skip {
+    Skip { is_failure: true, ..skip(code, why) }
 }
 
 /// What came of a harvest.
@@ -140,13 +148,17 @@ impl Verbs<'_> {
         let found = self.look(own)?;
         // Asked before anything is done: a commit in somebody's worktree passes no other check.
         may_stand_in(state, &self.principal(), own)
-            .map_err(|no| Skip { is_failure: true, ..skip("not_yours", no.message) })?;
+            .map_err(|no| failure("not_yours", no.message))?;
         let is_new = self.note(own, &found)?;
         if is_new {
             facade.effect("harvest", "assignment", &own.id.to_string());
             basket.harvested.push(told(own, &found));
         }
         if args.integrate {
+            if has_artifact(own, INTEGRATED, &found.digest) {
+                let why = "this result was taken in before; whoever went on leaves another one";
+                return Err(skip("already_integrated", why));
+            }
             let done = self.integrate(own, &found, args.allow_outside, facade)?;
             basket.integrated.push(done);
         } else if !is_new {
@@ -160,13 +172,13 @@ impl Verbs<'_> {
         let path = own.fields.worktree_path.as_ref();
         let path = path.ok_or_else(|| skip("no_worktree", "the assignment names no worktree"))?;
         let worktree = Worktree::open(self.seat.root(), path.as_str(), &self.shown())
-            .map_err(|why| skip("worktree_unusable", format!("{path}: {why}")))?;
+            .map_err(|why| failure("worktree_unusable", format!("{path}: {why}")))?;
         let bytes = match worktree.report() {
             Report::None => return Err(skip("no_result", format!("no {}", lane::RESULT_FILE))),
-            Report::Unusable(why) => return Err(skip("lane_result_unreadable", why)),
+            Report::Unusable(why) => return Err(failure("lane_result_unreadable", why)),
             Report::File { bytes, .. } => bytes,
         };
-        let result = lane::read(&bytes).map_err(|why| skip("lane_result_invalid", why))?;
+        let result = lane::read(&bytes).map_err(|why| failure("lane_result_invalid", why))?;
         let names = [own.id.to_string(), own.id.label()];
         let offer = Offer {
             names: &[names[0].as_str(), names[1].as_str()],
@@ -182,20 +194,23 @@ impl Verbs<'_> {
 
     /// Notes that a result was seen. Says whether it is news.
     fn note(&self, own: &Record, found: &Found) -> Result<bool, Fault> {
-        let is_it = |kind: &str, place: &str| kind == NOTED && place == found.digest;
-        let mut all: Vec<Value> = own.fields.artifacts.iter().map(|own| json!(own)).collect();
-        let text = |own: &Value, name: &str| own[name].as_str().unwrap_or_default().to_owned();
-        if all.iter().any(|own| is_it(&text(own, "type"), &text(own, "ref"))) {
+        if has_artifact(own, NOTED, &found.digest) {
             return Ok(false);
         }
+        self.mark(own, NOTED, found)?;
+        Ok(true)
+    }
+
+    /// Puts a result down as an artifact of its assignment.
+    fn mark(&self, own: &Record, sort: &str, found: &Found) -> Result<(), Fault> {
+        let mut all: Vec<Value> = own.fields.artifacts.iter().map(|own| json!(own)).collect();
         all.push(json!({
-            "type": NOTED, "ref": found.digest, "description": clipped(&found.result.summary, 1_000),
+            "type": sort, "ref": found.digest, "description": clipped(&found.result.summary, 1_000),
         }));
         let update = json!({
             "id": own.id, "fields": { "artifacts": all }, "expected_version": own.version,
         });
-        self.act("memory.update", &update)?;
-        Ok(true)
+        self.act("memory.update", &update).map(drop)
     }
 
     /// Commits the work and has the assignment follow.
@@ -211,6 +226,9 @@ impl Verbs<'_> {
             let code = if own.is_terminal() { "already_over" } else { "off_path" };
             return Err(skip(code, why));
         };
+        if let Some(why) = found.worktree.unsettled() {
+            return Err(failure("worktree_unsettled", why));
+        }
         let scope = self.kept_within(own, found, allow_outside)?;
         let message = format!(
             "{}\n\nLane of {} for {}.\n",
@@ -222,7 +240,7 @@ impl Verbs<'_> {
         let kept = found
             .worktree
             .keep(&scratch, &message, scope.as_ref())
-            .map_err(|fault| Skip { is_failure: true, ..skip("commit_failed", fault.message()) })?;
+            .map_err(|fault| failure("commit_failed", fault.message()))?;
         let left: Vec<Value> = kept
             .taken
             .left
@@ -243,6 +261,14 @@ impl Verbs<'_> {
             done["to"] = (*to).into();
         }
         facade.effect("transition", "assignment", &own.id.to_string());
+        let Present { state, .. } = self.present()?;
+        // What is over takes no result any more. What waits may be gone on with, and then the same
+        // file says nothing about it.
+        if let Some(now) = state.memory().record(own.id).filter(|now| !now.is_terminal())
+            && let Err(fault) = self.mark(now, INTEGRATED, found)
+        {
+            return Err(Skip { done: Some(done), ..fault.into() });
+        }
         Ok(done)
     }
 
@@ -268,14 +294,13 @@ impl Verbs<'_> {
         let list: Vec<&str> = named.iter().map(|name| name.as_str()).collect();
         let whose = if allow_outside { " and not its agent" } else { "" };
         let why = format!(
-            "{} files lie outside of its scope, so nothing was committed: {}. Move them out, or \
+            "{} files lie outside of its scope, so nothing was committed: {}. Take them out, or \
              have its dispatcher or a person{whose} say --allow-outside",
             outside.len(),
             list.join(", ")
         );
         let done = json!({ "outside": named, "total": outside.len() });
-        let no = skip("outside_scope", why);
-        Err(Skip { is_failure: true, done: Some(done), ..no })
+        Err(Skip { done: Some(done), ..Fault::refused(Rule::LaneScope, why).into() })
     }
 
     /// One step on the way to where the result says the assignment is.
@@ -302,6 +327,14 @@ impl Verbs<'_> {
         }
         self.act("memory.move", &step)
     }
+}
+
+/// Whether a result was put down so.
+fn has_artifact(own: &Record, sort: &str, digest: &str) -> bool {
+    own.fields.artifacts.iter().any(|artifact| {
+        let artifact = json!(artifact);
+        artifact["type"] == sort && artifact["ref"] == digest
+    })
 }
 
 /// What a lane was offered with, unless that is everything.

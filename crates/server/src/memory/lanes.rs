@@ -20,6 +20,7 @@ use super::claims;
 use super::seat::Present;
 use crate::fault::Fault;
 use crate::frugal;
+use crate::message::UNNAMED;
 
 /// How long a claim for a lane lasts, in seconds: four hours.
 pub(super) const CLAIM_SECS: u64 = 4 * 60 * 60;
@@ -115,7 +116,19 @@ impl Key {
 
     /// The id of a command of this request, if it has one.
     pub(super) fn part(&self, name: &str) -> Option<String> {
-        self.id.as_ref().map(|id| format!("{}.{}", short(id), short(name)))
+        self.whole().map(|whole| format!("{whole}.{}", short(name)))
+    }
+
+    /// Refuses an id that was used for something else.
+    pub(super) fn check_same(
+        &self,
+        state: &State,
+        who: &Principal,
+        now: Timestamp,
+    ) -> Result<(), Fault> {
+        let (Some(prefix), Some(whole)) = (self.prefix(), self.whole()) else { return Ok(()) };
+        let mut before = state.memory().requests_by(who, &prefix, now);
+        if before.any(|id| !id.as_str().starts_with(&whole)) { Err(reused()) } else { Ok(()) }
     }
 
     /// The id of the one command of this request, if it has one.
@@ -229,6 +242,19 @@ pub(super) fn collide(lanes: &[Lane]) -> Vec<Value> {
         }
     }
     found
+}
+
+/// A collision in words.
+pub(super) fn met(collision: &Value) -> String {
+    let text = |list: &str, at: usize| collision[list][at].as_str().unwrap_or_default().to_owned();
+    let [one, other] = [0, 1].map(|at| format!("{} of {}", text("scopes", at), text("lanes", at)));
+    format!("{one} meets {other}")
+}
+
+/// Whether an agent is a host that never said what it is called: nobody is behind it who would
+/// look for work.
+pub(super) fn is_nobody(name: &AgentName) -> bool {
+    name.as_str().rsplit(['+', '/']).next() == Some(UNNAMED)
 }
 
 fn meeting<'a>(one: &'a Surfaces, other: &'a Surfaces) -> Option<(&'a Surface, &'a Surface)> {

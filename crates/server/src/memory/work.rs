@@ -223,7 +223,7 @@ impl Verbs<'_> {
         };
         let own = self.principal();
         let mut news = changed_since(present, Some(since), None);
-        news.retain(|record| record.author != own);
+        news.retain(|record| record.updated_by != own);
         let total = news.len();
         news.truncate(limit);
         (news, total)

@@ -138,9 +138,19 @@ impl Worktree {
         Err("it names no file".to_owned())
     }
 
-    /// The files of the work that are not committed and lie outside of this.
+    /// Why nothing can be committed here, if nothing can.
+    pub(super) fn unsettled(&self) -> Option<String> {
+        if let Some(what) = self.git.place().and_then(|place| place.under_way()) {
+            return Some(format!("{what} is under way there; finish or abort it first"));
+        }
+        let none = "no branch is checked out there, so a commit would be on none; check one out";
+        self.git.branch().is_none().then(|| none.to_owned())
+    }
+
+    /// The files of the work that lie outside of this, committed there or not.
     pub(super) fn outside(&self, scope: &Surfaces) -> Result<Vec<String>, Fault> {
         let mut found = self.git.uncommitted()?;
+        found.extend(self.git.committed_here()?);
         found.retain(|name| !lane::is_own(name) && !is_within(scope, name));
         Ok(readable(&found))
     }

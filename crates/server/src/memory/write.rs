@@ -34,7 +34,7 @@ impl Verbs<'_> {
     fn create_record(&self, args: &Create) -> Result<Value, Fault> {
         let made = data::creation(args.entity, &args.data).map_err(Fault::usage)?;
         self.check_author(made.author.as_deref())?;
-        let near = self.nearby(args.entity, &args.data)?;
+        let mut near = self.nearby(args.entity, &args.data)?;
         let mut command = made.args;
         if let Some(id) = &args.request_id {
             command["request_id"] = id.as_str().into();
@@ -58,6 +58,8 @@ impl Verbs<'_> {
             answer["next_actions"] =
                 json!([{ "tool": Verb::Get.tool(), "args": next, "when": "to see all of it" }]);
         }
+        // A request that is repeated finds what it made the first time.
+        near.retain(|other| other["id"] != id);
         if !near.is_empty() {
             answer["nearby_items"] = near.into();
         }
@@ -272,6 +274,11 @@ impl Verbs<'_> {
         let lease = claim.lease.clone();
         let mut effects = Vec::new();
         if claim.holder != self.principal() && args.coordinator_override {
+            // Agents are refused anyway, and told why.
+            let needs_reason = args.reason.is_none() && self.agent().is_none();
+            if needs_reason {
+                return Err(Fault::usage("ending somebody else's claim takes a 'reason'"));
+            }
             let reason = args.reason.as_deref().unwrap_or("coordinator override");
             let force = Force { lease, reason: Text::lossy(reason) };
             client.execute(Command::LeaseForce(force))?;

@@ -19,7 +19,10 @@ pub(super) fn coordinate(own: &MemoryCoordinate) -> Result<Value, Failure> {
     let mut scopes = Map::new();
     for text in &own.scopes {
         let (agent, scope) = pair("--lane-scope", text)?;
-        scopes.insert(agent.to_owned(), scope.into());
+        if scopes.insert(agent.to_owned(), scope.into()).is_some() {
+            let message = format!("--lane-scope names {agent} twice; put commas between paths");
+            return Err(Failure::usage(message));
+        }
     }
     let scopes = if scopes.is_empty() { Value::Null } else { Value::Object(scopes) };
     Ok(json!({

@@ -22,6 +22,7 @@ use crate::cli::{
 use crate::failure::{Exit, Failure};
 use crate::frugal::{agent_name, own_haid};
 use crate::settings::Asker;
+use crate::surfaces;
 
 /// Somebody at the command line.
 pub(crate) struct Stool<'a> {
@@ -45,6 +46,35 @@ impl<'a> Stool<'a> {
         };
         let (recall, known) = (Recall::default(), OnceCell::new());
         Ok(Stool { app, project, engine, principal, recall, known })
+    }
+
+    /// Arguments with the paths that people typed where they stand, seen from the project's root.
+    fn seen_here(&self, mut args: Value) -> Result<Value, Failure> {
+        let place = &self.project.place;
+        let seen = |value: &mut Value| -> Result<(), Failure> {
+            if let Some(text) = value.as_str() {
+                *value = surfaces::scope(place, text)?.into();
+            }
+            Ok(())
+        };
+        for name in ["scope", "path"] {
+            args.get_mut(name).map_or(Ok(()), seen)?;
+        }
+        args.pointer_mut("/filter/scope").map_or(Ok(()), seen)?;
+        for scope in args.get_mut("scopes").and_then(Value::as_object_mut).into_iter().flatten() {
+            seen(scope.1)?;
+        }
+        let paths = args.pointer_mut("/data/related_paths").and_then(Value::as_array_mut);
+        for path in paths.into_iter().flatten() {
+            seen(path)?;
+        }
+        if let Some(worktree) = args.get_mut("worktree")
+            && let Some(text) = worktree.as_str()
+            && let Ok(absolute) = std::path::absolute(text)
+        {
+            *worktree = absolute.display().to_string().into();
+        }
+        Ok(args)
     }
 
     /// Does something, in the words of all doors.
@@ -177,7 +207,9 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
         }
         MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
     };
-    let answer = Stool::new(app)?.call(verb, &given(&args))?;
+    let stool = Stool::new(app)?;
+    let args = stool.seen_here(given(&args))?;
+    let answer = stool.call(verb, &args)?;
     show::answer(app, verb, &answer)?;
     if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
         return Err(Failure::told_collision());
@@ -276,7 +308,8 @@ pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Failure> {
         data["related_paths"] = own.paths.clone().into();
     }
     let args = json!({ "entity": own.kind, "data": data });
-    let answer = Stool::new(app)?.call(Verb::Create, &args)?;
+    let stool = Stool::new(app)?;
+    let answer = stool.call(Verb::Create, &stool.seen_here(args)?)?;
     show::answer(app, Verb::Create, &answer)
 }
 
@@ -285,7 +318,8 @@ pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Failure> {
         "kind": "memory", "query": own.question, "path": own.path, "maxItems": own.limit,
         "matching": true,
     });
-    let answer = Stool::new(app)?.call(Verb::Context, &given(&args))?;
+    let stool = Stool::new(app)?;
+    let answer = stool.call(Verb::Context, &stool.seen_here(given(&args))?)?;
     show::answer(app, Verb::Context, &answer)
 }
 

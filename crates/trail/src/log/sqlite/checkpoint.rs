@@ -7,6 +7,7 @@
 //! SQLite's own mechanism still bounds the journal, only later.
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::spot::Spot;
@@ -60,8 +61,12 @@ fn start(conn: &Connection, spot: &Spot) -> Option<SyncSender<()>> {
 
 fn fold(spot: &Spot, rounds: &Receiver<()>) {
     let Ok(conn) = Connection::open(spot.path()) else { return };
-    // As durable as the writer's own; without it this thread leaves the work to the writer.
-    if conn.pragma_update(None, "checkpoint_fullfsync", "ON").is_err() {
+    // As durable as the writer's own, and as careful at the end; without that this thread leaves
+    // the work to the writer.
+    let set = conn
+        .pragma_update(None, "checkpoint_fullfsync", "ON")
+        .and_then(|()| conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
+    if set.is_err() {
         return;
     }
     while rounds.recv().is_ok() && spot.check().is_ok() {
@@ -69,5 +74,4 @@ fn fold(spot: &Spot, rounds: &Receiver<()>) {
         // takes next time.
         let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     }
-    spot.leave(&conn);
 }

@@ -42,6 +42,8 @@ const APPLICATION_ID: i32 = 0x416c_7468;
 pub const STORE_FORMAT: i32 = 2;
 /// How long to wait for somebody outside the queue, such as a person with `sqlite3`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a store is opened anew whose files change meanwhile.
+const OPEN_TRIES: usize = 8;
 /// How often a watcher in another process looks.
 const WATCH_INTERVAL: Duration = Duration::from_millis(10);
 /// How large a commit of many commands should be at most, in bytes.
@@ -107,21 +109,42 @@ impl SqliteReader {
     }
 
     fn open_with(path: &Path, immutable: bool) -> Result<Self, LogError> {
-        let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, immutable)?;
-        let mut reader = SqliteReader::over(conn, path)?;
-        reader.check_identity()?;
-        reader.settle_down()?;
+        let open = || {
+            let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, immutable)?;
+            let reader = SqliteReader::over(conn, path)?;
+            reader.check_identity()?;
+            Ok(reader)
+        };
+        let mut settled = false;
+        let mut reader = open()?;
+        for _ in 0..OPEN_TRIES {
+            settled = reader.settle_down()?;
+            if settled {
+                break;
+            }
+            reader = open()?;
+        }
+        // Where files come and go with whoever opens them there is nothing more to be had.
+        if !settled {
+            reader.spot = Spot::of(path)?;
+        }
         Ok(reader)
     }
 
-    /// Notes which files it has open, once it has opened them all by reading something.
-    fn settle_down(&mut self) -> Result<(), LogError> {
-        self.spot = Spot::of(&self.path)?;
-        Ok(())
+    /// Says whether it has the files open that are there, once it has opened them all by reading
+    /// something. What was there before it was opened and is still there is what it has; if
+    /// something was replaced in between, nobody can tell.
+    fn settle_down(&mut self) -> Result<bool, LogError> {
+        let now = Spot::of(&self.path)?;
+        let same = now == self.spot;
+        self.spot = now;
+        Ok(same)
     }
 
-    fn over(conn: Connection, path: &Path) -> Result<Self, LogError> {
-        let (spot, cold) = (Spot::of(path)?, Cold::new(Archives::beside(path)));
+    fn over((before, conn): (Option<Spot>, Connection), path: &Path) -> Result<Self, LogError> {
+        // A file that is being made was not there before.
+        let spot = before.map_or_else(|| Spot::of(path), Ok)?;
+        let cold = Cold::new(Archives::beside(path));
         Ok(SqliteReader { conn, path: path.to_owned(), spot, cold })
     }
 
@@ -227,7 +250,12 @@ fn has_journal(path: &Path) -> bool {
     std::fs::metadata(beside(path, "-wal")).is_ok_and(|data| data.len() > 0)
 }
 
-fn connect(path: &Path, mode: OpenFlags, immutable: bool) -> Result<Connection, LogError> {
+/// Opens a database. Returns which files were there before that, if there was one.
+fn connect(
+    path: &Path,
+    mode: OpenFlags,
+    immutable: bool,
+) -> Result<(Option<Spot>, Connection), LogError> {
     let opening = |error: &rusqlite::Error| fault(Doing::Open, path, error);
     if !mode.contains(OpenFlags::SQLITE_OPEN_CREATE) {
         match path.try_exists() {
@@ -243,6 +271,7 @@ fn connect(path: &Path, mode: OpenFlags, immutable: bool) -> Result<Connection, 
         }
     }
     let mode = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let before = Spot::of(path).ok();
     let opened = if immutable {
         let path = path.to_string_lossy();
         let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
@@ -256,7 +285,7 @@ fn connect(path: &Path, mode: OpenFlags, immutable: bool) -> Result<Connection, 
     // The last of many short processes would otherwise fold the journal back on every exit.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
         .map_err(|error| opening(&error))?;
-    Ok(conn)
+    Ok((before, conn))
 }
 
 impl LogReader for SqliteReader {
@@ -360,14 +389,6 @@ impl LogReader for SqliteReader {
     }
 }
 
-impl Drop for SqliteReader {
-    /// Whoever closes a database last folds its journal into the file. If those are not the files
-    /// that everybody else has, that would write old pages over new ones.
-    fn drop(&mut self) {
-        self.spot.leave(&self.conn);
-    }
-}
-
 impl SqliteReader {
     /// Fetches what a commit has in archives.
     fn resolve(&mut self, commit: Commit) -> Result<Commit, LogError> {
@@ -386,6 +407,17 @@ fn commit_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Commit> {
 impl SqliteLog {
     /// Opens an existing log for writing.
     pub fn open(path: &Path) -> Result<Self, LogError> {
+        for _ in 0..OPEN_TRIES {
+            let mut log = SqliteLog::open_once(path)?;
+            if log.reader.settle_down()? && log.reader.spot.is_whole() {
+                return Ok(log);
+            }
+        }
+        let message = "files of the store are being replaced; repeat the command";
+        Err(LogError::new(LogErrorKind::Replaced, message))
+    }
+
+    fn open_once(path: &Path) -> Result<Self, LogError> {
         let queue = Queue::open(path)?;
         let mut log = SqliteLog::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, queue)?;
         let format = log.reader.check_identity()?;
@@ -396,7 +428,6 @@ impl SqliteLog {
             log.let_go();
             renewed?;
         }
-        log.reader.settle_down()?;
         Ok(log)
     }
 
@@ -416,8 +447,8 @@ impl SqliteLog {
         log.let_go();
         checked?;
         log.set_durable()?;
-        log.reader.settle_down()?;
-        Ok(log)
+        drop(log);
+        SqliteLog::open(path)
     }
 
     fn begin(&mut self) -> Result<(), LogError> {

@@ -3,12 +3,13 @@
 //! is open, and nobody would ever read what was written. That goes for the file itself, for its
 //! journal, and for what tells processes apart who have both open.
 
-use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use crate::log::{LogError, LogErrorKind};
+
+/// The journal, and what is shared about it.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
 /// A file, told apart from any other that may come to have its name.
 type Number = (u64, u64);
@@ -29,7 +30,7 @@ impl Spot {
     pub(super) fn of(path: &Path) -> Result<Self, LogError> {
         let (name, file) = numbers(path)?;
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let beside = ["-wal", "-shm"].into_iter().filter_map(|ending| {
+        let beside = BESIDE.into_iter().filter_map(|ending| {
             let mut name = real.clone().into_os_string();
             name.push(ending);
             let path = PathBuf::from(name);
@@ -39,18 +40,14 @@ impl Spot {
         Ok(Spot { path: path.to_owned(), name, file, beside: beside.collect() })
     }
 
+    /// Whether all files are there that somebody who writes has open.
+    pub(super) fn is_whole(&self) -> bool {
+        self.beside.len() == BESIDE.len()
+    }
+
     /// Where the database is.
     pub(super) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Before a connection is closed: sees to it that nothing is written to files that are not
-    /// those it was opened on.
-    pub(super) fn leave(&self, conn: &Connection) {
-        if self.check().is_err() {
-            // Only a connection that is unusable refuses this, and that one writes nothing.
-            let _ = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
-        }
     }
 
     /// Refuses if other files are there by now, or none.
