@@ -112,26 +112,6 @@ fn another_program_that_looks_into_the_store_takes_nothing_away() {
     assert_eq!(held.as_array().unwrap().len(), 6, "{held}");
 }
 
-/// Files that go while many processes open the store and write: nobody takes another one's for its
-/// own.
-#[test]
-fn files_that_vanish_under_racing_processes_make_no_two_holders() {
-    let project = Sandbox::new();
-    for round in 0..40_u64 {
-        let surface = format!("d{round}");
-        let racing: Vec<_> = ["c0", "c1", "c2"]
-            .map(|who| project.command().args(["claim", &surface, "--as", who]).spawn().unwrap())
-            .into();
-        std::thread::sleep(Duration::from_millis(round % 20));
-        let _ = std::fs::remove_file(beside(&project, "-shm"));
-        let won = racing.into_iter().filter_map(|mut own| own.wait().unwrap().code());
-        let won = won.filter(|code| *code == 0).count();
-        assert!(won <= 1, "{surface} was given {won} times");
-    }
-    let ran = project.run(&["trail", "verify"]);
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-}
-
 fn copy(from: &Path, to: &Path) {
     let copied = Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status().unwrap();
     assert!(copied.success());

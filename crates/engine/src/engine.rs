@@ -79,7 +79,7 @@ struct Inner {
     options: Options,
     store: Arc<dyn Store>,
     shared: Arc<Shared>,
-    reader: Mutex<Box<dyn LogReader>>,
+    reader: Mutex<Option<Box<dyn LogReader>>>,
     /// Started when the first command comes, and again if the log was replaced.
     writer: Mutex<Option<Arc<WriterHandle>>>,
     snapshot_seq: u64,
@@ -171,7 +171,7 @@ impl Engine {
             options,
             store,
             shared: Arc::new(Shared::new(world, generation)),
-            reader: Mutex::new(reader),
+            reader: Mutex::new(Some(reader)),
             writer: Mutex::new(None),
             snapshot_seq,
             upkeep: Upkeep::default(),
@@ -196,17 +196,31 @@ impl Engine {
     /// Everything as of the last entry any process appended. Waits for no writer.
     pub fn world(&self) -> Result<Arc<World>, EngineError> {
         let shared = &self.0.shared;
-        let mut reader = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        let generation = reader.generation()?;
-        let moved = match reader.in_place() {
+        let mut opened = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_place = opened.as_mut().map_or(Ok(()), |reader| reader.in_place());
+        let moved = match in_place {
             Err(error) if error.kind == LogErrorKind::Replaced => true,
-            other => other.map(|()| false)?,
+            other => other.map(|()| opened.is_none())?,
         };
-        let replaced = moved || shared.generation() != generation;
-        if replaced {
-            // By another trail, perhaps in another file.
-            *reader = self.0.store.reader()?;
+        if moved {
+            // Nothing is opened on other files as long as something is open on these.
+            *opened = None;
+            if let Ok(mut writer) = self.0.writer.try_lock() {
+                *writer = None;
+            }
         }
+        let mut reader = match opened.take() {
+            Some(reader) => reader,
+            None => self.0.store.reader()?,
+        };
+        let generation = reader.generation()?;
+        let replaced = moved || shared.generation() != generation;
+        if replaced && !moved {
+            // By another trail, perhaps in another file.
+            drop(reader);
+            reader = self.0.store.reader()?;
+        }
+        let reader = opened.insert(reader);
         let known = shared.view();
         let end = reader.position()?;
         let follows = !replaced && known.is_of(&mut **reader)?;

@@ -157,6 +157,16 @@ const KEYS: &[(&str, &str, Made, usize, usize)] = &[
     ("DigitalOcean token", "dop_v1_", Made::Hex, 64, 64),
     ("Hugging Face token", "hf_", Made::Alnum, 34, 40),
     ("Shopify token", "shpat_", Made::Hex, 32, 32),
+    ("Google client secret", "GOCSPX-", Made::Url, 24, 40),
+    ("Google access token", "ya29.", Made::Url, 30, 2000),
+    ("Vault token", "hvs.", Made::Url, 20, 255),
+    ("Databricks token", "dapi", Made::Hex, 32, 34),
+    ("Supabase token", "sbp_", Made::Hex, 40, 40),
+    ("Linear key", "lin_api_", Made::Alnum, 32, 64),
+    ("Doppler token", "dp.pt.", Made::Alnum, 32, 64),
+    ("PlanetScale token", "pscale_tkn_", Made::Url, 32, 64),
+    ("SendGrid key", "SG.", Made::Url, 20, 32),
+    ("Slack webhook", "hooks.slack.com/services/T", Made::Alnum, 6, 16),
     ("age key", "AGE-SECRET-KEY-1", Made::UpperDigits, 50, 70),
 ];
 
@@ -545,6 +555,9 @@ mod tests {
             (format!("sk-ant-api03-{}", alnum(60)), "Anthropic key"),
             (format!("AIza{}", alnum(35)), "Google key"),
             (format!("npm_{}", alnum(36)), "npm token"),
+            (format!("GOCSPX-{}", alnum(28)), "Google client secret"),
+            (format!("hvs.{}", alnum(24)), "Vault token"),
+            (format!("lin_api_{}", alnum(40)), "Linear key"),
         ];
         for (key, what) in cases {
             for text in

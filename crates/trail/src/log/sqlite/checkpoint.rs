@@ -8,6 +8,7 @@
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::spot::Spot;
@@ -32,7 +33,7 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Notes a commit, and has the journal folded back if it is time.
-    pub(super) fn note(&mut self, conn: &Connection, spot: &Spot, bytes: usize) {
+    pub(super) fn note(&mut self, conn: &Connection, spot: &Arc<Spot>, bytes: usize) {
         self.commits = self.commits.saturating_add(1);
         self.bytes += bytes;
         if self.commits < BUSY_COMMITS || self.bytes < ROUND_BYTES {
@@ -50,7 +51,7 @@ impl Checkpoints {
 }
 
 /// Starts the thread. Without one, commits go on folding the journal as before.
-fn start(conn: &Connection, spot: &Spot) -> Option<SyncSender<()>> {
+fn start(conn: &Connection, spot: &Arc<Spot>) -> Option<SyncSender<()>> {
     let (send, receive) = sync_channel(1);
     let spot = spot.clone();
     let thread = std::thread::Builder::new().name("althing-fold".to_owned());

@@ -19,6 +19,7 @@ use althing_kernel::archive::Floor;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{
@@ -42,8 +43,6 @@ const APPLICATION_ID: i32 = 0x416c_7468;
 pub const STORE_FORMAT: i32 = 2;
 /// How long to wait for somebody outside the queue, such as a person with `sqlite3`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a store is opened anew whose files change meanwhile.
-const OPEN_TRIES: usize = 8;
 /// How often a watcher in another process looks.
 const WATCH_INTERVAL: Duration = Duration::from_millis(10);
 /// How large a commit of many commands should be at most, in bytes.
@@ -80,9 +79,10 @@ struct Identity {
 
 /// A SQLite log that can be read.
 pub struct SqliteReader {
+    // Closed before the files count as closed.
     conn: Connection,
     path: PathBuf,
-    spot: Spot,
+    spot: Arc<Spot>,
     cold: Cold,
 }
 
@@ -115,36 +115,14 @@ impl SqliteReader {
             reader.check_identity()?;
             Ok(reader)
         };
-        let mut settled = false;
-        let mut reader = open()?;
-        for _ in 0..OPEN_TRIES {
-            settled = reader.settle_down()?;
-            if settled {
-                break;
-            }
-            reader = open()?;
-        }
-        // Where files come and go with whoever opens them there is nothing more to be had.
-        if !settled {
-            reader.spot = Spot::of(path)?;
-        }
+        let (mut reader, spot) = Spot::opened(path, false, open)?;
+        reader.spot = spot;
         Ok(reader)
     }
 
-    /// Says whether it has the files open that are there, once it has opened them all by reading
-    /// something. What was there before it was opened and is still there is what it has; if
-    /// something was replaced in between, nobody can tell.
-    fn settle_down(&mut self) -> Result<bool, LogError> {
-        let now = Spot::of(&self.path)?;
-        let same = now == self.spot;
-        self.spot = now;
-        Ok(same)
-    }
-
-    fn over((before, conn): (Option<Spot>, Connection), path: &Path) -> Result<Self, LogError> {
-        // A file that is being made was not there before.
-        let spot = before.map_or_else(|| Spot::of(path), Ok)?;
-        let cold = Cold::new(Archives::beside(path));
+    /// Whoever opens it notes the files that it has open then.
+    fn over(conn: Connection, path: &Path) -> Result<Self, LogError> {
+        let (spot, cold) = (Arc::new(Spot::of(path)?), Cold::new(Archives::beside(path)));
         Ok(SqliteReader { conn, path: path.to_owned(), spot, cold })
     }
 
@@ -250,12 +228,7 @@ fn has_journal(path: &Path) -> bool {
     std::fs::metadata(beside(path, "-wal")).is_ok_and(|data| data.len() > 0)
 }
 
-/// Opens a database. Returns which files were there before that, if there was one.
-fn connect(
-    path: &Path,
-    mode: OpenFlags,
-    immutable: bool,
-) -> Result<(Option<Spot>, Connection), LogError> {
+fn connect(path: &Path, mode: OpenFlags, immutable: bool) -> Result<Connection, LogError> {
     let opening = |error: &rusqlite::Error| fault(Doing::Open, path, error);
     if !mode.contains(OpenFlags::SQLITE_OPEN_CREATE) {
         match path.try_exists() {
@@ -271,7 +244,6 @@ fn connect(
         }
     }
     let mode = mode | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let before = Spot::of(path).ok();
     let opened = if immutable {
         let path = path.to_string_lossy();
         let escaped = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
@@ -285,7 +257,7 @@ fn connect(
     // The last of many short processes would otherwise fold the journal back on every exit.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
         .map_err(|error| opening(&error))?;
-    Ok((before, conn))
+    Ok(conn)
 }
 
 impl LogReader for SqliteReader {
@@ -407,14 +379,9 @@ fn commit_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Commit> {
 impl SqliteLog {
     /// Opens an existing log for writing.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        for _ in 0..OPEN_TRIES {
-            let mut log = SqliteLog::open_once(path)?;
-            if log.reader.settle_down()? && log.reader.spot.is_whole() {
-                return Ok(log);
-            }
-        }
-        let message = "files of the store are being replaced; repeat the command";
-        Err(LogError::new(LogErrorKind::Replaced, message))
+        let (mut log, spot) = Spot::opened(path, true, || SqliteLog::open_once(path))?;
+        log.reader.spot = spot;
+        Ok(log)
     }
 
     fn open_once(path: &Path) -> Result<Self, LogError> {

@@ -5,11 +5,19 @@
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::log::{LogError, LogErrorKind};
 
 /// The journal, and what is shared about it.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
+
+/// How often a database is opened anew whose files change meanwhile.
+const OPEN_TRIES: usize = 8;
+
+/// What this process has open. SQLite shares what it has mapped between all connections of a process
+/// to one file: who comes later gets what was there when the first one came, whatever is there now.
+static OPEN: Mutex<Vec<Weak<Spot>>> = Mutex::new(Vec::new());
 
 /// A file, told apart from any other that may come to have its name.
 type Number = (u64, u64);
@@ -40,8 +48,37 @@ impl Spot {
         Ok(Spot { path: path.to_owned(), name, file, beside: beside.collect() })
     }
 
-    /// Whether all files are there that somebody who writes has open.
-    pub(super) fn is_whole(&self) -> bool {
+    /// Opens a database, and says which files it has open then. What was there before and is still
+    /// there afterwards is what was opened; if something was replaced in between nobody can tell,
+    /// and it is opened once more. Whoever is to write needs all files.
+    pub(super) fn opened<T>(
+        path: &Path,
+        to_write: bool,
+        open: impl Fn() -> Result<T, LogError>,
+    ) -> Result<(T, Arc<Spot>), LogError> {
+        let mut known = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|spot| spot.strong_count() > 0);
+        for tries in 1..=OPEN_TRIES {
+            let before = Spot::of(path).ok();
+            let made = open()?;
+            let now = Spot::of(path)?;
+            let shares = |own: &Arc<Spot>| own.file == now.file && own.is_whole();
+            if let Some(held) = known.iter().filter_map(Weak::upgrade).find(shares) {
+                held.check()?;
+                return Ok((made, held));
+            }
+            let is_sure = before.as_ref() == Some(&now) && (now.is_whole() || !to_write);
+            // Where files come and go with whoever opens them, a reader takes what it can get.
+            if is_sure || (tries == OPEN_TRIES && !to_write) {
+                let now = Arc::new(now);
+                known.push(Arc::downgrade(&now));
+                return Ok((made, now));
+            }
+        }
+        Err(replaced("files of the store are being replaced; repeat the command"))
+    }
+
+    fn is_whole(&self) -> bool {
         self.beside.len() == BESIDE.len()
     }
 
@@ -60,8 +97,8 @@ impl Spot {
         for (path, was) in &self.beside {
             if std::fs::metadata(path).map(|found| number(&found)).ok() != Some(*was) {
                 let message = format!(
-                    "{} was removed or replaced while it was in use, and what it held is lost; \
-                     repeat the command, and look with `althing doctor`",
+                    "{} was removed or replaced while it was in use; repeat the command, and look \
+                     with `althing doctor` whether anything is missing",
                     path.display()
                 );
                 return Err(replaced(message));
