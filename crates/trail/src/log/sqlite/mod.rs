@@ -115,6 +115,10 @@ impl SqliteReader {
             reader.check_identity()?;
             Ok(reader)
         };
+        if immutable {
+            // It has nothing but the file open.
+            return open();
+        }
         let (mut reader, spot) = Spot::opened(path, false, open)?;
         reader.spot = spot;
         Ok(reader)

@@ -62,14 +62,18 @@ impl Spot {
             let before = Spot::of(path).ok();
             let made = open()?;
             let now = Spot::of(path)?;
-            let shares = |own: &Arc<Spot>| own.file == now.file && own.is_whole();
-            if let Some(held) = known.iter().filter_map(Weak::upgrade).find(shares) {
-                held.check()?;
-                return Ok((made, held));
-            }
-            let is_sure = before.as_ref() == Some(&now) && (now.is_whole() || !to_write);
+            let is_enough = if to_write { now.is_whole() } else { now.shared().is_some() };
+            // Who found no such file, time and again, has none: the file is a plain one so far.
+            let shares = |own: &Arc<Spot>| own.file == now.file && own.shared().is_some();
+            let is_sure = match known.iter().filter_map(Weak::upgrade).find(shares) {
+                Some(held) => {
+                    held.check()?;
+                    held.shared() == now.shared()
+                }
+                None => before.as_ref() == Some(&now),
+            };
             // Where files come and go with whoever opens them, a reader takes what it can get.
-            if is_sure || (tries == OPEN_TRIES && !to_write) {
+            if (is_sure && is_enough) || (tries == OPEN_TRIES && !to_write) {
                 let now = Arc::new(now);
                 known.push(Arc::downgrade(&now));
                 return Ok((made, now));
@@ -80,6 +84,12 @@ impl Spot {
 
     fn is_whole(&self) -> bool {
         self.beside.len() == BESIDE.len()
+    }
+
+    /// What connections of a process share, if it was there.
+    fn shared(&self) -> Option<Number> {
+        let own = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b"-shm");
+        self.beside.iter().find(|(path, _)| own(path)).map(|(_, number)| *number)
     }
 
     /// Where the database is.
