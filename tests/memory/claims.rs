@@ -79,13 +79,13 @@ fn a_claim_that_ran_out_is_free() {
 fn writing_renews_what_one_holds() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
-    let args = json!({ "intent": "execute", "scope": "src", "ttl": 4 });
+    let args = json!({ "intent": "execute", "scope": "src", "ttl": 12 });
     let id = host.done("bclaw_work", args)["claim_id"].as_str().unwrap().to_owned();
     let until = |host: &mut crate::mcp::Host| get(host, "claim", &id)["expires_at"].clone();
     let first = until(&mut host);
     create(&mut host, "plan", json!({ "text": "early" }));
     assert_eq!(until(&mut host), first, "most of its time is left");
-    std::thread::sleep(Duration::from_millis(2_100));
+    std::thread::sleep(Duration::from_millis(3_100));
     assert_eq!(until(&mut host), first, "reading renews nothing");
     create(&mut host, "plan", json!({ "text": "late" }));
     let second = until(&mut host);
@@ -103,13 +103,13 @@ fn a_renewal_that_fails_is_no_failure_of_what_was_written() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     for n in 0..60 {
-        create(&mut host, "claim", json!({ "scope": format!("src/{n}"), "ttl": "8s" }));
+        create(&mut host, "claim", json!({ "scope": format!("src/{n}"), "ttl": "16s" }));
     }
     let held = project.json(&["claims"]);
     let id = |own: &Value| own["id"].as_str().or(own["lease"].as_str()).unwrap().to_owned();
     let mut held: Vec<String> = held.as_array().unwrap().iter().map(id).collect();
     held.sort();
-    std::thread::sleep(Duration::from_millis(2_100));
+    std::thread::sleep(Duration::from_millis(4_100));
     // The last in line are given back while the first are renewed.
     let release = |lease: &String| {
         let args = json!({ "lease": lease }).to_string();
