@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Verbs;
 use super::lanes::{
-    Key, Lane, Obstacle, collide, delivery, id_of, is_nobody, known_agent, met, record, shown,
+    Key, Lane, Obstacle, collide, delivery, id_of, known_agent, met, others, record, shown,
     surfaces,
 };
 use super::seat::Present;
@@ -160,10 +160,7 @@ impl Verbs<'_> {
         }
         if args.targets.is_empty() && args.scopes.is_empty() {
             let own = self.agent();
-            let live = state.agents().filter(|(name, agent)| {
-                agent.revoked_at.is_none() && Some(*name) != own.as_ref() && !is_nobody(name)
-            });
-            let mut live: Vec<_> = live.collect();
+            let mut live: Vec<_> = others(state, own.as_ref()).collect();
             live.sort_by_key(|(name, agent)| (std::cmp::Reverse(agent.heard_at), (*name).clone()));
             let agents = live.into_iter().take(IMPLICIT_MAX).map(|(name, _)| name.clone());
             found.agents.extend(agents);

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Verbs;
 use super::coordinate::{Aim, Coordinate, told};
 use super::lanes::{
-    Key, Lane, Obstacle, collide, is_nobody, known_agent, record, shown, surfaces, taken,
+    Key, Lane, Obstacle, collide, known_agent, others, record, shown, surfaces, taken,
 };
 use super::seat::Present;
 use crate::fault::Fault;
@@ -235,10 +235,7 @@ impl Verbs<'_> {
             }
         }
         if args.agents.is_empty() {
-            let live = state.agents().filter(|(name, agent)| {
-                agent.revoked_at.is_none() && Some(*name) != own.as_ref() && !is_nobody(name)
-            });
-            agents.extend(live.map(|(name, _)| name.clone()));
+            agents.extend(others(state, own.as_ref()).map(|(name, _)| name.clone()));
         } else if agents.is_empty() {
             let details = json!({ "code": "agent_validation_failed" });
             return Err(Fault::not_found("none of these agents is known").with(details));

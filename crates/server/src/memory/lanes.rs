@@ -5,6 +5,7 @@
 //! each of which names the others; all lanes of a request are offered with one command, so there is
 //! no half of one. When the agent accepts, the kernel hands the lease over to it.
 
+use althing_kernel::agent::Agent;
 use althing_kernel::commons::Label;
 use althing_kernel::content::Blob;
 use althing_kernel::lease::{Lease, Surfaces};
@@ -251,9 +252,21 @@ pub(super) fn met(collision: &Value) -> String {
     format!("{one} meets {other}")
 }
 
+/// The agents that may be given work where none is named: those who are not revoked and not the one
+/// who asks, without hosts that never said what they are called.
+pub(super) fn others<'s>(
+    state: &'s State,
+    own: Option<&AgentName>,
+) -> impl Iterator<Item = (&'s AgentName, &'s Agent)> {
+    let agents = state.agents();
+    agents.filter(move |(name, agent)| {
+        agent.revoked_at.is_none() && Some(*name) != own && !is_nobody(name)
+    })
+}
+
 /// Whether an agent is a host that never said what it is called: nobody is behind it who would
 /// look for work.
-pub(super) fn is_nobody(name: &AgentName) -> bool {
+fn is_nobody(name: &AgentName) -> bool {
     name.as_str().rsplit(['+', '/']).next() == Some(UNNAMED)
 }
 
