@@ -146,6 +146,11 @@ impl Surfaces {
     pub fn as_slice(&self) -> &[Surface] {
         &self.0
     }
+
+    /// Whether each of them is covered by one of the others.
+    pub fn is_within(&self, others: &Surfaces) -> bool {
+        self.0.iter().all(|own| others.0.iter().any(|other| other.covers(own)))
+    }
 }
 
 impl<'de> Deserialize<'de> for Surfaces {

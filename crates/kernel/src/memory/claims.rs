@@ -1,5 +1,6 @@
 //! The leases that end or begin because of a step of a record.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::effect::Effect;
@@ -44,16 +45,16 @@ pub(super) fn carry_out(
 ) -> Result<(), Halt> {
     let Some(entry) = turn.entries().last() else { return Ok(()) };
     let (cause, about) = (entry.id.clone(), entry.draft.event.clone());
-    let mut passed = None;
+    let mut passed = VecDeque::new();
     for effect in effects {
         match effect.action {
             Action::Released => drop(end(turn, &cause, effect, ReleaseCause::WorkOver)?),
             Action::HandedOver => {
                 let before = end(turn, &cause, effect, ReleaseCause::HandedOver)?;
-                passed = Some(Terms::of(&before));
+                passed.push_back(Terms::of(&before));
             }
             Action::Opened => {
-                let terms = passed.take().or_else(|| terms(turn.state(), &about, effect));
+                let terms = passed.pop_front().or_else(|| terms(turn.state(), &about, effect));
                 let terms = terms.ok_or(ApplyError::Unknown("the lease"))?;
                 open(turn, &cause, who, session.cloned(), terms)?;
             }

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Kind, RecordId};
-use super::offer;
 use super::record::Record;
 use super::word::{Action, Status};
+use super::{handed, offer};
 use crate::id::LeaseId;
 use crate::lease::Lease;
 use crate::principal::Principal;
@@ -48,6 +48,11 @@ impl Effect {
 
 fn released(lease: &Lease) -> Effect {
     Effect::new(Action::Released, RecordId::claim(lease.epoch)).to(Status::Released)
+}
+
+/// A lease ends.
+pub(super) fn ended(state: &State, epoch: u64) -> Option<Effect> {
+    state.lease_of_epoch(epoch).map(|(_, lease)| released(lease))
 }
 
 fn denied(lease: &Lease) -> Effect {
@@ -98,7 +103,8 @@ pub(super) fn of_claim(state: &State, assignment: &Record) -> Option<Effect> {
     Some(if own { released(lease) } else { denied(lease) })
 }
 
-/// The lease of an assignment goes over to whoever takes it up, if another holds it by right.
+/// The lease of an assignment goes over to whoever takes it up, and with it what else was promised to
+/// them and meets it. Refused if anything stands in the way: nobody takes up work on what others hold.
 pub(super) fn hand_over(
     state: &State,
     assignment: &Record,
@@ -111,21 +117,11 @@ pub(super) fn hand_over(
     if lease.holder == *to {
         return Ok(Vec::new());
     }
-    let own = assignment.is_for(&lease.holder) || assignment.is_dispatched_by(&lease.holder);
-    if !own {
-        return Ok(vec![denied(lease)]);
-    }
     crate::agent::not_revoked(state, to)?;
-    // Whoever holds it may hold more that overlaps it, and two never do.
-    let others = |id: &LeaseId, of: &Principal| id != held && of != to;
-    let met = state.surfaces.meeting(lease.surfaces.as_slice(), 1, &others);
-    if let Some(other) = met.first() {
-        let kept = Effect::new(Action::KeptOpen, RecordId::claim(lease.epoch)).to(Status::Open);
-        return Ok(vec![kept.saying(&format!("it overlaps lease {other}, which goes on"))]);
-    }
-    let before = Effect::new(Action::HandedOver, RecordId::claim(lease.epoch));
-    let before = before.to(Status::Released).saying(&format!("to {to}"));
-    Ok(vec![before, begun(state.epoch + 1, to)])
+    let own = assignment.is_for(&lease.holder) || assignment.is_dispatched_by(&lease.holder);
+    let passed = if own { handed::with(state, held, lease, to)? } else { Vec::new() };
+    handed::free(state, &lease.surfaces, &[to], &passed)?;
+    Ok(handed::over(state, &passed, to))
 }
 
 /// A lease begins.
@@ -151,18 +147,34 @@ fn open_again(
     Ok(vec![over, begun(state.epoch + 1, to)])
 }
 
-/// The lease of an assignment goes back to whoever gave it out, for the next to take over. If it is
-/// over and somebody else has what it covered, that is settled with the next.
+/// The lease of an assignment goes back to whoever gives the work out again, for `next` to take
+/// over. What `next` holds there by itself is not in the way, and then nothing is held for it.
 pub(super) fn hand_back(
     state: &State,
     assignment: &Record,
     to: &Principal,
+    next: &Principal,
 ) -> Result<Vec<Effect>, Refusal> {
-    let epoch = assignment.fields.claim.filter(|epoch| state.lease_of_epoch(*epoch).is_none());
-    match (hand_over(state, assignment, to), epoch) {
-        (Err(_), Some(epoch)) => Ok(vec![Effect::new(Action::AlreadyOver, RecordId::claim(epoch))]),
-        (other, _) => other,
+    let Some(epoch) = assignment.fields.claim else { return Ok(Vec::new()) };
+    let live = state.lease_of_epoch(epoch);
+    if live.is_some_and(|(_, lease)| lease.holder == *to) {
+        return Ok(Vec::new());
     }
+    let over = Effect::new(Action::AlreadyOver, RecordId::claim(epoch));
+    let known = assignment.fields.covers.as_ref().map(|cover| &cover.surfaces);
+    let Some(surfaces) = live.map(|(_, lease)| &lease.surfaces).or(known) else {
+        return Ok(vec![over]);
+    };
+    crate::agent::not_revoked(state, to)?;
+    let passed: Vec<(LeaseId, u64)> = live.map(|(id, _)| (id.clone(), epoch)).into_iter().collect();
+    handed::free(state, surfaces, &[to, next], &passed)?;
+    let held = next != to && handed::free(state, surfaces, &[to], &passed).is_err();
+    Ok(match live {
+        Some((_, lease)) if held => vec![released(lease)],
+        Some(_) => handed::over(state, &passed, to),
+        None if held => vec![over],
+        None => vec![over, begun(state.epoch + 1, to)],
+    })
 }
 
 /// A lease ends once, however many records were worked on under it.

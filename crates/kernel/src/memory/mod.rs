@@ -13,6 +13,7 @@ mod claims;
 pub mod create;
 pub mod effect;
 pub mod field;
+mod handed;
 pub mod kind;
 mod link;
 pub mod moving;

@@ -11,7 +11,7 @@ use super::record::Record;
 use super::request::Mark;
 use super::view::{self, MemoryReply};
 use super::word::{Action, CandidateType, Status};
-use super::{assign, bad_field, change, expect, offer, put, record};
+use super::{assign, bad_field, change, expect, handed, offer, put, record};
 use crate::commons::Label;
 use crate::content::Blob;
 use crate::event::{Event, Stamped};
@@ -294,8 +294,12 @@ fn of_assignment(
         effects.push(made.to(Status::Offered).saying(&format!("for {agent}")));
         let told = Effect::new(Action::Created, state.memory.next(Kind::Message));
         effects.push(told.to(Status::Open));
-        effects.extend(effect::hand_back(state, own, who)?);
-    } else if !own.table().is_live(to) || asked.let_go {
+        let next = Principal::Agent(agent.clone());
+        effects.extend(effect::hand_back(state, own, who, &next)?);
+    } else if to == Status::Offered {
+        effects.extend(offered_again(state, who, own)?);
+    } else if !own.table().is_live(to) || to == Status::Failed || asked.let_go {
+        // Whoever failed is not at it any more. If it is tried again, it is claimed again.
         effects.extend(effect::of_claim(state, own));
     }
     effects.extend(told(state, who, own, to));
@@ -303,6 +307,24 @@ fn of_assignment(
         effects.extend(effect::on_plan(state, who, own, plan_status.status()));
     }
     Ok(effect::once(effects))
+}
+
+/// Work that is offered, by a step, to the agent it was for all along: they are told, and what they
+/// need is held for them until they take it up.
+fn offered_again(state: &State, who: &Principal, own: &Record) -> Result<Vec<Effect>, Refusal> {
+    let Some(agent) = own.agent() else { return Ok(Vec::new()) };
+    offer::may_get(state, agent, None)?;
+    state.memory.room_for(1)?;
+    let told = Effect::new(Action::Created, state.memory.next(Kind::Message)).to(Status::Open);
+    let mut effects = vec![told];
+    let before = own.fields.message_id.and_then(|id| state.memory.record(id));
+    let before = before.filter(|own| own.table().has_step(own.status, Status::Closed));
+    effects.extend(before.map(|own| Effect::new(Action::Moved, own.id).to(Status::Closed)));
+    if own.is_dispatched_by(who) {
+        let agent = Principal::Agent(agent.clone());
+        effects.extend(effect::hand_back(state, own, who, &agent)?);
+    }
+    Ok(effects)
 }
 
 /// The message that offered the work: whoever takes it up has read it, and it is of no use any more
@@ -333,12 +355,13 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<
     if own.status != body.from {
         return Err(ApplyError::Mismatch("the record's state"));
     }
-    let made = |action: Action| {
-        let mut of = body.effects.iter().filter(move |effect| effect.action == action);
-        (of.next().map(|effect| effect.id), of.next().map(|effect| effect.id))
+    let made = |action: Action, kind: Option<Kind>| {
+        let mut of = body.effects.iter().filter(|effect| effect.action == action);
+        of.find(|effect| kind.is_none_or(|kind| kind == effect.kind)).map(|effect| effect.id)
     };
-    let (promoted, _) = made(Action::Promoted);
-    let (rerouted, message) = made(Action::Created);
+    let promoted = made(Action::Promoted, None);
+    let rerouted = made(Action::Created, Some(Kind::Assignment));
+    let message = made(Action::Created, Some(Kind::Message));
     change(state, entry, body.id, |own| {
         own.enter(body.to, entry.at);
         let fields = &mut own.fields;
@@ -350,6 +373,7 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<
         fields.superseded_by = rerouted.or(fields.superseded_by);
         if rerouted.is_none() {
             fields.claim = effect::opened(&body.effects).or(fields.claim);
+            fields.message_id = message.or(fields.message_id);
         }
     })?;
     if let Some(id) = promoted {
@@ -357,7 +381,10 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<
     }
     if let (Some(id), Some(agent)) = (rerouted, &body.agent) {
         reroute(state, entry, &own, (id, message), agent, effect::opened(&body.effects));
+    } else if let Some(message) = message {
+        tell_again(state, entry, &own, message);
     }
+    handed::follow(state, entry, &body.effects)?;
     apply_others(state, entry, &body.effects)
 }
 
@@ -427,6 +454,14 @@ fn reroute(
         offer::tell(state, entry, by, &made, message, thread);
     }
     put(state, Arc::new(made));
+}
+
+/// The agent of an assignment is told that it is offered.
+fn tell_again(state: &mut State, entry: &Stamped, own: &Record, message: RecordId) {
+    let Actor::Principal(by) = &entry.draft.actor else { return };
+    let before = own.fields.message_id.and_then(|id| state.memory.record(id));
+    let thread = before.and_then(|before| before.fields.thread.clone());
+    offer::tell(state, entry, by, own, message, thread);
 }
 
 /// What nobody else has: it comes from the entry that offers the work.

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::create::{self, Create, is_default};
@@ -18,11 +19,11 @@ use crate::agent;
 use crate::commons::Label;
 use crate::content::Blob;
 use crate::event::{Event, Stamped};
-use crate::id::WorkspaceId;
+use crate::id::{LeaseId, WorkspaceId};
 use crate::lease::{Lease, Surfaces, Ttl};
 use crate::name::AgentName;
 use crate::principal::{Actor, Caller, Principal};
-use crate::query::collisions;
+use crate::query::{collisions, collisions_where};
 use crate::refusal::{Details, Refusal};
 use crate::rule::Rule;
 use crate::state::{ApplyError, State};
@@ -209,11 +210,12 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
         let agent = fields.agent.as_ref().ok_or_else(|| bad_field("an offer names its `agent`"))?;
         may_get(state, agent, fields.plan_id)?;
         apart(&asked.lanes[..at], agent, lane)?;
-        let claimed = is_free(state, who, agent, lane)?;
-        let claim = claimed.then(|| {
+        let claimed = claimed(state, who, agent, lane)?;
+        let claim = claimed.begins.then(|| {
             epoch += 1;
             epoch
         });
+        effects.extend(claimed.ends.into_iter().filter_map(|epoch| effect::ended(state, epoch)));
         let (assignment, message) = (number(assignment), number(message));
         let made = Effect::new(Action::Created, assignment).to(Status::Offered);
         effects.push(made.saying(&format!("for {agent}")));
@@ -224,6 +226,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
         let own = OfferedLane { assignment, claim, fields, message, surfaces, text, thread, ttl_s };
         lanes.push(own);
     }
+    let effects = effect::once(effects);
     Ok(Offered { effects, lanes, request: None, session: None })
 }
 
@@ -279,38 +282,78 @@ fn apart(before: &[Lane], agent: &AgentName, lane: &Lane) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Whether a lane is claimed with its offer: not if its agent holds all of it already. Refused if
-/// somebody else holds a part, or was offered it.
-fn is_free(
+/// What is claimed with a lane.
+struct Claimed {
+    /// Whether it is: not if its agent holds all of it already.
+    begins: bool,
+    /// What the caller held there for nobody else, which the lane takes the place of.
+    ends: Vec<u64>,
+}
+
+/// What is claimed with a lane. Refused if somebody else holds a part or was offered it, or if the
+/// caller holds a part and more than that: the agent could not take it up.
+fn claimed(
     state: &State,
     who: &Principal,
     agent: &AgentName,
     lane: &Lane,
-) -> Result<bool, Refusal> {
-    let Some(wanted) = &lane.surfaces else { return Ok(false) };
+) -> Result<Claimed, Refusal> {
+    let none = Claimed { begins: false, ends: Vec::new() };
+    let Some(wanted) = &lane.surfaces else { return Ok(none) };
     let own = Principal::Agent(agent.clone());
     if own != *who && is_held(state, &own, wanted) {
-        return Ok(false);
+        return Ok(none);
     }
     free_for(state, who, wanted)?;
-    // What the caller holds may be promised to somebody else.
-    let mine = |_: &crate::id::LeaseId, of: &Principal| of == who;
+    let mine = |_: &LeaseId, of: &Principal| of == who;
     let held = state.surfaces.meeting(wanted.as_slice(), usize::MAX, &mine);
-    let epochs: std::collections::BTreeSet<u64> =
-        held.iter().filter_map(|id| state.leases.get(id)).map(|lease| lease.epoch).collect();
-    if epochs.is_empty() {
-        return Ok(true);
+    let held: BTreeMap<u64, &LeaseId> =
+        held.iter().filter_map(|id| Some((state.leases.get(id)?.epoch, id))).collect();
+    let mut claimed = Claimed { begins: true, ends: Vec::new() };
+    if own == *who || held.is_empty() {
+        return Ok(claimed);
     }
-    let mut live = state.memory.newest(Kind::Assignment, Some(true));
-    let promised = live.find(|other| {
-        other.fields.claim.is_some_and(|epoch| epochs.contains(&epoch)) && !other.is_for(&own)
-    });
-    let Some(other) = promised else { return Ok(true) };
+    let promised = promises(state, &held);
+    for (epoch, id) in held {
+        match promised.get(&epoch) {
+            Some(other) if other.is_for(&own) => {}
+            Some(other) => return Err(promised_away(other)),
+            None => match state.leases.get(id) {
+                Some(lease) if !lease.surfaces.is_within(wanted) => {
+                    return Err(held_back(state, wanted, id));
+                }
+                _ => claimed.ends.push(epoch),
+            },
+        }
+    }
+    Ok(claimed)
+}
+
+/// The assignments that are to be worked on under these leases.
+fn promises<'s>(state: &'s State, held: &BTreeMap<u64, &LeaseId>) -> BTreeMap<u64, &'s Record> {
+    let live = state.memory.newest(Kind::Assignment, Some(true));
+    live.filter_map(|own| Some((own.fields.claim?, own)))
+        .filter(|(epoch, _)| held.contains_key(epoch))
+        .collect()
+}
+
+fn promised_away(other: &Record) -> Refusal {
     let whose = other.agent().map(ToString::to_string).unwrap_or_default();
     let claim = other.fields.claim.map(RecordId::claim);
     let claim = claim.map(|claim| claim.to_string()).unwrap_or_default();
     let message = format!("a part of it is offered to {whose} ({}, {claim})", other.id);
-    Err(Refusal::collision(message, Details::None {}))
+    Refusal::collision(message, Details::None {})
+}
+
+/// What the caller holds reaches beyond the lane.
+fn held_back(state: &State, wanted: &Surfaces, held: &LeaseId) -> Refusal {
+    let met = collisions_where(state, state.clock(), wanted.as_slice(), &|id, _| id == held);
+    let message = met.first().map(|own| {
+        let claim = RecordId::claim(own.epoch);
+        let (own, wanted) = (&own.surface, &own.wanted);
+        format!("you hold {own} yourself ({claim}), which is more than the lane's {wanted}")
+    });
+    Refusal::collision(message.unwrap_or_default(), Details::Collisions(met))
 }
 
 /// Refuses surfaces that somebody else holds, and says who.
@@ -327,12 +370,9 @@ pub(super) fn free_for(state: &State, who: &Principal, wanted: &Surfaces) -> Res
 
 /// Whether somebody's leases cover surfaces, one of them all.
 fn is_held(state: &State, who: &Principal, wanted: &Surfaces) -> bool {
-    let own = |_: &crate::id::LeaseId, of: &Principal| of == who;
+    let own = |_: &LeaseId, of: &Principal| of == who;
     let met = state.surfaces.meeting(wanted.as_slice(), usize::MAX, &own);
-    met.iter().filter_map(|id| state.leases.get(id)).any(|lease| {
-        let held = lease.surfaces.as_slice();
-        wanted.as_slice().iter().all(|asked| held.iter().any(|held| held.covers(asked)))
-    })
+    met.iter().filter_map(|id| state.leases.get(id)).any(|own| wanted.is_within(&own.surfaces))
 }
 
 pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Offered) -> Result<(), ApplyError> {

@@ -527,7 +527,17 @@ pub(crate) fn collisions(
     surfaces: &[Surface],
     except: Option<&Principal>,
 ) -> Vec<Collision> {
-    let in_the_way = |id: &LeaseId, of: &Principal| except != Some(of) && state.is_live(id, now);
+    collisions_where(state, now, surfaces, &|_, of| except != Some(of))
+}
+
+/// The live leases that meet the surfaces, among those that count.
+pub(crate) fn collisions_where(
+    state: &State,
+    now: Timestamp,
+    surfaces: &[Surface],
+    counts: &dyn Fn(&LeaseId, &Principal) -> bool,
+) -> Vec<Collision> {
+    let in_the_way = |id: &LeaseId, of: &Principal| counts(id, of) && state.is_live(id, now);
     let found = state.surfaces.meeting(surfaces, COLLISIONS_MAX, &in_the_way);
     let leases = found.iter().filter_map(|id| state.leases.get(id).map(|lease| (id, lease)));
     leases.filter_map(|(id, lease)| Collision::between(surfaces, id, lease)).collect()

@@ -220,8 +220,8 @@ fn rerouted_work_has_a_message_and_a_nonce_of_its_own_and_is_rerouted_once() {
 }
 
 #[test]
-fn what_is_blocked_or_failed_lets_go_where_that_is_asked_for() {
-    for to in ["blocked", "failed"] {
+fn what_failed_lets_go_and_what_is_blocked_does_where_that_is_asked_for() {
+    for (to, kept_on) in [("blocked", 1), ("failed", 0)] {
         let mut world = team();
         let made = offer(&mut world, &[lane("bob", "src/a")]);
         let work = id(&made[0], "assignment");
@@ -229,7 +229,7 @@ fn what_is_blocked_or_failed_lets_go_where_that_is_asked_for() {
         go(&mut world, &bob(), work, "started");
         let mut kept = world.fork();
         go(&mut kept, &bob(), work, to);
-        assert_eq!(held(&kept).len(), 1, "it may go on");
+        assert_eq!(held(&kept).len(), kept_on, "what is blocked may go on");
         let args = json!({ "id": work, "to": to, "let_go": true });
         let reply = ok(&mut world, &bob(), "memory.move", &args);
         assert_eq!(actions(&reply), ["released"]);
@@ -325,5 +325,109 @@ fn turns_stay_readable_when_a_loop_goes_on() {
     assert_eq!((told(0), told(63)), (("o6", "p6"), ("o69", "p69")));
     let forged = json!({ "id": own, "fields": { "turns": [] } });
     assert!(world.run(&alice(), "memory.update", &forged.to_string()).is_err());
+    sound(&world);
+}
+
+#[test]
+fn overlapping_lanes_of_one_agent_go_over_together() {
+    let mut world = team();
+    let made = offer(&mut world, &[lane("bob", "src/a"), lane("carol", "docs")]);
+    let wide = offer(&mut world, &[lane("bob", "src")]);
+    let far = offer(&mut world, &[lane("bob", "src/{b,c}")]);
+    let ids = [&made[0], &wide[0], &far[0]].map(|offer| id(offer, "assignment"));
+    let reply = go(&mut world, &bob(), ids[0], "accepted");
+    let each = [vec!["handed_over"; 3], vec!["opened"; 3], vec!["moved"]];
+    assert_eq!(actions(&reply), each.concat());
+    let claims = ids.map(|id| get(&world, id).fields.claim.unwrap());
+    let whose = |epoch| world.state.lease_of_epoch(epoch).unwrap().1.holder.to_string();
+    assert_eq!(claims.map(whose), ["agent:bob"; 3]);
+    assert_eq!(held(&world).len(), 4, "carol's is still held for her");
+    sound(&world);
+    // Taking up the others moves nothing any more.
+    for (id, left) in [(ids[1], 3), (ids[2], 2)] {
+        assert_eq!(actions(&go(&mut world, &bob(), id, "accepted")), ["moved"]);
+        go(&mut world, &bob(), id, "started");
+        assert_eq!(actions(&go(&mut world, &bob(), id, "completed")), ["released", "moved"]);
+        assert_eq!(held(&world).len(), left);
+    }
+    sound(&world);
+}
+
+#[test]
+fn a_lane_takes_the_place_of_what_its_dispatcher_held_there() {
+    let mut world = team();
+    let open = |world: &mut World, surface: &str| {
+        let args = json!({ "surfaces": [surface] }).to_string();
+        world.run(&alice(), "lease.open", &args).unwrap();
+    };
+    open(&mut world, "src/a");
+    open(&mut world, "docs");
+    let made = offer(&mut world, &[lane("bob", "src/a")]);
+    assert_eq!(held(&world).len(), 2, "the lane and docs");
+    let reply = go(&mut world, &bob(), id(&made[0], "assignment"), "accepted");
+    assert_eq!(actions(&reply), ["handed_over", "opened", "moved"]);
+    sound(&world);
+    // What reaches beyond the lane would keep its agent from taking it up.
+    let args = json!({ "lanes": [lane("carol", "docs/guide")] });
+    let (rule, message) = no(&mut world, &alice(), "memory.offer", &args);
+    assert_eq!(rule, Rule::NoOverlap);
+    assert!(message.contains("you hold docs yourself"), "{message}");
+}
+
+#[test]
+fn work_is_not_rerouted_to_where_somebody_else_is() {
+    let mut world = team();
+    world.run(&agent("dora"), "agent.register", "{}").unwrap();
+    let made = offer(&mut world, &[lane("bob", "src/a")]);
+    let work = id(&made[0], "assignment");
+    go(&mut world, &bob(), work, "accepted");
+    let mut over = world.fork();
+    let open = |world: &mut World, who: &Caller| {
+        let args = json!({ "surfaces": ["src/a/x"] }).to_string();
+        world.run(who, "lease.open", &args).unwrap();
+    };
+    let args = json!({ "id": work, "to": "rerouted", "agent": "carol" });
+    // The agent before holds more there than its lane.
+    open(&mut world, &bob());
+    let (rule, message) = no(&mut world, &alice(), "memory.move", &args);
+    assert_eq!(rule, Rule::NoOverlap);
+    assert!(message.contains("agent:bob"), "{message}");
+    // The lane's claim is over, and somebody else has a part of it.
+    over.pass(3601);
+    over.tick();
+    open(&mut over, &agent("dora"));
+    let (rule, message) = no(&mut over, &alice(), "memory.move", &args);
+    assert_eq!(rule, Rule::NoOverlap);
+    assert!(message.contains("agent:dora"), "{message}");
+    let args = json!({ "id": work, "to": "rerouted", "agent": "dora" });
+    ok(&mut over, &alice(), "memory.move", &args);
+    sound(&over);
+}
+
+#[test]
+fn work_that_is_tried_again_is_told_and_claimed_again() {
+    let mut world = team();
+    let mut first = lane("bob", "src/a");
+    first["thread"] = json!("th");
+    let made = offer(&mut world, &[first]);
+    let work = id(&made[0], "assignment");
+    // Whoever does not want it says so.
+    let reply = go(&mut world, &bob(), work, "failed");
+    assert_eq!(actions(&reply), ["released"]);
+    assert_eq!(held(&world), []);
+    go(&mut world, &alice(), work, "retrying");
+    let reply = go(&mut world, &alice(), work, "offered");
+    assert_eq!(actions(&reply), ["created", "moved", "already_over", "opened"]);
+    let own = get(&world, work);
+    assert_eq!((own.status, own.fields.attempt), (Status::Offered, Some(2)));
+    let told = get(&world, own.fields.message_id.unwrap());
+    assert_ne!(told.id, id(&made[0], "message"));
+    assert_eq!((told.status, told.fields.assignment_id), (Status::Open, Some(work)));
+    assert_eq!(told.fields.thread.unwrap().as_str(), "th");
+    assert_eq!(get(&world, id(&made[0], "message")).status, Status::Closed);
+    assert_eq!(held(&world), [("agent:alice".to_owned(), own.fields.claim.unwrap())]);
+    sound(&world);
+    let reply = go(&mut world, &bob(), work, "accepted");
+    assert_eq!(actions(&reply), ["handed_over", "opened", "moved"]);
     sound(&world);
 }

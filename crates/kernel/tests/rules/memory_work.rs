@@ -462,18 +462,21 @@ fn a_sweep_gives_nothing_up_that_shows_a_sign_of_life() {
 }
 
 #[test]
-fn a_lease_that_overlaps_another_of_its_holders_stays_with_it() {
+fn nobody_takes_up_work_on_what_another_holds() {
     let mut world = World::new();
     let plan = create(&mut world, Kind::Plan);
     let epoch = claim(&mut world, &alice(), "src/a", plan);
     let wide = claim(&mut world, &alice(), "src", plan);
     let id = assign(&mut world, &json!({ "agent": "bob", "claim": epoch }));
-    let reply = go(&mut world, &bob(), id, "accepted");
-    assert_eq!(effects(&reply), [said("kept_open", RecordId::claim(epoch))]);
+    let accept = json!({ "id": id, "to": "accepted" });
+    let (rule, message) = no(&mut world, &bob(), "memory.move", &accept);
+    assert_eq!(rule, Rule::NoOverlap);
+    assert!(message.contains("overlaps src, held by agent:alice"), "{message}");
+    assert_eq!(get(&world, id).status, Status::Offered);
     assert_eq!(holder_of(&world, epoch).as_deref(), Some("agent:alice"));
     let lease = world.state.lease_of_epoch(wide).unwrap().0.clone();
     world.run(&alice(), "lease.release", &json!({ "lease": lease }).to_string()).unwrap();
-    let reply = go(&mut world, &bob(), id, "started");
+    let reply = go(&mut world, &bob(), id, "accepted");
     assert_eq!(effects(&reply).len(), 2, "now it goes over");
     assert_eq!(holder_of(&world, epoch), None);
     sound(&world);

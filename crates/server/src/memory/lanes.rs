@@ -5,6 +5,7 @@
 //! each of which names the others; all lanes of a request are offered with one command, so there is
 //! no half of one. When the agent accepts, the kernel hands the lease over to it.
 
+use althing_dialects::frugal::planning::called;
 use althing_kernel::agent::Agent;
 use althing_kernel::commons::Label;
 use althing_kernel::content::Blob;
@@ -224,7 +225,7 @@ fn some_agents(state: &State) -> Vec<String> {
 }
 
 pub(super) fn shown(agent: &AgentName) -> String {
-    althing_dialects::frugal::planning::called(&Principal::Agent(agent.clone()))
+    called(&Principal::Agent(agent.clone()))
 }
 
 /// Two lanes of one request that would work on the same.
@@ -277,15 +278,16 @@ fn meeting<'a>(one: &'a Surfaces, other: &'a Surfaces) -> Option<(&'a Surface, &
     one.as_slice().iter().find_map(with)
 }
 
-/// The agent who will hold a lease: the one whose offered assignment it is for, else its holder.
-fn meant_for(state: &State, lease: &Lease) -> Principal {
+/// The agent who will hold a lease: the one whose offered assignment it is for.
+fn promised(state: &State, lease: &Lease) -> Option<Principal> {
     let live = state.memory().newest(Kind::Assignment, Some(true));
     let mut of = live.filter(|own| own.fields.claim == Some(lease.epoch));
     let agent = of.next().and_then(Record::agent);
-    agent.map_or_else(|| lease.holder.clone(), |agent| Principal::Agent(agent.clone()))
+    agent.map(|agent| Principal::Agent(agent.clone()))
 }
 
-/// What somebody else holds, or is meant to, of what a lane needs.
+/// What somebody else holds, or is meant to, of what a lane needs, and what the caller holds there
+/// that reaches beyond it.
 pub(super) fn taken(
     state: &State,
     now: Timestamp,
@@ -300,20 +302,30 @@ pub(super) fn taken(
     }
     state.leases().filter(|(_, lease)| lease.is_live(now)).find_map(|(_, lease)| {
         let (asked, held) = meeting(wanted, &lease.surfaces)?;
-        let whose = meant_for(state, lease);
-        // What the caller holds for nobody else is theirs to give.
-        if lease.holder == *me && (whose == own || whose == *me) {
-            return None;
-        }
+        let promised = promised(state, lease);
+        let holder = called(&lease.holder);
+        let whose = match &promised {
+            _ if lease.holder == *me && (own == *me || promised.as_ref() == Some(&own)) => {
+                return None;
+            }
+            // The lane takes the place of what the caller holds for nobody else.
+            None if lease.holder == *me && lease.surfaces.is_within(wanted) => return None,
+            None if lease.holder == *me => {
+                "which you hold yourself and is more than the lane: give it back first".to_owned()
+            }
+            Some(agent) if *agent != lease.holder => {
+                format!("which is offered to {} and held by {holder} until then", called(agent))
+            }
+            _ => format!("which {holder} has"),
+        };
         let claim = RecordId::claim(lease.epoch);
-        let holder = althing_dialects::frugal::planning::called(&whose);
         Some(Obstacle {
             agent: shown(&lane.agent),
             code: "scope_already_claimed",
-            message: format!("{asked} meets {held}, which {holder} has ({claim})"),
+            message: format!("{asked} meets {held}, {whose} ({claim})"),
             data: json!({
                 "claim_id": claim, "holder": holder, "surface": held, "wanted": asked,
-                "expires_at": lease.expires_at,
+                "offered_to": promised.as_ref().map(called), "expires_at": lease.expires_at,
             }),
         })
     })
@@ -484,12 +496,8 @@ pub(super) fn delivery(state: &State, offer: &LaneReply) -> Value {
 /// Whether a lease of the agent's own covers what its lane needs.
 fn is_held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surfaces) -> bool {
     let own = Principal::Agent(lane.agent.clone());
-    let covers = |lease: &Lease| {
-        let by = |asked: &Surface| lease.surfaces.as_slice().iter().any(|held| held.covers(asked));
-        wanted.as_slice().iter().all(by)
-    };
     let mut live = state.leases().filter(|(_, lease)| lease.is_live(now) && lease.holder == own);
-    live.any(|(_, lease)| covers(lease))
+    live.any(|(_, lease)| wanted.is_within(&lease.surfaces))
 }
 
 /// What the agent runs to take the work up.

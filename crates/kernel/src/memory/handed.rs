@@ -1,0 +1,113 @@
+//! Leases that pass from one holder to another with a step of a record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::change;
+use super::effect::{self, Effect};
+use super::kind::{Kind, RecordId};
+use super::record::Record;
+use super::word::{Action, Status};
+use crate::event::Stamped;
+use crate::id::LeaseId;
+use crate::lease::{Lease, Surfaces, collision_message};
+use crate::principal::Principal;
+use crate::query::{Collision, collisions_where};
+use crate::refusal::{Details, Refusal};
+use crate::state::{ApplyError, State};
+
+/// The leases that go over together: this one, and what its holder has promised to the same agent
+/// and meets it, since two holders never overlap.
+pub(super) fn with(
+    state: &State,
+    held: &LeaseId,
+    lease: &Lease,
+    to: &Principal,
+) -> Result<Vec<(LeaseId, u64)>, Refusal> {
+    let mut passed = vec![(held.clone(), lease.epoch)];
+    let (mut at, mut promised) = (0, None);
+    while let Some((id, _)) = passed.get(at) {
+        at += 1;
+        let Some(surfaces) = state.leases.get(id).map(|own| &own.surfaces) else { continue };
+        let met = met_by(state, surfaces, &[to], &passed);
+        if met.is_empty() {
+            continue;
+        }
+        let promised = promised.get_or_insert_with(|| promised_to(state, to));
+        let (theirs, others): (Vec<_>, Vec<_>) =
+            met.into_iter().partition(|own| promised.contains(&own.epoch));
+        if !others.is_empty() {
+            return Err(in_the_way(others));
+        }
+        passed.extend(theirs.into_iter().map(|own| (own.lease, own.epoch)));
+    }
+    Ok(passed)
+}
+
+/// The epochs of the leases that somebody is to take over with their assignments.
+fn promised_to(state: &State, to: &Principal) -> BTreeSet<u64> {
+    let live = state.memory.newest(Kind::Assignment, Some(true));
+    let own = live.filter(|own| own.is_for(to) && own.status == Status::Offered);
+    own.filter_map(|own| own.fields.claim).collect()
+}
+
+/// Refuses what others hold, apart from what passes.
+pub(super) fn free(
+    state: &State,
+    surfaces: &Surfaces,
+    parties: &[&Principal],
+    passed: &[(LeaseId, u64)],
+) -> Result<(), Refusal> {
+    let met = met_by(state, surfaces, parties, passed);
+    if met.is_empty() { Ok(()) } else { Err(in_the_way(met)) }
+}
+
+fn met_by(
+    state: &State,
+    surfaces: &Surfaces,
+    parties: &[&Principal],
+    passed: &[(LeaseId, u64)],
+) -> Vec<Collision> {
+    let passes = |id: &LeaseId| passed.iter().any(|(own, _)| own == id);
+    let counts = |id: &LeaseId, of: &Principal| !parties.contains(&of) && !passes(id);
+    collisions_where(state, state.clock(), surfaces.as_slice(), &counts)
+}
+
+fn in_the_way(met: Vec<Collision>) -> Refusal {
+    let message = met.first().map(|first| collision_message(first, met.len()));
+    Refusal::collision(message.unwrap_or_default(), Details::Collisions(met))
+}
+
+/// Each of these ends, and then each begins anew for somebody else: in between nobody has them, so
+/// that at no time two do.
+pub(super) fn over(state: &State, passed: &[(LeaseId, u64)], to: &Principal) -> Vec<Effect> {
+    let ended = passed.iter().map(|(_, epoch)| {
+        let ended = Effect::new(Action::HandedOver, RecordId::claim(*epoch));
+        ended.to(Status::Released).saying(&format!("to {to}"))
+    });
+    let begun = (state.epoch + 1..).take(passed.len()).map(|epoch| effect::begun(epoch, to));
+    ended.chain(begun).collect()
+}
+
+/// Assignments whose lease went over with that of another name the new one.
+pub(super) fn follow(
+    state: &mut State,
+    entry: &Stamped,
+    effects: &[Effect],
+) -> Result<(), ApplyError> {
+    let epochs = |action: Action| {
+        effects.iter().filter(move |own| own.action == action).map(|own| own.id.number)
+    };
+    let pairs = epochs(Action::HandedOver).zip(epochs(Action::Opened));
+    // The first is the lease of the record that took the step.
+    let moved: BTreeMap<u64, u64> = pairs.skip(1).collect();
+    if moved.is_empty() {
+        return Ok(());
+    }
+    let live = state.memory.newest(Kind::Assignment, Some(true));
+    let next = |own: &Record| Some((own.id, *moved.get(&own.fields.claim?)?));
+    let own: Vec<(RecordId, u64)> = live.filter_map(next).collect();
+    for (id, epoch) in own {
+        change(state, entry, id, |own| own.fields.claim = Some(epoch))?;
+    }
+    Ok(())
+}
