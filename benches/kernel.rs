@@ -47,6 +47,7 @@ fn open(text: &str) -> Command {
     Command::LeaseOpen(Open {
         purpose: None,
         replace: false,
+        request_id: None,
         surfaces: surfaces(text),
         task: None,
         ttl_s,

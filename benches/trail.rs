@@ -79,6 +79,7 @@ fn stamped() -> Stamped {
         holder: agent().principal,
         lease: LeaseId::new("lease_06c17hb0ybcs444a0s6gq4p3gb").unwrap(),
         purpose: None,
+        request: None,
         surfaces: Surfaces::new(vec![Surface::new("src/module/file.rs").unwrap()]).unwrap(),
         task: None,
         ttl_s: Ttl::default(),

@@ -233,3 +233,27 @@ fn a_plan_that_is_done_releases_claims() {
     assert_eq!((action(&own), action(&other)), (json!("released"), json!("ownership_denied")));
     assert_eq!(find(&mut alice, "claim", json!({})), ["clm#2"]);
 }
+
+#[test]
+fn a_claim_is_opened_once_for_a_request() {
+    let project = Sandbox::new();
+    let mut host = agent(&project, "alice");
+    let asked = |scope: &str| json!({ "entity": "claim", "data": { "scope": scope }, "client_request_id": "r1" });
+    let first = host.done("bclaw_create", asked("src/a"));
+    assert_eq!(first["claim_status"], "created");
+    let id = first["id"].as_str().unwrap();
+    let again = host.done("bclaw_create", asked("src/a"));
+    assert_eq!((&again["id"], &again["claim_status"]), (&first["id"], &json!("existing")));
+    let kind = "idempotency_key_reused_with_different_body";
+    refused(&mut host, "bclaw_create", asked("src/b"), kind, &[]);
+    // A request that comes late does not open again what was given back meanwhile.
+    transition(&mut host, "claim", id, "released");
+    let late = host.done("bclaw_create", asked("src/a"));
+    assert_eq!((&late["id"], &late["status"]), (&first["id"], &json!("released")));
+    assert_eq!(project.json(&["claims"]), json!([]));
+    let other = json!({ "entity": "claim", "data": { "scope": "src/a" } });
+    let other = host.done("bclaw_create", other);
+    assert_ne!(other["id"], first["id"], "without an id it is a new request");
+    assert_eq!(host.done("bclaw_create", asked("src/a"))["id"], first["id"]);
+    project.ok(&["trail", "verify", "--signatures"]);
+}

@@ -412,3 +412,27 @@ fn secrets_are_looked_for_at_every_door() {
     let ran = project.ok(&["do", "memory.create", &args, "--as", "alice"]);
     assert!(ran.err.contains("AWS access key"), "{ran:?}");
 }
+
+/// Whoever misspells a name is told, and what was written down stays.
+#[test]
+fn names_that_nobody_has_are_told() {
+    let project = Sandbox::new();
+    let (mut alice, mut bob) = (agent(&project, "alice"), agent(&project, "bob"));
+    bob.done("bclaw_work", json!({ "intent": "consult" }));
+    let told = |host: &mut Host, tool: &str, args: Value| {
+        host.done(tool, args)["warnings"].as_array().cloned().unwrap_or_default()
+    };
+    let mut create = |to: &str| {
+        let data = json!({ "text": "t", "to": to, "narrative": "n" });
+        told(&mut alice, "bclaw_create", json!({ "entity": "handoff", "data": data }))
+    };
+    assert_eq!(create("bob"), Vec::<Value>::new());
+    let warned = create("bbo");
+    assert!(warned[0].as_str().unwrap().contains("nobody called bbo"), "{warned:?}");
+    let plan = self::create(&mut alice, "plan", json!({ "text": "t" }));
+    let patch = json!({ "steps": [{ "text": "a", "assignee": "bob" }, { "text": "b", "assignee": "dan" }] });
+    let warned =
+        told(&mut alice, "bclaw_update", json!({ "entity": "plan", "id": plan, "patch": patch }));
+    assert_eq!(warned.len(), 1, "{warned:?}");
+    assert!(warned[0].as_str().unwrap().contains("dan"), "{warned:?}");
+}

@@ -98,7 +98,11 @@ fn lanes_that_would_collide_are_named_before_anything_starts() {
     let more = ["coordinate", "assign", "More.", "--to", "carol", "--scope", "src/a/x.rs"];
     let (_, error) = team.refused("alice", &more);
     assert_eq!(error["details"]["skipped"][0]["code"], "scope_already_claimed");
-    assert_eq!(error["details"]["skipped"][0]["data"]["holder"], "bob");
+    let (reason, data) =
+        (&error["details"]["skipped"][0]["reason"], &error["details"]["skipped"][0]["data"]);
+    assert_eq!((&data["holder"], &data["offered_to"]), (&json!("alice"), &json!("bob")));
+    let told = reason.as_str().unwrap();
+    assert!(told.contains("offered to bob and held by alice until then"), "{told}");
 }
 
 #[test]

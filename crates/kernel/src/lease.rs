@@ -6,24 +6,31 @@
 //! somebody whose lease is long over. A lease that ran out is gone at that moment: every turn
 //! first records what is due, and reads leave lapsed leases out.
 
+mod surfaces;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use crate::agent;
+use crate::command::Command;
+use crate::commons::Label;
 use crate::event::{Draft, Event, Kind, Stamped, Stream};
 use crate::id::{EntryId, IdKind, LeaseId, WorkspaceId};
 use crate::lifecycle::{Edge, Lifecycle};
+use crate::memory::request::{Asked, Mark, keep, look_up};
+use crate::memory::view::MemoryReply;
 use crate::principal::{Actor, Caller, Principal};
-use crate::query::{Collision, collisions};
+use crate::query::{Collision, LeaseView, collisions};
 use crate::refusal::{Details, Refusal};
 use crate::rule::Rule;
 use crate::session;
 use crate::state::{ApplyError, Deadline, State};
-use crate::surface::Surface;
 use crate::text::Text;
 use crate::time::{Span, Timestamp, exact_integer};
 use crate::turn::{Halt, Reply, Turn};
+
+pub use surfaces::{SURFACES_MAX, Surfaces, SurfacesError, WILD_BYTES_MAX};
 
 /// The shortest time a lease is granted for, in seconds.
 pub const TTL_SECS_MIN: u64 = 1;
@@ -31,13 +38,8 @@ pub const TTL_SECS_MIN: u64 = 1;
 pub const TTL_SECS_MAX: u64 = 30 * 24 * 60 * 60;
 /// The time where none is given, in seconds: 90 minutes.
 pub const TTL_SECS_DEFAULT: u64 = 90 * 60;
-/// The most surfaces one lease may have.
-pub const SURFACES_MAX: usize = 256;
 /// The most leases of one session: they end with it, in one commit.
 pub const PER_SESSION_MAX: usize = 1_000;
-/// The most bytes the globs of one lease may expand to. Deciding whether two leases overlap costs
-/// at most the product of theirs.
-pub const WILD_BYTES_MAX: usize = 4096;
 /// The most collisions a refusal lists.
 pub const COLLISIONS_MAX: usize = 32;
 
@@ -107,75 +109,6 @@ impl JsonSchema for Ttl {
     }
 }
 
-/// A set of surfaces: at least one, at most [`SURFACES_MAX`], none twice.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Surfaces(Arc<[Surface]>);
-
-/// A list that is not a set of surfaces.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SurfacesError {
-    /// None, or too many.
-    #[error("a lease has 1 to {SURFACES_MAX} surfaces, not {0}")]
-    Count(usize),
-    /// More wildcards than overlaps can be decided for in good time.
-    #[error(
-        "the globs of one lease expand to at most {WILD_BYTES_MAX} bytes, not {0}; claim folders"
-    )]
-    Wild(usize),
-}
-
-impl Surfaces {
-    /// Checks and takes a list; repeated surfaces are kept once.
-    pub fn new(mut list: Vec<Surface>) -> Result<Self, SurfacesError> {
-        if list.is_empty() || list.len() > SURFACES_MAX {
-            return Err(SurfacesError::Count(list.len()));
-        }
-        let wild = list.iter().map(Surface::wild_bytes).sum();
-        if wild > WILD_BYTES_MAX {
-            return Err(SurfacesError::Wild(wild));
-        }
-        if list.len() > 1 {
-            let mut seen = std::collections::BTreeSet::new();
-            list.retain(|surface| seen.insert(surface.clone()));
-        }
-        Ok(Surfaces(list.into()))
-    }
-
-    /// The surfaces.
-    pub fn as_slice(&self) -> &[Surface] {
-        &self.0
-    }
-
-    /// Whether each of them is covered by one of the others.
-    pub fn is_within(&self, others: &Surfaces) -> bool {
-        self.0.iter().all(|own| others.0.iter().any(|other| other.covers(own)))
-    }
-}
-
-impl<'de> Deserialize<'de> for Surfaces {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Surfaces::new(Vec::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
-}
-
-impl JsonSchema for Surfaces {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Surfaces".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let item = generator.subschema_for::<Surface>();
-        schemars::json_schema!({
-            "type": "array", "items": item, "minItems": 1, "maxItems": SURFACES_MAX
-        })
-    }
-}
-
 /// A live lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
@@ -241,6 +174,9 @@ pub struct Open {
     /// Give up what the caller holds in this session, all or nothing, instead of adding to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
+    /// What the caller calls this request; asked again within a day, it is done once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Label>,
     /// What to hold.
     pub surfaces: Surfaces,
     /// The task it belongs to.
@@ -302,6 +238,9 @@ pub struct Opened {
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Text<1000>>,
+    /// The request that led to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Mark>,
     /// What it covers.
     pub surfaces: Surfaces,
     /// The task it belongs to.
@@ -392,6 +331,11 @@ pub(crate) fn decide_open(
     caller: &Caller,
     open: &Open,
 ) -> Result<Reply, Halt> {
+    let request = match asked_before(turn, caller, open)? {
+        Asked::New(mark) => mark,
+        Asked::Before(MemoryReply::Lease(lease)) => return Ok(Reply::Lease(*lease)),
+        Asked::Before(_) => return Err(ApplyError::Mismatch("the answer to a request").into()),
+    };
     agent::not_revoked(turn.state(), &caller.principal)?;
     let workspace = session::ensure(turn, caller)?;
     let session = workspace.as_ref().and_then(|id| turn.state().sessions.get(id));
@@ -413,6 +357,7 @@ pub(crate) fn decide_open(
         holder: holder.clone(),
         lease: lease.clone(),
         purpose: open.purpose.clone(),
+        request,
         surfaces: open.surfaces.clone(),
         task: open.task.clone(),
         ttl_s: ttl,
@@ -430,6 +375,13 @@ pub(crate) fn decide_open(
     })?;
     give_way(turn, &lease, &others)?;
     turn.lease_reply(&lease)
+}
+
+/// Whether a request was made before.
+fn asked_before(turn: &Turn<'_>, caller: &Caller, open: &Open) -> Result<Asked, Halt> {
+    let Some(id) = &open.request_id else { return Ok(Asked::New(None)) };
+    let command = Command::LeaseOpen(open.clone());
+    look_up(turn.state(), turn.stamp(), caller, &command, Some(id))
 }
 
 /// What the caller holds in a session, or without one.
@@ -644,6 +596,10 @@ pub(crate) fn apply_opened(
     state.insert_lease(opened.lease.clone(), lease)?;
     if let Some(workspace) = &workspace {
         session::hold_until(state, workspace, opened.expires_at);
+    }
+    if let (Some(mark), Some(lease)) = (&opened.request, state.leases.get(&opened.lease)) {
+        let reply = MemoryReply::Lease(Box::new(LeaseView::of(&opened.lease, lease)));
+        keep(state, entry, mark, reply);
     }
     Ok(())
 }

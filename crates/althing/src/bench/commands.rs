@@ -170,7 +170,14 @@ fn surfaces(number: usize) -> Result<Surfaces, Failure> {
 
 fn open(surfaces: &Surfaces) -> Command {
     let surfaces = surfaces.clone();
-    Command::LeaseOpen(Open { purpose: None, replace: false, surfaces, task: None, ttl_s: None })
+    Command::LeaseOpen(Open {
+        purpose: None,
+        replace: false,
+        request_id: None,
+        surfaces,
+        task: None,
+        ttl_s: None,
+    })
 }
 
 fn release(reply: Reply) -> Result<Command, Failure> {

@@ -60,7 +60,14 @@ fn agent(number: u32) -> Result<Caller, Failure> {
 fn open(text: &str) -> Result<Command, Failure> {
     let surfaces = Surfaces::new(vec![Surface::new(text).map_err(failed)?]).map_err(failed)?;
     let ttl_s = Some(Ttl::new(86_400).map_err(failed)?);
-    Ok(Command::LeaseOpen(Open { purpose: None, replace: false, surfaces, task: None, ttl_s }))
+    Ok(Command::LeaseOpen(Open {
+        purpose: None,
+        replace: false,
+        request_id: None,
+        surfaces,
+        task: None,
+        ttl_s,
+    }))
 }
 
 impl Table {

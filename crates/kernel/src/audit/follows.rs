@@ -34,6 +34,7 @@ pub fn follows(command: &Command, event: &Event) -> bool {
                 && asked.purpose == got.purpose
                 && asked.task == got.task
                 && asked.ttl_s.unwrap_or_default() == got.ttl_s
+                && asked.request_id.as_ref() == got.request.as_ref().map(|mark| &mark.id)
         }
         (Command::LeaseRenew(asked), Event::LeaseRenewed(got)) => {
             asked.lease == got.lease

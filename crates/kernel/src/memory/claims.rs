@@ -107,6 +107,7 @@ fn open(
         holder: holder.clone(),
         lease: id,
         purpose: terms.purpose,
+        request: None,
         surfaces: terms.surfaces,
         task: terms.task,
         ttl_s: terms.ttl,

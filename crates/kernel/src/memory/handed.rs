@@ -67,8 +67,8 @@ fn met_by(
     parties: &[&Principal],
     passed: &[(LeaseId, u64)],
 ) -> Vec<Collision> {
-    let passes = |id: &LeaseId| passed.iter().any(|(own, _)| own == id);
-    let counts = |id: &LeaseId, of: &Principal| !parties.contains(&of) && !passes(id);
+    let goes = |id: &LeaseId| passed.iter().any(|(own, _)| own == id);
+    let counts = |id: &LeaseId, of: &Principal| !parties.contains(&of) && !goes(id);
     collisions_where(state, state.clock(), surfaces.as_slice(), &counts)
 }
 

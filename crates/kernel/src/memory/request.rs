@@ -41,7 +41,7 @@ pub(crate) struct Request {
 }
 
 /// Whether a request is new, or the answer it had before.
-pub(super) enum Asked {
+pub(crate) enum Asked {
     New(Option<Mark>),
     Before(MemoryReply),
 }
@@ -56,7 +56,7 @@ fn unreadable(error: &serde_json::Error) -> Refusal {
 }
 
 /// Looks a request up.
-pub(super) fn look_up(
+pub(crate) fn look_up(
     state: &State,
     now: Timestamp,
     caller: &Caller,
@@ -86,7 +86,7 @@ pub(super) fn look_up(
 }
 
 /// Keeps the answer to a request.
-pub(super) fn keep(state: &mut State, entry: &Stamped, mark: &Mark, reply: MemoryReply) {
+pub(crate) fn keep(state: &mut State, entry: &Stamped, mark: &Mark, reply: MemoryReply) {
     let Actor::Principal(by) = &entry.draft.actor else { return };
     let memory = &mut state.memory;
     let key = (by.clone(), mark.id.clone());

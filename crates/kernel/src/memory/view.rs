@@ -12,6 +12,7 @@ use super::word::Status;
 use crate::commons::Label;
 use crate::name::AgentName;
 use crate::principal::Principal;
+use crate::query::LeaseView;
 use crate::time::exact_integer;
 
 /// What became of a command about records.
@@ -31,6 +32,8 @@ pub enum MemoryReply {
     Archived(Archived),
     /// The work that was offered.
     Offered(OfferedReply),
+    /// The lease that was opened.
+    Lease(Box<LeaseView>),
 }
 
 /// A plan that is done with what was changed of it.
@@ -166,6 +169,7 @@ pub(crate) fn reply<S: Serializer>(reply: &MemoryReply, serializer: S) -> Result
         side_effects: &'a [Effect],
     }
     match reply {
+        MemoryReply::Lease(lease) => lease.serialize(serializer),
         MemoryReply::Record(record) => RecordView::of(record).serialize(serializer),
         MemoryReply::Completed(Completed { record, side_effects }) => {
             let record = RecordView::of(record);

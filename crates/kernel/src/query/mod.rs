@@ -68,7 +68,7 @@ pub struct Collision {
 }
 
 /// A lease, as doors show it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseView {
     /// Its id.
     pub lease: LeaseId,

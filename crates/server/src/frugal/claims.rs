@@ -98,6 +98,7 @@ fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Fault
     Ok(Open {
         purpose: Some(Text::lossy(&claim::via(&who.shown))),
         replace: args.replace.unwrap_or_default(),
+        request_id: None,
         surfaces: surfaces.map_err(|error| unusable(&error))?,
         task: Some(Text::new(&args.task).map_err(|error| unusable(&error))?),
         ttl_s: Some(ttl),

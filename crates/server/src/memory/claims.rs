@@ -368,6 +368,7 @@ pub(super) fn open(
     Ok(Open {
         purpose: purpose.map(Text::lossy),
         replace: false,
+        request_id: None,
         surfaces,
         task: plan.map(|plan| Text::lossy(&plan.to_string())),
         ttl_s: Some(ttl),

@@ -22,6 +22,7 @@ mod recall;
 mod records;
 mod seat;
 mod secrets;
+mod strangers;
 mod sweep;
 mod trail;
 mod work;

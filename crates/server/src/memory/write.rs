@@ -5,6 +5,7 @@ use althing_dialects::memory::entity;
 use althing_dialects::memory::input::{either, ttl};
 use althing_dialects::memory::item::{is_called, kernel_name};
 use althing_dialects::memory::moment::utc;
+use althing_kernel::commons::Label;
 use althing_kernel::lease::{Force, Release, Renew, Ttl};
 use althing_kernel::memory::{Kind, RecordId, Status};
 use althing_kernel::text::Text;
@@ -28,6 +29,10 @@ impl Verbs<'_> {
         };
         answer["entity"] = json!(kind);
         answer["resolved_project"] = self.project_name()?.into();
+        let strangers = self.strangers(&args.data)?;
+        if !strangers.is_empty() {
+            answer["warnings"] = strangers.into();
+        }
         Ok(answer)
     }
 
@@ -78,7 +83,8 @@ impl Verbs<'_> {
     }
 
     fn create_claim(&self, args: &Create) -> Result<Value, Fault> {
-        let open = claims::read(&args.data)?;
+        let mut open = claims::read(&args.data)?;
+        open.request_id = args.request_id.as_deref().map(request_label).transpose()?;
         self.check_author(args.data.get("author").and_then(Value::as_str))?;
         let present = self.present()?;
         if let Some(plan) =
@@ -86,7 +92,11 @@ impl Verbs<'_> {
         {
             record(&present, plan)?;
         }
-        if let Some(claim) = claims::existing(&present, &self.principal(), &open.surfaces) {
+        let own = self.principal();
+        let known = open.request_id.as_ref();
+        let known = known.and_then(|id| present.state.memory().answered(&own, id, present.now));
+        let existing = claims::existing(&present, &own, &open.surfaces);
+        if let Some(claim) = existing.filter(|_| known.is_none()) {
             let (claim, left) = self.go_on(claim, &open, args.data.contains_key("ttl"))?;
             let mut answer = with_status(&claim, &claim.item(&present)?, "existing");
             if !left.is_empty() {
@@ -94,9 +104,10 @@ impl Verbs<'_> {
             }
             return Ok(answer);
         }
+        let status = if known.is_some() { "existing" } else { "created" };
         let claim = self.open_claim(open)?;
         let present = self.present()?;
-        Ok(with_status(&claim, &claim.item(&present)?, "created"))
+        Ok(with_status(&claim, &claim.item(&present)?, status))
     }
 
     /// Opens a lease and shows it as a claim.
@@ -104,8 +115,12 @@ impl Verbs<'_> {
         let client = self.client()?;
         match client.execute(Command::LeaseOpen(open))? {
             althing_kernel::Reply::Lease(lease) => {
-                let found = claims::by_epoch(&self.seat.opened()?, lease.epoch)?;
-                found.ok_or_else(|| Fault::not_found("the claim is over already"))
+                // A request that is repeated may find its claim over.
+                let id = RecordId::claim(lease.epoch);
+                match claims::find(&self.present()?, id)? {
+                    Found::Known(claim) => Ok(*claim),
+                    Found::Over => Err(Fault::not_found(format!("claim {id} is over already"))),
+                }
             }
             other => Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
         }
@@ -147,6 +162,10 @@ impl Verbs<'_> {
         if record["auto_completed"] == true {
             answer["planAutoCompleted"] = true.into();
             answer["side_effects"] = effects(&record["side_effects"]);
+        }
+        let strangers = self.strangers(&args.patch)?;
+        if !strangers.is_empty() {
+            answer["warnings"] = strangers.into();
         }
         Ok(answer)
     }
@@ -400,6 +419,10 @@ impl Verbs<'_> {
             "side_effects": effects(&gone["side_effects"]),
         }))
     }
+}
+
+fn request_label(id: &str) -> Result<Label, Fault> {
+    Label::new(id).map_err(|error| Fault::usage(format!("'client_request_id': {error}")))
 }
 
 /// What the frugal side wrote is not changed here.

@@ -83,6 +83,7 @@ fn claim(client: &Client, file: &str, purpose: &str) -> Result<Option<LeaseView>
     let surface = Surface::new(file).map_err(|error| usage(&error))?;
     let command = Command::LeaseOpen(Open {
         replace: false,
+        request_id: None,
         purpose: Some(Text::lossy(purpose)),
         surfaces: Surfaces::new(vec![surface]).map_err(|error| usage(&error))?,
         task: None,
