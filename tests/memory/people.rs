@@ -216,7 +216,7 @@ fn one_thing_is_shown_in_lines_and_tables() {
     assert!(told.contains("STEP") && told.contains("read it"), "{told}");
     assert!(told.contains("provenance.kind"), "{told}");
     for (plan, step, words) in [
-        ("pln#1", "stp_9", &["pln#1 has no step", "stp_2 (write it)"][..]),
+        ("pln#1", "stp_9", &["pln#1 has no step", "stp_2 (write it)", "memory get pln#1`"][..]),
         ("pln#2", "stp_1", &["pln#2 has no steps", "`althing memory update`", "--set steps="]),
     ] {
         project.run(&["memory", "create", "plan", "two", "--as", "alice"]);

@@ -64,7 +64,7 @@ pub(crate) struct Failure {
     /// What to do about it, where that is not what the rule says in general.
     pub(crate) hint: Option<&'static str>,
     /// The same, put together for this failure.
-    pub(crate) helps: Option<String>,
+    pub(crate) helps: Option<Box<str>>,
 }
 
 impl Failure {
@@ -156,7 +156,7 @@ impl Failure {
 
     /// The same failure with a way out that was put together for it.
     pub(crate) fn helped(self, helps: String) -> Self {
-        Failure { helps: Some(helps), ..self }
+        Failure { helps: Some(helps.into()), ..self }
     }
 
     /// The way out.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::Verbs;
-use super::claims;
+use super::claims::{self, Claim};
 use super::context::label;
 use super::ranking::open_plans;
 use super::seat::Present;
@@ -23,9 +23,9 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault
     let live = claims::live(&present.state, present.now);
     let claims: Vec<Value> =
         live.iter().take(LISTED_MAX).map(|claim| claim.listed(present)).collect();
-    let mut of_plans: BTreeMap<RecordId, Vec<Value>> = BTreeMap::new();
+    let mut of_plans: BTreeMap<RecordId, Vec<&Claim>> = BTreeMap::new();
     for (plan, claim) in live.iter().filter_map(|claim| Some((claim.plan()?, claim))) {
-        of_plans.entry(plan).or_default().push(claim.conflict());
+        of_plans.entry(plan).or_default().push(claim);
     }
     let mut given: BTreeMap<RecordId, Vec<&Record>> = BTreeMap::new();
     for record in present.state.memory().newest(Kind::Assignment, Some(true)) {
@@ -35,13 +35,13 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault
     }
     let plan = |record: &&Record| {
         let mut shown = row(record);
-        let claims = of_plans.get(&record.id).cloned().unwrap_or_default();
+        let claims = of_plans.get(&record.id).map_or(&[][..], Vec::as_slice);
         let given = given.get(&record.id).map_or(&[][..], Vec::as_slice);
-        let by = at_it(&claims, given, present.now);
+        let by = at_it(claims, given, present.now);
         if !by.is_empty() {
             shown["by"] = by.join(", ").into();
         }
-        shown["claims"] = claims.into();
+        shown["claims"] = claims.iter().map(|claim| claim.conflict()).collect();
         shown
     };
     let plans = open_plans(&present.state);
@@ -65,23 +65,21 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault
 }
 
 /// Who has to do with a plan: those it was given to, and those who hold something for it.
-fn at_it(claims: &[Value], given: &[&Record], now: Timestamp) -> Vec<String> {
+fn at_it(claims: &[&Claim], given: &[&Record], now: Timestamp) -> Vec<String> {
     let mut by: Vec<String> = Vec::new();
-    let mut agents: Vec<String> = Vec::new();
     for record in given {
         let Some(agent) = record.agent() else { continue };
         let agent = called(&Principal::Agent(agent.clone()));
         let late = if record.is_overdue(now) { ", overdue" } else { "" };
         by.push(format!("{agent} ({}{late})", record.status));
-        agents.push(agent);
     }
-    for holder in claims.iter().filter_map(|claim| claim["holder"].as_str()) {
-        // What is offered is held by whoever offers it until it is taken up.
-        if given.is_empty() && !agents.iter().any(|known| known == holder) {
-            by.push(format!("{holder} (claimed)"));
-            agents.push(holder.to_owned());
-        }
+    // What is held for an assignment is told with it.
+    let is_given =
+        |claim: &Claim| given.iter().any(|record| record.fields.claim == Some(claim.id.number));
+    for claim in claims.iter().filter(|claim| !is_given(claim)) {
+        by.push(format!("{} (claimed)", called(&claim.holder)));
     }
+    by.dedup();
     by
 }
 

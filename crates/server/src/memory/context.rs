@@ -214,7 +214,7 @@ fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
         "memory_version": present.state.seq(),
         "summary": format!(
             "{} changed, {} opened, {} ended",
-            counted(changed.len(), "record"), counted(opened.len(), "claim"), ended.len()
+            changed.len(), counted(opened.len(), "claim"), ended.len()
         ),
         "counts": counts,
         "changed_items": items,

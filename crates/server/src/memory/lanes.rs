@@ -494,7 +494,7 @@ fn is_held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surface
 
 /// What the agent runs to take the work up.
 pub(super) fn command(assignment: &Record) -> Option<String> {
-    let agent = quoted(assignment.agent()?.as_str());
+    let agent = quoted(&shown(assignment.agent()?));
     let accept = format!("althing memory transition {} accepted --as {agent}", assignment.id);
     Some(match &assignment.fields.worktree_path {
         Some(path) => format!("cd {} && {accept}", quoted(path.as_str())),

@@ -92,13 +92,13 @@ pub(super) fn last_look(engine: &Engine, agent: &AgentName) -> Result<Look, Faul
             ..TrailQuery::default()
         };
         let found = asked.find(&mut *engine.reader()?)?;
-        let looks = found.iter().filter(|found| match &found.entry.stamped.draft.event {
+        let mut looks = found.iter().rev().filter(|found| match &found.entry.stamped.draft.event {
             Event::SessionOpened(body) => {
                 body.client.as_ref().is_some_and(|client| client.as_str() == SESSION)
             }
             _ => true,
         });
-        if let Some(last) = looks.last() {
+        if let Some(last) = looks.next() {
             return Ok(Look::At(last.entry.seq));
         }
         if end <= window {

@@ -19,6 +19,8 @@ pub enum Way {
     Agents,
     /// To see what the verb takes.
     Usage(Verb),
+    /// To see what a thing has.
+    Show(RecordId),
     /// To see how something is now.
     Read(RecordId),
     /// To take one of these steps, if there are any.
@@ -37,6 +39,9 @@ pub fn way(verb: Verb, fault: &Fault) -> Option<Way> {
     match (fault.kind(), fault.rule()) {
         _ if details["code"] == "agent_validation_failed" => Some(Way::Agents),
         ("usage", _) => Some(Way::Usage(verb)),
+        ("not_found", _) if details["allowed"].is_array() => {
+            first_id(fault.message()).map(Way::Show)
+        }
         ("not_found", Rule::NotFound | Rule::RecordKnown) => missing(fault).map(Way::Look),
         ("collision", _) if details["code"] == "lanes_collide" => Some(Way::Apart),
         ("collision", _) => Some(Way::Wait),
@@ -77,6 +82,10 @@ impl Way {
                 format!("`{tool} {board}` shows who is here; each has to have worked here once.")
             }
             Way::Usage(verb) => format!("{} takes {}.", verb.tool(), arguments(&verb.schema())),
+            Way::Show(id) => {
+                let get = json!({ "entity": id.kind, "id": id });
+                format!("`{} {get}` shows what it has.", Verb::Get.tool())
+            }
             Way::Read(id) => {
                 let get = json!({ "entity": id.kind, "id": id });
                 format!("Read it again with `{} {get}`, and ask again.", Verb::Get.tool())

@@ -86,7 +86,12 @@ impl<'a> Stool<'a> {
     pub(crate) fn call(&self, verb: Verb, typed: Sheet, args: &Value) -> Result<Value, Failure> {
         Verbs::new(self).call(verb, args).map_err(|fault| {
             let failure = told(&fault);
-            let message = typed.said(&failure.message);
+            // Programs get ids as everywhere; labels are for people.
+            let message = if self.app.out.json {
+                typed.named(&failure.message)
+            } else {
+                typed.said(&failure.message)
+            };
             let failure = Failure { message, ..failure };
             match memory::way(verb, &fault) {
                 Some(way) => failure.helped(typed.way_out(&way)),
@@ -159,12 +164,14 @@ fn untold(failure: &Failure) -> Fault {
 /// Arguments without what was not given.
 fn given(args: &Value) -> Value {
     let own = args.as_object().cloned().unwrap_or_default();
-    let is_said = |value: &Value| match value {
-        Value::Null | Value::Bool(false) => false,
+    let is_said = |(name, value): &(String, Value)| match value {
+        Value::Null => false,
+        // The only switch that is on where nothing is said.
+        Value::Bool(false) => name == "compact",
         Value::Array(list) => !list.is_empty(),
         _ => true,
     };
-    Value::Object(own.into_iter().filter(|(_, value)| is_said(value)).collect())
+    Value::Object(own.into_iter().filter(is_said).collect())
 }
 
 /// The entity that an id is of.
@@ -240,13 +247,11 @@ fn word<T: ValueEnum>(choice: &T) -> String {
 }
 
 fn work(own: &MemoryWork) -> Value {
-    let mut args = json!({
+    json!({
         "intent": word(&own.intent), "scope": own.scope, "planId": own.plan, "task": own.task,
-        "ttl": own.ttl, "advisory": own.advisory, "budget_tokens": own.budget_tokens,
-    });
-    args = given(&args);
-    args["compact"] = (!own.full).into();
-    args
+        "ttl": own.ttl, "advisory": own.advisory, "compact": !own.full,
+        "budget_tokens": own.budget_tokens,
+    })
 }
 
 fn context(own: &MemoryContext) -> Value {

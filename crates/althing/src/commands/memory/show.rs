@@ -12,6 +12,9 @@ use crate::app::App;
 use crate::failure::Failure;
 use crate::output::Tone;
 
+/// The kinds among which is chosen what to know.
+const WORTH_KNOWING: [&str; 5] = ["constraint", "decision", "trap", "plan", "handoff"];
+
 /// Shows an answer: as JSON, or in words.
 pub(crate) fn answer(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Failure> {
     if app.out.json {
@@ -62,7 +65,11 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
         app.out.line(app.out.paint(Tone::Warn, &format!("! {words}")))?;
     }
     section(app, "In the way", list(result, "claim_conflicts"), &CLAIM)?;
-    section(app, "To know", list(result, "selected"), &ROW)?;
+    let known = result["memory_density"].as_object().into_iter().flatten();
+    let known = known.filter(|(kind, _)| WORTH_KNOWING.contains(&kind.as_str()));
+    let known: usize = known.map(|(_, count)| number(count)).sum();
+    let all = "althing memory context memory --max-items 500";
+    part(app, "To know", list(result, "selected"), &known.into(), &ROW, all)?;
     let plans = list(result, "plan_summary");
     part(app, "Plans", plans, &result["plan_total"], &ROW, "althing memory find plan")?;
     let mine = &result["open_work"];

@@ -150,7 +150,7 @@ const DISPATCH: &[(&str, &str)] = &[
     ("capacity", "--capacity"),
     ("dryRun", "--dry-run"),
     ("allow_dirty", "--allow-dirty"),
-    ("ref", "`althing memory coordinate --ref`"),
+    ("ref", "commit with `althing memory coordinate --ref`"),
     ("handoffId", "--handoff"),
     ("reviewer", "--reviewer"),
     ("openLoop", "--open-loop"),
@@ -203,11 +203,16 @@ const VERBS: [Verb; 14] = [
 impl Sheet {
     /// A sentence for people: with what they type, and things by their labels.
     pub(crate) fn said(self, text: &str) -> String {
+        labelled(&self.named(text))
+    }
+
+    /// A sentence with what is typed at the command line.
+    pub(crate) fn named(self, text: &str) -> String {
         let mut said = self.typed(text);
         for verb in VERBS.into_iter().filter(|verb| text.contains(verb.tool())) {
             said = said.replace(verb.tool(), &format!("`althing {}`", sheet(verb).command));
         }
-        labelled(&said)
+        said
     }
 
     /// The sentence with each argument as it is typed.
@@ -221,15 +226,13 @@ impl Sheet {
             let end = inner.find(|c| !is_name(c)).unwrap_or(inner.len());
             let name = &inner[..end];
             let known = self.names.iter().find(|(own, _)| *own == name);
-            match known.filter(|_| inner[end..].starts_with(&quoted[..1])) {
-                Some((_, typed)) => {
-                    said.push_str(typed);
-                    rest = &inner[end + 1..];
-                }
-                None => {
-                    said.push_str(&quoted[..1]);
-                    rest = inner;
-                }
+            let known = known.filter(|_| inner[end..].starts_with(&quoted[..1]));
+            if let Some((_, typed)) = known {
+                said.push_str(typed);
+                rest = &inner[end + 1..];
+            } else {
+                said.push_str(&quoted[..1]);
+                rest = inner;
             }
         }
         said.push_str(rest);
@@ -245,6 +248,7 @@ impl Sheet {
                 "`althing agents` shows who is known; each has to have worked here once.".to_owned()
             }
             Way::Usage(_) => format!("`althing {command} --help` shows how it is written."),
+            Way::Show(id) => format!("`althing memory get {}` shows what it has.", id.label()),
             Way::Read(id) => {
                 format!("Look at it with `althing memory get {}`, and ask again.", id.label())
             }
@@ -256,6 +260,9 @@ impl Sheet {
                 "Wait until then, ask the holder to release it, or take a scope that does \
                           not overlap; `althing claims` shows what is held."
                     .to_owned()
+            }
+            Way::Commit if command == "memory dispatch" => {
+                "Commit the files that are named, or say --allow-dirty.".to_owned()
             }
             Way::Commit => "Commit the files that are named, name a commit with --ref, or say \
                             --allow-dirty."
@@ -292,10 +299,10 @@ mod tests {
                 command = command.find_subcommand(part).unwrap().clone();
             }
             for (name, typed) in own.names {
-                let options = typed.split([' ', ',']).filter(|part| part.starts_with("--"));
+                let options = typed.split([' ', ',', '`']).filter(|part| part.starts_with("--"));
                 let options: Vec<&str> = options.collect();
                 // What another command takes is named with it.
-                let elsewhere = typed.starts_with('`') || own.command == "memory complete-step";
+                let elsewhere = typed.contains('`') || own.command == "memory complete-step";
                 let is_taken = match options.as_slice() {
                     [] => takes(&command, typed),
                     some => some.iter().all(|option| takes(&command, option)),
