@@ -94,7 +94,16 @@ fn the_command_line_answers_as_hosts_do() {
     let ran = project.run(&["memory", "get", "pln#9", "--json"]);
     let args = json!({ "entity": "plan", "id": "pln#9" });
     let (_, error) = host.failed("bclaw_get", args);
-    assert_eq!((ran.code, &ran.error()), (Some(1), &error));
+    // What helps is said in words that can be typed, or called, where it is said.
+    let (mut by_line, mut by_host) = (ran.error(), error);
+    for (own, words) in [
+        (&mut by_line, "`althing memory find plan`"),
+        (&mut by_host, "`bclaw_find {\"entity\":\"plan\"}`"),
+    ] {
+        let way_out = own.as_object_mut().unwrap().remove("way_out").unwrap();
+        assert!(way_out.as_str().unwrap().contains(words), "{way_out}");
+    }
+    assert_eq!((ran.code, by_line), (Some(1), by_host));
     assert_eq!(project.run(&["memory", "find", "nope"]).code, Some(2));
     assert_eq!(project.run(&["memory", "get", "../x"]).code, Some(2));
     let told = project.ok(&["memory", "find", "constraint"]).out;

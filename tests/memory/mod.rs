@@ -4,6 +4,7 @@ mod claims;
 mod doors;
 mod edges;
 mod mistakes;
+mod people;
 mod reading;
 mod writing;
 

@@ -303,10 +303,27 @@ fn what_changed_is_told() {
     assert_eq!(none["changed_items"], json!([]));
     let all = delta(&mut host, "2020-01-01T00:00:00Z".into());
     assert_eq!(all["changed_items"].as_array().unwrap().len(), 2);
-    for unknown in ["sess_nobody", "ws_00000000000000000000000000", "yesterday"] {
+    for unknown in ["sess_nobody", "ws_00000000000000000000000000"] {
         let answer = delta(&mut host, unknown.into());
-        assert_eq!(answer["complete"], false, "{answer}");
+        assert_eq!((&answer["complete"], &answer["session_known"]), (&json!(false), &json!(false)));
         assert_eq!(answer["source"], "unknown_session");
+        assert!(answer["warnings"][0].as_str().unwrap().contains(unknown), "{answer}");
+        assert_eq!(answer["changed_items"].as_array().unwrap().len(), 2);
+        let told = project.ok(&["memory", "context", "delta", "--since", unknown]);
+        assert!(told.out.contains(&format!("session {unknown} is not known")), "{told:?}");
+    }
+    for (ago, count) in [("1h", 2), ("30m", 2), ("1d", 2), ("0s", 0)] {
+        let answer = delta(&mut host, ago.into());
+        assert_eq!(answer["changed_items"].as_array().unwrap().len(), count, "{ago}: {answer}");
+        assert_eq!((&answer["source"], &answer["complete"]), (&json!("duration"), &json!(true)));
+    }
+    let forms = ["2h", "2026-06-11T12:07Z", "ws_", "120"];
+    for wrong in ["yesterday", "99999", "#99999", "2x", "pln#1", "#"] {
+        let args = json!({ "kind": "delta", "since": wrong });
+        refused(&mut host, "bclaw_context", args, "validation_error", &forms);
+        let ran = project.run(&["memory", "context", "delta", "--since", wrong]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.err.contains("--since") && !ran.err.contains("'since'"), "{ran:?}");
     }
     // One that is over is still known.
     let close = json!({ "workspace": session }).to_string();
@@ -414,7 +431,7 @@ fn reading_writes_nothing() {
         for kind in ["memory", "execution", "board", "board_summary"] {
             host.done("bclaw_context", json!({ "kind": kind }));
         }
-        host.done("bclaw_context", json!({ "kind": "delta", "since": n }));
+        host.done("bclaw_context", json!({ "kind": "delta", "since": n % 3 }));
         for entity in ["plan", "claim", "decision"] {
             host.done("bclaw_find", json!({ "entity": entity }));
         }

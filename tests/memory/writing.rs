@@ -275,7 +275,7 @@ fn the_last_step_finishes_the_plan() {
     let id = create(&mut host, "plan", json!({ "text": "t", "steps": steps }));
     let ambiguous = json!({ "planId": id, "stepId": "write" });
     let words = ["stp_1", "stp_2"];
-    refused(&mut host, "bclaw_complete_step", ambiguous, "validation_error", &words);
+    refused(&mut host, "bclaw_complete_step", ambiguous, "not_found", &words);
     let first = host.done("bclaw_complete_step", json!({ "planId": "pln#1", "stepId": "stp_2" }));
     assert_eq!((&first["done"], &first["planAutoCompleted"]), (&json!(1), &json!(false)));
     let last = host.done("bclaw_complete_step", json!({ "plan_id": id, "step_id": "stp_1" }));

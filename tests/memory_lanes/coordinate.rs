@@ -358,7 +358,7 @@ fn work_without_a_path_waits_for_a_clean_tree() {
         [&["coordinate", "reroute", "--assignment", "asgn#1", "--to", "carol"], more].concat()
     };
     let (_, error) = team.refused("alice", &reroute(&["--ref", "HEAD"]));
-    assert!(error["message"].as_str().unwrap().contains("leave out 'ref'"), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("leave out --ref"), "{error}");
     assert!(told(&team.memory("alice", &reroute(&["--allow-dirty"])), "message_id"));
     team.git(&["add", "."]);
     team.git(&["commit", "--quiet", "-m", "Second"]);

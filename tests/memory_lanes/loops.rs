@@ -26,7 +26,8 @@ fn opened(team: &Team) -> String {
 fn a_loop_goes_through_its_phases_and_rounds() {
     let team = Team::new(&["alice", "bob", "carol"]);
     let (_, error) = team.refused("alice", &["loop", "open", "--kind", "review", "--task", "x"]);
-    assert!(text(&error, "message").contains("allow_orphan"), "{error}");
+    let message = text(&error, "message");
+    assert!(message.contains("--plan") && message.contains("--allow-orphan"), "{error}");
     let id = opened(&team);
     let advance = |rest: &[&str]| {
         let done = team.memory("alice", &[&["loop", "advance", &id], rest].concat());

@@ -7,6 +7,7 @@ mod harvest;
 mod loops;
 mod offers;
 mod sweep;
+mod told;
 
 use crate::support::{Ran, Sandbox};
 use serde_json::{Value, json};

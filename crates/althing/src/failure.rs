@@ -63,6 +63,8 @@ pub(crate) struct Failure {
     pub(crate) refusal: Option<Box<Refusal>>,
     /// What to do about it, where that is not what the rule says in general.
     pub(crate) hint: Option<&'static str>,
+    /// The same, put together for this failure.
+    pub(crate) helps: Option<Box<str>>,
 }
 
 impl Failure {
@@ -75,6 +77,7 @@ impl Failure {
             exit,
             refusal: None,
             hint: None,
+            helps: None,
         }
     }
 
@@ -151,8 +154,18 @@ impl Failure {
         Failure { hint: Some(hint), ..self }
     }
 
+    /// The same failure with a way out that was put together for it.
+    pub(crate) fn helped(self, helps: String) -> Self {
+        Failure { helps: Some(helps.into()), ..self }
+    }
+
     /// The way out.
-    pub(crate) fn way_out(&self) -> &'static str {
+    pub(crate) fn way_out(&self) -> &str {
+        self.helps.as_deref().unwrap_or_else(|| self.general_way_out())
+    }
+
+    /// The way out of all failures like it.
+    pub(crate) fn general_way_out(&self) -> &'static str {
         self.hint.unwrap_or_else(|| self.rule.way_out())
     }
 

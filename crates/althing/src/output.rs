@@ -16,6 +16,8 @@ pub(crate) struct Out {
     /// Whether scripts read it.
     pub(crate) json: bool,
     colour: bool,
+    /// Whether lines end at the edge of a terminal.
+    pub(crate) narrow: bool,
 }
 
 /// What a piece of text is, for those who see colours.
@@ -32,7 +34,8 @@ pub(crate) enum Tone {
 impl Out {
     pub(crate) fn new(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Out { json, colour: !json && !plain && std::io::stdout().is_terminal() }
+        let narrow = std::io::stdout().is_terminal();
+        Out { json, colour: !json && !plain && narrow, narrow }
     }
 
     /// Whether a person watches and progress can be shown.

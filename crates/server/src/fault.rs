@@ -19,12 +19,15 @@ struct Parts {
     error: Option<String>,
     /// What the dialect says about it, if that is not the way out.
     detail: Option<String>,
+    /// What helps, where that is not what the rule says in general.
+    way_out: Option<String>,
 }
 
 impl Fault {
     fn new(kind: &'static str, rule: Rule, message: impl Into<String>) -> Self {
         let (message, details) = (message.into(), json!({}));
-        Fault(Box::new(Parts { kind, rule, message, details, error: None, detail: None }))
+        let (error, detail, way_out) = (None, None, None);
+        Fault(Box::new(Parts { kind, rule, message, details, error, detail, way_out }))
     }
 
     /// Arguments that cannot be used.
@@ -84,6 +87,25 @@ impl Fault {
         self
     }
 
+    /// The same with a way out of its own.
+    #[must_use]
+    pub fn helped(mut self, way_out: impl Into<String>) -> Self {
+        self.0.way_out = Some(way_out.into());
+        self
+    }
+
+    /// The same in other words.
+    #[must_use]
+    pub(crate) fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
+        self.0.message = words(&self.0.message);
+        self
+    }
+
+    /// What helps.
+    pub fn way_out(&self) -> &str {
+        self.0.way_out.as_deref().unwrap_or(self.0.rule.way_out())
+    }
+
     /// What is not there.
     pub fn not_found(message: impl Into<String>) -> Self {
         Fault::new("not_found", Rule::NotFound, message)
@@ -100,7 +122,7 @@ impl Fault {
             "kind": self.0.kind,
             "rule": self.0.rule.id(),
             "message": self.0.message,
-            "way_out": self.0.rule.way_out(),
+            "way_out": self.way_out(),
             "details": self.0.details,
         })
     }

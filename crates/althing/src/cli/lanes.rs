@@ -2,6 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
+use super::choices::{LOOP_ENDS, LOOP_KINDS};
+
 /// What to bring about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Aim {
@@ -107,10 +109,10 @@ pub(crate) struct MemoryDispatch {
     /// Only these lanes (repeatable).
     #[arg(long = "lane", value_name = "NAME")]
     pub(crate) lanes: Vec<String>,
-    /// How many assignments at most.
+    /// How many assignments at most, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<usize>,
-    /// How many assignments an agent has at once (default 1).
+    /// How many assignments an agent has at once, from 1 (the default).
     #[arg(long, value_name = "N")]
     pub(crate) capacity: Option<usize>,
     /// Say what would be done and do nothing.
@@ -174,9 +176,10 @@ pub(crate) struct MemoryLoop {
     #[arg(value_enum)]
     pub(crate) intent: LoopAct,
     /// Which loop.
+    #[arg(value_name = "LOOP")]
     pub(crate) id: Option<String>,
-    /// review, ideation, implementation, research or debug.
-    #[arg(long)]
+    /// What sort of loop.
+    #[arg(long, value_parser = LOOP_KINDS)]
     pub(crate) kind: Option<String>,
     /// What it is about, or what to do in a turn.
     #[arg(long, value_name = "TEXT")]
@@ -205,8 +208,8 @@ pub(crate) struct MemoryLoop {
     /// What came of it.
     #[arg(long, value_name = "TYPE=REF")]
     pub(crate) artifact: Option<String>,
-    /// How it ends: completed, cancelled or blocked.
-    #[arg(long, value_name = "STATE")]
+    /// How it ends.
+    #[arg(long, value_name = "STATE", value_parser = LOOP_ENDS)]
     pub(crate) status: Option<String>,
     /// Why.
     #[arg(long, value_name = "TEXT")]

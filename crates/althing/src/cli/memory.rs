@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::choices::{KINDS, PLAN_ENDS, STATES, STEPS};
 use super::lanes::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop, MemorySweep};
 
 /// Arguments of `memory`.
@@ -106,7 +107,7 @@ pub(crate) struct MemoryWork {
     /// Go on despite a conflict, without a claim.
     #[arg(long)]
     pub(crate) advisory: bool,
-    /// Longer lists.
+    /// All of each list, as far as the budget goes.
     #[arg(long)]
     pub(crate) full: bool,
     /// The most tokens of the answer.
@@ -135,13 +136,14 @@ pub(crate) enum MemorySight {
 #[command(after_help = "\
 Examples:
   althing memory context memory --path src/parser/lex.rs --query 'unary minus'
+  althing memory context delta --since 2h
   althing memory context delta --since 2026-06-11T12:00Z
   althing memory context delta --since 120         since entry 120 of the trail")]
 pub(crate) struct MemoryContext {
     /// What to read.
     #[arg(value_enum)]
     pub(crate) kind: MemorySight,
-    /// For delta: a session, a time in UTC, or the number of an entry of the trail.
+    /// For delta: how long ago, a time in UTC, a session, or the number of an entry of the trail.
     #[arg(long, value_name = "MOMENT")]
     pub(crate) since: Option<String>,
     /// For memory: the path at hand.
@@ -150,7 +152,7 @@ pub(crate) struct MemoryContext {
     /// For memory: the task at hand, in words.
     #[arg(long, value_name = "TEXT")]
     pub(crate) query: Option<String>,
-    /// How many items at most.
+    /// How many items at most, from 1 to 500.
     #[arg(long, value_name = "N")]
     pub(crate) max_items: Option<usize>,
     /// With what is only proposed.
@@ -164,6 +166,11 @@ pub(crate) struct MemoryContext {
 /// Arguments of `memory find`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+What is not archived is listed, however it stands. Left out unless --status asks for them: claims
+that were released or ran out, and candidates that were accepted, rejected or merged. What came
+from an older house is left out unless --legacy is said, and what a program noticed without being
+sure unless --min-confidence lets it pass. What is left out is said.
+
 Examples:
   althing memory find plan --status open
   althing memory find decision --tag storage --tag format      any of these tags
@@ -171,9 +178,10 @@ Examples:
   althing memory find assignment --agent me --as alice         yours")]
 pub(crate) struct MemoryFind {
     /// Which kind of things.
+    #[arg(value_name = "KIND", value_parser = KINDS)]
     pub(crate) entity: String,
-    /// Only what stands so.
-    #[arg(long)]
+    /// Only what stands so; `docs/memory-tables.md` has the states of each kind.
+    #[arg(long, value_name = "STATE", value_parser = STATES, hide_possible_values = true)]
     pub(crate) status: Option<String>,
     /// Only what has any of these tags.
     #[arg(long = "tag", value_name = "TAG")]
@@ -237,6 +245,7 @@ Examples:
   althing memory create claim 'moving files' --set scope=src/lexer")]
 pub(crate) struct MemoryCreate {
     /// Which kind of thing.
+    #[arg(value_name = "KIND", value_parser = KINDS)]
     pub(crate) entity: String,
     /// What it says.
     pub(crate) text: Option<String>,
@@ -292,12 +301,13 @@ pub(crate) struct MemoryTransition {
     /// Which.
     pub(crate) id: String,
     /// The state to enter; `progress` tells how a started assignment goes (its agent).
+    #[arg(value_name = "STATE", value_parser = STEPS, hide_possible_values = true)]
     pub(crate) to: String,
     /// Why, or how it goes.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// With a claim or an assignment: what becomes of its plan, done or blocked.
-    #[arg(long, value_name = "STATE")]
+    #[arg(long, value_name = "STATE", value_parser = PLAN_ENDS)]
     pub(crate) plan_status: Option<String>,
     /// What a candidate was merged into.
     #[arg(long, value_name = "ID")]
@@ -324,7 +334,7 @@ pub(crate) struct Remember {
     /// What.
     pub(crate) text: String,
     /// As which kind of thing.
-    #[arg(long, value_name = "KIND", default_value = "constraint")]
+    #[arg(long, value_name = "KIND", default_value = "constraint", value_parser = KINDS)]
     pub(crate) kind: String,
     /// What it is filed under.
     #[arg(long = "tag", value_name = "TAG")]
@@ -347,7 +357,7 @@ pub(crate) struct Ask {
     /// The path at hand.
     #[arg(long)]
     pub(crate) path: Option<String>,
-    /// How many answers at most.
+    /// How many answers at most, from 1 to 500.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) limit: usize,
 }

@@ -1,5 +1,6 @@
 //! The command line, as the parser sees it. Help texts are part of the interface.
 
+mod choices;
 mod ending;
 mod frugal;
 mod highway;

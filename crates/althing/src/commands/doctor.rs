@@ -129,7 +129,7 @@ fn planning(project: &Project, engine: &Engine) -> Option<Finding> {
     let planning = project.planning();
     let name = "planning files";
     if let Err(failure) = planning.own_folders() {
-        return Some(Finding::note(name, failure.message.clone(), failure.way_out()));
+        return Some(Finding::note(name, failure.message.clone(), failure.general_way_out()));
     }
     if !planning.is_used() {
         return None;

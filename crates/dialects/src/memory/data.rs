@@ -42,7 +42,7 @@ pub struct Creation {
 pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, String> {
     let data = renamed(kind, data)?;
     let Some(Value::String(text)) = data.get("text").filter(|text| !is_blank(text)) else {
-        return Err(format!("a {kind} requires a non-empty 'text'"));
+        return Err(format!("{} {kind} requires a non-empty 'text'", kind.article()));
     };
     let mut args = json!({ "kind": kind, "text": text });
     let mut fields = Map::new();
@@ -61,7 +61,7 @@ pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, Strin
                 } else if table.initial.iter().any(|first| table.has_step(*first, status)) {
                     then = Some(status.as_str());
                 } else {
-                    return Err(format!("a {kind} does not begin as {status}"));
+                    return Err(format!("{} {kind} does not begin as {status}", kind.article()));
                 }
             }
             _ => {
@@ -73,7 +73,7 @@ pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, Strin
     for name in kind.table().required {
         if !fields.contains_key(*name) {
             let name = shown(kind, name);
-            return Err(format!("a {kind} requires '{name}'"));
+            return Err(format!("{} {kind} requires '{name}'", kind.article()));
         }
     }
     args["fields"] = fields.into();
@@ -83,7 +83,7 @@ pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, Strin
 /// Reads what is to be changed: the arguments of `memory.update` without the id.
 pub fn change(kind: Kind, patch: &Map<String, Value>) -> Result<Value, String> {
     if patch.is_empty() {
-        return Err("'patch' names no field".to_owned());
+        return Err("nothing is to be changed: name a field in 'patch'".to_owned());
     }
     if let Some(name) = ["status", "outcome"].iter().find(|name| patch.contains_key(**name)) {
         return Err(format!("'{name}' is not changed by update; use transition"));
@@ -175,16 +175,14 @@ fn check_name(kind: Kind, name: &str, allowed: &[&str], when: &str) -> Result<()
     }
     let names: Vec<&str> =
         COMMON.iter().chain(allowed).map(|allowed| shown(kind, allowed)).collect();
-    let names = names.join(", ");
+    let (names, one) = (names.join(", "), format!("{} {kind}", kind.article()));
     if OWN.contains(&name) {
-        return Err(format!(
-            "'{name}' is set by Althing and by nobody else; a {kind} takes {names}"
-        ));
+        return Err(format!("'{name}' is set by Althing and by nobody else; {one} takes {names}"));
     }
     if Fields::NAMES.contains(&name) && !when.is_empty() {
-        return Err(format!("'{name}' of a {kind} is not changed{when}, only {names}"));
+        return Err(format!("'{name}' of {one} is not changed{when}, only {names}"));
     }
-    Err(format!("a {kind} has no field '{name}' to be set, only {names}"))
+    Err(format!("{one} has no field '{name}' to be set, only {names}"))
 }
 
 /// A field as the kernel takes it. What the kernel would not take is refused by its name.

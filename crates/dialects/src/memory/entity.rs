@@ -16,9 +16,9 @@ pub fn named(text: &str) -> Result<Kind, String> {
 pub fn id(kind: Kind, text: &str) -> Result<RecordId, String> {
     let read: Option<RecordId> = text.trim().parse().ok();
     read.filter(|read| read.kind == kind).ok_or_else(|| {
-        let (name, prefix) = (kind.as_str(), kind.prefix());
+        let (article, prefix) = (kind.article(), kind.prefix());
         let text: String = text.chars().take(40).collect();
-        format!("{text:?} is no id of a {name}; write {prefix}_0000002a or {prefix}#42")
+        format!("{text:?} is no id of {article} {kind}; write {prefix}_0000002a or {prefix}#42")
     })
 }
 
@@ -27,7 +27,7 @@ pub fn status(kind: Kind, text: &str) -> Result<Status, String> {
     let word = text.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     kind.table().state(&word).ok_or_else(|| {
         let states: Vec<&str> = kind.table().states.iter().map(|own| own.as_str()).collect();
-        format!("a {kind} is never {text:?}, only {}", states.join(", "))
+        format!("{} {kind} is never {text:?}, only {}", kind.article(), states.join(", "))
     })
 }
 

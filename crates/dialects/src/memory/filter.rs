@@ -149,8 +149,9 @@ impl Filter {
 }
 
 fn unknown(kind: Kind, key: &str) -> String {
-    let keys: Vec<&str> = KEYS.iter().chain(own_keys(kind)).copied().collect();
-    format!("find {} takes no filter key '{key}', only {}", kind, keys.join(", "))
+    let keys = KEYS.iter().chain(own_keys(kind)).map(|key| format!("'{key}'"));
+    let keys: Vec<String> = keys.collect();
+    format!("find {kind} does not filter by '{key}', only by {}", keys.join(", "))
 }
 
 fn text(key: &str, value: &Value) -> Result<String, String> {

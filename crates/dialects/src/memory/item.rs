@@ -6,6 +6,7 @@ use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::moment::utc;
+use super::words;
 use crate::frugal::haid::{Haid, agent_named};
 use crate::frugal::planning::called;
 
@@ -156,6 +157,8 @@ pub fn with_haids(answer: &mut Value) {
             for (name, value) in own {
                 match value {
                     Value::String(text) if NAMED.contains(&name.as_str()) => in_haid_form(text),
+                    // What is said of an effect may name somebody.
+                    Value::String(text) if name == "detail" => *text = words::with_haids(text),
                     Value::Array(list) if NAMED.contains(&name.as_str()) => {
                         for one in list {
                             match one {

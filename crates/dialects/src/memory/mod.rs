@@ -1,8 +1,7 @@
 //! The memory dialect: what a project remembers, in eight kinds of things and seven verbs.
 //!
 //! `entity` is what can be named, `filter` what can be asked for, `data` what can be said, `form` in
-//! which form, `item`
-//! how it is shown, `input` what callers may write in more than one way, `moment` the times they
+//! which form, `item` how it is shown, `words` how numbers, ids and names stand in sentences, `input` what callers may write in more than one way, `moment` the times they
 //! write, `budget` how long an answer may be, `facade` how the larger verbs answer. `secrets` finds
 //! what must not be remembered, `relevance` what matters for a question, and `lane` says what the
 //! files of workers mean that cannot reach the protocol. Nothing here decides what may happen: that
@@ -20,6 +19,7 @@ pub mod lane;
 pub mod moment;
 pub mod relevance;
 pub mod secrets;
+pub mod words;
 
 /// The version of the protocol that is spoken.
 pub const PROTOCOL: &str = "0.1";

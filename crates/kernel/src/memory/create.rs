@@ -119,7 +119,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Cre
     let status = first_state(asked)?;
     fits(kind, &asked.fields.given(), table.fields, "has no field")?;
     if let Some(missing) = missing(kind, &asked.fields) {
-        return Err(bad_field(format!("a {kind} needs the field `{missing}`")));
+        return Err(bad_field(format!("{} {kind} needs the field `{missing}`", kind.article())));
     }
     let provenance = asked.provenance.clone().unwrap_or_else(|| Provenance::of(who));
     let own = Provenance::of(who).kind;
@@ -145,7 +145,8 @@ fn first_state(asked: &Create) -> Result<Status, Refusal> {
     let Some(word) = &asked.status else { return Ok(table.states[0]) };
     let found = table.state(word.as_str()).filter(|status| table.initial.contains(status));
     found.ok_or_else(|| {
-        let message = format!("a {} does not begin as {word}", asked.kind);
+        let kind = asked.kind;
+        let message = format!("{} {kind} does not begin as {word}", kind.article());
         let initial = table.initial.iter().map(ToString::to_string);
         Refusal::denied(Rule::RecordStep, message).allowing(initial)
     })
@@ -162,7 +163,7 @@ pub(super) fn fits(
     let message = if WRITTEN_BY_KERNEL.contains(name) {
         format!("`{name}` is written by the kernel; `memory.move` and its like lead to it")
     } else {
-        format!("a {kind} {why} `{name}`")
+        format!("{} {kind} {why} `{name}`", kind.article())
     };
     Err(bad_field(message).allowing(taken.iter().map(|name| (*name).to_owned())))
 }

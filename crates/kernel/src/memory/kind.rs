@@ -53,6 +53,11 @@ impl Kind {
     pub const fn is_stored(self) -> bool {
         !matches!(self, Kind::Claim)
     }
+
+    /// The word for it before its name.
+    pub const fn article(self) -> &'static str {
+        if matches!(self, Kind::Assignment) { "an" } else { "a" }
+    }
 }
 
 impl std::fmt::Display for Kind {

@@ -149,7 +149,8 @@ pub(super) fn decide(
 /// The state that a word means for a record.
 fn state_named(own: &Record, word: &Label) -> Result<Status, Refusal> {
     own.table().state(word.as_str()).ok_or_else(|| {
-        let message = format!("a {} is never {word}", own.id.kind);
+        let kind = own.id.kind;
+        let message = format!("{} {kind} is never {word}", kind.article());
         let states = own.table().states.iter().map(ToString::to_string);
         Refusal::denied(Rule::RecordStep, message).allowing(states)
     })

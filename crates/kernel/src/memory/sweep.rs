@@ -88,7 +88,7 @@ pub struct SweptAll {
 }
 
 /// What becomes of an assignment at a moment, by what was last seen of it.
-fn judge(own: &Record, sign: Option<Sign>, now: Timestamp) -> Option<Swept> {
+pub fn judge(own: &Record, sign: Option<Sign>, now: Timestamp) -> Option<Swept> {
     if own.id.kind != Kind::Assignment || !own.is_overdue(now) {
         return None;
     }

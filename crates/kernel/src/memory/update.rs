@@ -101,7 +101,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     for name in asked.clear.iter() {
         let known = table.updatable.iter().find(|own| **own == name.as_str());
         let Some(known) = known.filter(|own| !table.required.contains(own)) else {
-            return Err(bad_field(format!("a {kind} cannot leave out `{name}`")));
+            return Err(bad_field(format!("{} {kind} cannot leave out `{name}`", kind.article())));
         };
         if asked.fields.given().contains(known) {
             return Err(bad_field(format!("`{name}` is both given and left out")));

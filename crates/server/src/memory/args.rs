@@ -69,7 +69,7 @@ pub(super) struct Work {
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Context {
     pub(super) kind: Sight,
-    /// For delta: a session id, an ISO time or a trail number.
+    /// For delta: 2h, an ISO time, a session id or a trail number.
     #[serde(default, deserialize_with = "text_or_number")]
     #[schemars(with = "Option<String>")]
     pub(super) since: Option<String>,
@@ -271,6 +271,20 @@ fn idle(verb: Verb) -> &'static [&'static str] {
         // What was done is not done again by repeating these.
         Verb::Sweep | Verb::Harvest => &["request_id", "client_request_id"],
         _ => &[],
+    }
+}
+
+/// A number as it was asked for, which has to be at least one.
+pub(super) fn within(
+    name: &str,
+    asked: Option<usize>,
+    most: usize,
+) -> Result<Option<usize>, Fault> {
+    match asked {
+        Some(number) if !(1..=most).contains(&number) => {
+            Err(Fault::usage(format!("'{name}' must be a whole number from 1 to {most}")))
+        }
+        asked => Ok(asked),
     }
 }
 

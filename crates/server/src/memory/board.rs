@@ -4,11 +4,12 @@ use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
 use althing_kernel::memory::{Kind, Record, RecordId};
+use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::Verbs;
-use super::claims;
+use super::claims::{self, Claim};
 use super::context::label;
 use super::ranking::open_plans;
 use super::seat::Present;
@@ -22,13 +23,25 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault
     let live = claims::live(&present.state, present.now);
     let claims: Vec<Value> =
         live.iter().take(LISTED_MAX).map(|claim| claim.listed(present)).collect();
-    let mut of_plans: BTreeMap<RecordId, Vec<Value>> = BTreeMap::new();
+    let mut of_plans: BTreeMap<RecordId, Vec<&Claim>> = BTreeMap::new();
     for (plan, claim) in live.iter().filter_map(|claim| Some((claim.plan()?, claim))) {
-        of_plans.entry(plan).or_default().push(claim.conflict());
+        of_plans.entry(plan).or_default().push(claim);
+    }
+    let mut given: BTreeMap<RecordId, Vec<&Record>> = BTreeMap::new();
+    for record in present.state.memory().newest(Kind::Assignment, Some(true)) {
+        if let Some(plan) = record.fields.plan_id {
+            given.entry(plan).or_default().push(record);
+        }
     }
     let plan = |record: &&Record| {
         let mut shown = row(record);
-        shown["claims"] = of_plans.get(&record.id).cloned().unwrap_or_default().into();
+        let claims = of_plans.get(&record.id).map_or(&[][..], Vec::as_slice);
+        let given = given.get(&record.id).map_or(&[][..], Vec::as_slice);
+        let by = at_it(claims, given, present.now);
+        if !by.is_empty() {
+            shown["by"] = by.join(", ").into();
+        }
+        shown["claims"] = claims.iter().map(|claim| claim.conflict()).collect();
         shown
     };
     let plans = open_plans(&present.state);
@@ -49,6 +62,25 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault
         "other_agents": others(verbs, present),
         "counts": counts(present),
     }))
+}
+
+/// Who has to do with a plan: those it was given to, and those who hold something for it.
+fn at_it(claims: &[&Claim], given: &[&Record], now: Timestamp) -> Vec<String> {
+    let mut by: Vec<String> = Vec::new();
+    for record in given {
+        let Some(agent) = record.agent() else { continue };
+        let agent = called(&Principal::Agent(agent.clone()));
+        let late = if record.is_overdue(now) { ", overdue" } else { "" };
+        by.push(format!("{agent} ({}{late})", record.status));
+    }
+    // What is held for an assignment is told with it.
+    let is_given =
+        |claim: &Claim| given.iter().any(|record| record.fields.claim == Some(claim.id.number));
+    for claim in claims.iter().filter(|claim| !is_given(claim)) {
+        by.push(format!("{} (claimed)", called(&claim.holder)));
+    }
+    by.dedup();
+    by
 }
 
 /// The same in numbers.
@@ -76,14 +108,16 @@ fn counts(present: &Present) -> Value {
 
 fn rows(present: &Present, kind: Kind) -> Vec<Value> {
     let live = present.state.memory().newest(kind, Some(true));
-    let row = |record: &Record| {
-        let mut shown = row(record);
-        if record.is_overdue(present.now) {
-            shown["overdue"] = true.into();
-        }
-        shown
-    };
-    live.take(LISTED_MAX).map(row).collect()
+    live.take(LISTED_MAX).map(|record| marked(record, present.now)).collect()
+}
+
+/// One line, marked if nothing was heard of it for too long.
+pub(super) fn marked(record: &Record, now: Timestamp) -> Value {
+    let mut shown = row(record);
+    if record.is_overdue(now) {
+        shown["overdue"] = true.into();
+    }
+    shown
 }
 
 fn pending(present: &Present) -> Vec<Value> {

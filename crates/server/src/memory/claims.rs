@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use super::Verbs;
 use super::seat::Present;
 use super::trail::{WINDOW, entry_at, moment_of};
+use super::ways::unknown;
 use crate::fault::Fault;
 
 /// How long a claim of this dialect lasts where nothing is said, in seconds.
@@ -322,7 +323,7 @@ pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Fault> {
         return Ok(Found::Known(Box::new(claim)));
     }
     if id.number > present.state.epoch() {
-        return Err(Fault::not_found(format!("there is no claim {id} ({})", id.label())));
+        return Err(unknown(id));
     }
     let over = ended(present)?.into_iter().find(|claim| claim.id == id);
     Ok(over.map_or(Found::Over, |claim| Found::Known(Box::new(claim))))

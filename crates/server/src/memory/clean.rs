@@ -1,6 +1,7 @@
 //! The guard of the working tree: what nobody committed is in no worktree, so it is not handed out.
 
 use althing_dialects::memory::lane::RESULT_FILE;
+use althing_dialects::memory::words::counted;
 use althing_kernel::Rule;
 use althing_kernel::lease::Surfaces;
 use althing_kernel::surface::Surface;
@@ -70,17 +71,15 @@ impl Verbs<'_> {
             return Ok(());
         }
         let shown: Vec<&String> = dirty.iter().take(SHOWN_MAX).collect();
-        let (what, way) = if everything {
-            ("files", "name a scope without them, ")
-        } else {
-            ("files of the scope", "")
-        };
+        let (whose, way) =
+            if everything { ("", "name a scope without them, ") } else { (" of the scope", "") };
+        let are = if dirty.len() == 1 { "is" } else { "are" };
         let first: Vec<&str> = dirty.iter().take(3).map(String::as_str).collect();
         let more = if dirty.len() > first.len() { ", …" } else { "" };
         let message = format!(
-            "{} {what} are not committed ({}{more}), so a worktree would not have them: commit \
+            "{}{whose} {are} not committed ({}{more}), so a worktree would not have them: commit \
              them, {way}name a 'ref' to start from, or say 'allow_dirty'",
-            dirty.len(),
+            counted(dirty.len(), "file"),
             first.join(", ")
         );
         let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });

@@ -3,14 +3,16 @@
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
+use althing_dialects::memory::input::ttl;
 use althing_dialects::memory::item::brief;
 use althing_dialects::memory::moment::{self, utc};
+use althing_dialects::memory::words::counted;
 use althing_kernel::memory::{Kind, Record};
 use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-use super::args::{Context, Sight, ignored};
+use super::args::{Context, Sight, ignored, within};
 use super::claims::{self, Claim};
 use super::ranking::{Wanted, density, path_of, stale};
 use super::seat::Present;
@@ -25,6 +27,11 @@ const ITEMS_DEFAULT: usize = 20;
 const ITEMS_MAX: usize = 500;
 /// How many changes are listed at most.
 const CHANGES_MAX: usize = 200;
+/// What ids of sessions begin with, here and elsewhere.
+const SESSIONS: [&str; 2] = ["ws_", "sess_"];
+/// How the beginning of a delta is written.
+const FORMS: &str = "write how long ago (30m, 2h, 1d), a time (2026-06-11T12:07Z), the id of a \
+                     session (ws_…) or the number of an entry of the trail (120)";
 /// The shape of what is selected.
 const SCHEMA: &str = "althing.memory/1";
 
@@ -41,7 +48,10 @@ impl Verbs<'_> {
             Sight::Delta => delta(&present, args)?,
         };
         if let Some(warning) = ignored(Verb::Context, given) {
-            answer["warnings"] = json!([warning]);
+            match answer.get_mut("warnings").and_then(Value::as_array_mut) {
+                Some(told) => told.push(warning.into()),
+                None => answer["warnings"] = json!([warning]),
+            }
         }
         Ok(budget.shorten(answer))
     }
@@ -82,7 +92,7 @@ impl Verbs<'_> {
     /// What is remembered, most relevant first.
     fn memory(&self, present: &Present, args: &Context) -> Result<Value, Fault> {
         let path = args.path.as_deref().map(path_of).transpose()?;
-        let limit = args.items_max.unwrap_or(ITEMS_DEFAULT).clamp(1, ITEMS_MAX);
+        let limit = within("maxItems", args.items_max, ITEMS_MAX)?.unwrap_or(ITEMS_DEFAULT);
         let selected = self.select(
             present,
             &Wanted {
@@ -118,27 +128,41 @@ impl Start {
     /// Where a delta begins that is asked for so.
     fn find(present: &Present, since: &str) -> Result<Start, Fault> {
         let plain = since.strip_prefix('#').unwrap_or(since);
-        if plain.bytes().all(|byte| byte.is_ascii_digit()) {
-            let seq = plain.parse().unwrap_or(u64::MAX);
-            let (after, source) = (Some(seq), "trail_number");
-            return Ok(Start { after, from: None, source, session: None, is_known: true });
+        if !plain.is_empty() && plain.bytes().all(|byte| byte.is_ascii_digit()) {
+            let end = present.state.seq();
+            let Some(seq) = plain.parse().ok().filter(|seq| *seq <= end) else {
+                let message = format!("the trail ends with entry {end}, before {plain}");
+                return Err(Fault::usage(format!("'since': {message}; {FORMS}")));
+            };
+            return Ok(Start::at(Some(seq), None, "trail_number"));
         }
         if let Some(at) = moment::read(since) {
-            let (from, source) = (Some(at), "time");
-            return Ok(Start { after: None, from, source, session: None, is_known: true });
+            return Ok(Start::at(None, Some(at), "time"));
+        }
+        if let Ok(secs) = ttl("since", &since.into()) {
+            let back = secs.saturating_mul(1_000_000);
+            let at = Timestamp::from_micros(present.now.micros().saturating_sub(back));
+            return Ok(Start::at(None, Some(at), "duration"));
+        }
+        let text: String = since.chars().take(64).collect();
+        if !SESSIONS.iter().any(|prefix| since.starts_with(prefix)) {
+            return Err(Fault::usage(format!("'since': {text:?} is no moment; {FORMS}")));
         }
         // Ids of sessions begin with their time, so those that are over are found as well.
-        let session = Some(since.chars().take(64).collect::<String>());
+        let session = Some(text);
         let kinds = [althing_kernel::Kind::SessionOpened];
         if let Some(at) = moment::of_id(since)
             && let Some(seq) = entry_at(&present.engine, at, &kinds, Some(since))?
         {
-            let (after, from) = (Some(seq), Some(at));
-            return Ok(Start { after, from, source: "session", session, is_known: true });
+            return Ok(Start { session, ..Start::at(Some(seq), Some(at), "session") });
         }
         // What is not known is answered with everything, and said to be.
-        let source = "unknown_session";
-        Ok(Start { after: Some(0), from: None, source, session, is_known: false })
+        let start = Start::at(Some(0), None, "unknown_session");
+        Ok(Start { session, is_known: false, ..start })
+    }
+
+    fn at(after: Option<u64>, from: Option<Timestamp>, source: &'static str) -> Self {
+        Start { after, from, source, session: None, is_known: true }
     }
 
     /// The entry after which it begins.
@@ -158,8 +182,7 @@ impl Start {
 /// What changed.
 fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
     let Some(since) = args.since.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
-        let message = "delta requires 'since': a session id, an ISO time or a trail number";
-        return Err(Fault::usage(message));
+        return Err(Fault::usage(format!("delta requires 'since': {FORMS}")));
     };
     let start = Start::find(present, since)?;
     let changed = changed_since(present, start.from, start.after);
@@ -182,7 +205,7 @@ fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
     let few = |claims: &[Claim]| -> Vec<Value> {
         claims.iter().take(CHANGES_MAX).map(Claim::change).collect()
     };
-    Ok(json!({
+    let mut answer = json!({
         "kind": "delta",
         "since": since,
         "since_session": start.session,
@@ -190,13 +213,21 @@ fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
         "complete": start.is_known,
         "memory_version": present.state.seq(),
         "summary": format!(
-            "{} changed, {} claims opened, {} ended", changed.len(), opened.len(), ended.len()
+            "{} changed, {} opened, {} ended",
+            changed.len(), counted(opened.len(), "claim"), ended.len()
         ),
         "counts": counts,
         "changed_items": items,
         "opened_claims": few(&opened),
         "ended_claims": few(&ended),
-    }))
+    });
+    if !start.is_known {
+        let session = start.session.unwrap_or_default();
+        answer["session_known"] = false.into();
+        answer["warnings"] =
+            json!([format!("there is no session {session} here; this is everything there is")]);
+    }
+    Ok(answer)
 }
 
 /// What changed since, newest first.

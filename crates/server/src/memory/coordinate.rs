@@ -1,6 +1,7 @@
 //! `coordinate`: work and questions for other agents.
 
 use althing_dialects::memory::facade::Facade;
+use althing_dialects::memory::words::counted;
 use althing_kernel::memory::view::LaneReply;
 use althing_kernel::memory::{Kind, Record, RecordId};
 use althing_kernel::{AgentName, State};
@@ -385,8 +386,8 @@ impl Verbs<'_> {
             return Err(Fault::usage(format!("{message}; leave out '{name}'")));
         }
         if args.worktree.is_some() {
-            let message = "reroute takes no 'worktree': the next agent has none until you name it \
-                           with bclaw_update (worktree_path)";
+            let message = "reroute takes no 'worktree': the next agent has none until you set its \
+                           worktree_path with bclaw_update";
             return Err(Fault::usage(message));
         }
         self.check_clean(args, std::slice::from_ref(&rerouted(old, agent.clone())?))?;
@@ -448,7 +449,8 @@ impl Verbs<'_> {
         facade.result("overdue", overdue).result("unacknowledged_messages", waiting.count());
         facade.result("loops_open", state.memory().count(Kind::Loop, Some(true)));
         if overdue > 0 {
-            facade.warn("overdue", format!("{overdue} assignments were silent for too long"));
+            let silent = counted(overdue, "assignment");
+            facade.warn("overdue", format!("{silent} overdue: nothing was heard for too long"));
         }
         Ok(facade.answer())
     }
@@ -490,7 +492,8 @@ fn rerouted(old: &Record, agent: AgentName) -> Result<Lane, Fault> {
 
 fn summary(own: &Record, overdue: bool) -> Value {
     json!({
-        "id": own.id, "agent": own.agent().map(shown), "status": own.status, "overdue": overdue,
+        "id": own.id, "short_label": own.id.label(), "agent": own.agent().map(shown),
+        "status": own.status, "overdue": overdue,
         "plan_id": own.fields.plan_id, "scope": own.fields.scope,
         "text": own.text.as_str().chars().take(120).collect::<String>(),
     })

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Verbs;
+use super::args::within;
 use super::coordinate::{Aim, Coordinate, told};
 use super::lanes::{
     Key, Lane, Obstacle, collide, known_agent, others, record, shown, surfaces, taken,
@@ -19,6 +20,9 @@ use crate::fault::Fault;
 
 /// How many assignments an agent has at once if nothing else is said.
 const CAPACITY: usize = 1;
+
+/// The most assignments that can be asked for at once.
+const OFFERED_MAX: usize = 1_000;
 
 /// What to do with the sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -143,6 +147,8 @@ fn is_open(own: &Record) -> bool {
 
 impl Verbs<'_> {
     pub(super) fn dispatch(&self, args: &Dispatch, given: &Value) -> Result<Value, Fault> {
+        within("maxAssignments", args.assignments_max, OFFERED_MAX)?;
+        within("capacity", args.capacity, OFFERED_MAX)?;
         let key = Key::new(args.client_request_id.as_deref(), given);
         if args.intent == Intent::Review {
             return self.dispatch_review(args, given);
@@ -193,11 +199,11 @@ impl Verbs<'_> {
         for own in ready {
             let skip = |why: &str, data: Value| json!({ "plan_id": own.plan.id, "reason": why, "data": data });
             if args.assignments_max.is_some_and(|max| lanes.len() >= max) {
-                skipped.push(skip("maxAssignments is reached", Value::Null));
+                skipped.push(skip("as many as asked for are given out", Value::Null));
                 continue;
             }
             let Some(agent) = choose(own.plan, &mut free) else {
-                skipped.push(skip("no agent has room", Value::Null));
+                skipped.push(skip(&no_room(own.plan), Value::Null));
                 continue;
             };
             let lane = lane_of(own, agent.clone())?;
@@ -215,6 +221,9 @@ impl Verbs<'_> {
                 Some(held) => skipped.push(skip("scope_already_claimed", held.shown())),
                 None => skipped.push(skip("lanes_collide", json!(colliding))),
             }
+        }
+        if lanes.is_empty() && !free.values().any(|left| *left > 0) {
+            facade.warn("nobody_free", nobody_free(&free));
         }
         self.give_out(args, facade, &lanes, skipped, &key)
     }
@@ -311,6 +320,29 @@ impl Verbs<'_> {
     }
 }
 
+/// Why a plan finds nobody.
+fn no_room(plan: &Record) -> String {
+    match &plan.fields.assignee {
+        Some(named) => format!("it is for {named}, who has no room"),
+        None => "no agent has room".to_owned(),
+    }
+}
+
+/// Says that nobody is free, and what helps.
+fn nobody_free(agents: &BTreeMap<AgentName, usize>) -> String {
+    if agents.is_empty() {
+        return "there is no other agent to give work to: each has to have worked here once"
+            .to_owned();
+    }
+    let names: Vec<String> = agents.keys().take(5).map(shown).collect();
+    let more = if agents.len() > names.len() { ", …" } else { "" };
+    let names = names.join(", ");
+    format!(
+        "nobody is free ({names}{more}): wait for an assignment to end, name more agents in \
+         'agents', or raise 'capacity'"
+    )
+}
+
 /// What was given out before, as it was planned.
 fn planned_before(delivered: &[Value]) -> Vec<Value> {
     let one = |own: &Value| json!({ "agent": own["agent"], "plan_id": own["plan_id"] });
@@ -324,7 +356,10 @@ fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Fault> 
     }
     let active = state.memory().newest(Kind::Sequence, Some(true));
     let mut active = active.filter(|own| own.status == Status::Active);
-    active.next().ok_or_else(|| Fault::not_found("there is no active sequence"))
+    active.next().ok_or_else(|| {
+        let message = "there is no active sequence; create one with the plans in their order";
+        Fault::not_found(message).with(json!({ "entity": Kind::Sequence }))
+    })
 }
 
 /// An agent with room: whoever the plan names, else the one with most room.

@@ -6,6 +6,7 @@ use althing_dialects::memory::filter::{self, Filter};
 use althing_dialects::memory::item::{
     confidence, is_auto, is_called, is_legacy, item, kernel_name,
 };
+use althing_dialects::memory::words::counted;
 use althing_kernel::AgentName;
 use althing_kernel::commons::Label;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
@@ -15,6 +16,7 @@ use super::args::{Find, Get};
 use super::claims::{self, Claim, Found, surfaces};
 use super::records::{decisions, is_of_decisions};
 use super::seat::Present;
+use super::ways::unknown;
 use super::{Verb, Verbs};
 use crate::fault::Fault;
 
@@ -26,6 +28,8 @@ struct Hits {
     legacy: usize,
     unsure: usize,
     resolved: usize,
+    /// Whether claims that are over were not looked for.
+    over: bool,
 }
 
 impl Hits {
@@ -81,7 +85,10 @@ pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, 
     if kind == Kind::Decision && is_of_decisions(text) {
         let number = text.trim_start_matches("log#");
         let own = decisions(present).into_iter().find(|own| own.number.to_string() == number);
-        let missing = || Fault::not_found(format!("there is no decision {text}"));
+        let missing = || {
+            let message = format!("there is no decision {text}");
+            Fault::not_found(message).with(json!({ "entity": kind }))
+        };
         return own.ok_or_else(missing)?.item(present);
     }
     let id = entity::id(kind, text).map_err(Fault::usage)?;
@@ -150,7 +157,10 @@ fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
                     .any(|own| claim.surfaces.iter().any(|held| held.meets(own)))
             })
     };
-    let mut hits = Hits::default();
+    // Every claim that was ever opened has a number.
+    let opened = usize::try_from(present.state.epoch()).unwrap_or(usize::MAX);
+    let over = filter.status.is_none() && opened > all.len();
+    let mut hits = Hits { over, ..Hits::default() };
     for claim in all.iter().filter(|claim| fits(claim)) {
         hits.add(filter, || Ok(claim.listed(present)))?;
     }
@@ -159,10 +169,7 @@ fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
 
 /// A record by its id.
 pub(super) fn record(present: &Present, id: RecordId) -> Result<&Record, Fault> {
-    present.state.memory().record(id).ok_or_else(|| {
-        let message = format!("there is no {} {id} ({}); it may be archived", id.kind, id.label());
-        Fault::not_found(message)
-    })
+    present.state.memory().record(id).ok_or_else(|| unknown(id))
 }
 
 /// A claim of which nothing else is known any more.
@@ -235,7 +242,17 @@ fn page(args: &Find, filter: &Filter, budget: Budget, hits: Hits) -> Value {
     });
     if hits.resolved > 0 {
         answer["excluded_resolved"] = hits.resolved.into();
-        answer["hint"] = "resolved candidates are found by their status".into();
+        let left_out = counted(hits.resolved, "candidate");
+        answer["hint"] = format!(
+            "{left_out} that were accepted, rejected or merged left out; 'status' finds them"
+        )
+        .into();
+    }
+    if hits.over {
+        answer["excluded_over"] = true.into();
+        answer["hint"] = "claims that were released or ran out are left out; 'status' released or \
+                          expired finds those of late"
+            .into();
     }
     let page = budget.page(&answer, hits.items);
     let end = filter.offset + page.items.len();

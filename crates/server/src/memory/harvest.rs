@@ -7,6 +7,7 @@
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane::{self, LaneResult, Offer, Outcome};
 use althing_dialects::memory::secrets;
+use althing_dialects::memory::words::counted;
 use althing_kernel::commons::Label;
 use althing_kernel::content::Blob;
 use althing_kernel::lease::Surfaces;
@@ -293,10 +294,11 @@ impl Verbs<'_> {
         let named: Vec<&String> = outside.iter().take(OUTSIDE_SHOWN_MAX).collect();
         let list: Vec<&str> = named.iter().map(|name| name.as_str()).collect();
         let whose = if allow_outside { " and not its agent" } else { "" };
+        let lie = if outside.len() == 1 { "lies" } else { "lie" };
         let why = format!(
-            "{} files lie outside of its scope, so nothing was committed: {}. Take them out, or \
-             have its dispatcher or a person{whose} say --allow-outside",
-            outside.len(),
+            "{} {lie} outside of its scope, so nothing was committed: {}. Take them out, or have \
+             its dispatcher or a person{whose} say --allow-outside",
+            counted(outside.len(), "file"),
             list.join(", ")
         );
         let done = json!({ "outside": named, "total": outside.len() });

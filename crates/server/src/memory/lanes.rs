@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::claims;
 use super::seat::Present;
+use super::ways::unknown;
 use crate::fault::Fault;
 use crate::frugal;
 use crate::message::UNNAMED;
@@ -168,7 +169,7 @@ impl Key {
 }
 
 fn reused() -> Fault {
-    let message = "client_request_id was used for another request in the last 24 hours";
+    let message = "'client_request_id' was used for another request in the last 24 hours";
     let code = "idempotency_key_reused_with_different_body";
     Fault::refused(Rule::RequestOnce, message).with(json!({ "code": code }))
 }
@@ -197,8 +198,7 @@ pub(super) fn id_of(kind: Kind, text: &str) -> Result<RecordId, Fault> {
 /// The record that a text names, if it is there.
 pub(super) fn record<'s>(state: &'s State, kind: Kind, text: &str) -> Result<&'s Record, Fault> {
     let id = id_of(kind, text)?;
-    let missing = || Fault::not_found(format!("there is no {kind} {id} ({})", id.label()));
-    state.memory().record(id).ok_or_else(missing)
+    state.memory().record(id).ok_or_else(|| unknown(id))
 }
 
 /// The agent of that name, if it may be given work.
@@ -501,8 +501,8 @@ fn is_held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surface
 }
 
 /// What the agent runs to take the work up.
-fn command(assignment: &Record) -> Option<String> {
-    let agent = quoted(assignment.agent()?.as_str());
+pub(super) fn command(assignment: &Record) -> Option<String> {
+    let agent = quoted(&shown(assignment.agent()?));
     let accept = format!("althing memory transition {} accepted --as {agent}", assignment.id);
     Some(match &assignment.fields.worktree_path {
         Some(path) => format!("cd {} && {accept}", quoted(path.as_str())),

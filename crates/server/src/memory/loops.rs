@@ -4,7 +4,7 @@ use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::moment::utc;
 use althing_kernel::memory::field::Taken;
 use althing_kernel::memory::word::LoopKind;
-use althing_kernel::memory::{Kind, Record, Status};
+use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use althing_kernel::{AgentName, Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Verbs;
 use super::coordinate::Coordinate;
-use super::lanes::{Key, known_agent, record, shown};
+use super::lanes::{Key, command, known_agent, record, shown};
 use super::seat::Present;
 use crate::fault::Fault;
 
@@ -301,13 +301,8 @@ impl Verbs<'_> {
         }
         let before = place.assignment.and_then(|id| state.memory().record(id));
         if let Some(open) = before.filter(|own| !own.is_terminal()) {
-            return Ok(answer(
-                args.intent,
-                own,
-                &[json!({
-                    "action": "reuse", "kind": "assignment", "id": open.id,
-                })],
-            ));
+            let effect = json!({ "action": "reuse", "kind": "assignment", "id": open.id });
+            return Ok(taken_up(answer(args.intent, own, &[effect]), open));
         }
         let task = args.task.clone().unwrap_or_else(|| own.text.to_string());
         let mut create = json!({
@@ -344,7 +339,13 @@ impl Verbs<'_> {
         let Present { state, .. } = self.present()?;
         let now = state.memory().record(own.id).unwrap_or(own);
         let effect = json!({ "action": "create", "kind": "assignment", "id": made });
-        Ok(answer(args.intent, now, &[effect]))
+        let told = answer(args.intent, now, &[effect]);
+        let made: Option<RecordId> = made.as_str().and_then(|id| id.parse().ok());
+        let made = made.and_then(|id| state.memory().record(id));
+        Ok(match made {
+            Some(made) => taken_up(told, made),
+            None => told,
+        })
     }
 
     fn open(&self, state: &State, args: &Loop, key: &Key) -> Result<Record, Fault> {
@@ -430,10 +431,18 @@ fn list(state: &State) -> Value {
 
 fn brief(own: &Record) -> Value {
     json!({
-        "id": own.id, "status": own.status, "kind": own.fields.loop_kind,
+        "id": own.id, "short_label": own.id.label(), "status": own.status,
+        "kind": own.fields.loop_kind,
         "phase": own.fields.phase, "iteration": own.fields.iteration, "version": own.version,
         "text": own.text.as_str().chars().take(120).collect::<String>(),
     })
+}
+
+/// The same, with what the agent of a turn runs to take it up.
+fn taken_up(mut told: Value, assignment: &Record) -> Value {
+    let agent = assignment.agent().map(shown);
+    told["result"]["commands"] = json!([{ "agent": agent, "command": command(assignment) }]);
+    told
 }
 
 /// The turns that were taken, the last one first.

@@ -25,6 +25,7 @@ mod secrets;
 mod strangers;
 mod sweep;
 mod trail;
+mod ways;
 mod work;
 mod worktree;
 mod write;
@@ -32,6 +33,7 @@ mod write;
 use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::item::with_haids;
+use althing_dialects::memory::words;
 use althing_kernel::Rule;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -39,6 +41,7 @@ use std::sync::Arc;
 pub use recall::Recall;
 pub use seat::{Seat, Secrets};
 pub use secrets::check_secrets;
+pub use ways::{Way, step, way};
 
 use crate::arguments;
 use crate::dialect::{Dialect, Speech, Tool};
@@ -199,6 +202,10 @@ impl<'a> Verbs<'a> {
 
     /// Does something.
     pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
+        self.done(verb, given).map_err(|fault| self.told(verb, fault))
+    }
+
+    fn done(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
         let says = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
         let large = says || matches!(verb, Verb::Sweep | Verb::Harvest);
         let mut warnings = Vec::new();
@@ -231,6 +238,12 @@ impl<'a> Verbs<'a> {
             None => answer["warnings"] = warnings.into(),
         }
         with_haids(&mut answer);
+        let warnings = answer.get_mut("warnings").and_then(Value::as_array_mut);
+        for warning in warnings.into_iter().flatten() {
+            if let Value::String(text) = warning {
+                *text = words::with_haids(text);
+            }
+        }
         if large {
             let budget = Budget::new(CHARS_DEFAULT, None).map_err(Fault::usage)?;
             answer = budget.shorten(answer);

@@ -13,11 +13,12 @@ use std::path::Path;
 
 use super::Verbs;
 use super::recall::Recall;
+use super::ways::unknown;
 use crate::desk::{Desk, Identity, perform};
 use crate::fault::Fault;
 
 /// What sessions of this dialect are called.
-const SESSION: &str = "memory";
+pub(super) const SESSION: &str = "memory";
 
 /// What is done about text that looks like a secret.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -196,8 +197,7 @@ impl Verbs<'_> {
         let (state, _) = self.seat.opened()?.present()?;
         let is_there = |state: &State| state.memory().record(id).is_some();
         if is_there(&state) && !is_there(&state.as_seen_by(&self.principal())) {
-            let message = format!("there is no {} {id} ({})", id.kind, id.label());
-            return Err(Fault::not_found(message));
+            return Err(unknown(id));
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane;
+use althing_dialects::memory::words::{from_now, lasting};
+use althing_kernel::memory::sweep::{Sign, judge};
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use althing_kernel::{Principal, Span, State, Timestamp};
 use schemars::JsonSchema;
@@ -47,10 +49,9 @@ impl Verbs<'_> {
             .collect();
         let overdue = silent.iter().filter(|own| own.is_overdue(now)).count();
         let seen = self.look_at(&silent, now);
-        let orphans: Vec<_> = orphans(&state)
-            .filter(|(own, _)| self.may_sweep(&state, own))
+        let orphans: Vec<Orphan<'_>> = orphans(&state)
+            .filter(|orphan| self.may_sweep(&state, orphan.own))
             .take(LOOKED_AT_MAX)
-            .map(|(own, to)| (own.id, to))
             .collect();
         let mut facade = Facade::new("sweep");
         facade.result("overdue", overdue).result("dry_run", args.dry_run);
@@ -59,6 +60,11 @@ impl Verbs<'_> {
             facade.warn("not_looked_at", format!("{id}: {why}; it is left as it is: {way}"));
         }
         if args.dry_run {
+            let unseen = |own: &&&Record| !seen.unknown.iter().any(|(id, _)| *id == own.id);
+            let looked_at = silent.iter().filter(unseen);
+            let due = looked_at.filter_map(|own| forecast(own, &seen.signs, now));
+            let over = orphans.iter().map(Orphan::row);
+            facade.result("would_move", due.chain(over).collect::<Vec<Value>>());
             facade.result("signs", seen.signs).result("orphans", orphans.len());
             return Ok(facade.answer());
         }
@@ -75,17 +81,19 @@ impl Verbs<'_> {
             let mut swept = self.act("memory.sweep", &sweep)?;
             moved = swept["moved"].take();
             facade.result("more", swept["more"].clone());
-            for own in moved.as_array().into_iter().flatten() {
+            for own in moved.as_array_mut().into_iter().flatten() {
+                explain(own, &silent, now);
                 let id = own["id"].as_str().unwrap_or_default();
                 let action = if own["from"] == own["to"] { "heartbeat" } else { "transition" };
                 facade.effect(action, "assignment", id);
             }
         }
-        let mut converged = 0;
-        for (id, to) in orphans {
-            match self.act("memory.converge", &json!({ "id": id, "to": to })) {
+        let mut converged = Vec::new();
+        for orphan in orphans {
+            let id = orphan.own.id;
+            match self.act("memory.converge", &json!({ "id": id, "to": orphan.to })) {
                 Ok(done) if done["changed"] == true => {
-                    converged += 1;
+                    converged.push(orphan.row());
                     facade.effect("converge", "assignment", &id.to_string());
                 }
                 Ok(_) => {}
@@ -95,7 +103,8 @@ impl Verbs<'_> {
                 }
             }
         }
-        facade.result("moved", moved).result("converged", converged);
+        facade.result("moved", moved).result("converged", converged.len());
+        facade.result("converged_items", converged);
         Ok(facade.answer())
     }
 
@@ -133,18 +142,61 @@ fn signs(own: &Record, worktree: &Worktree, now: Timestamp) -> Vec<Value> {
         .collect()
 }
 
-/// Assignments that belong to loops which are over, with how those ended.
-fn orphans(state: &State) -> impl Iterator<Item = (&Record, &'static str)> {
+/// What would become of an assignment, by what was seen of it.
+fn forecast(own: &Record, signs: &[Value], now: Timestamp) -> Option<Value> {
+    let signs = signs.iter().filter_map(|sign| serde_json::from_value::<Sign>(sign.clone()).ok());
+    let newest = signs.filter(|sign| sign.id == own.id).max_by_key(|sign| sign.at);
+    let swept = judge(own, newest, now)?;
+    let mut row = json!(swept);
+    explain(&mut row, &[own], now);
+    Some(row)
+}
+
+/// Says why something was moved, or only heard of.
+fn explain(row: &mut Value, looked_at: &[&Record], now: Timestamp) {
+    let seen = &row["sign"];
+    let why = if let Some(at) = seen["at"].as_u64() {
+        let evidence = seen["evidence"].as_str().unwrap_or_default().replace('_', " ");
+        format!("{evidence} {}", from_now(Timestamp::from_micros(at), now))
+    } else {
+        let own = looked_at.iter().find(|own| row["id"] == own.id.to_string());
+        let late = own.and_then(|own| own.silent_from()).unwrap_or(now);
+        let late = lasting(now.since(late).secs());
+        match row["from"].as_str() {
+            Some("offered") => format!("nobody took it up; {late} overdue"),
+            Some("accepted") => format!("it was not begun; {late} overdue"),
+            _ => format!("nothing was heard of it; {late} overdue"),
+        }
+    };
+    row["why"] = why.into();
+}
+
+/// An assignment that belongs to a loop which is over.
+struct Orphan<'s> {
+    own: &'s Record,
+    /// How the loop ended.
+    to: &'static str,
+    of: RecordId,
+}
+
+impl Orphan<'_> {
+    fn row(&self) -> Value {
+        let why = format!("{} is {}", self.of.label(), self.to);
+        json!({ "id": self.own.id, "from": self.own.status, "to": self.to, "why": why })
+    }
+}
+
+fn orphans(state: &State) -> impl Iterator<Item = Orphan<'_>> {
     let live = state.memory().newest(Kind::Assignment, Some(true));
     live.filter_map(|own| {
         let scope = own.fields.scope.as_ref()?.as_str();
         let name = LOOP_SCOPES.iter().find_map(|prefix| scope.strip_prefix(prefix))?;
-        let id: RecordId = name.trim().parse().ok()?;
-        let to = match state.memory().record(id)?.status {
+        let of: RecordId = name.trim().parse().ok()?;
+        let to = match state.memory().record(of)?.status {
             Status::Completed => "completed",
             Status::Cancelled => "cancelled",
             _ => return None,
         };
-        Some((own, to))
+        Some(Orphan { own, to, of })
     })
 }

@@ -5,25 +5,31 @@ use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::entity;
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::item::brief;
+use althing_dialects::memory::words::from_now;
+use althing_kernel::agent::Beat;
 use althing_kernel::lease::Surfaces;
 use althing_kernel::memory::{Kind, Record, Status};
 use althing_kernel::query::sessions;
-use althing_kernel::{Rule, Timestamp};
+use althing_kernel::{Command, Rule, Timestamp};
 use serde_json::{Value, json};
 use std::time::Instant;
 
 use super::args::{Intent, Work};
-use super::board::row;
+use super::board::{marked, row};
 use super::claims::{self, Claim};
 use super::context::{change, changed_since};
 use super::find::record;
 use super::ranking::{Wanted, density, open_plans, stale};
 use super::seat::Present;
+use super::trail::{Look, last_look};
 use super::{Verb, Verbs};
 use crate::fault::Fault;
 
 /// The longest compact answer, in characters.
 pub(super) const COMPACT_CHARS: usize = 5_000;
+
+/// The most of each list where all of it is asked for; the budget cuts it further.
+const LISTED_MAX: usize = 500;
 
 /// How long the lists are.
 struct Lengths {
@@ -35,7 +41,26 @@ struct Lengths {
 }
 
 const COMPACT: Lengths = Lengths { selected: 5, changes: 5, plans: 5, warnings: 3, waiting: 5 };
-const FULL: Lengths = Lengths { selected: 20, changes: 20, plans: 20, warnings: 5, waiting: 20 };
+const FULL: Lengths = Lengths {
+    selected: 20,
+    changes: LISTED_MAX,
+    plans: LISTED_MAX,
+    warnings: 5,
+    waiting: LISTED_MAX,
+};
+
+/// Since when there is news for whoever sits down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    /// Since they last looked.
+    Look(u64),
+    /// Since their session began.
+    Session(Timestamp),
+    /// They were never here.
+    First,
+    /// Nobody keeps count of what people have seen.
+    Unknown,
+}
 
 impl Intent {
     fn word(self) -> &'static str {
@@ -62,7 +87,7 @@ impl Verbs<'_> {
         if let Some(plan) = plan {
             record(&before, plan)?;
         }
-        let since = self.anchor(&before, args.intent);
+        let since = self.anchor(&before, args.intent)?;
         let mut facade = Facade::new(args.intent.word());
         let (session, opened) = self.ensure_session()?;
         if let Some(session) = &session {
@@ -72,8 +97,12 @@ impl Verbs<'_> {
         facade.field("session_id", session.map(|id| id.as_str().to_owned()));
         let claim = self.stake(args, scope.as_ref(), plan, &mut facade)?;
         self.keep_alive(&self.client()?);
-        let present = self.present()?;
-        self.seed(&present, args, since, if compact { &COMPACT } else { &FULL }, &mut facade);
+        let mut present = self.present()?;
+        if !opened && self.news(&present, since, 0).1 > 0 {
+            present = self.leave_mark()?;
+        }
+        let lengths = if compact { &COMPACT } else { &FULL };
+        self.seed(&present, args, since, lengths, &mut facade);
         next_steps(self, &present, args, claim.as_ref(), &mut facade);
         if compact {
             facade.result("_compact", true);
@@ -86,16 +115,34 @@ impl Verbs<'_> {
     }
 
     /// Since when there is news: where the caller's session began if work is taken up again, else
-    /// when they were last heard of.
-    fn anchor(&self, before: &Present, intent: Intent) -> Option<Timestamp> {
-        let agent = self.agent()?;
-        let heard = before.state.agent(&agent).map(|known| known.heard_at);
-        if intent != Intent::Resume {
-            return heard;
+    /// since they last looked.
+    fn anchor(&self, before: &Present, intent: Intent) -> Result<Since, Fault> {
+        let Some(agent) = self.agent() else { return Ok(Since::Unknown) };
+        if intent == Intent::Resume {
+            let open = sessions(&before.state, before.now);
+            let own = open.iter().filter(|session| session.agent == agent);
+            if let Some(began) = own.map(|session| session.opened_at).min() {
+                return Ok(Since::Session(began));
+            }
         }
-        let open = sessions(&before.state, before.now);
-        let own = open.iter().filter(|session| session.agent == agent);
-        own.map(|session| session.opened_at).min().or(heard)
+        let Some(known) = before.state.agent(&agent) else { return Ok(Since::First) };
+        Ok(match last_look(&before.engine, &agent)? {
+            Look::At(seq) => Since::Look(seq),
+            Look::Never => Since::First,
+            // It was too long ago to be looked for, so what it did last has to do.
+            Look::Past => Since::Session(known.heard_at),
+        })
+    }
+
+    /// Notes that the caller sees what there is, so that it is not told as news again. Whoever opened
+    /// a session left an entry by that; whoever goes on in one leaves a sign of life. It comes before
+    /// the answer is made: what others write meanwhile is rather told twice than never.
+    fn leave_mark(&self) -> Result<Present, Fault> {
+        if let Ok(client) = self.client() {
+            // What is answered is true without it, too.
+            let _ = client.execute(Command::AgentHeartbeat(Beat {}));
+        }
+        self.present()
     }
 
     /// Claims what is to be worked on, if that is what the caller came for.
@@ -118,7 +165,7 @@ impl Verbs<'_> {
         let present = self.present()?;
         if args.intent != Intent::Execute {
             let others = claims::in_the_way(&present, &own, scope);
-            report(&others, facade);
+            report(&others, present.now, facade);
             facade.field("claim_status", "none");
             return Ok(None);
         }
@@ -146,8 +193,9 @@ impl Verbs<'_> {
                 Ok(Some(claim))
             }
             Err(fault) if fault.rule() == Rule::NoOverlap => {
-                let others = claims::in_the_way(&self.present()?, &own, scope);
-                report(&others, facade);
+                let present = self.present()?;
+                let others = claims::in_the_way(&present, &own, scope);
+                report(&others, present.now, facade);
                 facade.field("claim_status", "conflict");
                 if !args.advisory {
                     facade.partial();
@@ -163,7 +211,7 @@ impl Verbs<'_> {
         &self,
         present: &Present,
         args: &Work,
-        since: Option<Timestamp>,
+        since: Since,
         lengths: &Lengths,
         facade: &mut Facade,
     ) {
@@ -178,6 +226,11 @@ impl Verbs<'_> {
             fill: true,
         };
         let (news, total) = self.news(present, since, lengths.changes);
+        let (after, from) = match since {
+            Since::Look(seq) => (Some(seq), None),
+            Since::Session(at) => (None, Some(at)),
+            Since::First | Since::Unknown => (None, None),
+        };
         let plans = open_plans(&present.state);
         facade
             .result("protocol", PROTOCOL)
@@ -187,13 +240,15 @@ impl Verbs<'_> {
             .result("selected", self.select(present, &wanted))
             .result(
                 "context_diff",
-                news.iter().map(|record| change(record, None, since)).collect::<Vec<Value>>(),
+                news.iter().map(|record| change(record, after, from)).collect::<Vec<Value>>(),
             )
             .result("changed_total", total)
+            .result("first_visit", since == Since::First)
             .result(
                 "plan_summary",
                 plans.iter().take(lengths.plans).map(|plan| row(plan)).collect::<Vec<Value>>(),
             )
+            .result("plan_total", present.state.memory().count(Kind::Plan, Some(true)))
             .result("stale_warnings", stale(&present.state, present.now, lengths.warnings))
             .result("open_work", self.open_work(present, lengths.waiting));
         if let Some(plan) = args.plan.as_deref().and_then(|id| entity::id(Kind::Plan, id).ok())
@@ -210,19 +265,19 @@ impl Verbs<'_> {
     }
 
     /// What others changed since, the newest of it, and how much it is. To somebody who is new
-    /// everything is.
+    /// nothing is news.
     fn news<'p>(
         &self,
         present: &'p Present,
-        since: Option<Timestamp>,
+        since: Since,
         limit: usize,
     ) -> (Vec<&'p Record>, usize) {
-        let memory = present.state.memory();
-        let Some(since) = since else {
-            return (memory.changed_since(0).take(limit).collect(), memory.len());
+        let mut news = match since {
+            Since::Look(seq) => changed_since(present, None, Some(seq)),
+            Since::Session(at) => changed_since(present, Some(at), None),
+            Since::First | Since::Unknown => Vec::new(),
         };
         let own = self.principal();
-        let mut news = changed_since(present, Some(since), None);
         news.retain(|record| record.updated_by != own);
         let total = news.len();
         news.truncate(limit);
@@ -233,23 +288,24 @@ impl Verbs<'_> {
     fn open_work(&self, present: &Present, limit: usize) -> Value {
         let own = self.principal();
         let claims = claims::held_by(&present.state, present.now, &own);
-        let claims: Vec<Value> = claims.iter().take(limit).map(Claim::conflict).collect();
-        let of = |kind: Kind| -> Vec<Value> {
+        let mut work = json!({ "total": { "claims": claims.len() } });
+        work["claims"] = claims.iter().take(limit).map(Claim::conflict).collect();
+        for (name, kind) in [
+            ("assignments", Kind::Assignment),
+            ("handoffs", Kind::Handoff),
+            ("messages", Kind::Message),
+        ] {
             let waiting = self.seat.recall().waiting(&present.state, &own, kind);
             let records = waiting.iter().filter_map(|id| present.state.memory().record(*id));
-            records.take(limit).map(row).collect()
-        };
-        json!({
-            "claims": claims,
-            "assignments": of(Kind::Assignment),
-            "handoffs": of(Kind::Handoff),
-            "messages": of(Kind::Message),
-        })
+            work["total"][name] = waiting.len().into();
+            work[name] = records.take(limit).map(|record| marked(record, present.now)).collect();
+        }
+        work
     }
 }
 
 /// Says who is in the way.
-fn report(others: &[Claim], facade: &mut Facade) {
+fn report(others: &[Claim], now: Timestamp, facade: &mut Facade) {
     if others.is_empty() {
         return;
     }
@@ -257,10 +313,11 @@ fn report(others: &[Claim], facade: &mut Facade) {
     for claim in others.iter().take(3) {
         let conflict = claim.conflict();
         let message = format!(
-            "{} holds {} until {} ({})",
+            "{} holds {} until {} ({}; {})",
             conflict["holder"].as_str().unwrap_or_default(),
             brief(&claim.scope(), 80),
             conflict["expires_at"].as_str().unwrap_or_default(),
+            from_now(claim.expires_at, now),
             claim.id
         );
         facade.warn("scope_already_claimed", message);

@@ -5,6 +5,7 @@ use althing_dialects::memory::entity;
 use althing_dialects::memory::input::{either, ttl};
 use althing_dialects::memory::item::{is_called, kernel_name};
 use althing_dialects::memory::moment::utc;
+use althing_dialects::memory::words::counted;
 use althing_kernel::commons::Label;
 use althing_kernel::lease::{Force, Release, Renew, Ttl};
 use althing_kernel::memory::{Kind, RecordId, Status};
@@ -177,7 +178,9 @@ impl Verbs<'_> {
             let way = if name == "status" { "; use transition to release it" } else { "" };
             return Err(Fault::usage(format!("{message}{way}")));
         }
-        let asked = patch.get("ttl").ok_or_else(|| Fault::usage("'patch' names no field"))?;
+        let asked = patch
+            .get("ttl")
+            .ok_or_else(|| Fault::usage("nothing is to be changed: name 'ttl' in 'patch'"))?;
         let secs = ttl("ttl", asked).map_err(Fault::usage)?;
         let ttl = Ttl::new(secs.into()).map_err(|error| Fault::usage(error.to_string()))?;
         let present = self.present()?;
@@ -320,7 +323,7 @@ impl Verbs<'_> {
                 return fault;
             }
             let message = fault.message().to_owned();
-            let way = "a person may end it with coordinator_override and a reason";
+            let way = "a person may end it with 'coordinator_override' and a 'reason'";
             Fault::refused(Rule::HolderOnly, format!("{message}; {way}"))
         })?;
         effects.push(effect("released", Kind::Claim, claim.id));
@@ -346,7 +349,9 @@ impl Verbs<'_> {
             others.iter().filter(|own| own.plan() == Some(plan) && own.id != claim.id).count();
         if to == Status::Done && others > 0 {
             let mut kept = effect("kept_open", Kind::Plan, plan);
-            kept["detail"] = format!("{others} other claims on it are open").into();
+            let are = if others == 1 { "is" } else { "are" };
+            let others = counted(others, "other claim");
+            kept["detail"] = format!("{others} on it {are} open").into();
             return Ok((vec![kept], false));
         }
         let mut step = json!({ "id": plan.to_string(), "to": to });
@@ -376,9 +381,7 @@ impl Verbs<'_> {
         let ids: Vec<(String, &str)> =
             known.filter_map(|step| Some((step.id?.to_string(), step.text.as_str()))).collect();
         if !ids.iter().any(|(id, _)| *id == args.step) {
-            let list: Vec<String> = ids.iter().map(|(id, text)| format!("{id} ({text})")).collect();
-            let message = format!("{plan} has no step {:?}; name one by its id", args.step);
-            return Err(Fault::usage(format!("{message}: {}", list.join(", "))));
+            return Err(no_step(plan, &args.step, &ids));
         }
         let mut command = json!({ "plan": plan.to_string(), "step": args.step, "status": "done" });
         if let Some(id) = &args.request_id {
@@ -423,6 +426,19 @@ impl Verbs<'_> {
 
 fn request_label(id: &str) -> Result<Label, Fault> {
     Label::new(id).map_err(|error| Fault::usage(format!("'client_request_id': {error}")))
+}
+
+/// Says that a plan has no such step, and which it has.
+fn no_step(plan: RecordId, step: &str, known: &[(String, &str)]) -> Fault {
+    let ids: Vec<&String> = known.iter().map(|(id, _)| id).collect();
+    let details = json!({ "entity": Kind::Plan, "allowed": ids });
+    if known.is_empty() {
+        let message = format!("{plan} has no steps; add some with bclaw_update and its 'steps'");
+        return Fault::not_found(message).with(details);
+    }
+    let list: Vec<String> = known.iter().map(|(id, text)| format!("{id} ({text})")).collect();
+    let message = format!("{plan} has no step {step:?}; name one by its id: {}", list.join(", "));
+    Fault::not_found(message).with(details)
 }
 
 /// What the frugal side wrote is not changed here.

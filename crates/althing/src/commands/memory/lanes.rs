@@ -1,10 +1,8 @@
-//! `althing memory coordinate`, `dispatch`, `loop`, `sweep`, `harvest`: what they take and show.
+//! `althing memory coordinate`, `dispatch`, `loop`, `sweep`, `harvest`: what they take.
 
 use serde_json::{Map, Value, json};
 
-use super::show::{list, section, text};
 use super::word;
-use crate::app::App;
 use crate::cli::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 use crate::failure::Failure;
 
@@ -66,56 +64,4 @@ pub(super) fn harvest(own: &MemoryHarvest) -> Value {
         "assignmentId": own.assignment, "integrate": own.integrate,
         "allowOutside": own.allow_outside,
     })
-}
-
-/// Shows what became of it, for people to read: what there is now, what was left out, and what
-/// to run.
-pub(super) fn show(app: &App, answer: &Value) -> Result<(), Failure> {
-    let result = &answer["result"];
-    app.out.line(format!("{}: {}", text(answer, "intent"), text(answer, "status")))?;
-    for warning in list(answer, "warnings") {
-        app.out.note(format!("warning: {}", warning.as_str().unwrap_or_default()));
-    }
-    let lane = [
-        ("AGENT", "agent"),
-        ("ASSIGNMENT", "assignment_id"),
-        ("CLAIM", "claim_id"),
-        ("MESSAGE", "message_id"),
-        ("STATE", "execution_status"),
-    ];
-    section(app, "Sent", list(result, "delivery_plan"), &lane)?;
-    let plan = [("PLAN", "plan_id"), ("RANK", "rank"), ("TEXT", "text"), ("WHY", "why")];
-    for (title, name) in
-        [("Ready", "ready"), ("Active", "active"), ("Blocked", "blocked"), ("Done", "done")]
-    {
-        section(app, title, list(result, name), &plan)?;
-    }
-    let planned = [("AGENT", "agent"), ("PLAN", "plan_id"), ("SCOPE", "scope")];
-    section(app, "Planned", list(result, "planned"), &planned)?;
-    let open = [("ID", "id"), ("AGENT", "agent"), ("STATUS", "status"), ("TEXT", "text")];
-    section(app, "Open", list(result, "open"), &open)?;
-    let of_loop = [("ID", "id"), ("STATUS", "status"), ("PHASE", "phase"), ("TEXT", "text")];
-    section(app, "Loops", list(result, "loops"), &of_loop)?;
-    if result["loop"].is_object() {
-        section(app, "Loop", std::slice::from_ref(&result["loop"]), &of_loop)?;
-        let slot = [("SLOT", "id"), ("AGENT", "agent"), ("DONE", "done"), ("OUTCOME", "outcome")];
-        section(app, "Slots", list(&result["loop"], "slots"), &slot)?;
-        let turn =
-            [("PHASE", "phase"), ("SLOT", "slot"), ("AGENT", "agent"), ("OUTCOME", "outcome")];
-        section(app, "Turns", list(&result["loop"], "turns"), &turn)?;
-    }
-    let moved = [("ASSIGNMENT", "id"), ("FROM", "from"), ("TO", "to")];
-    section(app, "Moved", list(result, "moved"), &moved)?;
-    let found = [("ASSIGNMENT", "assignment_id"), ("STATUS", "status"), ("SUMMARY", "summary")];
-    section(app, "Harvested", list(result, "harvested"), &found)?;
-    let kept = [found[0], found[1], ("COMMIT", "commit"), found[2]];
-    section(app, "Integrated", list(result, "integrated"), &kept)?;
-    let skipped =
-        [("AGENT", "agent"), ("ABOUT", "assignment_id"), ("CODE", "code"), ("WHY", "reason")];
-    section(app, "Left out", list(result, "skipped"), &skipped)?;
-    for command in list(result, "commands") {
-        app.out.line(format!("\nto be run by {}:", text(command, "agent")))?;
-        app.out.line(format!("  {}", text(command, "command")))?;
-    }
-    Ok(())
 }

@@ -1,7 +1,11 @@
 //! `althing memory`, `remember`, `ask`, `board`: the same verbs that hosts call, for people.
 
+mod get;
 mod lanes;
+mod outcome;
+mod page;
 mod show;
+mod words;
 
 use althing_dialects::memory::entity;
 use althing_engine::{Client, Engine, Signing};
@@ -23,6 +27,7 @@ use crate::failure::{Exit, Failure};
 use crate::frugal::{agent_name, own_haid};
 use crate::settings::Asker;
 use crate::surfaces;
+use words::{Sheet, sheet};
 
 /// Somebody at the command line.
 pub(crate) struct Stool<'a> {
@@ -77,9 +82,22 @@ impl<'a> Stool<'a> {
         Ok(args)
     }
 
-    /// Does something, in the words of all doors.
-    pub(crate) fn call(&self, verb: Verb, args: &Value) -> Result<Value, Failure> {
-        Verbs::new(self).call(verb, args).map_err(|fault| told(&fault))
+    /// Does something, in the words of the command that was typed.
+    pub(crate) fn call(&self, verb: Verb, typed: Sheet, args: &Value) -> Result<Value, Failure> {
+        Verbs::new(self).call(verb, args).map_err(|fault| {
+            let failure = told(&fault);
+            // Programs get ids as everywhere; labels are for people.
+            let message = if self.app.out.json {
+                typed.named(&failure.message)
+            } else {
+                typed.said(&failure.message)
+            };
+            let failure = Failure { message, ..failure };
+            match memory::way(verb, &fault) {
+                Some(way) => failure.helped(typed.way_out(&way)),
+                None => failure,
+            }
+        })
     }
 }
 
@@ -146,12 +164,14 @@ fn untold(failure: &Failure) -> Fault {
 /// Arguments without what was not given.
 fn given(args: &Value) -> Value {
     let own = args.as_object().cloned().unwrap_or_default();
-    let is_said = |value: &Value| match value {
-        Value::Null | Value::Bool(false) => false,
+    let is_said = |(name, value): &(String, Value)| match value {
+        Value::Null => false,
+        // The only switch that is on where nothing is said.
+        Value::Bool(false) => name == "compact",
         Value::Array(list) => !list.is_empty(),
         _ => true,
     };
-    Value::Object(own.into_iter().filter(|(_, value)| is_said(value)).collect())
+    Value::Object(own.into_iter().filter(is_said).collect())
 }
 
 /// The entity that an id is of.
@@ -209,8 +229,9 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
     };
     let stool = Stool::new(app)?;
     let args = stool.seen_here(given(&args))?;
-    let answer = stool.call(verb, &args)?;
-    show::answer(app, verb, &answer)?;
+    let typed = sheet(verb);
+    let answer = stool.call(verb, typed, &args)?;
+    show::answer(app, verb, typed, &answer)?;
     if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
         return Err(Failure::told_collision());
     }
@@ -226,13 +247,11 @@ fn word<T: ValueEnum>(choice: &T) -> String {
 }
 
 fn work(own: &MemoryWork) -> Value {
-    let mut args = json!({
+    json!({
         "intent": word(&own.intent), "scope": own.scope, "planId": own.plan, "task": own.task,
-        "ttl": own.ttl, "advisory": own.advisory, "budget_tokens": own.budget_tokens,
-    });
-    args = given(&args);
-    args["compact"] = (!own.full).into();
-    args
+        "ttl": own.ttl, "advisory": own.advisory, "compact": !own.full,
+        "budget_tokens": own.budget_tokens,
+    })
 }
 
 fn context(own: &MemoryContext) -> Value {
@@ -309,8 +328,8 @@ pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Failure> {
     }
     let args = json!({ "entity": own.kind, "data": data });
     let stool = Stool::new(app)?;
-    let answer = stool.call(Verb::Create, &stool.seen_here(args)?)?;
-    show::answer(app, Verb::Create, &answer)
+    let answer = stool.call(Verb::Create, words::REMEMBER, &stool.seen_here(args)?)?;
+    show::answer(app, Verb::Create, words::REMEMBER, &answer)
 }
 
 pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Failure> {
@@ -319,12 +338,12 @@ pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Failure> {
         "matching": true,
     });
     let stool = Stool::new(app)?;
-    let answer = stool.call(Verb::Context, &stool.seen_here(given(&args))?)?;
-    show::answer(app, Verb::Context, &answer)
+    let answer = stool.call(Verb::Context, words::ASK, &stool.seen_here(given(&args))?)?;
+    show::answer(app, Verb::Context, words::ASK, &answer)
 }
 
 pub(crate) fn board(app: &App, own: &BoardArgs) -> Result<(), Failure> {
     let kind = if own.summary { "board_summary" } else { "board" };
-    let answer = Stool::new(app)?.call(Verb::Context, &json!({ "kind": kind }))?;
-    show::answer(app, Verb::Context, &answer)
+    let answer = Stool::new(app)?.call(Verb::Context, words::BOARD, &json!({ "kind": kind }))?;
+    show::answer(app, Verb::Context, words::BOARD, &answer)
 }

@@ -1,37 +1,43 @@
 //! What the verbs answer, for people to read.
 
+use althing_dialects::memory::words::counted;
 use althing_server::memory::Verb;
 use serde_json::Value;
 
+use super::get::{flatten, whole};
+use super::outcome;
+use super::page::{CLAIM, Column, ROW, list, pairs, part, section, table, text};
+use super::words::Sheet;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::output::Tone;
 
-/// The longest text in a table.
-const CELL_CHARS: usize = 80;
+/// The kinds among which is chosen what to know.
+const WORTH_KNOWING: [&str; 5] = ["constraint", "decision", "trap", "plan", "handoff"];
 
 /// Shows an answer: as JSON, or in words.
-pub(crate) fn answer(app: &App, verb: Verb, answer: &Value) -> Result<(), Failure> {
+pub(crate) fn answer(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Failure> {
     if app.out.json {
         return app.out.value(answer);
     }
     match verb {
-        Verb::Work => work(app, answer),
-        Verb::Context => context(app, answer),
+        Verb::Work => work(app, typed, answer),
+        Verb::Context => context(app, typed, answer),
         Verb::Find => found(app, answer),
         Verb::Get => whole(app, &answer["item"]),
-        Verb::Create | Verb::Update => written(app, verb, answer),
+        Verb::Create | Verb::Update => written(app, verb, typed, answer),
         Verb::Transition => moved(app, answer),
         Verb::CompleteStep => {
-            let (done, total) = (&answer["done"], &answer["total"]);
-            app.out.line(format!("{done} of {total} steps of {} done", text(answer, "planId")))?;
+            let total = number(&answer["total"]);
+            let (done, plan) = (&answer["done"], text(answer, "planId"));
+            app.out.line(format!("{done} of {} of {plan} done", counted(total, "step")))?;
             if answer["planAutoCompleted"] == true {
                 app.out.line("that was the last one: the plan is done")?;
             }
             effects(app, answer)
         }
         Verb::Coordinate | Verb::Dispatch | Verb::Loop | Verb::Sweep | Verb::Harvest => {
-            super::lanes::show(app, answer)
+            outcome::show(app, verb, typed, answer)
         }
         Verb::Remove => {
             app.out.line(format!("{} is archived; the trail keeps it", text(answer, "id")))?;
@@ -40,57 +46,11 @@ pub(crate) fn answer(app: &App, verb: Verb, answer: &Value) -> Result<(), Failur
     }
 }
 
-/// A field as text; a dash where there is none.
-pub(super) fn text(value: &Value, name: &str) -> String {
-    match &value[name] {
-        Value::String(text) => text.clone(),
-        Value::Null => "-".to_owned(),
-        other => other.to_string(),
-    }
+fn number(value: &Value) -> usize {
+    value.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
 
-/// One line of at most so many characters.
-fn cell(value: &Value, name: &str) -> String {
-    let line = text(value, name).split_whitespace().collect::<Vec<&str>>().join(" ");
-    if line.chars().count() <= CELL_CHARS {
-        return line;
-    }
-    let short: String = line.chars().take(CELL_CHARS - 1).collect();
-    format!("{short}…")
-}
-
-pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
-    value[name].as_array().map_or(&[], Vec::as_slice)
-}
-
-/// A table of some fields.
-fn table(app: &App, items: &[Value], columns: &[(&str, &str)]) -> Result<(), Failure> {
-    let row = |item: &Value| columns.iter().map(|(_, name)| cell(item, name)).collect();
-    let rows: Vec<Vec<String>> = items.iter().map(row).collect();
-    let titles: Vec<&str> = columns.iter().map(|(title, _)| *title).collect();
-    app.out.table(&titles, &rows)
-}
-
-/// A table under a heading, if there is anything in it.
-pub(super) fn section(
-    app: &App,
-    title: &str,
-    items: &[Value],
-    columns: &[(&str, &str)],
-) -> Result<(), Failure> {
-    if items.is_empty() {
-        return Ok(());
-    }
-    app.out.line(format!("\n{}", app.out.paint(Tone::Strong, title)))?;
-    table(app, items, columns)
-}
-
-const ROW: [(&str, &str); 4] =
-    [("ID", "short_label"), ("STATUS", "status"), ("TEXT", "text"), ("CHANGED", "updated_at")];
-const CLAIM: [(&str, &str); 4] =
-    [("ID", "short_label"), ("HOLDER", "holder"), ("SCOPE", "scope"), ("UNTIL", "expires_at")];
-
-fn work(app: &App, answer: &Value) -> Result<(), Failure> {
+fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
     let result = &answer["result"];
     let session = text(answer, "session_id");
     app.out.line(format!("session {session}  claim {}", text(answer, "claim_status")))?;
@@ -101,25 +61,46 @@ fn work(app: &App, answer: &Value) -> Result<(), Failure> {
         app.out.line(format!("{id} holds {scope} until {until}"))?;
     }
     for warning in list(answer, "warnings") {
-        let words = warning.as_str().unwrap_or_default();
+        let words = typed.said(warning.as_str().unwrap_or_default());
         app.out.line(app.out.paint(Tone::Warn, &format!("! {words}")))?;
     }
     section(app, "In the way", list(result, "claim_conflicts"), &CLAIM)?;
-    section(app, "To know", list(result, "selected"), &ROW)?;
-    section(app, "Plans", list(result, "plan_summary"), &ROW)?;
+    let known = result["memory_density"].as_object().into_iter().flatten();
+    let known = known.filter(|(kind, _)| WORTH_KNOWING.contains(&kind.as_str()));
+    let known: usize = known.map(|(_, count)| number(count)).sum();
+    let all = "althing memory context memory --max-items 500";
+    part(app, "To know", list(result, "selected"), &known.into(), &ROW, all)?;
+    let plans = list(result, "plan_summary");
+    part(app, "Plans", plans, &result["plan_total"], &ROW, "althing memory find plan")?;
     let mine = &result["open_work"];
-    section(app, "You hold", list(mine, "claims"), &CLAIM)?;
-    for (title, name) in [
-        ("Given to you", "assignments"),
-        ("Handed to you", "handoffs"),
-        ("Messages for you", "messages"),
+    let total = &mine["total"];
+    let all = "althing memory find claim --agent me";
+    part(app, "You hold", list(mine, "claims"), &total["claims"], &CLAIM, all)?;
+    let from: [Column; 5] = [ROW[0], ROW[1], ("FROM", "author"), ROW[2], ROW[3]];
+    for (title, name, all) in [
+        ("Given to you", "assignments", "althing memory find assignment --agent me"),
+        ("Handed to you", "handoffs", "althing memory find handoff --to me"),
+        ("Messages for you", "messages", "althing memory find message --to me"),
     ] {
-        section(app, title, list(mine, name), &ROW)?;
+        part(app, title, list(mine, name), &total[name], &from, all)?;
     }
-    section(app, "New since you were here", list(result, "context_diff"), &ROW)
+    if result["first_visit"] == true {
+        app.out.line("\nThis is your first visit: nothing is marked as new.")?;
+    }
+    let news: [Column; 5] = [ROW[0], ROW[1], ("BY", "updated_by"), ROW[2], ROW[3]];
+    let since = if answer["intent"] == "resume" {
+        "New since your session began"
+    } else {
+        "New since you last looked"
+    };
+    let all = "althing memory context delta --since TIME";
+    part(app, since, list(result, "context_diff"), &result["changed_total"], &news, all)
 }
 
-fn context(app: &App, answer: &Value) -> Result<(), Failure> {
+fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
+    for warning in list(answer, "warnings") {
+        app.out.note(format!("warning: {}", typed.said(warning.as_str().unwrap_or_default())));
+    }
     match answer["kind"].as_str().unwrap_or_default() {
         "memory" => {
             let selected = list(answer, "selected");
@@ -134,33 +115,51 @@ fn context(app: &App, answer: &Value) -> Result<(), Failure> {
             }
             Ok(())
         }
-        "execution" => pairs(app, &answer["execution_context"]),
+        "execution" => lines(app, &answer["execution_context"]),
         "board" => board(app, answer),
-        "board_summary" => pairs(app, &answer["counts"]),
+        "board_summary" => lines(app, &answer["counts"]),
         _ => {
-            app.out.line(format!("{} since {}", text(answer, "summary"), text(answer, "since")))?;
+            let (summary, since) = (text(answer, "summary"), text(answer, "since"));
             if answer["complete"] == false {
-                app.out.note("that session is not known; this is everything there is");
+                app.out.line(format!("{summary} in all; session {since} is not known"))?;
+            } else {
+                app.out.line(format!("{summary} since {since}"))?;
             }
-            section(app, "Changed", list(answer, "changed_items"), &ROW)?;
-            section(app, "Claims", list(answer, "opened_claims"), &CLAIM)
+            let changed: [Column; 5] = [ROW[0], ROW[1], ("BY", "updated_by"), ROW[2], ROW[3]];
+            section(app, "Changed", list(answer, "changed_items"), &changed)?;
+            section(app, "Claims", list(answer, "opened_claims"), &CLAIM)?;
+            let over: [Column; 4] = [CLAIM[0], CLAIM[1], CLAIM[2], ("STATUS", "status")];
+            section(app, "Claims that ended", list(answer, "ended_claims"), &over)
         }
     }
 }
 
+/// Names and values, a line each.
+fn lines(app: &App, value: &Value) -> Result<(), Failure> {
+    let mut rows = Vec::new();
+    for (name, part) in value.as_object().into_iter().flatten() {
+        flatten(name, part, value, &mut rows);
+    }
+    pairs(app, &rows)
+}
+
 fn board(app: &App, answer: &Value) -> Result<(), Failure> {
-    let open = |name: &str| answer["counts"][name].as_u64().unwrap_or(0);
+    let open = |name: &str, one: &str| counted(number(&answer["counts"][name]), one);
+    let overdue = number(&answer["counts"]["overdue_assignments"]);
+    let late = if overdue > 0 { format!(" ({overdue} overdue)") } else { String::new() };
     app.out.line(format!(
-        "{}: {} open plans, {} claims, {} assignments",
+        "{}: {}, {}, {}{late}",
         text(answer, "project"),
-        open("open_plans"),
-        open("open_claims"),
-        open("open_assignments")
+        open("open_plans", "open plan"),
+        open("open_claims", "claim"),
+        open("open_assignments", "assignment")
     ))?;
-    let plans: [(&str, &str); 5] =
-        [ROW[0], ROW[1], ("STEPS", "steps"), ROW[2], ("ASSIGNEE", "assignee")];
-    section(app, "Plans", list(answer, "active_plans"), &plans)?;
-    let claims: [(&str, &str); 5] = [
+    let plans: [Column; 6] =
+        [ROW[0], ROW[1], ("STEPS", "steps"), ("BY", "by"), ("ASSIGNEE", "assignee"), ROW[2]];
+    let total = &answer["counts"]["open_plans"];
+    let all = "althing memory find plan";
+    part(app, "Plans", list(answer, "active_plans"), total, &plans, all)?;
+    let claims: [Column; 5] = [
         ("ID", "short_label"),
         ("HOLDER", "agent"),
         ("SCOPE", "scope"),
@@ -168,9 +167,9 @@ fn board(app: &App, answer: &Value) -> Result<(), Failure> {
         ("HEARD", "liveness"),
     ];
     section(app, "Claims", list(answer, "active_claims"), &claims)?;
-    let given: [(&str, &str); 4] = [ROW[0], ROW[1], ("AGENT", "agent"), ROW[2]];
+    let given: [Column; 5] = [ROW[0], ROW[1], ("AGENT", "agent"), ("PLAN", "plan_id"), ROW[2]];
     section(app, "Assignments", list(answer, "active_assignments"), &given)?;
-    let to: [(&str, &str); 4] = [ROW[0], ROW[1], ("TO", "to"), ROW[2]];
+    let to: [Column; 5] = [ROW[0], ROW[1], ("FROM", "author"), ("TO", "to"), ROW[2]];
     section(app, "Handoffs", list(answer, "open_handoffs"), &to)?;
     section(app, "Messages", list(answer, "open_messages"), &to)?;
     section(app, "Proposed", list(answer, "proposed_candidates"), &ROW)?;
@@ -183,76 +182,62 @@ fn board(app: &App, answer: &Value) -> Result<(), Failure> {
 
 fn found(app: &App, answer: &Value) -> Result<(), Failure> {
     let items = list(answer, "items");
+    let kind = text(answer, "entity");
     if items.is_empty() {
-        app.out.line(format!("no {}", text(answer, "entity")))?;
+        app.out.line(format!("no {kind}s"))?;
     } else {
         table(app, items, &ROW)?;
     }
+    let are = |count: usize| if count == 1 { "is" } else { "are" };
     for (name, words) in [
-        ("excluded_legacy", "from an older house are left out (--legacy)"),
-        ("excluded_low_confidence_auto_reflect", "unsure ones are left out (--min-confidence 0)"),
-        ("excluded_resolved", "resolved ones are left out (--status)"),
+        ("excluded_legacy", "from an older house"),
+        ("excluded_low_confidence_auto_reflect", "noticed by a program that is not sure"),
+        ("excluded_resolved", "that was accepted, rejected or merged"),
     ] {
-        if let Some(count) = answer[name].as_u64().filter(|count| *count > 0) {
-            app.out.note(format!("{count} {words}"));
+        let count = number(&answer[name]);
+        if count > 0 {
+            let way = match name {
+                "excluded_legacy" => "--legacy",
+                "excluded_resolved" => "--status accepted, rejected or merged",
+                _ => "--min-confidence 0",
+            };
+            let words =
+                if count == 1 { words.to_owned() } else { words.replace(" was ", " were ") };
+            let (some, are) = (counted(count, &kind), are(count));
+            app.out.note(format!("{some} {words} {are} left out ({way})"));
         }
     }
+    if answer["excluded_over"] == true {
+        app.out.note(
+            "claims that were released or ran out are left out (--status released or expired)",
+        );
+    }
     if let Some(next) = answer["next_offset"].as_u64() {
-        app.out.note(format!(
-            "{} of {}; go on with --offset {next}",
-            items.len(),
-            text(answer, "total")
-        ));
+        let total = text(answer, "total");
+        app.out.note(format!("{} of {total}; go on with --offset {next}", items.len()));
     }
     Ok(())
 }
 
-/// Everything about one thing, a line each; longer texts last.
-fn whole(app: &App, item: &Value) -> Result<(), Failure> {
-    let title = format!("{} {}", text(item, "short_label"), text(item, "status"));
-    app.out.line(app.out.paint(Tone::Strong, &title))?;
-    app.out.line(text(item, "text"))?;
-    let own = item.as_object().cloned().unwrap_or_default();
-    let shown = ["short_label", "status", "text"];
-    let rest: serde_json::Map<String, Value> =
-        own.into_iter().filter(|(name, _)| !shown.contains(&name.as_str())).collect();
-    pairs(app, &Value::Object(rest))
-}
-
-/// Names and values, aligned.
-fn pairs(app: &App, value: &Value) -> Result<(), Failure> {
-    let own = value.as_object().cloned().unwrap_or_default();
-    let width = own.keys().map(String::len).max().unwrap_or(0);
-    for (name, value) in &own {
-        let said = match value {
-            Value::String(text) => text.replace('\n', &format!("\n{}", " ".repeat(width + 2))),
-            Value::Null => continue,
-            Value::Array(list) if list.iter().all(Value::is_string) => {
-                list.iter().filter_map(Value::as_str).collect::<Vec<&str>>().join(", ")
-            }
-            other => other.to_string(),
-        };
-        app.out.line(format!("{name:width$}  {said}"))?;
-    }
-    Ok(())
-}
-
-fn written(app: &App, verb: Verb, answer: &Value) -> Result<(), Failure> {
+fn written(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Failure> {
     let (label, status) = (text(answer, "short_label"), text(answer, "status"));
     let line = match verb {
         Verb::Create if answer["claim_status"] == "existing" => format!("{label} is yours already"),
         Verb::Create => format!("{label} {} is {status}", text(answer, "entity")),
+        _ if answer["version"].is_null() => {
+            format!("{label} is changed; it runs out at {}", text(answer, "expires_at"))
+        }
         _ => format!("{label} is changed (version {})", text(answer, "version")),
     };
     app.out.line(line)?;
     for near in list(answer, "nearby_items") {
-        let (label, text) = (text(near, "short_label"), cell(near, "text"));
-        app.out.note(format!("alike: {label} {text}"));
+        let words = text(near, "text").split_whitespace().collect::<Vec<&str>>().join(" ");
+        app.out.note(format!("alike: {} {words}", text(near, "short_label")));
     }
     for warning in list(answer, "warnings") {
-        app.out.note(format!("warning: {}", warning.as_str().unwrap_or_default()));
+        app.out.note(format!("warning: {}", typed.said(warning.as_str().unwrap_or_default())));
     }
-    Ok(())
+    effects(app, answer)
 }
 
 fn moved(app: &App, answer: &Value) -> Result<(), Failure> {
@@ -270,7 +255,7 @@ fn effects(app: &App, answer: &Value) -> Result<(), Failure> {
     for effect in list(answer, "side_effects") {
         let (action, entity) = (text(effect, "action"), text(effect, "entity"));
         let detail = match &effect["detail"] {
-            Value::String(detail) => format!(" ({detail})"),
+            Value::String(_) => format!(" ({})", text(effect, "detail")),
             _ => String::new(),
         };
         app.out.line(format!("  {action} {entity} {}{detail}", text(effect, "id")))?;

@@ -1,0 +1,120 @@
+//! Pages: the lines, tables and headings that answers are shown with.
+
+use althing_dialects::memory::moment::utc;
+use althing_dialects::memory::words::labelled;
+use althing_kernel::Timestamp;
+use althing_kernel::memory::RecordId;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::output::Tone;
+
+/// The longest text in a table on a terminal.
+const CELL_CHARS: usize = 80;
+/// What is said by this program, and may name things by their ids.
+const OURS: [&str; 4] = ["why", "reason", "detail", "command"];
+
+/// A column: its title, and the field it shows.
+pub(super) type Column = (&'static str, &'static str);
+
+pub(super) const ROW: [Column; 4] =
+    [("ID", "short_label"), ("STATUS", "status"), ("TEXT", "text"), ("CHANGED", "updated_at")];
+pub(super) const CLAIM: [Column; 4] =
+    [("ID", "short_label"), ("HOLDER", "holder"), ("SCOPE", "scope"), ("UNTIL", "expires_at")];
+
+/// A field as text; a dash where there is none. Things go by their labels.
+pub(super) fn text(value: &Value, name: &str) -> String {
+    match &value[name] {
+        Value::String(text) if OURS.contains(&name) => labelled(text),
+        Value::String(text) if name != "text" => label(text),
+        Value::String(text) => text.clone(),
+        Value::Number(at) if name == "at" || name.ends_with("_at") => {
+            at.as_u64().map_or_else(|| at.to_string(), |at| utc(Timestamp::from_micros(at)))
+        }
+        Value::Null => "-".to_owned(),
+        Value::Bool(is) => if *is { "yes" } else { "no" }.to_owned(),
+        Value::Array(list) if list.is_empty() => "-".to_owned(),
+        Value::Array(list) if list.iter().all(|one| !one.is_object() && !one.is_array()) => {
+            let each = |one: &Value| match one {
+                Value::String(text) => label(text),
+                other => other.to_string(),
+            };
+            list.iter().map(each).collect::<Vec<String>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The label of what has an id.
+fn label(text: &str) -> String {
+    text.parse::<RecordId>().map_or_else(|_| text.to_owned(), |id| id.label())
+}
+
+/// A field as one cell of a table. It is cut where lines end at the edge of a terminal.
+fn cell(app: &App, value: &Value, name: &str) -> String {
+    let mut line = text(value, name).split_whitespace().collect::<Vec<&str>>().join(" ");
+    if name == "status" && value["overdue"] == true {
+        line.push_str(" (overdue)");
+    }
+    if !app.out.narrow || line.chars().count() <= CELL_CHARS {
+        return line;
+    }
+    let short: String = line.chars().take(CELL_CHARS - 1).collect();
+    format!("{short}…")
+}
+
+pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
+    value[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A table of some fields. A column that says nothing of anything is left out.
+pub(super) fn table(app: &App, items: &[Value], columns: &[Column]) -> Result<(), Failure> {
+    let says = |(_, name): &&Column| items.iter().any(|item| !item[*name].is_null());
+    let columns: Vec<&Column> = columns.iter().filter(says).collect();
+    let row = |item: &Value| columns.iter().map(|(_, name)| cell(app, item, name)).collect();
+    let rows: Vec<Vec<String>> = items.iter().map(row).collect();
+    let titles: Vec<&str> = columns.iter().map(|(title, _)| *title).collect();
+    app.out.table(&titles, &rows)
+}
+
+/// A table under a heading, if there is anything in it.
+pub(super) fn section(
+    app: &App,
+    title: &str,
+    items: &[Value],
+    columns: &[Column],
+) -> Result<(), Failure> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    app.out.line(format!("\n{}", app.out.paint(Tone::Strong, title)))?;
+    table(app, items, columns)
+}
+
+/// The same of a list that may have been cut: how much there is, and what shows all of it.
+pub(super) fn part(
+    app: &App,
+    title: &str,
+    items: &[Value],
+    total: &Value,
+    columns: &[Column],
+    all: &str,
+) -> Result<(), Failure> {
+    let total = total.as_u64().and_then(|total| usize::try_from(total).ok()).unwrap_or(0);
+    if total <= items.len() {
+        return section(app, title, items, columns);
+    }
+    let shown = items.len();
+    section(app, &format!("{title} ({shown} of {total}; `{all}` shows all)"), items, columns)
+}
+
+/// Names and values, aligned.
+pub(super) fn pairs(app: &App, rows: &[(String, String)]) -> Result<(), Failure> {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, value) in rows {
+        let value = value.replace('\n', &format!("\n{}", " ".repeat(width + 2)));
+        app.out.line(format!("{name:width$}  {value}"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! Words: how numbers, lengths of time, ids and names stand in sentences.
+
+use althing_kernel::Timestamp;
+use althing_kernel::memory::RecordId;
+
+use crate::frugal::haid::Haid;
+
+/// The units of time, largest first, with their seconds.
+const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
+/// What kernel names of agents with a HAID begin with.
+const HAID: &str = "haid:";
+
+/// A number of things, by the word for one of them.
+pub fn counted(number: usize, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+/// A length of time: the two largest units that say something.
+pub fn lasting(secs: u64) -> String {
+    let mut left = secs;
+    let mut parts = Vec::new();
+    for (name, unit) in UNITS {
+        if left >= unit {
+            parts.push(format!("{}{name}", left / unit));
+            left %= unit;
+        }
+    }
+    parts.truncate(2);
+    if parts.is_empty() { "0s".to_owned() } else { parts.concat() }
+}
+
+/// How far away a moment is.
+pub fn from_now(at: Timestamp, now: Timestamp) -> String {
+    if at > now {
+        format!("in {}", lasting(at.since(now).secs()))
+    } else {
+        format!("{} ago", lasting(now.since(at).secs()))
+    }
+}
+
+/// The first thing that a sentence names by its id or its label.
+pub fn first_id(text: &str) -> Option<RecordId> {
+    text.split(|c| !is_part(c)).find_map(|part| part.parse().ok())
+}
+
+/// A sentence in which things go by their labels. One that has both names one of them.
+pub fn labelled(text: &str) -> String {
+    let (mut said, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(is_part) {
+        let (before, named) = rest.split_at(at);
+        let (part, after) = named.split_at(named.find(|c| !is_part(c)).unwrap_or(named.len()));
+        said.push_str(before);
+        rest = after;
+        // A file may be called like a thing.
+        let is_path = before.ends_with(['/', '.', '-']) || after.starts_with(['/', '-']);
+        match part.parse::<RecordId>() {
+            Ok(id) if !is_path => {
+                let label = id.label();
+                rest = after.strip_prefix(&format!(" ({label})")).unwrap_or(after);
+                said.push_str(&label);
+            }
+            _ => said.push_str(part),
+        }
+    }
+    said.push_str(rest);
+    said
+}
+
+/// Whether a character could belong to an id.
+fn is_part(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '#')
+}
+
+/// A sentence in which agents go by their HAID, as they are told who they are.
+pub fn with_haids(text: &str) -> String {
+    let (mut said, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(HAID) {
+        let (before, named) = rest.split_at(at);
+        said.push_str(before);
+        let is_own = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ":.+/-".contains(c);
+        let end = named.find(|c: char| !is_own(c)).unwrap_or(named.len());
+        let name = named[..end].trim_end_matches(['.', ':', '-']);
+        match Haid::of_agent(name) {
+            Some(haid) => said.push_str(&haid.to_string()),
+            None => said.push_str(name),
+        }
+        rest = &named[name.len()..];
+    }
+    said.push_str(rest);
+    said
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_are_told() {
+        assert_eq!((counted(1, "file"), counted(0, "file")), ("1 file".into(), "0 files".into()));
+        let (now, later) = (Timestamp::from_secs(100), Timestamp::from_secs(100 + 14_399));
+        assert_eq!(from_now(later, now), "in 3h59m");
+        assert_eq!(from_now(now, later), "3h59m ago");
+        assert_eq!(from_now(now, now), "0s ago");
+    }
+
+    #[test]
+    fn things_go_by_their_labels() {
+        for (text, said) in [
+            ("there is no plan pln_0000002a (pln#42)", "there is no plan pln#42"),
+            (
+                "asgn_0000000c: gone; see review-loop:lop_00000001.",
+                "asgn#12: gone; see review-loop:lop#1.",
+            ),
+            ("cd /w/asgn_00000001 && x pln_00000002", "cd /w/asgn_00000001 && x pln#2"),
+            ("pln_2a ägir pln#7 – \"pln_00000007\"", "pln_2a ägir pln#7 – \"pln#7\""),
+            ("", ""),
+        ] {
+            assert_eq!(labelled(text), said);
+        }
+        assert_eq!(first_id("no plan pln#3 here").map(|id| id.number), Some(3));
+        assert_eq!(first_id("nothing here"), None);
+    }
+
+    #[test]
+    fn agents_go_by_their_haids() {
+        for (text, said) in [
+            ("haid:ada.lab-00ff+bob is revoked.", "haid:ada.lab-00ff/bob is revoked."),
+            ("for haid:ada.lab-00ff+bob.", "for haid:ada.lab-00ff/bob."),
+            ("haid:ada.lab-00ff/bob, haid:x+y", "haid:ada.lab-00ff/bob, haid:x+y"),
+            ("haid: haid:", "haid: haid:"),
+        ] {
+            assert_eq!(with_haids(text), said);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Ways out: what helps whoever was told no. What that is is settled here; each door says it in
+//! words that can be typed there.
+
+use althing_dialects::memory::moment::utc;
+use althing_dialects::memory::words::{first_id, from_now, with_haids};
+use althing_kernel::memory::{Kind, RecordId};
+use althing_kernel::{Rule, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::{Verb, Verbs};
+use crate::fault::Fault;
+
+/// What helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// To see what there is of a kind.
+    Look(Kind),
+    /// To see which agents there are.
+    Agents,
+    /// To see what the verb takes.
+    Usage(Verb),
+    /// To see what a thing has.
+    Show(RecordId),
+    /// To see how something is now.
+    Read(RecordId),
+    /// To take one of these steps, if there are any.
+    Step(Vec<String>),
+    /// To have lanes keep apart.
+    Apart,
+    /// To wait for whoever holds it, or to take something else.
+    Wait,
+    /// To commit first, or to say that it does not matter.
+    Commit,
+}
+
+/// What helps with a failure of a verb, where something can be said beside its rule.
+pub fn way(verb: Verb, fault: &Fault) -> Option<Way> {
+    let details = fault.details();
+    match (fault.kind(), fault.rule()) {
+        _ if details["code"] == "agent_validation_failed" => Some(Way::Agents),
+        ("usage", _) => Some(Way::Usage(verb)),
+        ("not_found", _) if details["allowed"].is_array() => {
+            first_id(fault.message()).map(Way::Show)
+        }
+        ("not_found", Rule::NotFound | Rule::RecordKnown) => missing(fault).map(Way::Look),
+        ("collision", _) if details["code"] == "lanes_collide" => Some(Way::Apart),
+        ("collision", _) => Some(Way::Wait),
+        (_, Rule::RecordVersion) => first_id(fault.message()).map(Way::Read),
+        (_, Rule::RecordStep | Rule::RecordOver | Rule::LeaseLive) => {
+            let allowed = details["allowed"].as_array()?;
+            let allowed = allowed.iter().filter_map(Value::as_str).map(str::to_owned);
+            Some(Way::Step(allowed.collect()))
+        }
+        (_, Rule::LaneCommitted) => Some(Way::Commit),
+        _ => None,
+    }
+}
+
+/// The kind of what is not there.
+fn missing(fault: &Fault) -> Option<Kind> {
+    let said = serde_json::from_value(fault.details()["entity"].clone()).ok();
+    said.or_else(|| first_id(fault.message()).map(|id| id.kind))
+}
+
+/// Says that something is not there.
+pub(super) fn unknown(id: RecordId) -> Fault {
+    let message = format!("there is no {} {}; it may be archived", id.kind, id.label());
+    Fault::not_found(message).with(json!({ "entity": id.kind, "id": id }))
+}
+
+impl Way {
+    /// The same for a model that calls tools.
+    fn for_hosts(&self) -> String {
+        let find = Verb::Find.tool();
+        match self {
+            Way::Look(kind) => {
+                format!("`{find} {}` shows what there is.", json!({ "entity": kind }))
+            }
+            Way::Agents => {
+                let board = json!({ "kind": "board" });
+                let tool = Verb::Context.tool();
+                format!("`{tool} {board}` shows who is here; each has to have worked here once.")
+            }
+            Way::Usage(verb) => format!("{} takes {}.", verb.tool(), arguments(&verb.schema())),
+            Way::Show(id) => {
+                let get = json!({ "entity": id.kind, "id": id });
+                format!("`{} {get}` shows what it has.", Verb::Get.tool())
+            }
+            Way::Read(id) => {
+                let get = json!({ "entity": id.kind, "id": id });
+                format!("Read it again with `{} {get}`, and ask again.", Verb::Get.tool())
+            }
+            Way::Step(allowed) => step(allowed),
+            Way::Apart => "Give each agent a scope of its own in 'scopes'.".to_owned(),
+            Way::Wait => {
+                let claims = json!({ "entity": "claim" });
+                format!(
+                    "Wait until then, ask the holder to release it, or take a scope that does not \
+                     overlap; `{find} {claims}` shows what is held."
+                )
+            }
+            Way::Commit => {
+                "Commit the files that are named, name a commit in 'ref', or set 'allow_dirty'."
+                    .to_owned()
+            }
+        }
+    }
+}
+
+/// What may be done instead, the same at every door.
+pub fn step(allowed: &[String]) -> String {
+    match allowed {
+        [] => "It is over: there is no step from here.".to_owned(),
+        [one] => format!("From here it goes on to {one} only."),
+        some => format!("From here it goes on to {}.", some.join(", ")),
+    }
+}
+
+/// The arguments of a tool, those that are needed first.
+fn arguments(schema: &Map<String, Value>) -> String {
+    let required = schema.get("required").and_then(Value::as_array);
+    let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+    let names = schema.get("properties").and_then(Value::as_object);
+    let optional = names.into_iter().flat_map(Map::keys).map(String::as_str);
+    let optional = optional.filter(|name| !required.contains(name));
+    let needed = required.iter().map(|name| format!("{name} (required)"));
+    needed.chain(optional.map(str::to_owned)).collect::<Vec<String>>().join(", ")
+}
+
+impl Verbs<'_> {
+    /// A failure, with agents by the names they know, what is in the way, and what helps.
+    pub(super) fn told(&self, verb: Verb, fault: Fault) -> Fault {
+        let held = match fault.kind() {
+            "collision" => self.held(fault.details()),
+            _ => String::new(),
+        };
+        let fault = fault.reworded(|message| with_haids(&format!("{message}{held}")));
+        match way(verb, &fault) {
+            Some(way) => fault.helped(way.for_hosts()),
+            None => fault,
+        }
+    }
+
+    /// Until when what is in the way is held.
+    fn held(&self, details: &Value) -> String {
+        let now = self.present().map(|present| present.now).unwrap_or_default();
+        let until = |own: &Value| {
+            let at = Timestamp::from_micros(own["expires_at"].as_u64()?);
+            let holder = own["holder"].as_str()?.trim_start_matches("agent:");
+            let (surface, away) = (own["surface"].as_str()?, from_now(at, now));
+            Some(format!("{holder} holds {surface} until {} ({away})", utc(at)))
+        };
+        let collisions = details["collisions"].as_array().into_iter().flatten();
+        let skipped = details["skipped"].as_array().into_iter().flatten().map(|own| &own["data"]);
+        let mut all: Vec<String> = collisions.chain(skipped).filter_map(until).collect();
+        all.dedup();
+        if all.is_empty() { String::new() } else { format!("; {}", all.join("; ")) }
+    }
+}
