@@ -126,3 +126,87 @@ fn a_loop_does_not_end_as_failed() {
     assert!(ran.err.contains("completed"), "{ran:?}");
     assert_eq!(team.get(&id)["status"], "open");
 }
+
+#[test]
+fn a_check_leads_on_or_back_and_a_loop_goes_on() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let id = opened(&team);
+    let stand = |who: &str, args: &[&str]| {
+        let own = team.memory(who, args)["result"]["loop"].clone();
+        (text(&own, "phase"), own["iteration"].as_u64().unwrap())
+    };
+    let verify = |verdict: &'static str| ["loop", "verify", &id, "--verdict", verdict];
+    let (_, error) = team.refused("alice", &verify("passed"));
+    assert!(text(&error, "message").contains("is in bind"), "{error}");
+    stand("alice", &["loop", "advance", &id]);
+    stand("alice", &["loop", "advance", &id]);
+    let why = [&verify("failed")[..], &["--reason", "two tests fail"]].concat();
+    assert_eq!(stand("alice", &why), ("execute".to_owned(), 2));
+    stand("alice", &["loop", "advance", &id]);
+    assert_eq!(stand("alice", &["loop", "continue", &id]), ("execute".to_owned(), 3));
+    let (_, error) = team.refused("alice", &["loop", "continue", &id]);
+    assert!(text(&error, "message").contains("advance"), "{error}");
+    stand("alice", &["loop", "advance", &id]);
+    assert_eq!(stand("alice", &verify("passed")), ("handoff_ready".to_owned(), 3));
+    let own = team.memory("alice", &["loop", "get", &id])["result"]["loop"].clone();
+    let found = own["artifacts"].as_array().unwrap();
+    assert_eq!(found[0]["description"], "two tests fail", "{own}");
+    assert_eq!((&found[0]["ref"], &found[1]["ref"]), (&json!("failed"), &json!("passed")));
+    team.memory("alice", &["loop", "pause", &id]);
+    let own = team.memory("alice", &["loop", "continue", &id]);
+    assert_eq!(own["result"]["loop"]["status"], "open");
+}
+
+#[test]
+fn a_place_is_bound_to_work_and_goes_over_with_it() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let id = opened(&team);
+    let assign = ["coordinate", "assign", "Build it", "--to", "bob", "--scope", "src/a"];
+    team.memory("alice", &[&assign[..], &["--allow-dirty"]].concat());
+    let bind = |slot: &'static str| ["loop", "bind", &id, "--slot", slot, "--assignment", "asgn#1"];
+    let (_, error) = team.refused("alice", &bind("slot_2"));
+    assert!(text(&error, "message").contains("bob's work"), "{error}");
+    team.refused("bob", &bind("slot_1"));
+    let own = team.memory("alice", &bind("slot_1"))["result"]["loop"].clone();
+    assert_eq!(own["slots"][0]["assignment"], "asgn_00000001");
+    team.memory("bob", &["transition", "asgn#1", "accepted"]);
+    let over = ["loop", "takeover", &id, "--slot", "slot_1", "--agent", "carol"];
+    let own = team.memory("alice", &over)["result"]["loop"].clone();
+    let slot = &own["slots"][0];
+    assert_eq!((&slot["agent"], &slot["assignment"]), (&json!("carol"), &json!("asgn_00000002")));
+    assert_eq!(team.get("asgn#1")["status"], "rerouted");
+    team.memory("carol", &["transition", "asgn#2", "accepted"]);
+    assert_eq!(team.project.json(&["claims"])[0]["holder"], "agent:carol");
+    let (_, error) =
+        team.refused("alice", &["loop", "takeover", &id, "--slot", "slot_1", "--agent", "nobody"]);
+    assert!(text(&error, "message").contains("no agent nobody"), "{error}");
+}
+
+#[test]
+fn what_is_asked_in_a_loop_waits_for_its_answer() {
+    let team = Team::new(&["alice", "bob", "carol", "dora"]);
+    let id = opened(&team);
+    let ask = |who: &str, rest: &[&str]| {
+        let args = [&["loop", "request-input", &id, "--task", "Which parser?"], rest].concat();
+        team.memory(who, &args)["result"]["waiting_for_input"].clone()
+    };
+    let open = ask("bob", &["--request-id", "q1"]);
+    assert_eq!((&open[0]["from"], &open[0]["to"]), (&json!("bob"), &json!("alice")), "{open}");
+    assert_eq!(ask("bob", &["--request-id", "q1"]).as_array().unwrap().len(), 1, "asked once");
+    assert_eq!(ask("alice", &["--slot", "slot_2"]).as_array().unwrap().len(), 2);
+    let (_, error) = team.refused("dora", &["loop", "request-input", &id, "--task", "x"]);
+    assert!(text(&error, "message").contains("no place"), "{error}");
+    let answer = ["loop", "provide-input", &id, "--task", "The old one"];
+    let (_, error) = team.refused("bob", &answer);
+    assert!(text(&error, "message").contains("waits for an answer of bob"), "{error}");
+    let (_, error) = team.refused("bob", &[&answer[..], &["--message", "msg#2"]].concat());
+    assert!(text(&error, "message").contains("waits for an answer of bob"), "{error}");
+    let left = team.memory("alice", &answer)["result"]["waiting_for_input"].clone();
+    assert_eq!(left.as_array().unwrap().len(), 1, "carol's is open: {left}");
+    assert_eq!(team.get("msg#1")["status"], "closed");
+    let told = team.get("msg#3");
+    assert_eq!((&told["fields"]["to"], &told["text"]), (&json!("bob"), &json!("The old one")));
+    team.memory("carol", &[&answer[..], &["--message", "msg#2"]].concat());
+    let own = team.memory("alice", &["loop", "get", &id])["result"]["waiting_for_input"].clone();
+    assert_eq!(own, json!([]));
+}

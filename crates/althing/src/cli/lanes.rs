@@ -160,6 +160,20 @@ pub(crate) enum LoopAct {
     Resume,
     /// End it, and with it what its slots work on.
     Close,
+    /// Say which assignment is worked on in a slot.
+    Bind,
+    /// Go on with what was held, or with another round.
+    Continue,
+    /// Give a slot, and the work under way in it, to another agent.
+    Takeover,
+    /// Say how the check came out: on to the next phase, or back for another round.
+    Verify,
+    /// Ask whoever opened it, or whoever has a slot.
+    #[value(alias = "request_input")]
+    RequestInput,
+    /// Answer what was asked.
+    #[value(alias = "provide_input")]
+    ProvideInput,
 }
 
 /// Arguments of `memory loop`.
@@ -169,7 +183,10 @@ Examples:
   althing memory loop open --kind review --task 'Look at a' --agent bob --allow-orphan --as alice
   althing memory loop turn lop#1 --slot slot_1 --as alice
   althing memory loop complete-turn lop#1 --slot slot_1 --outcome 'Two findings' --as bob
+  althing memory loop request-input lop#1 --task 'Which parser?' --as bob
+  althing memory loop provide-input lop#1 --task 'The old one' --as alice
   althing memory loop advance lop#1 --as alice
+  althing memory loop takeover lop#1 --slot slot_1 --agent carol --as alice
   althing memory loop close lop#1 --status completed --as alice")]
 pub(crate) struct MemoryLoop {
     /// What to do.
@@ -181,10 +198,10 @@ pub(crate) struct MemoryLoop {
     /// What sort of loop.
     #[arg(long, value_parser = LOOP_KINDS)]
     pub(crate) kind: Option<String>,
-    /// What it is about, or what to do in a turn.
+    /// What it is about, what to do in a turn, or what is asked or answered.
     #[arg(long, value_name = "TEXT")]
     pub(crate) task: Option<String>,
-    /// Who takes turns (repeatable).
+    /// Who takes turns (repeatable), or who takes a slot over.
     #[arg(long = "agent", value_name = "AGENT")]
     pub(crate) agents: Vec<String>,
     /// When it is over, in words.
@@ -211,6 +228,15 @@ pub(crate) struct MemoryLoop {
     /// How it ends.
     #[arg(long, value_name = "STATE", value_parser = LOOP_ENDS)]
     pub(crate) status: Option<String>,
+    /// For bind: what is worked on in the slot.
+    #[arg(long, value_name = "ID")]
+    pub(crate) assignment: Option<String>,
+    /// For verify: how it came out.
+    #[arg(long, value_parser = ["passed", "failed"])]
+    pub(crate) verdict: Option<String>,
+    /// For provide-input: what is answered, if not the oldest.
+    #[arg(long, value_name = "ID")]
+    pub(crate) message: Option<String>,
     /// Why.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,

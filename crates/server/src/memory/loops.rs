@@ -2,7 +2,7 @@
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::moment::utc;
-use althing_kernel::memory::field::Taken;
+use althing_kernel::memory::field::{Slot, Taken};
 use althing_kernel::memory::word::LoopKind;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use althing_kernel::{AgentName, Rule, State};
@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::coordinate::Coordinate;
 use super::lanes::{Key, command, known_agent, record, shown};
+use super::loop_steps::Verdict;
 use super::seat::Present;
 use crate::fault::Fault;
 
@@ -33,6 +34,12 @@ pub(super) enum Act {
     Pause,
     Resume,
     Close,
+    Bind,
+    Continue,
+    Takeover,
+    Verify,
+    RequestInput,
+    ProvideInput,
 }
 
 impl Act {
@@ -48,6 +55,12 @@ impl Act {
             Act::Pause => "pause",
             Act::Resume => "resume",
             Act::Close => "close",
+            Act::Bind => "bind",
+            Act::Continue => "continue",
+            Act::Takeover => "takeover",
+            Act::Verify => "verify",
+            Act::RequestInput => "request_input",
+            Act::ProvideInput => "provide_input",
         }
     }
 }
@@ -91,7 +104,7 @@ pub(super) struct Loop {
     #[serde(alias = "loop_kind")]
     #[schemars(with = "Option<String>")]
     pub(super) kind: Option<LoopKind>,
-    /// open: what it is about; turn: what to do.
+    /// open: what it is about; turn: what to do; for input: the question or the answer.
     pub(super) task: Option<String>,
     /// open: who takes turns.
     #[serde(default)]
@@ -114,6 +127,16 @@ pub(super) struct Loop {
     pub(super) artifact: Option<Artifact>,
     /// close: completed, cancelled or blocked.
     pub(super) status: Option<End>,
+    /// bind: what is worked on in the slot.
+    #[serde(rename = "assignmentId", alias = "assignment_id")]
+    pub(super) assignment: Option<String>,
+    /// takeover: who gets the slot.
+    pub(super) to_agent: Option<String>,
+    /// verify: passed or failed.
+    pub(super) verdict: Option<Verdict>,
+    /// provide_input: what is answered, if not the oldest.
+    #[serde(rename = "messageId", alias = "message_id")]
+    pub(super) message: Option<String>,
     pub(super) reason: Option<String>,
     pub(super) expected_version: Option<u32>,
     /// Repeating it repeats nothing.
@@ -121,7 +144,7 @@ pub(super) struct Loop {
 }
 
 /// The phases of a kind of loop, each with where it leads: on, and perhaps back.
-fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'static str])] {
+pub(super) fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'static str])] {
     match kind {
         LoopKind::Review => &[
             ("change_summary", &["findings"]),
@@ -155,7 +178,7 @@ fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'static str])] 
 }
 
 /// The phase after one, and whether that begins another round.
-fn next_phase(
+pub(super) fn next_phase(
     kind: LoopKind,
     now: &str,
     asked: Option<&str>,
@@ -193,8 +216,14 @@ impl Verbs<'_> {
         let id = args.id.as_deref().ok_or_else(|| lacks(args.intent, "loopId"))?;
         let own = record(&state, Kind::Loop, id)?;
         match args.intent {
-            _ if is_repeated => Ok(answer(args.intent, own, &[])),
-            Act::Open | Act::List | Act::Get => Ok(answer(args.intent, own, &[])),
+            _ if is_repeated => self.with_questions(args.intent, own, &[]),
+            Act::Open | Act::List | Act::Get => self.with_questions(args.intent, own, &[]),
+            Act::Bind => self.bind(&state, own, args, &key),
+            Act::Takeover => self.takeover(&state, own, args, &key),
+            Act::Continue => self.go_round(own, args, &key),
+            Act::Verify => self.verify(own, args, &key),
+            Act::RequestInput => self.request_input(own, args, &key),
+            Act::ProvideInput => self.provide_input(&state, own, args, &key),
             Act::Turn => self.turn(&state, own, args, &key),
             Act::CompleteTurn => {
                 let slot = args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?;
@@ -228,7 +257,7 @@ impl Verbs<'_> {
     }
 
     /// Changes a loop with one command, which sees to versions and repetition.
-    fn change(
+    pub(super) fn change(
         &self,
         own: &Record,
         args: &Loop,
@@ -257,7 +286,13 @@ impl Verbs<'_> {
         Ok(answer(args.intent, now, effects))
     }
 
-    fn step(&self, own: &Record, args: &Loop, key: &Key, to: &str) -> Result<Value, Fault> {
+    pub(super) fn step(
+        &self,
+        own: &Record,
+        args: &Loop,
+        key: &Key,
+        to: &str,
+    ) -> Result<Value, Fault> {
         let mut step = json!({ "id": own.id, "to": to });
         if let Some(reason) = &args.reason {
             step["reason"] = reason.clone().into();
@@ -285,13 +320,8 @@ impl Verbs<'_> {
 
     /// Gives the turn to a place: its agent gets an assignment, which the place names.
     fn turn(&self, state: &State, own: &Record, args: &Loop, key: &Key) -> Result<Value, Fault> {
-        let slot = args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?;
-        let known = own.fields.slots.iter().find(|place| place.id.as_str() == slot);
-        let Some(place) = known else {
-            let slots: Vec<&str> = own.fields.slots.iter().map(|place| place.id.as_str()).collect();
-            let message = format!("{} has no slot {slot}", own.id);
-            return Err(Fault::not_found(message).with(json!({ "allowed": slots })));
-        };
+        let place = place_of(own, args)?;
+        let slot = place.id.as_str();
         if own.status != Status::Open {
             let message = format!("{} is {}, not open", own.id, own.status);
             return Err(Fault::refused(Rule::RecordStep, message));
@@ -411,7 +441,18 @@ fn slot(at: usize, agent: &AgentName, role: Option<&str>, assignment: Option<&st
     slot
 }
 
-fn lacks(act: Act, name: &str) -> Fault {
+/// The place that is named.
+pub(super) fn place_of<'l>(own: &'l Record, args: &Loop) -> Result<&'l Slot, Fault> {
+    let slot = args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?;
+    let known = own.fields.slots.iter().find(|place| place.id.as_str() == slot);
+    known.ok_or_else(|| {
+        let slots: Vec<&str> = own.fields.slots.iter().map(|place| place.id.as_str()).collect();
+        let message = format!("{} has no slot {slot}", own.id);
+        Fault::not_found(message).with(json!({ "allowed": slots }))
+    })
+}
+
+pub(super) fn lacks(act: Act, name: &str) -> Fault {
     Fault::usage(format!("bclaw_loop {} requires '{name}'", act.name()))
 }
 
@@ -457,7 +498,7 @@ fn turns(own: &Record) -> Value {
     own.fields.turns.iter().rev().map(turn).collect()
 }
 
-fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
+pub(super) fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
     let mut facade = Facade::new(act.name());
     let mut shown_loop = brief(own);
     shown_loop["text"] = own.text.to_string().into();

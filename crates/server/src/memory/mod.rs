@@ -15,6 +15,7 @@ mod dispatch;
 mod find;
 mod harvest;
 mod lanes;
+mod loop_steps;
 mod loops;
 mod progress;
 mod ranking;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::word;
-use crate::cli::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
+use crate::cli::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 use crate::failure::Failure;
 
 /// `NAME=VALUE`
@@ -49,8 +49,14 @@ pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
         }
         None => Value::Null,
     };
-    let slots: Vec<Value> = own.agents.iter().map(|agent| json!({ "agent": agent })).collect();
+    let takeover = own.intent == LoopAct::Takeover;
+    let (slots, to_agent): (Vec<Value>, Option<&String>) = match own.agents.as_slice() {
+        [agent] if takeover => (Vec::new(), Some(agent)),
+        agents => (agents.iter().map(|agent| json!({ "agent": agent })).collect(), None),
+    };
     Ok(json!({
+        "to_agent": to_agent, "assignmentId": own.assignment, "verdict": own.verdict,
+        "messageId": own.message,
         "intent": word(&own.intent), "loopId": own.id, "kind": own.kind, "task": own.task, "slots": slots,
         "stop_conditions": own.stop_conditions, "planId": own.plan,
         "allow_orphan": own.allow_orphan, "slot": own.slot, "outcome": own.outcome,

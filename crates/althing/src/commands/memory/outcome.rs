@@ -10,6 +10,7 @@ use super::words::Sheet;
 use crate::app::App;
 use crate::failure::Failure;
 
+const ASKED: [Column; 4] = [("ID", "id"), ("FROM", "from"), ("TO", "to"), ("TEXT", "text")];
 const LOOP: [Column; 5] = [
     ("ID", "id"),
     ("STATUS", "status"),
@@ -152,6 +153,7 @@ fn round(app: &App, answer: &Value) -> Result<(), Failure> {
         let [action, entity, id] = ["action", "entity", "id"].map(|name| text(effect, name));
         app.out.line(format!("  {action} {entity} {id}"))?;
     }
+    section(app, "Waiting for an answer", list(result, "waiting_for_input"), &ASKED)?;
     let waiting = list(result, "waiting_for");
     if !waiting.is_empty() {
         app.out.line(format!("waiting for: {}", text(result, "waiting_for")))?;
