@@ -96,6 +96,21 @@ fn what_helps_is_said_in_words_that_can_be_typed() {
     assert_eq!(error["way_out"], "`bclaw_find {\"entity\":\"trap\"}` shows what there is.");
 }
 
+/// What an agent keeps to itself cannot be told from what is not there.
+#[test]
+fn what_is_private_is_refused_as_if_it_were_not_there() {
+    let project = Sandbox::new();
+    let private = ["memory", "create", "trap", "mine", "--set", "visibility=private"];
+    project.ok(&[&private[..], &["--as", "bob"]].concat());
+    for rest in [&["update", "--text", "x"][..], &["transition", "resolved"], &["remove"]] {
+        let told = ["trp#1", "trp#2"].map(|id| {
+            let args = [&["memory", rest[0], id], &rest[1..]].concat();
+            told_no(&project, &args, 1, &[id]).err.replace(id, "trp#?")
+        });
+        assert_eq!(told[0], told[1]);
+    }
+}
+
 fn args_of<'a>(id: &'a str, to: &'a str) -> [&'a str; 4] {
     ["memory", "transition", id, to]
 }
@@ -164,6 +179,8 @@ fn lists_that_are_cut_say_how_much_there_is() {
     for n in 0..23 {
         assert!(told.contains(&format!("plan {n}\u{20}")), "plan {n} in {told}");
     }
+    let found = project.ok(&["memory", "find", "message", "--to", "me", "--as", "alice"]).out;
+    assert!(found.lines().next().unwrap().contains("FROM") && found.contains("bob"), "{found}");
     let work = agent(&project, "alice").done("bclaw_work", json!({ "intent": "consult" }));
     assert_eq!(work["result"]["plan_total"], 23);
     assert_eq!(work["result"]["open_work"]["total"]["messages"], 7);
@@ -198,7 +215,11 @@ fn news_is_told_once() {
     let told = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
     assert!(!told.contains("New since"), "{told}");
     create(&mut bob, "trap", json!({ "text": "newer" }));
-    assert_eq!(news(&project, "consult").0, ["trp#3"]);
+    let (told, work) = news(&project, "consult");
+    assert_eq!(told, ["trp#3"]);
+    let since = work["news_since"].to_string();
+    let delta = project.json(&["memory", "context", "delta", "--since", &since]);
+    assert_eq!(delta["changed_items"].as_array().unwrap().len(), 1, "{delta}");
     // Whoever takes work up again is told what came since they sat down.
     assert_eq!(news(&project, "resume").0, ["trp#3", "trp#2"]);
     assert_eq!(project.run(&["trail", "verify"]).code, Some(0));

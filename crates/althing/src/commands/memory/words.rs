@@ -261,6 +261,14 @@ impl Sheet {
                           not overlap; `althing claims` shows what is held."
                     .to_owned()
             }
+            Way::Fields => {
+                "Give the fields of its kind; `docs/memory-tables.md` has them. A state is \
+                            changed with `althing memory transition`."
+                    .to_owned()
+            }
+            Way::Refer => {
+                "Correct the reference that is named; `althing memory get ID` shows one.".to_owned()
+            }
             Way::Commit if command == "memory dispatch" => {
                 "Commit the files that are named, or say --allow-dirty.".to_owned()
             }
