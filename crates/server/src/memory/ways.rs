@@ -56,7 +56,8 @@ pub fn way(verb: Verb, fault: &Fault) -> Option<Way> {
             Some(Way::Step(allowed.collect()))
         }
         (_, Rule::LaneCommitted) => Some(Way::Commit),
-        (_, Rule::RecordField) => Some(Way::Fields),
+        (_, Rule::RecordField) if matches!(verb, Verb::Create | Verb::Update) => Some(Way::Fields),
+        (_, Rule::RecordField) => Some(Way::Usage(verb)),
         (_, Rule::RecordLinks) => Some(Way::Refer),
         _ => None,
     }
