@@ -33,13 +33,16 @@ fn mistakes_at_the_command_line_name_what_was_typed() {
         (&["loop", "open", "--kind", "review"], &["requires --task"]),
         (&["loop", "open", "--kind", "nope", "--task", "x"], &["--kind", "review, ideation"]),
         (&["update", "pln#1"], &["--set, --text, --tag or --clear"]),
+        (&["create", "plan", "x", "--set", "priority=huge"], &["--set priority=… must be one of"]),
+        (&["update", "pln#1", "--set", "status=done"], &["use `althing memory transition`"]),
+        (&["create", "plan", "x", "--set", "nope=1"], &["a plan has no field 'nope'"]),
         (&["context", "delta"], &["delta requires --since"]),
         (&["find", "plan", "--limit", "0"], &["--limit must be a whole number from 1 to 500"]),
         (&["find", "plan", "--scope", "src"], &["does not filter by --scope", "--assignee"]),
         (&["find", "plan", "--plan", "trp#1"], &["pln#42"]),
         (&["find", "plan", "--status", "finished"], &["open, in_progress"]),
         (&["find", "assignment", "--status", "x"], &["an assignment is never"]),
-        (&["create", "assignment", "Do it."], &["an assignment requires 'agent'"]),
+        (&["create", "assignment", "Do it."], &["an assignment requires --set agent=…"]),
         (&["work", "consult", "--budget-tokens", "5"], &["--budget-tokens must be at least 300"]),
         (&["context", "memory", "--max-items", "0"], &["--max-items must be", "1 to 500"]),
         (&["dispatch", "--capacity", "0"], &["--capacity must be a whole number from 1"]),
@@ -94,6 +97,21 @@ fn what_helps_is_said_in_words_that_can_be_typed() {
     let args = json!({ "entity": "trap", "id": "trp#7" });
     let error = refused(&mut host, "bclaw_get", args, "not_found", &["trp#7"]);
     assert_eq!(error["way_out"], "`bclaw_find {\"entity\":\"trap\"}` shows what there is.");
+}
+
+/// What an agent keeps to itself cannot be told from what is not there.
+#[test]
+fn what_is_private_is_refused_as_if_it_were_not_there() {
+    let project = Sandbox::new();
+    let private = ["memory", "create", "trap", "mine", "--set", "visibility=private"];
+    project.ok(&[&private[..], &["--as", "bob"]].concat());
+    for rest in [&["update", "--text", "x"][..], &["transition", "resolved"], &["remove"]] {
+        let told = ["trp#1", "trp#2"].map(|id| {
+            let args = [&["memory", rest[0], id], &rest[1..]].concat();
+            told_no(&project, &args, 1, &[id]).err.replace(id, "trp#?")
+        });
+        assert_eq!(told[0], told[1]);
+    }
 }
 
 fn args_of<'a>(id: &'a str, to: &'a str) -> [&'a str; 4] {
@@ -164,6 +182,8 @@ fn lists_that_are_cut_say_how_much_there_is() {
     for n in 0..23 {
         assert!(told.contains(&format!("plan {n}\u{20}")), "plan {n} in {told}");
     }
+    let found = project.ok(&["memory", "find", "message", "--to", "me", "--as", "alice"]).out;
+    assert!(found.lines().next().unwrap().contains("FROM") && found.contains("bob"), "{found}");
     let work = agent(&project, "alice").done("bclaw_work", json!({ "intent": "consult" }));
     assert_eq!(work["result"]["plan_total"], 23);
     assert_eq!(work["result"]["open_work"]["total"]["messages"], 7);
@@ -198,7 +218,11 @@ fn news_is_told_once() {
     let told = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
     assert!(!told.contains("New since"), "{told}");
     create(&mut bob, "trap", json!({ "text": "newer" }));
-    assert_eq!(news(&project, "consult").0, ["trp#3"]);
+    let (told, work) = news(&project, "consult");
+    assert_eq!(told, ["trp#3"]);
+    let since = work["news_since"].to_string();
+    let delta = project.json(&["memory", "context", "delta", "--since", &since]);
+    assert_eq!(delta["changed_items"].as_array().unwrap().len(), 1, "{delta}");
     // Whoever takes work up again is told what came since they sat down.
     assert_eq!(news(&project, "resume").0, ["trp#3", "trp#2"]);
     assert_eq!(project.run(&["trail", "verify"]).code, Some(0));

@@ -149,6 +149,11 @@ fn a_dispatch_that_finds_nobody_says_so() {
     let told = team.told("alice", &["dispatch"]);
     says(&told, &["nobody is free (bob)", "--agent", "--capacity", "pln#2"]);
     assert!(!told.contains("-  -"), "{told}");
+    let ran = team.project.run(&["memory", "transition", "pln#2", "done", "--as", "alice"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = team.told("alice", &["dispatch"]);
+    says(&told, &["no plan is ready", "Active"]);
+    assert!(!told.contains("nobody is free"), "{told}");
     let alone = Team::new(&["alice"]);
     let plan = alone.plan("First");
     let items = json!([{ "plan": plan, "rank": 1 }]);

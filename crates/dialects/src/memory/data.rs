@@ -86,7 +86,7 @@ pub fn change(kind: Kind, patch: &Map<String, Value>) -> Result<Value, String> {
         return Err("nothing is to be changed: name a field in 'patch'".to_owned());
     }
     if let Some(name) = ["status", "outcome"].iter().find(|name| patch.contains_key(**name)) {
-        return Err(format!("'{name}' is not changed by update; use transition"));
+        return Err(format!("'{name}' is not changed by update; use bclaw_transition"));
     }
     let patch = renamed(kind, patch)?;
     let mut args = Map::new();

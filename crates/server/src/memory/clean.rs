@@ -71,14 +71,17 @@ impl Verbs<'_> {
             return Ok(());
         }
         let shown: Vec<&String> = dirty.iter().take(SHOWN_MAX).collect();
-        let (whose, way) =
-            if everything { ("", "name a scope without them, ") } else { (" of the scope", "") };
-        let are = if dirty.len() == 1 { "is" } else { "are" };
+        let (are, them) = if dirty.len() == 1 { ("is", "it") } else { ("are", "them") };
+        let (whose, way) = if everything {
+            ("", format!("name a scope without {them}, "))
+        } else {
+            (" of the scope", String::new())
+        };
         let first: Vec<&str> = dirty.iter().take(3).map(String::as_str).collect();
         let more = if dirty.len() > first.len() { ", …" } else { "" };
         let message = format!(
-            "{}{whose} {are} not committed ({}{more}), so a worktree would not have them: commit \
-             them, {way}name a 'ref' to start from, or say 'allow_dirty'",
+            "{}{whose} {are} not committed ({}{more}), so a worktree would not have {them}: commit \
+             {them}, {way}name a 'ref' to start from, or say 'allow_dirty'",
             counted(dirty.len(), "file"),
             first.join(", ")
         );

@@ -222,7 +222,8 @@ impl Verbs<'_> {
                 None => skipped.push(skip("lanes_collide", json!(colliding))),
             }
         }
-        if lanes.is_empty() && !free.values().any(|left| *left > 0) {
+        let is_any_ready = !(lanes.is_empty() && skipped.is_empty());
+        if is_any_ready && lanes.is_empty() && !free.values().any(|left| *left > 0) {
             facade.warn("nobody_free", nobody_free(&free));
         }
         self.give_out(args, facade, &lanes, skipped, &key)

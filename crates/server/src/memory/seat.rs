@@ -13,7 +13,6 @@ use std::path::Path;
 
 use super::Verbs;
 use super::recall::Recall;
-use super::ways::unknown;
 use crate::desk::{Desk, Identity, perform};
 use crate::fault::Fault;
 
@@ -197,7 +196,9 @@ impl Verbs<'_> {
         let (state, _) = self.seat.opened()?.present()?;
         let is_there = |state: &State| state.memory().record(id).is_some();
         if is_there(&state) && !is_there(&state.as_seen_by(&self.principal())) {
-            return Err(unknown(id));
+            // In the words of the kernel, so that nobody can tell it from what is not there.
+            let message = format!("there is no record {id} ({})", id.label());
+            return Err(Fault::not_found(message).by(Rule::RecordKnown));
         }
         Ok(())
     }

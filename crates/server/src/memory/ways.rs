@@ -29,6 +29,10 @@ pub enum Way {
     Apart,
     /// To wait for whoever holds it, or to take something else.
     Wait,
+    /// To give the fields that the kind has.
+    Fields,
+    /// To name something that is there and fits.
+    Refer,
     /// To commit first, or to say that it does not matter.
     Commit,
 }
@@ -52,6 +56,9 @@ pub fn way(verb: Verb, fault: &Fault) -> Option<Way> {
             Some(Way::Step(allowed.collect()))
         }
         (_, Rule::LaneCommitted) => Some(Way::Commit),
+        (_, Rule::RecordField) if matches!(verb, Verb::Create | Verb::Update) => Some(Way::Fields),
+        (_, Rule::RecordField) => Some(Way::Usage(verb)),
+        (_, Rule::RecordLinks) => Some(Way::Refer),
         _ => None,
     }
 }
@@ -64,7 +71,8 @@ fn missing(fault: &Fault) -> Option<Kind> {
 
 /// Says that something is not there.
 pub(super) fn unknown(id: RecordId) -> Fault {
-    let message = format!("there is no {} {}; it may be archived", id.kind, id.label());
+    let end = if id.kind.is_stored() { "; it may be archived" } else { "" };
+    let message = format!("there is no {} {}{end}", id.kind, id.label());
     Fault::not_found(message).with(json!({ "entity": id.kind, "id": id }))
 }
 
@@ -98,6 +106,14 @@ impl Way {
                     "Wait until then, ask the holder to release it, or take a scope that does not \
                      overlap; `{find} {claims}` shows what is held."
                 )
+            }
+            Way::Fields => format!(
+                "Give the fields of its kind; `docs/memory-tables.md` has them. A state is changed \
+                 with {}.",
+                Verb::Transition.tool()
+            ),
+            Way::Refer => {
+                format!("Correct the reference that is named; {} shows one.", Verb::Get.tool())
             }
             Way::Commit => {
                 "Commit the files that are named, name a commit in 'ref', or set 'allow_dirty'."

@@ -5,6 +5,7 @@ use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::entity;
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::item::brief;
+use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::from_now;
 use althing_kernel::agent::Beat;
 use althing_kernel::lease::Surfaces;
@@ -244,6 +245,7 @@ impl Verbs<'_> {
             )
             .result("changed_total", total)
             .result("first_visit", since == Since::First)
+            .result("news_since", after.map_or_else(|| json!(from.map(utc)), Value::from))
             .result(
                 "plan_summary",
                 plans.iter().take(lengths.plans).map(|plan| row(plan)).collect::<Vec<Value>>(),

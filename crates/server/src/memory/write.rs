@@ -175,7 +175,7 @@ impl Verbs<'_> {
     fn renew_claim(&self, id: RecordId, patch: &Map<String, Value>) -> Result<Value, Fault> {
         if let Some(name) = patch.keys().find(|name| *name != "ttl") {
             let message = format!("'{name}' of a claim is not changed, only ttl");
-            let way = if name == "status" { "; use transition to release it" } else { "" };
+            let way = if name == "status" { "; use bclaw_transition to release it" } else { "" };
             return Err(Fault::usage(format!("{message}{way}")));
         }
         let asked = patch

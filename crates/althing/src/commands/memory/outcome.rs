@@ -123,6 +123,9 @@ fn dispatched(app: &App, result: &Value) -> Result<(), Failure> {
         ("WAITS FOR", "waits_for"),
         ("BETTER AFTER", "better_after"),
     ];
+    if result["ready"].is_array() && list(result, "ready").is_empty() {
+        app.out.line("no plan is ready")?;
+    }
     for (title, name) in
         [("Ready", "ready"), ("Active", "active"), ("Blocked", "blocked"), ("Done", "done")]
     {

@@ -93,8 +93,8 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
     } else {
         "New since you last looked"
     };
-    let all = "althing memory context delta --since TIME";
-    part(app, since, list(result, "context_diff"), &result["changed_total"], &news, all)
+    let all = format!("althing memory context delta --since {}", text(result, "news_since"));
+    part(app, since, list(result, "context_diff"), &result["changed_total"], &news, &all)
 }
 
 fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
@@ -186,7 +186,7 @@ fn found(app: &App, answer: &Value) -> Result<(), Failure> {
     if items.is_empty() {
         app.out.line(format!("no {kind}s"))?;
     } else {
-        table(app, items, &ROW)?;
+        table(app, items, columns(&kind))?;
     }
     let are = |count: usize| if count == 1 { "is" } else { "are" };
     for (name, words) in [
@@ -217,6 +217,18 @@ fn found(app: &App, answer: &Value) -> Result<(), Failure> {
         app.out.note(format!("{} of {total}; go on with --offset {next}", items.len()));
     }
     Ok(())
+}
+
+/// What is shown of a kind in a list.
+fn columns(kind: &str) -> &'static [Column] {
+    const FROM: Column = ("FROM", "author");
+    match kind {
+        "message" | "handoff" => &[ROW[0], ROW[1], FROM, ("TO", "to"), ROW[2], ROW[3]],
+        "assignment" => &[ROW[0], ROW[1], FROM, ("AGENT", "agent"), ROW[2], ROW[3]],
+        "claim" => &[ROW[0], ROW[1], ("HOLDER", "agent"), CLAIM[2], CLAIM[3], ROW[2]],
+        "plan" => &[ROW[0], ROW[1], ("ASSIGNEE", "assignee"), ROW[2], ROW[3]],
+        _ => &ROW,
+    }
 }
 
 fn written(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Failure> {

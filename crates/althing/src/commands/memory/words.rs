@@ -2,6 +2,7 @@
 //! give them; this is the one place where they become what people type.
 
 use althing_dialects::memory::words::labelled;
+use althing_kernel::memory::Fields;
 use althing_server::memory::{Verb, Way, step};
 
 /// A command that calls a verb, and how its arguments are typed.
@@ -186,6 +187,9 @@ const HARVEST: &[(&str, &str)] = &[
     ("allowOutside", "--allow-outside"),
 ];
 
+/// What is set like a field, and is none of the kernel's.
+const ALSO_FIELDS: [&str; 7] = ["author", "claim_id", "outcome", "paths", "status", "ttl", "type"];
+
 /// The verbs whose names stand in messages.
 const VERBS: [Verb; 14] = [
     Verb::Work,
@@ -219,6 +223,16 @@ impl Sheet {
         said
     }
 
+    /// How an argument, or a field of a thing, is typed.
+    fn name(self, name: &str) -> Option<String> {
+        if let Some((_, typed)) = self.names.iter().find(|(own, _)| *own == name) {
+            return Some((*typed).to_owned());
+        }
+        let takes_fields = self.names.iter().any(|(own, _)| matches!(*own, "data" | "patch"));
+        let is_field = Fields::NAMES.contains(&name) || ALSO_FIELDS.contains(&name);
+        (takes_fields && is_field).then(|| format!("--set {name}=…"))
+    }
+
     /// The sentence with each argument as it is typed.
     fn typed(self, text: &str) -> String {
         let (mut said, mut rest) = (String::with_capacity(text.len()), text);
@@ -229,10 +243,10 @@ impl Sheet {
             let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let end = inner.find(|c| !is_name(c)).unwrap_or(inner.len());
             let name = &inner[..end];
-            let known = self.names.iter().find(|(own, _)| *own == name);
+            let known = self.name(name);
             let known = known.filter(|_| inner[end..].starts_with(&quoted[..1]));
-            if let Some((_, typed)) = known {
-                said.push_str(typed);
+            if let Some(typed) = known {
+                said.push_str(&typed);
                 rest = &inner[end + 1..];
             } else {
                 said.push_str(&quoted[..1]);
@@ -264,6 +278,14 @@ impl Sheet {
                 "Wait until then, ask the holder to release it, or take a scope that does \
                           not overlap; `althing claims` shows what is held."
                     .to_owned()
+            }
+            Way::Fields => {
+                "Give the fields of its kind; `docs/memory-tables.md` has them. A state is \
+                            changed with `althing memory transition`."
+                    .to_owned()
+            }
+            Way::Refer => {
+                "Correct the reference that is named; `althing memory get ID` shows one.".to_owned()
             }
             Way::Commit if command == "memory dispatch" => {
                 "Commit the files that are named, or say --allow-dirty.".to_owned()
@@ -329,6 +351,8 @@ mod tests {
                 "ending somebody else's claim takes a 'reason'",
                 "ending somebody else's claim takes a --reason",
             ),
+            (Verb::Create, "a claim requires 'scope'", "a claim requires --set scope=…"),
+            (Verb::Work, "'steps' of 'text'", "'steps' of 'text'"),
             (Verb::Loop, "lop_00000001 has no 'slot'; it's", "lop#1 has no --slot; it's"),
             (Verb::Find, "'nobody' knows 'status", "'nobody' knows 'status"),
         ] {
