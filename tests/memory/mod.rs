@@ -4,7 +4,10 @@ mod claims;
 mod doors;
 mod edges;
 mod mistakes;
+mod private;
 mod reading;
+mod secrets;
+mod steps;
 mod writing;
 
 use crate::mcp::Host;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::entity;
 use super::input::{either, texts};
+use super::secrets::repeated;
 
 /// How many items a page has where nothing is said.
 pub const LIMIT_DEFAULT: usize = 50;
@@ -150,7 +151,7 @@ impl Filter {
 
 fn unknown(kind: Kind, key: &str) -> String {
     let keys: Vec<&str> = KEYS.iter().chain(own_keys(kind)).copied().collect();
-    format!("find {} takes no filter key '{key}', only {}", kind, keys.join(", "))
+    format!("find {kind} takes no filter key '{}', only {}", repeated(key), keys.join(", "))
 }
 
 fn text(key: &str, value: &Value) -> Result<String, String> {

@@ -10,7 +10,7 @@ use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-use super::args::{Context, Sight, ignored};
+use super::args::{Context, SINCE, Sight, ignored};
 use super::claims::{self, Claim};
 use super::ranking::{Wanted, density, path_of, stale};
 use super::seat::Present;
@@ -82,7 +82,7 @@ impl Verbs<'_> {
     /// What is remembered, most relevant first.
     fn memory(&self, present: &Present, args: &Context) -> Result<Value, Fault> {
         let path = args.path.as_deref().map(path_of).transpose()?;
-        let limit = args.items_max.unwrap_or(ITEMS_DEFAULT).clamp(1, ITEMS_MAX);
+        let limit = args.items_max.unwrap_or(ITEMS_DEFAULT).min(ITEMS_MAX);
         let selected = self.select(
             present,
             &Wanted {
@@ -158,8 +158,7 @@ impl Start {
 /// What changed.
 fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
     let Some(since) = args.since.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
-        let message = "delta requires 'since': a session id, an ISO time or a trail number";
-        return Err(Fault::usage(message));
+        return Err(Fault::usage(format!("delta requires 'since': {SINCE}")));
     };
     let start = Start::find(present, since)?;
     let changed = changed_since(present, start.from, start.after);

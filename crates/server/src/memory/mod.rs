@@ -16,6 +16,7 @@ mod find;
 mod harvest;
 mod lanes;
 mod loops;
+mod names;
 mod progress;
 mod ranking;
 mod recall;

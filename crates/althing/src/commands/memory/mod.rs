@@ -130,6 +130,16 @@ impl Seat for Stool<'_> {
     }
 }
 
+/// Looks through what is about to be kept for good. A secret is refused or told of, as is settled.
+pub(crate) fn look_through(app: &App, project: &Project, given: &Value) -> Result<(), Failure> {
+    let Some(given) = given.as_object() else { return Ok(()) };
+    let found = memory::check_secrets(project.settings.memory_secrets.value, given);
+    for warning in found.map_err(|fault| told(&fault))? {
+        app.out.note(warning);
+    }
+    Ok(())
+}
+
 /// A failure of a verb, with the exit code that every command has for such.
 pub(crate) fn told(fault: &Fault) -> Failure {
     let error = memory::failure(fault);
