@@ -81,7 +81,7 @@ fn an_author_is_always_somebody() {
             item["author"].as_str().unwrap()
         })
         .collect();
-    assert_eq!((authors[0], authors[1]), ("ada", "alice"), "{authors:?}");
+    assert_eq!((authors[0], authors[1]), ("user:ada", "alice"), "{authors:?}");
     assert!(authors[2].starts_with("haid:"), "{authors:?}");
     assert!(authors[3].ends_with("/mcp-client"), "{authors:?}");
     assert!(authors[4].ends_with("/cursor"), "{authors:?}");
