@@ -184,7 +184,7 @@ fn is_code(value: &str) -> bool {
         |part: &str| part.starts_with(|own: char| own.is_ascii_alphabetic() || own == '_');
     let is_pointed = |by: &str| value.contains(by) && value.split(by).all(is_name);
     let is_mail = value.split_once('@').is_some_and(|(name, host)| {
-        let at_host = host.contains('.') && host.split('.').all(|part| is_name(part));
+        let at_host = host.contains('.') && host.split('.').all(&is_name);
         is_name(name) && at_host
     });
     value.contains(['(', '<', '{', '[']) || is_pointed(".") || is_pointed("::") || is_mail
