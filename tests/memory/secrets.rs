@@ -113,6 +113,11 @@ fn nothing_that_is_stored_goes_unread() {
     let mut named = agent(&project, KEY);
     is_refused(&mut named, "bclaw_work", json!({ "intent": "consult" }));
     is_refused(&mut named, "bclaw_create", json!({ "entity": "trap", "data": { "text": "t" } }));
+    for args in [&["claim", "src"][..], &["do", "memory.create", r#"{"kind":"trap","text":"t"}"#]] {
+        let ran = project.run(&[args, &["--as", KEY, "--json"]].concat());
+        assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
+        tells_nothing(&format!("{}{}", ran.out, ran.err));
+    }
     assert!(project.entries().iter().all(|entry| !entry.to_string().contains(KEY)));
     project.write("althing.toml", "[memory]\nsecrets = \"warn\"\n");
     let ran = project.ok(&["claim", "docs", "--purpose", &said, "--as", "alice"]);

@@ -130,12 +130,16 @@ impl Seat for Stool<'_> {
     }
 }
 
-/// Looks through what is about to be kept for good. A secret is refused or told of, as is settled.
+/// Looks through what is about to be kept for good, with the name of whoever asks. A secret is refused
+/// or told of, as is settled.
 pub(crate) fn look_through(app: &App, project: &Project, given: &Value) -> Result<(), Failure> {
-    let Some(given) = given.as_object() else { return Ok(()) };
-    let found = memory::check_secrets(project.settings.memory_secrets.value, given);
-    for warning in found.map_err(|fault| told(&fault))? {
-        app.out.note(warning);
+    let who = project.asker()?.map(|asker| asker.to_string());
+    let who = json!({ "agent": who });
+    for given in [given, &who].into_iter().filter_map(Value::as_object) {
+        let found = memory::check_secrets(project.settings.memory_secrets.value, given);
+        for warning in found.map_err(|fault| told(&fault))? {
+            app.out.note(warning);
+        }
     }
     Ok(())
 }
