@@ -5,7 +5,10 @@ mod doors;
 mod edges;
 mod mistakes;
 mod people;
+mod private;
 mod reading;
+mod secrets;
+mod steps;
 mod writing;
 
 use crate::mcp::Host;

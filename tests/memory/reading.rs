@@ -36,6 +36,15 @@ fn the_server_says_what_it_speaks_and_offers_seven_verbs() {
             assert!(property["type"] != "array" || property["items"].is_object(), "{name}");
         }
     }
+    let described = |tool: usize, name: &str| {
+        let property = seven[tool]["inputSchema"]["properties"][name].clone();
+        assert!(property["type"].is_string(), "{name}: {property}");
+        property["description"].as_str().unwrap_or_default().to_owned()
+    };
+    for (tool, name) in [(0, "ttl"), (1, "includePending"), (6, "artifacts"), (6, "status")] {
+        described(tool, name);
+    }
+    assert!(described(6, "to").contains("Required, here or as status"));
     let reads = ["bclaw_context", "bclaw_find", "bclaw_get"];
     for tool in listed {
         let is_reading = reads.iter().any(|name| tool["name"] == *name);
@@ -120,6 +129,29 @@ fn what_cannot_be_meant_is_answered_with_what_can() {
     refused(&mut host, "bclaw_context", path, "validation_error", &["below the project"]);
     let scope = json!({ "intent": "execute", "scope": "/etc" });
     refused(&mut host, "bclaw_work", scope, "validation_error", &["below the root"]);
+    for (name, value) in
+        [("maxItems", json!(0)), ("maxItems", json!(501)), ("maxItems", json!("5"))]
+    {
+        let args = json!({ "kind": "memory", name: value });
+        refused(&mut host, "bclaw_context", args, "validation_error", &["'maxItems'", "1 to 500"]);
+    }
+    for since in [json!(true), json!({ "seq": 1 }), json!([1]), json!(-1), json!(1.5), json!(" ")] {
+        let args = json!({ "kind": "delta", "since": since });
+        let forms = ["'since'", "how long ago (30m", "the number of an entry"];
+        refused(&mut host, "bclaw_context", args, "validation_error", &forms);
+    }
+    for (tool, name) in
+        [("bclaw_find", "filter"), ("bclaw_create", "data"), ("bclaw_update", "patch")]
+    {
+        for value in [json!(""), json!(" "), json!("x"), json!(7)] {
+            let args = json!({ "entity": "plan", "id": "pln#1", name: value });
+            let args = match tool {
+                "bclaw_update" => args,
+                _ => json!({ "entity": "plan", name: value }),
+            };
+            refused(&mut host, tool, args, "validation_error", &[name, "an object, or the JSON"]);
+        }
+    }
     let other = json!({ "intent": "consult", "agent": "bob" });
     refused(&mut host, "bclaw_work", other, "identity_error", &["alice"]);
     let other = json!({ "entity": "plan", "project": "elsewhere" });
@@ -453,6 +485,61 @@ fn reading_writes_nothing() {
     let rows = report["rows"].as_array().unwrap();
     let read = rows.iter().find(|row| row["name"] == "bclaw_context").unwrap();
     assert_eq!(read["messages"], 125, "{report}");
+}
+
+/// Case 30. Reading waits for nobody: while somebody else is about to write and stays so, everything
+/// that reads is answered at once, from a server that runs and from one that is started then.
+#[test]
+fn reading_takes_no_lock() {
+    let project = Sandbox::new();
+    let mut host = agent(&project, "alice");
+    create(&mut host, "plan", json!({ "text": "one", "related_paths": ["src"] }));
+    host.done("bclaw_work", json!({ "intent": "execute", "scope": "src" }));
+    host.end();
+    let mut host = agent(&project, "alice");
+    get(&mut host, "plan", "pln#1");
+    let writer = rusqlite::Connection::open(project.store()).unwrap();
+    writer.busy_timeout(std::time::Duration::ZERO).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let other = rusqlite::Connection::open(project.store()).unwrap();
+    other.busy_timeout(std::time::Duration::ZERO).unwrap();
+    assert!(other.execute_batch("BEGIN IMMEDIATE").is_err(), "the lock is held");
+    let before = project.bytes_of_state();
+    let reads = |host: &mut Host, n: usize| {
+        for kind in ["memory", "execution", "board", "board_summary"] {
+            host.done("bclaw_context", json!({ "kind": kind, "path": "src" }));
+        }
+        host.done("bclaw_context", json!({ "kind": "delta", "since": n % 10 }));
+        for entity in ["plan", "claim", "decision"] {
+            host.done("bclaw_find", json!({ "entity": entity }));
+        }
+        get(host, "plan", "pln#1");
+        get(host, "claim", "clm#1");
+        host.done("bclaw_coordinate", json!({ "intent": "summarize" }));
+        host.done("bclaw_loop", json!({ "intent": "list" }));
+    };
+    let begun = std::time::Instant::now();
+    for n in 0..100 {
+        reads(&mut host, n);
+    }
+    let mut fresh = agent(&project, "bob");
+    reads(&mut fresh, 1);
+    for args in [
+        &["board"][..],
+        &["ask", "one"],
+        &["memory", "find", "plan"],
+        &["memory", "get", "pln#1"],
+        &["do", "memory.find", r#"{"kind":"plan"}"#],
+    ] {
+        project.ok(&[args, &["--as", "alice"]].concat());
+    }
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    assert!(project.bytes_of_state() == before, "reading wrote something");
+    // Writing has to wait, so the lock was one all along.
+    assert!(other.execute_batch("BEGIN IMMEDIATE").is_err(), "the lock is still held");
+    writer.execute_batch("ROLLBACK").unwrap();
+    drop((writer, other));
+    create(&mut host, "plan", json!({ "text": "two" }));
 }
 
 /// A host that runs for long answers as one that was started this moment, whatever others did in

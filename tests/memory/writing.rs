@@ -3,14 +3,13 @@
 use super::{agent, create, find, follow, get, refused, transition};
 use crate::mcp::Host;
 use crate::support::{BINARY, Sandbox};
-use althing_kernel::memory::{Kind, Status};
+use althing_kernel::memory::Kind;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
 /// The least that can be said of each kind.
-fn least(kind: Kind) -> Value {
+pub(super) fn least(kind: Kind) -> Value {
     match kind {
         Kind::Claim => json!({ "scope": "src/claimed" }),
         Kind::Candidate => json!({ "text": "t", "type": "trap" }),
@@ -53,6 +52,60 @@ fn follow_but_release(host: &mut Host, made: &Value) {
     if made["kind"] != "claim" {
         assert!(follow(host, made) > 0, "{made}");
     }
+}
+
+/// Case 36. Whoever writes is named, whichever door they come through; where nobody can be named,
+/// nothing is written.
+#[test]
+fn an_author_is_always_somebody() {
+    let project = Sandbox::new();
+    let trap = |text: &str| json!({ "entity": "trap", "data": { "text": text } });
+    // A host that says who it is, one that says so with each call, and one that says nothing.
+    let mut named = Host::silent(&project, &["--dialect", "memory"]);
+    named.introduce("cursor", "2025-11-25");
+    named.done("bclaw_create", trap("by a host"));
+    let mut silent = Host::silent(&project, &["--dialect", "memory"]);
+    silent.done("bclaw_create", trap("by nobody in particular"));
+    project.ok(&["remember", "by hand", "--kind", "trap"]);
+    project.ok(&["remember", "by an agent", "--kind", "trap", "--as", "alice"]);
+    project.login("ada");
+    let told = project.as_user("ada", &["remember", "by a person", "--kind", "trap"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    let found = named.done("bclaw_find", json!({ "entity": "trap" }));
+    let authors: Vec<&str> = found["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| {
+            assert_eq!(item["author"], item["provenance"]["author"], "{item}");
+            item["author"].as_str().unwrap()
+        })
+        .collect();
+    assert_eq!((authors[0], authors[1]), ("user:ada", "alice"), "{authors:?}");
+    assert!(authors[2].starts_with("haid:"), "{authors:?}");
+    assert!(authors[3].ends_with("/mcp-client"), "{authors:?}");
+    assert!(authors[4].ends_with("/cursor"), "{authors:?}");
+    assert!(authors.iter().all(|author| !author.contains("unknown")), "{authors:?}");
+    let made = || project.kinds().iter().filter(|kind| kind.starts_with("memory.")).count();
+    let before = made();
+    // Nobody can be made of these, so there is no author.
+    for name in ["!!", "--", "\u{1f600}"] {
+        let mut host = Host::silent(&project, &["--dialect", "memory"]);
+        host.introduce(name, "2025-11-25");
+        for args in [trap("t"), json!({ "entity": "plan", "data": { "text": "t" } })] {
+            let (_, error) = host.failed("bclaw_create", args);
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains("identity"), "{name}: {error}");
+        }
+    }
+    for who in [["--as", "!!"], ["--as", ""], ["--user", "nosuch"], ["--user", "!!"]] {
+        let ran = project.run(&[&["remember", "t", "--json"][..], &who].concat());
+        assert!(matches!(ran.code, Some(1 | 2)), "{who:?}: {ran:?}");
+    }
+    let create = [&["do", "memory.create", r#"{"kind":"trap","text":"t"}"#][..], &["--json"]];
+    let ran = project.run(&create.concat());
+    assert_ne!(ran.code, Some(0), "nobody was named: {ran:?}");
+    assert_eq!(made(), before, "nothing was written");
 }
 
 /// Case 34.
@@ -188,82 +241,6 @@ fn a_request_is_done_once() {
     transition(&mut host, "plan", first["id"].as_str().unwrap(), "done");
     let again = host.done("bclaw_create", later);
     assert_eq!((&again["id"], &again["status"]), (&first["id"], &json!("done")));
-}
-
-/// The ways to each state of a kind, shortest first.
-fn ways(kind: Kind) -> BTreeMap<Status, Vec<Status>> {
-    let table = kind.table();
-    let first = table.initial[0];
-    let mut known = BTreeMap::from([(first, Vec::new())]);
-    let mut queue = VecDeque::from([first]);
-    while let Some(at) = queue.pop_front() {
-        for next in table.ways_from(at) {
-            if !known.contains_key(&next) {
-                let way = [known[&at].clone(), vec![next]].concat();
-                known.insert(next, way);
-                queue.push_back(next);
-            }
-        }
-    }
-    known
-}
-
-fn step(kind: Kind, id: &str, to: Status) -> Value {
-    let mut args = json!({ "entity": kind, "id": id, "to": to });
-    if to == Status::Merged {
-        args["merged_into"] = "trp#1".into();
-    }
-    if to == Status::Rerouted {
-        args["to_agent"] = "alice".into();
-    }
-    args
-}
-
-/// Case 42. Case 43. Case 44. Every step of every table, and none besides.
-#[test]
-fn records_take_the_steps_of_their_table_and_no_others() {
-    let project = Sandbox::new();
-    let mut host = agent(&project, "alice");
-    create(&mut host, "trap", json!({ "text": "to merge into" }));
-    create(&mut host, "plan", json!({ "text": "for the sequence" }));
-    for kind in Kind::ALL.iter().copied().filter(|kind| kind.is_stored()) {
-        let table = kind.table();
-        for (from, way) in ways(kind) {
-            let fresh = |host: &mut Host| {
-                let id = create(host, kind.as_str(), least(kind));
-                for to in &way {
-                    host.done("bclaw_transition", step(kind, &id, *to));
-                }
-                id
-            };
-            let id = fresh(&mut host);
-            let before = get(&mut host, kind.as_str(), &id);
-            for to in table.states {
-                let heartbeat = kind == Kind::Assignment && *to == from;
-                if table.has_step(from, *to) || heartbeat {
-                    continue;
-                }
-                let (_, error) = host.failed("bclaw_transition", step(kind, &id, *to));
-                assert_eq!(error["kind"], "operation_error", "{kind} {from} {to}: {error}");
-                let message = error["message"].as_str().unwrap();
-                assert!(message.contains(from.as_str()), "{message}");
-                assert!(message.contains(to.as_str()), "{message}");
-            }
-            assert_eq!(get(&mut host, kind.as_str(), &id), before, "{kind} {from}");
-            for to in table.ways_from(from) {
-                let id = fresh(&mut host);
-                let moved = host.done("bclaw_transition", step(kind, &id, to));
-                assert_eq!(moved["from"], from.as_str(), "{kind} {to}: {moved}");
-                assert_eq!(moved["to"], to.as_str(), "{kind}: {moved}");
-                assert!(moved["side_effects"].is_array(), "{moved}");
-            }
-        }
-    }
-    let both = json!({ "entity": "plan", "id": "pln#1", "to": "done", "status": "open" });
-    refused(&mut host, "bclaw_transition", both, "validation_error", &["'to'", "'status'"]);
-    let none = json!({ "entity": "plan", "id": "pln#1" });
-    refused(&mut host, "bclaw_transition", none, "validation_error", &["in_progress", "done"]);
-    project.ok(&["trail", "verify"]);
 }
 
 /// Case 47.

@@ -377,3 +377,43 @@ fn what_a_worker_committed_lies_in_its_scope_too() {
     git(&["commit", "--quiet", "-a", "-m", "Inside"]);
     assert_eq!(lane.harvest(&["--integrate"])["integrated"][0]["to"], "completed");
 }
+
+/// What a worker gave away is kept out of the trail, of the commit and of what is told; whoever takes the
+/// result in is told that there was something.
+#[test]
+fn secrets_of_a_result_are_withheld() {
+    let lane = Lane::new();
+    let key = "AKIAIOSFODNN7EXAMPLE";
+    lane.write("src/a/x.rs", "fn x() { done() }\n");
+    let files = json!([format!("src/a/{key}.rs"), "src/a/x.rs"]);
+    let summary = format!("Done; the bucket's key is {key}, the password is Tr0ub4dor&3.");
+    lane.result("completed", json!({ "summary": summary, "files_changed": files, key: "x" }));
+    for rest in [&["harvest"][..], &["harvest", "--integrate"]] {
+        let told = lane.team.memory("alice", rest);
+        assert!(!told.to_string().contains(key), "{told}");
+        assert!(!told.to_string().contains("Tr0ub"), "{told}");
+        let own = &told["result"]["harvested"][0];
+        if rest.len() == 1 {
+            assert!(text(own, "summary").contains("withheld"), "{told}");
+            assert_eq!(told["warning_details"][0]["code"], "secret_withheld", "{told}");
+            assert!(told["warnings"].to_string().contains("[AWS access key, 20 characters]"));
+            assert_eq!(own["files_changed"][1], "src/a/x.rs");
+        }
+    }
+    assert_eq!(lane.status(), "completed");
+    let message = lane.team.git_in(&lane.worktree, &["log", "-1", "--format=%B"]);
+    assert!(message.contains("withheld") && !message.contains("AKIA"), "{message}");
+    let trail = lane.team.project.entries();
+    assert!(trail.iter().all(|entry| !entry.to_string().contains("AKIA")));
+    assert!(trail.iter().all(|entry| !entry.to_string().contains("Tr0ub")));
+    let other = json!({ "assignment_id": key, "status": "completed", "summary": "x" });
+    let lane = Lane::new();
+    lane.write("LANE-RESULT.json", &other.to_string());
+    let told = lane.harvest(&[&lane.id]);
+    assert_eq!(told["skipped"][0]["code"], "lane_result_stale", "{told}");
+    assert!(!told.to_string().contains("AKIA"), "{told}");
+    lane.result(key, json!({}));
+    let told = lane.held_up(&[]);
+    assert_eq!(told["skipped"][0]["code"], "lane_result_invalid", "{told}");
+    assert!(!told.to_string().contains("AKIA"), "{told}");
+}

@@ -79,6 +79,20 @@ fn a_dispatch_of_many_processes_gives_out_what_one_would() {
     assert_eq!(parts(&team), (1, 1, 1), "one, as was asked");
 }
 
+/// Whether an offer is there as a whole, and how many were made: its parts come together or not at all.
+#[track_caller]
+fn whole(team: &Team) -> usize {
+    let (assignments, messages, claims) = parts(team);
+    assert_eq!((assignments, messages), (claims, claims), "half of an offer is visible");
+    assert_eq!(claims % 2, 0, "one lane of two is visible");
+    assert_eq!(claims, 2 * offered(team));
+    offered(team)
+}
+
+fn offered(team: &Team) -> usize {
+    team.project.kinds().iter().filter(|kind| *kind == "memory.offered").count()
+}
+
 #[test]
 fn an_offer_whose_process_was_killed_is_made_once_when_it_is_repeated() {
     let team = Team::new(&["alice", "bob", "carol"]);
@@ -86,26 +100,81 @@ fn an_offer_whose_process_was_killed_is_made_once_when_it_is_repeated() {
     for round in 0..6 {
         let request = format!("k{round}");
         let mut args = OFFER;
-        args[5] = "bob=src/a";
         args[9] = &request;
         for wait in waits.by_ref().take(4) {
             let mut victim = start(&team, &args);
             std::thread::sleep(wait);
             victim.kill().unwrap();
             victim.wait().unwrap();
+            let made = whole(&team);
+            assert!((round..=round + 1).contains(&made), "round {round}: {made}");
         }
-        let ran = Ran::of(&start(&team, &args).wait_with_output().unwrap());
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-        let lanes = ran.json()["result"]["delivery_plan"].clone();
-        let made = round + 1;
-        assert_eq!(parts(&team), (2 * made, 2 * made, 2 * made), "round {round}");
-        for lane in lanes.as_array().unwrap() {
-            let own = team.get(&text(lane, "assignment_id"));
-            assert_eq!(own["fields"]["message_id"], lane["message_id"]);
-            team.moved("alice", &text(lane, "assignment_id"), "cancelled");
-        }
-        assert!(team.claims().is_empty());
+        repeated(&team, &args, round + 1);
     }
+}
+
+/// The same offer is asked for again and let run. It is there once.
+#[track_caller]
+fn repeated(team: &Team, args: &[&str], made: usize) {
+    let ran = Ran::of(&start(team, args).wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(whole(team), made);
+    for lane in ran.json()["result"]["delivery_plan"].as_array().unwrap() {
+        let own = team.get(&text(lane, "assignment_id"));
+        assert_eq!(own["fields"]["message_id"], lane["message_id"]);
+        team.moved("alice", &text(lane, "assignment_id"), "cancelled");
+    }
+    assert!(team.claims().is_empty());
+}
+
+/// Killed for certain before the commit, and for certain after it and before the answer.
+#[cfg(unix)]
+#[test]
+fn an_offer_is_killed_before_its_commit_and_after_it() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let mut args = OFFER;
+    // Before: somebody else is about to write, so it waits for its turn.
+    args[9] = "before";
+    let writer = rusqlite::Connection::open(team.project.store()).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut victim = start(&team, &args);
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(victim.try_wait().unwrap().is_none(), "it waits");
+    victim.kill().unwrap();
+    assert!(!victim.wait().unwrap().success());
+    writer.execute_batch("ROLLBACK").unwrap();
+    drop(writer);
+    assert_eq!(whole(&team), 0, "nothing of it is there");
+    repeated(&team, &args, 1);
+    // After: nobody reads what it says, so it stays where it is about to answer.
+    args[9] = "after";
+    let (stuffed, _kept) = stuffed();
+    let mut command = team.project.command();
+    command.args(args).args(["--as", "alice"]).stdin(Stdio::null());
+    let mut victim = command.stdout(stuffed).stderr(Stdio::null()).spawn().unwrap();
+    let begun = std::time::Instant::now();
+    while offered(&team) < 2 {
+        assert!(begun.elapsed() < Duration::from_mins(1), "it was never made");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(victim.try_wait().unwrap().is_none(), "it did not answer");
+    victim.kill().unwrap();
+    assert!(!victim.wait().unwrap().success());
+    assert_eq!(whole(&team), 2, "all of it is there");
+    repeated(&team, &args, 2);
+    team.project.ok(&["trail", "verify", "--signatures"]);
+}
+
+/// An output that takes no more, and what keeps it open.
+#[cfg(unix)]
+fn stuffed() -> (Stdio, std::os::unix::net::UnixStream) {
+    use std::io::Write as _;
+    let (mut ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    ours.set_nonblocking(true).unwrap();
+    while ours.write(&[b'x'; 4096]).is_ok() {}
+    while ours.write(b"x").is_ok() {}
+    ours.set_nonblocking(false).unwrap();
+    (Stdio::from(std::os::fd::OwnedFd::from(ours)), theirs)
 }
 
 #[test]

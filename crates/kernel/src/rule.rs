@@ -137,8 +137,9 @@ rules! {
         "What a record refers to is there and fits, and plans never wait for each other in a circle."
         => "Correct the reference that is named; `memory.get` shows what is there.";
     RecordOwner "A-MEM-06":
-        "An assignment is its agent's to report on and its dispatcher's to give, cancel and reroute."
-        => "Ask the agent or the dispatcher; people who hold `abort_any` may with `forced`.";
+        "An assignment is its agent's to report on and its dispatcher's to give, cancel and reroute; \
+         who sees a trap is its author's to say."
+        => "Ask the agent, the dispatcher or the author; people who hold `abort_any` may with `forced`.";
     RecordVersion "A-MEM-07":
         "A change that expects a version is made to that version alone."
         => "Read the record with `memory.get`, look at what changed, and ask again.";

@@ -1,5 +1,6 @@
 //! Arguments of tools: their schema, and what is said when they do not fit it.
 
+use althing_dialects::memory::secrets::repeated;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
@@ -23,6 +24,10 @@ pub(crate) fn schema<A: JsonSchema>() -> Map<String, Value> {
 fn trim(schema: &mut Map<String, Value>, outermost: bool) {
     for key in ["title", "format", "default"] {
         schema.remove(key);
+    }
+    // No count is below nothing.
+    if schema.get("minimum").is_some_and(|least| *least == 0) {
+        schema.remove("minimum");
     }
     if outermost {
         schema.remove("description");
@@ -77,7 +82,8 @@ pub(crate) fn check(
     for (name, value) in given {
         let Some(property) = properties.get(name) else {
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
-            let message = format!("{tool} takes no argument '{name}', only {}", known.join(", "));
+            let (name, known) = (repeated(name), known.join(", "));
+            let message = format!("{tool} takes no argument '{name}', only {known}");
             return Err(Fault::usage(message));
         };
         let kind = kind(Some(property));

@@ -94,13 +94,6 @@ impl Fault {
         self
     }
 
-    /// The same by another rule.
-    #[must_use]
-    pub(crate) fn by(mut self, rule: Rule) -> Self {
-        self.0.rule = rule;
-        self
-    }
-
     /// The same in other words.
     #[must_use]
     pub(crate) fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {

@@ -4,7 +4,6 @@ use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::{Client, Engine, EngineError};
 use althing_kernel::query::Query;
 use althing_kernel::{Command, Rule};
-use althing_server::memory::check_secrets;
 
 use crate::app::{App, Project};
 use crate::cli::Do;
@@ -54,7 +53,7 @@ fn list(app: &App) -> Result<(), Failure> {
     app.out.table(&["NAME", "SORT", "DOES"], &rows)
 }
 
-/// Reads a request. What is to be remembered is looked through for secrets first. Who asks whether
+/// Reads a request. What is to be remembered or claimed is looked through for secrets first. Who asks whether
 /// something is free means: free for them. Who begins a run means the deployment model of the project.
 pub(super) fn read_request(
     app: &App,
@@ -62,14 +61,14 @@ pub(super) fn read_request(
     name: &str,
     args: &str,
 ) -> Result<Request, Failure> {
-    let mut request = door::read(name, args).map_err(|error| too_large(error, args.len()))?;
-    if matches!(request, Request::Command(_)) && name.starts_with("memory.") {
+    let read = door::read(name, args);
+    // What cannot be read is looked through as well, since the refusal repeats some of it.
+    let is_kept = ["memory.", "lease."].iter().any(|begins| name.starts_with(begins));
+    if is_kept && !matches!(read, Ok(Request::Query(_))) {
         let given = serde_json::from_str(args).unwrap_or_default();
-        let told = check_secrets(project.settings.memory_secrets.value, &given);
-        for warning in told.map_err(|fault| super::memory::told(&fault))? {
-            app.out.note(warning);
-        }
+        super::memory::look_through(app, project, &given)?;
     }
+    let mut request = read.map_err(|error| too_large(error, args.len()))?;
     if let Request::Query(Query::LeaseCheck(check)) = &mut request
         && check.holder.is_none()
     {

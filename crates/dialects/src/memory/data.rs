@@ -10,6 +10,7 @@ use super::form::{self, Said};
 use super::input::{effort, either, object, texts};
 use super::item::kernel_name;
 use super::moment;
+use super::secrets::repeated;
 
 /// What is given by the house and by nobody else.
 const OWN: [&str; 9] = [
@@ -182,7 +183,7 @@ fn check_name(kind: Kind, name: &str, allowed: &[&str], when: &str) -> Result<()
     if Fields::NAMES.contains(&name) && !when.is_empty() {
         return Err(format!("'{name}' of {one} is not changed{when}, only {names}"));
     }
-    Err(format!("{one} has no field '{name}' to be set, only {names}"))
+    Err(format!("{one} has no field '{}' to be set, only {names}", repeated(name)))
 }
 
 /// A field as the kernel takes it. What the kernel would not take is refused by its name.

@@ -2,13 +2,15 @@
 
 use althing_kernel::memory::{Kind, RecordId, Status};
 
+use super::secrets::repeated;
+
 /// The entity of that name, in the singular or the plural.
 pub fn named(text: &str) -> Result<Kind, String> {
-    let text = text.trim().to_ascii_lowercase();
-    let is = |own: &Kind| text == own.as_str() || text.strip_suffix('s') == Some(own.as_str());
+    let word = text.trim().to_ascii_lowercase();
+    let is = |own: &Kind| word == own.as_str() || word.strip_suffix('s') == Some(own.as_str());
     Kind::ALL.iter().copied().find(is).ok_or_else(|| {
         let names: Vec<&str> = Kind::ALL.iter().map(|own| own.as_str()).collect();
-        format!("there is no entity {text:?}, only {}", names.join(", "))
+        format!("there is no entity {:?}, only {}", repeated(text), names.join(", "))
     })
 }
 
@@ -17,7 +19,7 @@ pub fn id(kind: Kind, text: &str) -> Result<RecordId, String> {
     let read: Option<RecordId> = text.trim().parse().ok();
     read.filter(|read| read.kind == kind).ok_or_else(|| {
         let (article, prefix) = (kind.article(), kind.prefix());
-        let text: String = text.chars().take(40).collect();
+        let text = repeated(text);
         format!("{text:?} is no id of {article} {kind}; write {prefix}_0000002a or {prefix}#42")
     })
 }
@@ -27,7 +29,8 @@ pub fn status(kind: Kind, text: &str) -> Result<Status, String> {
     let word = text.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     kind.table().state(&word).ok_or_else(|| {
         let states: Vec<&str> = kind.table().states.iter().map(|own| own.as_str()).collect();
-        format!("{} {kind} is never {text:?}, only {}", kind.article(), states.join(", "))
+        let (one, text) = (kind.article(), repeated(text));
+        format!("{one} {kind} is never {text:?}, only {}", states.join(", "))
     })
 }
 

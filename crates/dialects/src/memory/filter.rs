@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::entity;
 use super::input::{either, texts};
+use super::secrets::repeated;
 
 /// How many items a page has where nothing is said.
 pub const LIMIT_DEFAULT: usize = 50;
@@ -151,7 +152,7 @@ impl Filter {
 fn unknown(kind: Kind, key: &str) -> String {
     let keys = KEYS.iter().chain(own_keys(kind)).map(|key| format!("'{key}'"));
     let keys: Vec<String> = keys.collect();
-    format!("find {kind} does not filter by '{key}', only by {}", keys.join(", "))
+    format!("find {kind} does not filter by '{}', only by {}", repeated(key), keys.join(", "))
 }
 
 fn text(key: &str, value: &Value) -> Result<String, String> {

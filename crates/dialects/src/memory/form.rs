@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use super::secrets::repeated;
+
 /// What is taken, in words.
 pub fn words(schema: &Value) -> String {
     let choices = choices(schema);
@@ -13,7 +15,11 @@ pub fn words(schema: &Value) -> String {
     match sort(schema) {
         "string" => "a text".to_owned(),
         "boolean" => "true or false".to_owned(),
-        "integer" => "a whole number".to_owned(),
+        "integer" => match (schema["minimum"].as_u64(), schema["maximum"].as_u64()) {
+            (Some(least), Some(most)) => format!("a whole number from {least} to {most}"),
+            (Some(least @ 1..), None) => format!("a whole number from {least} on"),
+            _ => "a whole number".to_owned(),
+        },
         "number" => "a number".to_owned(),
         "array" => match sort(given(&schema["items"])) {
             "string" if choices_of(&schema["items"]).is_empty() => "a list of texts".to_owned(),
@@ -36,7 +42,10 @@ pub fn fits(schema: &Value, value: &Value) -> bool {
     match sort(schema) {
         "string" => value.is_string(),
         "boolean" => value.is_boolean() || matches!(value.as_str(), Some("true" | "false")),
-        "integer" => value.is_u64(),
+        "integer" => value.as_u64().is_some_and(|own| {
+            schema["minimum"].as_u64().is_none_or(|least| least <= own)
+                && schema["maximum"].as_u64().is_none_or(|most| own <= most)
+        }),
         "number" => value.is_number(),
         "array" => {
             let each = |list: &Vec<Value>| list.iter().all(|one| fits(&schema["items"], one));
@@ -137,7 +146,9 @@ impl Said {
     pub fn about(&self, name: &str, takes: &str) -> String {
         match self {
             Said::Ours(said) => format!("'{name}': {said}"),
-            Said::Word(what, word) => format!("'{name}' must be {takes}; '{word}' {what}"),
+            Said::Word(what, word) => {
+                format!("'{name}' must be {takes}; '{}' {what}", repeated(word))
+            }
             Said::Sort => format!("'{name}' must be {takes}"),
         }
     }
@@ -177,6 +188,9 @@ mod tests {
         assert!(fits(&word, &json!("execute")) && !fits(&word, &json!("exec")));
         let whole = json!({ "type": "integer" });
         assert!(fits(&whole, &json!(1)) && !fits(&whole, &json!(-1)) && !fits(&whole, &json!(1.5)));
+        let few = json!({ "type": "integer", "minimum": 1, "maximum": 500 });
+        assert!(fits(&few, &json!(500)) && !fits(&few, &json!(0)) && !fits(&few, &json!(501)));
+        assert_eq!(words(&few), "a whole number from 1 to 500");
         assert!(fits(&json!({}), &json!({ "anything": 1 })));
     }
 

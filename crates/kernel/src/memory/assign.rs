@@ -227,7 +227,7 @@ pub(super) fn decide_progress(
     args: &Progress,
     mark: Option<Mark>,
 ) -> Result<MemoryReply, Halt> {
-    let own = turn.state().memory.get(args.id)?;
+    let own = turn.state().memory.get_for(args.id, &caller.principal)?;
     expect(own, args.expected_version)?;
     if own.id.kind == Kind::Assignment && own.status != Status::Started {
         let message = format!("{} is {}; only what is started makes progress", own.id, own.status);
@@ -327,7 +327,7 @@ pub(super) fn decide_converge(
         let message = format!("an assignment does not converge to {}", args.to);
         return Err(Refusal::denied(Rule::RecordStep, message).allowing(ends).into());
     };
-    let known = turn.state().memory.records.get(&args.id).cloned();
+    let known = turn.state().memory.get_for(args.id, &caller.principal).ok().cloned();
     let is_stuck = known.as_ref().is_some_and(|own| converges(own, to));
     let Some(own) = known.clone().filter(|own| is_stuck && own.id.kind == Kind::Assignment) else {
         return Ok(unchanged(known));

@@ -135,7 +135,7 @@ pub(super) fn decide(
     args: &Move,
     mark: Option<Mark>,
 ) -> Result<MemoryReply, Halt> {
-    let own = turn.state().memory.get(args.id)?.clone();
+    let own = turn.state().memory.get_for(args.id, &caller.principal)?.clone();
     expect(&own, args.expected_version)?;
     let to = state_named(&own, &args.to)?;
     // With another agent it is no sign of life.
@@ -259,7 +259,7 @@ fn effects(
             let made = Effect::new(Action::Promoted, state.memory.next(kind));
             Ok(vec![made.to(kind.table().states[0])])
         }
-        Kind::Candidate => merge(state, own, asked),
+        Kind::Candidate => merge(state, who, own, asked),
         Kind::Assignment => of_assignment(state, who, own, to, asked),
         Kind::Loop if !own.table().is_live(to) => Ok(assign::of_slots(state, own, to)),
         _ => Ok(Vec::new()),
@@ -267,10 +267,15 @@ fn effects(
 }
 
 /// A candidate is merged into something that is there and that it might have become.
-fn merge(state: &State, own: &Record, asked: &Move) -> Result<Vec<Effect>, Refusal> {
+fn merge(
+    state: &State,
+    who: &Principal,
+    own: &Record,
+    asked: &Move,
+) -> Result<Vec<Effect>, Refusal> {
     let Some(target) = asked.merged_into else { return Ok(Vec::new()) };
     let fits = [Kind::Candidate, promoted(own)].contains(&target.kind) && target != own.id;
-    if !fits || state.memory.record(target).is_none() {
+    if !fits || state.memory.get_for(target, who).is_err() {
         let kind = promoted(own);
         let message = format!("{} is merged into a {kind} or another candidate", own.id);
         return Err(Refusal::denied(Rule::RecordLinks, format!("{message}, not {target}")));

@@ -59,7 +59,7 @@ pub(super) fn decide(
     args: &TakeTurn,
     mark: Option<Mark>,
 ) -> Result<MemoryReply, Halt> {
-    expect(turn.state().memory.get(args.of)?, args.expected_version)?;
+    expect(turn.state().memory.get_for(args.of, &caller.principal)?, args.expected_version)?;
     let (outcome, slot) = (args.outcome.clone(), args.slot.clone());
     let body = Turned { id: args.of, outcome, request: mark, slot };
     check(turn.state(), &caller.principal, &body)?;

@@ -11,7 +11,7 @@ use super::kind::{Kind, RecordId};
 use super::record::{Body, Record, Tags};
 use super::request::Mark;
 use super::view::{self, MemoryReply};
-use super::word::Status;
+use super::word::{Status, Visibility};
 use super::{assign, bad_field, change, expect, link, offer, record, step};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
@@ -92,6 +92,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     expect(own, asked.expected_version)?;
     let otherwise = asked.text.is_some() || asked.tags.is_some() || !asked.clear.is_empty();
     assign::may_change(state, who, own, &asked.fields.given(), otherwise)?;
+    may_show(who, own, asked)?;
     if own.id.kind == Kind::Handoff {
         is_open(own)?;
     }
@@ -124,6 +125,21 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     let completed = step::completes(own, &fields.steps);
     let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
     Ok(Updated { clear, completed, effects, fields, id: own.id, request: None, tags, text })
+}
+
+/// Who sees something is for its author to say, or for a person: whoever else hides it takes it away
+/// from everybody it was written for.
+fn may_show(who: &Principal, own: &Record, asked: &Update) -> Result<(), Refusal> {
+    let cleared = asked.clear.iter().any(|name| name.as_str() == "visibility");
+    let told = asked.fields.visibility.or(cleared.then_some(Visibility::Shared));
+    let is_new =
+        told.is_some_and(|told| told != own.fields.visibility.unwrap_or(Visibility::Shared));
+    let may = own.author == *who || !matches!(who, Principal::Agent(_));
+    if may || !is_new {
+        return Ok(());
+    }
+    let message = format!("who sees {} is its author's to say, or a person's, not {who}'s", own.id);
+    Err(Refusal::denied(Rule::RecordOwner, message))
 }
 
 /// A handoff that was closed or corrected stays as it is.

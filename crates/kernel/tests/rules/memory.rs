@@ -545,3 +545,55 @@ proptest! {
         sound(&world);
     }
 }
+
+/// What is private is not there for others, whatever is asked of it; who sees it is its author's or a
+/// person's to say.
+#[test]
+fn what_is_private_is_not_there_for_others() {
+    let mut world = World::new();
+    let fields = json!({ "visibility": "private" });
+    let trap = json!({ "kind": "trap", "text": "hidden", "fields": fields });
+    let hidden = id_of(&ok(&mut world, &alice(), "memory.create", &trap));
+    let missing = RecordId { kind: Kind::Trap, number: 999 };
+    for (name, args) in [
+        ("memory.update", json!({ "text": "x", "expected_version": 9 })),
+        ("memory.move", json!({ "to": "resolved", "expected_version": 9 })),
+        ("memory.move", json!({ "to": "nonsense" })),
+        ("memory.archive", json!({ "expected_version": 9 })),
+        ("memory.progress", json!({ "text": "x" })),
+    ] {
+        let mut ask = |id: RecordId| {
+            let mut args = args.clone();
+            args["id"] = json!(id);
+            let (rule, message) = no(&mut world, &bob(), name, &args);
+            (rule, message.replace(&id.to_string(), "ID").replace(&id.label(), "ID"))
+        };
+        assert_eq!(ask(hidden), ask(missing), "{name} {args}");
+        assert_eq!(ask(hidden).0, Rule::RecordKnown, "{name} {args}");
+    }
+    let converge = |id: RecordId| json!({ "id": id, "to": "cancelled" });
+    let told = ok(&mut world, &bob(), "memory.converge", &converge(hidden));
+    assert_eq!(told, ok(&mut world, &bob(), "memory.converge", &converge(missing)));
+    assert!(!told.to_string().contains("hidden"), "{told}");
+    let candidate = create(&mut world, Kind::Candidate);
+    let merge = |id: RecordId| json!({ "id": candidate, "to": "merged", "merged_into": id });
+    assert_eq!(no(&mut world, &bob(), "memory.move", &merge(hidden)).0, Rule::RecordLinks);
+
+    let shared = create(&mut world, Kind::Trap);
+    let seen = |id: RecordId, word: &str| json!({ "id": id, "fields": { "visibility": word } });
+    let (rule, message) = no(&mut world, &bob(), "memory.update", &seen(shared, "private"));
+    assert_eq!(rule, Rule::RecordOwner);
+    assert!(message.contains("its author's"), "{message}");
+    ok(&mut world, &bob(), "memory.update", &seen(shared, "shared"));
+    ok(&mut world, &alice(), "memory.update", &seen(shared, "machine"));
+    let clear = json!({ "id": shared, "clear": ["visibility"] });
+    assert_eq!(no(&mut world, &bob(), "memory.update", &clear).0, Rule::RecordOwner);
+    ok(&mut world, &alice(), "memory.update", &clear);
+    ok(&mut world, &user("ada"), "memory.update", &seen(shared, "private"));
+    assert_eq!(
+        no(&mut world, &bob(), "memory.update", &seen(shared, "shared")).0,
+        Rule::RecordKnown
+    );
+    ok(&mut world, &alice(), "memory.move", &merge(hidden));
+    sound(&world);
+}

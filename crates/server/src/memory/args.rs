@@ -1,9 +1,10 @@
-//! The arguments of the verbs. Their schemas are made from these types; what is skipped there is
-//! understood as well, for callers who know the protocol from elsewhere.
+//! The arguments of the verbs. Their schemas are made from these types, and what is taken as well;
+//! other spellings are understood, for callers who know the protocol from elsewhere.
 
 use althing_dialects::memory::entity;
 use althing_dialects::memory::form;
 use althing_dialects::memory::input::object;
+use althing_dialects::memory::secrets::repeated;
 use althing_kernel::memory::Kind;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::Verb;
+use super::names::names;
 use crate::fault::Fault;
 
 /// What somebody sits down for.
@@ -56,13 +58,14 @@ pub(super) struct Work {
     /// false: longer lists.
     pub(super) compact: Option<bool>,
     pub(super) budget_tokens: Option<u64>,
-    #[schemars(skip)]
+    /// How long to claim it: seconds, 30m, 4h.
+    #[schemars(with = "Option<String>")]
     pub(super) ttl: Option<Value>,
+    /// The message you act on.
     #[serde(rename = "messageId", alias = "message_id")]
-    #[schemars(skip)]
     pub(super) message: Option<String>,
+    /// The path at hand, if not the scope.
     #[serde(rename = "contextTarget")]
-    #[schemars(skip)]
     pub(super) target: Option<String>,
 }
 
@@ -79,18 +82,16 @@ pub(super) struct Context {
     #[serde(alias = "task")]
     pub(super) query: Option<String>,
     #[serde(rename = "maxItems")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 500))]
     pub(super) items_max: Option<usize>,
     pub(super) budget_tokens: Option<u64>,
     #[serde(rename = "maxChars")]
-    #[schemars(skip)]
     pub(super) chars_max: Option<usize>,
-    /// Only what has something to do with the question.
+    /// For memory: nothing unrelated.
     #[serde(default)]
-    #[schemars(skip)]
     pub(super) matching: bool,
+    /// For memory: candidates too.
     #[serde(rename = "includePending", default)]
-    #[schemars(skip)]
     pub(super) pending: bool,
 }
 
@@ -106,7 +107,9 @@ pub(super) struct Find {
                        to, assignee, scope. me is you."
     )]
     pub(super) filter: Map<String, Value>,
+    #[schemars(with = "Option<u64>")]
     pub(super) limit: Option<Value>,
+    #[schemars(with = "Option<u64>")]
     pub(super) offset: Option<Value>,
     /// Only these fields of each.
     #[serde(default)]
@@ -133,8 +136,8 @@ pub(super) struct Create {
         with = "Map<String, Value>",
         description = "text (required), tags, related_paths, plan_id, and what the kind has: \
                        plan: priority, assignee, depends_on, steps, estimated_effort; constraint: \
-                       category, expires_at; trap: severity; handoff: to, narrative, contract; \
-                       claim: scope, ttl."
+                       category, expires_at; trap: severity, visibility; handoff: to, narrative, \
+                       contract; claim: scope, ttl."
     )]
     pub(super) data: Map<String, Value>,
     /// Repeating it repeats nothing.
@@ -153,7 +156,6 @@ pub(super) struct Update {
     pub(super) patch: Map<String, Value>,
     pub(super) expected_version: Option<u64>,
     #[serde(alias = "client_request_id")]
-    #[schemars(skip)]
     pub(super) request_id: Option<String>,
 }
 
@@ -162,9 +164,8 @@ pub(super) struct Transition {
     #[serde(deserialize_with = "kind")]
     pub(super) entity: Kind,
     pub(super) id: String,
-    /// The state to enter; progress says how a started assignment goes.
+    /// Required, here or as status: the state to enter. progress tells how an assignment goes.
     pub(super) to: Option<String>,
-    #[schemars(skip)]
     pub(super) status: Option<String>,
     pub(super) reason: Option<String>,
     /// With an assignment or claim: what becomes of its plan, done or blocked.
@@ -177,18 +178,15 @@ pub(super) struct Transition {
     pub(super) coordinator_override: bool,
     pub(super) expected_version: Option<u64>,
     /// Who gets an assignment that is rerouted.
-    #[schemars(skip)]
     pub(super) to_agent: Option<String>,
     /// With progress: what came of it so far, each with type and ref.
     #[serde(default)]
-    #[schemars(skip)]
+    #[schemars(with = "Option<Vec<Map<String, Value>>>")]
     pub(super) artifacts: Vec<Value>,
     /// A step that the table does not have, for whoever may.
     #[serde(default)]
-    #[schemars(skip)]
     pub(super) forced: bool,
     #[serde(alias = "client_request_id")]
-    #[schemars(skip)]
     pub(super) request_id: Option<String>,
 }
 
@@ -200,7 +198,6 @@ pub(super) struct CompleteStep {
     #[serde(rename = "stepId", alias = "step_id")]
     pub(super) step: String,
     #[serde(alias = "client_request_id")]
-    #[schemars(skip)]
     pub(super) request_id: Option<String>,
 }
 
@@ -210,10 +207,9 @@ pub(super) struct Remove {
     pub(super) entity: Kind,
     pub(super) id: String,
     pub(super) reason: Option<String>,
-    #[schemars(skip)]
+    /// Refused: nothing is purged.
     pub(super) purge: Option<bool>,
     #[serde(alias = "client_request_id")]
-    #[schemars(skip)]
     pub(super) request_id: Option<String>,
 }
 
@@ -231,32 +227,22 @@ macro_rules! objects {
 
 objects! { filter data patch }
 
+/// How the beginning of a delta is written.
+pub(super) const FORMS: &str = "write how long ago (30m, 2h, 1d), a time (2026-06-11T12:07Z), the id \
+                                of a session (ws_…) or the number of an entry of the trail (120)";
+
 fn text_or_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>, D::Error> {
-    Ok(match Value::deserialize(reader)? {
-        Value::Null => None,
-        Value::String(text) => Some(text),
-        other => Some(other.to_string()),
-    })
-}
-
-/// What is understood without standing in the schemas.
-const UNLISTED: [&str; 5] = ["project", "agent", "agentId", "client_request_id", "request_id"];
-
-fn unlisted(verb: Verb) -> &'static [&'static str] {
-    match verb {
-        Verb::Work => &["ttl", "messageId", "message_id", "contextTarget", "plan_id"],
-        Verb::Context => &["maxChars", "includePending", "matching", "task"],
-        Verb::Transition => &["status", "plan_status", "to_agent", "forced", "artifacts"],
-        Verb::CompleteStep => &["plan_id", "step_id"],
-        Verb::Remove => &["purge"],
-        Verb::Coordinate => &["target_agents", "plan_id", "assignment_id", "thread_id"],
-        Verb::Dispatch => &["sequence_id", "dry_run", "handoff_id", "open_loop"],
-        Verb::Loop => &["loop_id", "loop_kind", "plan_id", "slot_id", "slotId"],
-        Verb::Sweep => &["dry_run"],
-        Verb::Harvest => &["assignment_id", "allow_outside"],
-        _ => &[],
+    match Value::deserialize(reader)? {
+        Value::Null => Ok(None),
+        Value::String(text) if !text.trim().is_empty() => Ok(Some(text)),
+        Value::Number(number) if number.is_u64() => Ok(Some(number.to_string())),
+        _ => Err(serde::de::Error::custom(format!("'since': {FORMS}"))),
     }
 }
+
+/// What every verb takes besides its own arguments, and its schema leaves out: who asks and where is
+/// settled by the channel, and a request's id says nothing where nothing is changed.
+const BESIDES: [&str; 5] = ["project", "agent", "agentId", "client_request_id", "request_id"];
 
 /// What is taken and settles nothing. Whoever gives one is told so.
 fn idle(verb: Verb) -> &'static [&'static str] {
@@ -333,13 +319,12 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
         .filter(|(_, value)| !value.is_null())
         .map(|(name, value)| (name.clone(), spelt(properties.get(name), value)))
         .collect();
-    let known = |name: &str| {
-        let unlisted = [&UNLISTED[..], unlisted(verb), idle(verb)];
-        properties.contains_key(name) || unlisted.iter().any(|names| names.contains(&name))
-    };
+    let known =
+        |name: &str| [names::<A>(), &BESIDES, idle(verb)].iter().any(|names| names.contains(&name));
     if let Some(name) = given.keys().find(|name| !known(name)) {
         let names: Vec<&str> = properties.keys().map(String::as_str).collect();
-        let message = format!("{tool} takes no argument '{name}', only {}", names.join(", "));
+        let (name, names) = (repeated(name), names.join(", "));
+        let message = format!("{tool} takes no argument '{name}', only {names}");
         return Err(Fault::usage(message));
     }
     let required = schema.get("required").and_then(Value::as_array);
@@ -358,7 +343,7 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
         return Err(wrong(if choices.is_empty() {
             format!("'{name}' must be {}", form::words(property))
         } else {
-            format!("'{name}' is {value}, not{}", one_of(&choices))
+            format!("'{name}' is {}, not{}", repeated(&value.to_string()), one_of(&choices))
         }));
     }
     serde_json::from_value(Value::Object(given.clone())).map_err(|error| {
@@ -372,7 +357,7 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
 }
 
 /// What says by itself what is wrong with it.
-const READS_ITSELF: [&str; 5] = ["data", "entity", "filter", "patch", "since"];
+const READS_ITSELF: [&str; 6] = ["data", "entity", "filter", "patch", "since", "ttl"];
 
 fn one_of(choices: &[&str]) -> String {
     format!(" one of {}", choices.join(", "))
@@ -419,4 +404,79 @@ fn expected(error: &str) -> String {
 
 fn snake(name: &str) -> String {
     name.replace("Id", "_id")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{coordinate, dispatch, harvest, loops, sweep};
+    use std::collections::BTreeSet;
+
+    /// Other spellings of what stands in the schemas.
+    const SPELLINGS: [(&str, &str); 18] = [
+        ("allow_outside", "allowOutside"),
+        ("assignment_id", "assignmentId"),
+        ("client_request_id", "request_id"),
+        ("dry_run", "dryRun"),
+        ("handoff_id", "handoffId"),
+        ("loop_id", "loopId"),
+        ("loop_kind", "kind"),
+        ("message_id", "messageId"),
+        ("open_loop", "openLoop"),
+        ("plan_id", "planId"),
+        ("plan_status", "planStatus"),
+        ("sequence_id", "sequenceId"),
+        ("slotId", "slot"),
+        ("slot_id", "slot"),
+        ("step_id", "stepId"),
+        ("target_agents", "targetAgents"),
+        ("task", "query"),
+        ("thread_id", "threadId"),
+    ];
+
+    /// What the reader of a verb takes.
+    fn taken(verb: Verb) -> &'static [&'static str] {
+        match verb {
+            Verb::Work => names::<Work>(),
+            Verb::Context => names::<Context>(),
+            Verb::Find => names::<Find>(),
+            Verb::Get => names::<Get>(),
+            Verb::Create => names::<Create>(),
+            Verb::Update => names::<Update>(),
+            Verb::Transition => names::<Transition>(),
+            Verb::CompleteStep => names::<CompleteStep>(),
+            Verb::Remove => names::<Remove>(),
+            Verb::Coordinate => names::<coordinate::Coordinate>(),
+            Verb::Dispatch => names::<dispatch::Dispatch>(),
+            Verb::Loop => names::<loops::Loop>(),
+            Verb::Sweep => names::<sweep::Sweep>(),
+            Verb::Harvest => names::<harvest::Harvest>(),
+        }
+    }
+
+    #[test]
+    fn every_argument_that_is_taken_stands_in_the_schema_or_is_another_spelling() {
+        let mut used: BTreeSet<&(&str, &str)> = BTreeSet::new();
+        for verb in Verb::ALL.into_iter().chain([Verb::Sweep, Verb::Harvest]) {
+            let schema = verb.schema();
+            let listed: BTreeSet<&str> =
+                schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+            let taken = taken(verb);
+            assert!(!taken.is_empty(), "{}", verb.tool());
+            for name in &listed {
+                assert!(taken.contains(name), "{} lists {name} and takes none", verb.tool());
+            }
+            for name in taken.iter().filter(|name| !listed.contains(*name)) {
+                let own =
+                    SPELLINGS.iter().find(|(other, own)| other == name && listed.contains(own));
+                used.extend(own);
+                assert!(own.is_some(), "{} takes {name} and does not say so", verb.tool());
+            }
+            for name in idle(verb) {
+                assert!(!taken.contains(name), "{} takes {name} and ignores it", verb.tool());
+            }
+        }
+        let unused: Vec<_> = SPELLINGS.iter().filter(|own| !used.contains(own)).collect();
+        assert_eq!(unused, Vec::<&(&str, &str)>::new());
+    }
 }

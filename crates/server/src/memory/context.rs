@@ -12,7 +12,7 @@ use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-use super::args::{Context, Sight, ignored, within};
+use super::args::{Context, FORMS, Sight, ignored, within};
 use super::claims::{self, Claim};
 use super::ranking::{Wanted, density, path_of, stale};
 use super::seat::Present;
@@ -29,9 +29,6 @@ const ITEMS_MAX: usize = 500;
 const CHANGES_MAX: usize = 200;
 /// What ids of sessions begin with, here and elsewhere.
 const SESSIONS: [&str; 2] = ["ws_", "sess_"];
-/// How the beginning of a delta is written.
-const FORMS: &str = "write how long ago (30m, 2h, 1d), a time (2026-06-11T12:07Z), the id of a \
-                     session (ws_…) or the number of an entry of the trail (120)";
 /// The shape of what is selected.
 const SCHEMA: &str = "althing.memory/1";
 

@@ -152,6 +152,7 @@ impl Verbs<'_> {
             .map_err(|no| failure("not_yours", no.message))?;
         let is_new = self.note(own, &found)?;
         if is_new {
+            warn_of_secrets(own, &found.result, facade);
             facade.effect("harvest", "assignment", &own.id.to_string());
             basket.harvested.push(told(own, &found));
         }
@@ -179,7 +180,8 @@ impl Verbs<'_> {
             Report::Unusable(why) => return Err(failure("lane_result_unreadable", why)),
             Report::File { bytes, .. } => bytes,
         };
-        let result = lane::read(&bytes).map_err(|why| failure("lane_result_invalid", why))?;
+        let result =
+            lane::read(&bytes).map_err(|why| failure("lane_result_invalid", clipped(&why, 400)))?;
         let names = [own.id.to_string(), own.id.label()];
         let offer = Offer {
             names: &[names[0].as_str(), names[1].as_str()],
@@ -188,7 +190,8 @@ impl Verbs<'_> {
         };
         result.fits(&offer).map_err(|stale| {
             let why = json!(stale).as_str().unwrap_or_default().to_owned();
-            skip("lane_result_stale", format!("it is for {}: {why}", result.assignment_id))
+            let id = secrets::repeated(&result.assignment_id);
+            skip("lane_result_stale", format!("it is for {id}: {why}"))
         })?;
         Ok(Found { worktree, result, digest: Blob::of(&bytes).to_string() })
     }
@@ -374,10 +377,19 @@ fn report(facade: &mut Facade, effects: &Value) {
 
 /// A text that may be kept for good: short, and without what looks like a secret.
 fn clipped(text: &str, chars: usize) -> String {
-    if secrets::scan(text).iter().any(secrets::Finding::is_leak) {
+    if secrets::leaks(text) {
         return "(withheld: it looks like it contains a secret)".to_owned();
     }
     text.chars().take(chars).collect()
+}
+
+/// Says what of a result is withheld. Whoever left it has to change what was given away.
+fn warn_of_secrets(own: &Record, result: &LaneResult, facade: &mut Facade) {
+    for finding in secrets::scan(&result.summary).iter().filter(|finding| finding.is_leak()) {
+        let message =
+            format!("'summary' of {} seems to hold a secret: {}", own.id, finding.excerpt);
+        facade.warn("secret_withheld", format!("{message}; it is withheld"));
+    }
 }
 
 fn told(own: &Record, found: &Found) -> Value {
@@ -387,12 +399,13 @@ fn told(own: &Record, found: &Found) -> Value {
         "summary": clipped(&result.summary, 2_000), "result": found.digest,
     });
     if !result.files_changed.is_empty() {
-        told["files_changed"] = json!(result.files_changed.iter().take(100).collect::<Vec<_>>());
+        let files = result.files_changed.iter().take(100).map(|path| clipped(path, 400));
+        told["files_changed"] = json!(files.collect::<Vec<_>>());
     }
     if let Some(verdict) = result.review_verdict {
         told["review_verdict"] = json!(verdict);
     }
-    let ignored = result.ignored();
+    let ignored: Vec<String> = result.ignored().into_iter().map(secrets::repeated).collect();
     if !ignored.is_empty() {
         told["ignored_fields"] = json!(ignored);
     }

@@ -114,7 +114,7 @@ impl Verbs<'_> {
             if place["id"] == slot["id"] { slot.clone() } else { place }
         });
         let fields = json!({ "slots": slots.collect::<Vec<Value>>() });
-        self.unchanged_since(own, args, key, fields)
+        self.unchanged_since(own, args, key, &fields)
     }
 
     /// Sets fields of a loop that nobody changed meanwhile.
@@ -123,7 +123,7 @@ impl Verbs<'_> {
         own: &Record,
         args: &Loop,
         key: &Key,
-        fields: Value,
+        fields: &Value,
     ) -> Result<Value, Fault> {
         let version = args.expected_version.unwrap_or(own.version);
         let args = Loop { expected_version: Some(version), ..args.clone() };
@@ -142,7 +142,7 @@ impl Verbs<'_> {
             return Err(Fault::refused(Rule::RecordStep, message));
         };
         let fields = json!({ "phase": back, "iteration": round_after(own) });
-        self.unchanged_since(own, args, key, fields)
+        self.unchanged_since(own, args, key, &fields)
     }
 
     /// What was built is checked: it goes on, or back for another round.
@@ -173,7 +173,7 @@ impl Verbs<'_> {
             },
             (Verdict::Failed, None) => {}
         }
-        self.unchanged_since(own, args, key, fields)
+        self.unchanged_since(own, args, key, &fields)
     }
 
     /// Asks whoever opened the loop, or whoever has a place in it.

@@ -134,7 +134,7 @@ pub(super) struct Loop {
     pub(super) to_agent: Option<String>,
     /// verify: passed or failed.
     pub(super) verdict: Option<Verdict>,
-    /// provide_input: what is answered, if not the oldest.
+    /// For an answer: to which question, if not the oldest.
     #[serde(rename = "messageId", alias = "message_id")]
     pub(super) message: Option<String>,
     pub(super) reason: Option<String>,

@@ -17,6 +17,7 @@ mod harvest;
 mod lanes;
 mod loop_steps;
 mod loops;
+mod names;
 mod progress;
 mod ranking;
 mod recall;

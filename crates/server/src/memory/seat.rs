@@ -2,7 +2,6 @@
 
 use althing_dialects::frugal::planning::called;
 use althing_engine::{Client, Engine};
-use althing_kernel::memory::RecordId;
 use althing_kernel::session::Open;
 use althing_kernel::text::Text;
 use althing_kernel::{
@@ -182,25 +181,10 @@ impl Verbs<'_> {
 
     /// Issues a command by its name.
     pub(super) fn act(&self, name: &str, args: &Value) -> Result<Value, Fault> {
-        self.check_seen(args)?;
         let client = self.client()?;
         let done = perform(&self.seat.opened()?, &client, name, args)?;
         self.keep_alive(&client);
         Ok(done)
-    }
-
-    /// Refuses to change what the caller does not see, as if it were not there.
-    fn check_seen(&self, args: &Value) -> Result<(), Fault> {
-        let id: Option<RecordId> = args["id"].as_str().and_then(|id| id.parse().ok());
-        let Some(id) = id else { return Ok(()) };
-        let (state, _) = self.seat.opened()?.present()?;
-        let is_there = |state: &State| state.memory().record(id).is_some();
-        if is_there(&state) && !is_there(&state.as_seen_by(&self.principal())) {
-            // In the words of the kernel, so that nobody can tell it from what is not there.
-            let message = format!("there is no record {id} ({})", id.label());
-            return Err(Fault::not_found(message).by(Rule::RecordKnown));
-        }
-        Ok(())
     }
 
     /// Renews the caller's leases that have used up a quarter of their time.

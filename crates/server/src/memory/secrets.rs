@@ -1,25 +1,22 @@
 //! Secrets: text is looked through before it is stored, since what is on the trail stays there. Every
 //! door that takes what is remembered asks here: the verbs, and the kernel's own commands.
 
-use althing_dialects::memory::secrets::{Finding, scan};
+use althing_dialects::memory::secrets::{Finding, repeated, scan, scan_named};
 use serde_json::{Map, Value, json};
 
 use super::seat::Secrets;
 use super::{Verb, Verbs};
 use crate::fault::Fault;
 
+/// What was found, each with the name of what it was found in.
+type Found = Vec<(String, Finding)>;
+
 /// Refuses what looks like a secret, or says so. No secret is repeated in the answer.
 pub fn check_secrets(how: Secrets, given: &Map<String, Value>) -> Result<Vec<String>, Fault> {
-    let mut found: Vec<(String, Finding)> = Vec::new();
-    for (name, value) in given {
-        // What is said of a thing goes by its own name.
-        match (name.as_str(), value) {
-            ("data" | "patch" | "fields", Value::Object(own)) => {
-                own.iter().for_each(|(name, value)| look_through(name, value, &mut found));
-            }
-            _ => look_through(name, value, &mut found),
-        }
-    }
+    judged(how, found(given))
+}
+
+fn judged(how: Secrets, mut found: Found) -> Result<Vec<String>, Fault> {
     found.retain(|(_, finding)| finding.is_leak());
     let told = |(field, finding): &(String, Finding)| {
         let Finding { what, excerpt, .. } = finding;
@@ -39,31 +36,59 @@ pub fn check_secrets(how: Secrets, given: &Map<String, Value>) -> Result<Vec<Str
 }
 
 impl Verbs<'_> {
-    /// The same for everything a verb was given, unless it stores nothing.
+    /// The same for everything a verb was given, unless it stores nothing. Who asks is stored with
+    /// it, so their name counts.
     pub(super) fn check_given(&self, verb: Verb, given: &Value) -> Result<Vec<Value>, Fault> {
         let Some(given) = given.as_object().filter(|given| !verb.looks(given)) else {
             return Ok(Vec::new());
         };
-        let told = check_secrets(self.seat.secrets(), given)?;
+        let mut found = found(given);
+        let name = self.shown();
+        let own = name.rsplit('/').next().unwrap_or_default();
+        found.extend(scan(own).into_iter().map(|finding| ("agent".to_owned(), finding)));
+        let told = judged(self.seat.secrets(), found)?;
         Ok(told.into_iter().map(Value::from).collect())
     }
 }
 
-fn look_through(name: &str, value: &Value, found: &mut Vec<(String, Finding)>) {
+fn found(given: &Map<String, Value>) -> Found {
+    let mut found = Found::new();
+    for (name, value) in given {
+        // What is said of a thing goes by its own name.
+        match (name.as_str(), value) {
+            ("data" | "patch" | "fields", Value::Object(own)) => {
+                own.iter().for_each(|(name, value)| look_at(name, name, value, &mut found));
+            }
+            _ => look_at(name, name, value, &mut found),
+        }
+    }
+    found
+}
+
+/// Looks at a name, and through what has that name.
+fn look_at(name: &str, path: &str, value: &Value, found: &mut Found) {
+    let names = scan(name);
+    let path = if names.iter().any(Finding::is_leak) { repeated(name) } else { path.to_owned() };
+    found.extend(names.into_iter().map(|finding| (path.clone(), finding)));
+    look_through(name, &path, value, found);
+}
+
+fn look_through(name: &str, path: &str, value: &Value, found: &mut Found) {
     match value {
         Value::String(text) => {
-            found.extend(scan(text).into_iter().map(|finding| (name.to_owned(), finding)));
+            let own = scan_named(name, text).into_iter();
+            found.extend(own.map(|finding| (path.to_owned(), finding)));
             // Some callers put what they give into a string first.
             if text.trim_start().starts_with(['{', '['])
                 && let Ok(inner @ (Value::Array(_) | Value::Object(_))) = serde_json::from_str(text)
             {
-                look_through(name, &inner, found);
+                look_through(name, path, &inner, found);
             }
         }
-        Value::Array(list) => list.iter().for_each(|one| look_through(name, one, found)),
+        Value::Array(list) => list.iter().for_each(|one| look_through(name, path, one, found)),
         Value::Object(own) => {
             for (inner, value) in own {
-                look_through(&format!("{name}.{inner}"), value, found);
+                look_at(inner, &format!("{path}.{}", repeated(inner)), value, found);
             }
         }
         _ => {}

@@ -148,6 +148,20 @@ impl Seat for Stool<'_> {
     }
 }
 
+/// Looks through what is about to be kept for good, with the name of whoever asks. A secret is refused
+/// or told of, as is settled.
+pub(crate) fn look_through(app: &App, project: &Project, given: &Value) -> Result<(), Failure> {
+    let who = project.asker()?.map(|asker| asker.to_string());
+    let who = json!({ "agent": who });
+    for given in [given, &who].into_iter().filter_map(Value::as_object) {
+        let found = memory::check_secrets(project.settings.memory_secrets.value, given);
+        for warning in found.map_err(|fault| told(&fault))? {
+            app.out.note(warning);
+        }
+    }
+    Ok(())
+}
+
 /// A failure of a verb, with the exit code that every command has for such.
 pub(crate) fn told(fault: &Fault) -> Failure {
     let error = memory::failure(fault);

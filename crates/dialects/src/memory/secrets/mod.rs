@@ -1,0 +1,177 @@
+//! Secrets in texts that many will read, found before they are kept.
+//!
+//! Four layers, from certain to likely: keys that name their issuer (`issued`), shapes in which
+//! secrets are written down (`written` after a name, `commands` on a command line or in a header),
+//! text that is too random for prose next to a word such as "token" (`random`), and paths where
+//! secrets lie (`paths`). `value` says what a password looks like and what only stands for one;
+//! `hidden` reads past characters that nobody sees. A finding never repeats any part of the secret.
+//! Every layer reads the text a fixed number of times.
+
+mod commands;
+mod hidden;
+mod issued;
+mod paths;
+mod random;
+#[cfg(test)]
+mod tests;
+mod value;
+mod written;
+
+use serde::Serialize;
+
+pub use paths::is_secret_path;
+
+/// How many findings are reported of one text. Who has these to mend looks at the rest again.
+pub const FINDINGS_MAX: usize = 32;
+/// How long a name may be to be repeated to whoever gave it.
+const NAME_CHARS_MAX: usize = 40;
+
+/// What gave a secret away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// A key that says who issued it.
+    Pattern,
+    /// The way a secret is written down: after its name, in an address, as a signed token.
+    Shape,
+    /// Randomness beside a word that says what it is for.
+    Entropy,
+    /// A file in which secrets lie. It is named, and nothing of it is told.
+    Path,
+}
+
+/// A place in a text that looks like a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What gave it away.
+    pub layer: Layer,
+    /// What it seems to be.
+    pub what: &'static str,
+    /// Where it begins, in bytes.
+    pub start: usize,
+    /// Where it ends, in bytes.
+    pub end: usize,
+    /// What it seems to be and how long it is, without any part of it. A path is named.
+    pub excerpt: String,
+}
+
+impl Finding {
+    /// Whether a text with it gives something away. The name of a file alone does not.
+    pub fn is_leak(&self) -> bool {
+        self.layer != Layer::Path
+    }
+}
+
+/// Everything in a text that looks like a secret, in its order.
+pub fn scan(text: &str) -> Vec<Finding> {
+    let mut findings = look(text);
+    // Read as it is and as it looks: a character that is not seen parts a key or joins two words.
+    if let Some(plain) = hidden::without(text) {
+        findings.extend(look(&plain.text).into_iter().map(|finding| Finding {
+            start: plain.origin(finding.start),
+            end: plain.origin(finding.end),
+            ..finding
+        }));
+    }
+    findings.sort_by_key(|finding| (finding.start, finding.layer));
+    let mut end = 0;
+    findings.retain(|finding| {
+        let is_new = finding.start >= end;
+        end = end.max(finding.end);
+        is_new
+    });
+    findings.truncate(FINDINGS_MAX);
+    findings
+}
+
+/// What looks like a secret as the value of something with this name.
+pub fn scan_named(name: &str, text: &str) -> Vec<Finding> {
+    let findings = scan(text);
+    if !findings.is_empty() || !written::is_secret_name(name) {
+        return findings;
+    }
+    let named = format!("{name}: \"{text}\"");
+    let begin = named.len() - text.len() - 1;
+    let inside = scan(&named).into_iter().filter(|finding| finding.start >= begin);
+    inside
+        .map(|own| Finding { start: own.start - begin, end: own.end - begin, ..own })
+        .filter(|own| own.end <= text.len())
+        .collect()
+}
+
+/// Whether a text gives something away.
+pub fn leaks(text: &str) -> bool {
+    scan(text).iter().any(Finding::is_leak)
+}
+
+/// A name that somebody gave and that is not known, as an error may repeat it: one that is too long
+/// for a name, or looks like a secret, is only described.
+pub fn repeated(name: &str) -> String {
+    if let Some(leak) = scan(name).into_iter().find(Finding::is_leak) {
+        return leak.excerpt;
+    }
+    let length = name.chars().count();
+    if length > NAME_CHARS_MAX || value::is_made_up(name) {
+        return described("text", name);
+    }
+    name.to_owned()
+}
+
+fn look(text: &str) -> Vec<Finding> {
+    let lower = text.to_ascii_lowercase();
+    let mut found = Found { text, lower: &lower, findings: Vec::new() };
+    issued::keys(&mut found);
+    issued::key_blocks(&mut found);
+    issued::signed_tokens(&mut found);
+    issued::bots(&mut found);
+    written::settings(&mut found);
+    written::values(&mut found);
+    written::addresses(&mut found);
+    commands::flags(&mut found);
+    commands::logins(&mut found);
+    commands::headers(&mut found);
+    random::words(&mut found);
+    paths::paths(&mut found);
+    found.findings
+}
+
+/// A text, the same in small letters, and what was found in it.
+struct Found<'a> {
+    text: &'a str,
+    lower: &'a str,
+    findings: Vec<Finding>,
+}
+
+impl Found<'_> {
+    fn note(&mut self, layer: Layer, what: &'static str, (start, end): (usize, usize)) {
+        // What is looked at may end within a character.
+        let Some(secret) = self.text.get(start..end) else { return };
+        let excerpt =
+            if layer == Layer::Path { shortened(secret) } else { described(what, secret) };
+        self.findings.push(Finding { layer, what, start, end, excerpt });
+    }
+}
+
+/// What a secret is, and nothing of it.
+fn described(what: &str, secret: &str) -> String {
+    format!("[{what}, {} characters]", secret.chars().count())
+}
+
+fn shortened(path: &str) -> String {
+    let length = path.chars().count();
+    if length <= 80 {
+        return path.to_owned();
+    }
+    let end: String = path.chars().skip(length - 79).collect();
+    format!("…{end}")
+}
+
+fn begins_word(bytes: &[u8], start: usize) -> bool {
+    start == 0 || !bytes[start - 1].is_ascii_alphanumeric()
+}
+
+/// The end of the run of such bytes.
+fn run(bytes: &[u8], start: usize, fits: impl Fn(u8) -> bool) -> usize {
+    let length = bytes[start..].iter().position(|byte| !fits(*byte));
+    length.map_or(bytes.len(), |length| start + length)
+}
