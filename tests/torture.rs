@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 /// A process that writes, with threads that feed it and listen to it.
@@ -16,6 +17,8 @@ struct Victim {
     child: Child,
     feeder: std::thread::JoinHandle<()>,
     listener: std::thread::JoinHandle<Vec<Value>>,
+    /// Has something once it was told that something is done.
+    heard: mpsc::Receiver<()>,
 }
 
 fn start(project: &Sandbox, round: usize, number: usize) -> Victim {
@@ -44,12 +47,14 @@ fn start(project: &Sandbox, round: usize, number: usize) -> Victim {
         }
     });
     let output = BufReader::new(child.stdout.take().unwrap());
+    let (tell, heard) = mpsc::sync_channel(1);
     let listener = std::thread::spawn(move || {
         let lines = output.lines().map_while(Result::ok);
+        let lines = lines.inspect(|_| drop(tell.try_send(())));
         // The last line may have been cut off by the kill; then it was not received.
         lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
     });
-    Victim { child, feeder, listener }
+    Victim { child, feeder, listener, heard }
 }
 
 /// A small generator, so that a run can be repeated.
@@ -73,6 +78,11 @@ fn nothing_acknowledged_is_lost_however_often_processes_are_killed() {
     while killed < kills {
         round += 1;
         let victims: Vec<Victim> = (0..3).map(|n| start(&project, round, n)).collect();
+        // Every other round they die in the midst of writing, however slow the machine is; in
+        // the others at any time, also while they start.
+        if round % 2 == 0 {
+            victims[0].heard.recv_timeout(Duration::from_secs(60)).unwrap();
+        }
         std::thread::sleep(Duration::from_micros(3_000 + next(&mut random) % 40_000));
         for mut victim in victims {
             victim.child.kill().unwrap();
