@@ -178,9 +178,8 @@ fn said_in_common(event: &Event) -> String {
             let said: Vec<&str> = said.into_iter().flatten().map(Label::as_str).collect();
             format!("{}: {}", body.agent, said.join(", "))
         }
-        Event::AgentHeartbeat(body) | Event::AgentRevoked(body) | Event::AgentReinstated(body) => {
-            body.agent.to_string()
-        }
+        Event::AgentHeartbeat(body) => body.agent.to_string(),
+        Event::AgentRevoked(body) | Event::AgentReinstated(body) => body.agent.to_string(),
         Event::SymbolSet(body) => format!("{} = {}", body.id, body.value),
         Event::FactSet(body) => format!("{} = {}", body.key, body.value),
         Event::FactDeleted(body) => body.key.to_string(),

@@ -31,6 +31,8 @@ pub struct Agent {
     pub had_a_part: bool,
     /// When it last did anything, to the second.
     pub heard_at: Timestamp,
+    /// The number of the entry up to which it has seen what is remembered.
+    pub looked: Option<u64>,
     /// Since when it may hold nothing, if it may not.
     pub revoked_at: Option<Timestamp>,
     /// What it says of itself.
@@ -119,7 +121,22 @@ pub struct Described {
 /// `agent.heartbeat`: says that the caller is there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Beat {}
+pub struct Beat {
+    /// Whether it has seen what is remembered up to now, so that it is no news any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub looked: bool,
+}
+
+/// `agent.heartbeat`, as it is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beaten {
+    /// Which agent.
+    pub agent: AgentName,
+    /// Whether it has seen what is remembered up to here.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub looked: bool,
+}
 
 /// `agent.revoke`, `agent.reinstate` and what they leave: about one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -183,9 +200,13 @@ pub(crate) fn decide_register(
     agent_reply(turn, name)
 }
 
-pub(crate) fn decide_heartbeat(turn: &mut Turn<'_>, caller: &Caller) -> Result<Reply, Halt> {
+pub(crate) fn decide_heartbeat(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    args: &Beat,
+) -> Result<Reply, Halt> {
     let name = own_name(caller)?;
-    let event = Event::AgentHeartbeat(OfAgent { agent: name.clone() });
+    let event = Event::AgentHeartbeat(Beaten { agent: name.clone(), looked: args.looked });
     turn.emit(draft(name, caller.principal.clone().into(), event))?;
     agent_reply(turn, name)
 }
@@ -293,6 +314,7 @@ pub(crate) fn apply_registered(
         registered_at: entry.at,
         had_a_part: false,
         heard_at: entry.at,
+        looked: None,
         revoked_at: None,
         about: About::default(),
     };
@@ -330,6 +352,14 @@ pub(crate) fn hear(state: &mut State, entry: &Stamped) {
         && let Some(agent) = state.agents.get_mut(name)
     {
         agent.heard_at = entry.at;
+    }
+}
+
+/// An agent is there, and may have looked at what is remembered.
+pub(crate) fn apply_heartbeat(state: &mut State, body: &Beaten) {
+    let seq = state.seq;
+    if let Some(agent) = state.agents.get_mut(&body.agent).filter(|_| body.looked) {
+        agent.looked = Some(seq);
     }
 }
 

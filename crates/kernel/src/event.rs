@@ -82,7 +82,7 @@ events! {
     RuntimeRestored "runtime.restored" => runtime::Restored;
     AgentRegistered "agent.registered" => agent::Registered;
     AgentDescribed "agent.described" => agent::Described;
-    AgentHeartbeat "agent.heartbeat" => agent::OfAgent;
+    AgentHeartbeat "agent.heartbeat" => agent::Beaten;
     AgentRevoked "agent.revoked" => agent::OfAgent;
     AgentReinstated "agent.reinstated" => agent::OfAgent;
     SessionOpened "session.opened" => session::Opened;

@@ -219,7 +219,7 @@ impl State {
             Event::AgentDescribed(body) => agent::apply_described(self, body)?,
             Event::AgentRevoked(body) => agent::apply_standing(self, &body.agent, Some(entry.at))?,
             Event::AgentReinstated(body) => agent::apply_standing(self, &body.agent, None)?,
-            Event::AgentHeartbeat(_) => {}
+            Event::AgentHeartbeat(body) => agent::apply_heartbeat(self, body),
             Event::AuthenticationSucceeded(body) => authentication::apply_succeeded(self, body)?,
             Event::AuthenticationFailed(body) => authentication::apply_failed(self, body),
             Event::UserCreated(body) => user::apply_created(self, entry, body)?,

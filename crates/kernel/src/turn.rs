@@ -398,7 +398,7 @@ impl<'m> Turn<'m> {
             Command::LeaseRelease(args) => lease::decide_release(self, caller, args),
             Command::LeaseForce(args) => lease::decide_force(self, caller, args),
             Command::AgentRegister(args) => agent::decide_register(self, caller, args),
-            Command::AgentHeartbeat(_) => agent::decide_heartbeat(self, caller),
+            Command::AgentHeartbeat(args) => agent::decide_heartbeat(self, caller, args),
             Command::AgentRevoke(args) => agent::decide_revoke(self, caller, args),
             Command::AgentReinstate(args) => agent::decide_reinstate(self, caller, args),
             Command::TrailDenied(args) => access::decide_denied(self, args),

@@ -100,7 +100,7 @@ fn in_common(command: &Command, event: &Event) -> bool {
                 && asked.tool == got.tool
                 && asked.tool_version == got.tool_version
         }
-        (Command::AgentHeartbeat(_), Event::AgentHeartbeat(_)) => true,
+        (Command::AgentHeartbeat(asked), Event::AgentHeartbeat(got)) => asked.looked == got.looked,
         (Command::AgentRevoke(asked), Event::AgentRevoked(got))
         | (Command::AgentReinstate(asked), Event::AgentReinstated(got)) => asked == got,
         _ => false,

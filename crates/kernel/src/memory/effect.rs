@@ -225,7 +225,10 @@ pub(super) fn on_plan(
         let claims = claims.filter(|lease| Some(lease.epoch) != claim).count();
         let others = state.memory.at_work_on(plan.id).filter(|id| *id != assignment.id).count();
         if claims + others > 0 {
-            return kept(&format!("{others} other assignments and {claims} other claims are open"));
+            let counted =
+                |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+            let (others, claims) = (counted(others, "assignment"), counted(claims, "claim"));
+            return kept(&format!("also open for it: {others} and {claims}"));
         }
         effects.extend(of_plan(state, who, plan.id, claim));
     }

@@ -55,7 +55,7 @@ pub(super) fn check(
     }
     corrects(state, fields)?;
     sequence(state, fields)?;
-    slots(fields)?;
+    slots(state, fields)?;
     claim(state, who, own, fields)?;
     match own {
         Some(own) if circle(state, own.id, &fields.depends_on) => {
@@ -156,7 +156,16 @@ fn waits_in_circle(items: &[Item]) -> Option<Vec<RecordId>> {
     None
 }
 
-fn slots(fields: &Fields) -> Result<(), Refusal> {
+/// Places have names of their own, and what is worked on in one is its agent's work.
+fn slots(state: &State, fields: &Fields) -> Result<(), Refusal> {
+    for slot in fields.slots.iter() {
+        let work = slot.assignment.and_then(|id| state.memory.record(id));
+        if let Some(work) = work.filter(|work| work.agent() != Some(&slot.agent)) {
+            let whose = work.agent().map(ToString::to_string).unwrap_or_default();
+            let message = format!("{} is {whose}'s work, and {} is", work.id, slot.id);
+            return Err(bad(format!("{message} {}'s place", slot.agent)));
+        }
+    }
     let mut seen = BTreeSet::new();
     let twice = fields.slots.iter().find(|slot| !seen.insert(&slot.id));
     twice.map_or(Ok(()), |slot| Err(bad(format!("two slots are called {}", slot.id))))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::create::{self, is_default};
 use super::effect::{self, Effect};
+use super::field::Few;
 use super::kind::{Kind, RecordId};
 use super::record::Record;
 use super::request::Mark;
@@ -387,6 +388,8 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<
     }
     if let (Some(id), Some(agent)) = (rerouted, &body.agent) {
         reroute(state, entry, &own, (id, message), agent, effect::opened(&body.effects));
+        let own = state.memory.records.get(&body.id).ok_or(ApplyError::Unknown("the record"))?;
+        follow_in_loops(state, entry, &own.clone())?;
     } else if let Some(message) = message {
         tell_again(state, entry, &own, message);
     }
@@ -460,6 +463,32 @@ fn reroute(
         offer::tell(state, entry, by, &made, message, thread);
     }
     put(state, Arc::new(made));
+}
+
+/// Loops in which the work is done have its place go over with it. What somebody else gave out is not
+/// theirs, and stays as it is.
+fn follow_in_loops(state: &mut State, entry: &Stamped, own: &Record) -> Result<(), ApplyError> {
+    let Some(next) = own.fields.superseded_by else { return Ok(()) };
+    let Some(agent) = state.memory.record(next).and_then(Record::agent).cloned() else {
+        return Ok(());
+    };
+    let has_place = |of: &&Record| {
+        let named = of.fields.slots.iter().any(|slot| slot.assignment == Some(own.id));
+        named && (of.author == own.author || own.is_dispatched_by(&of.author))
+    };
+    let live = state.memory.newest(Kind::Loop, Some(true));
+    let loops: Vec<RecordId> = live.filter(has_place).map(|of| of.id).collect();
+    for id in loops {
+        change(state, entry, id, |of| {
+            let mut slots = of.fields.slots.to_vec();
+            for slot in slots.iter_mut().filter(|slot| slot.assignment == Some(own.id)) {
+                (slot.agent, slot.assignment) = (agent.clone(), Some(next));
+                (slot.done, slot.outcome) = (false, None);
+            }
+            of.fields.slots = Few::new(slots).unwrap_or_default();
+        })?;
+    }
+    Ok(())
 }
 
 /// The agent of an assignment is told that it is offered.

@@ -2,15 +2,12 @@
 
 use althing_engine::Engine;
 use althing_engine::trail_query::TrailQuery;
-use althing_kernel::{Actor, AgentName, Event, Kind, Principal, Timestamp};
+use althing_kernel::{Kind, Timestamp};
 
-use super::seat::SESSION;
 use crate::fault::Fault;
 
 /// How far back ended claims are looked for, in entries.
 pub(super) const WINDOW: u64 = 5_000;
-/// How far back it is looked for when somebody last looked: mostly it was not long ago.
-const LOOKS: [u64; 2] = [200, WINDOW];
 /// How many entries after a moment may lie between it and what belongs to it.
 const NEAR: u64 = 64;
 
@@ -68,42 +65,4 @@ pub(super) fn entry_at(
         }
     }
     Ok(None)
-}
-
-/// When an agent last looked at what there is.
-pub(super) enum Look {
-    /// After this entry.
-    At(u64),
-    /// It never did.
-    Never,
-    /// Too long ago to be looked for.
-    Past,
-}
-
-/// When an agent last sat down: it opened a session of this dialect, or left a sign of life there.
-pub(super) fn last_look(engine: &Engine, agent: &AgentName) -> Result<Look, Fault> {
-    let end = engine.world()?.seq();
-    for window in LOOKS {
-        let asked = TrailQuery {
-            after: Some(end.saturating_sub(window)),
-            kinds: vec![Kind::SessionOpened, Kind::AgentHeartbeat],
-            actor: Some(Actor::Principal(Principal::Agent(agent.clone()))),
-            limit: Some(usize::try_from(window).unwrap_or(usize::MAX)),
-            ..TrailQuery::default()
-        };
-        let found = asked.find(&mut *engine.reader()?)?;
-        let mut looks = found.iter().rev().filter(|found| match &found.entry.stamped.draft.event {
-            Event::SessionOpened(body) => {
-                body.client.as_ref().is_some_and(|client| client.as_str() == SESSION)
-            }
-            _ => true,
-        });
-        if let Some(last) = looks.next() {
-            return Ok(Look::At(last.entry.seq));
-        }
-        if end <= window {
-            return Ok(Look::Never);
-        }
-    }
-    Ok(Look::Past)
 }

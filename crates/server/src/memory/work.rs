@@ -22,7 +22,6 @@ use super::context::{change, changed_since};
 use super::find::record;
 use super::ranking::{Wanted, density, open_plans, stale};
 use super::seat::Present;
-use super::trail::{Look, last_look};
 use super::{Verb, Verbs};
 use crate::fault::Fault;
 
@@ -88,7 +87,7 @@ impl Verbs<'_> {
         if let Some(plan) = plan {
             record(&before, plan)?;
         }
-        let since = self.anchor(&before, args.intent)?;
+        let since = self.anchor(&before, args.intent);
         let mut facade = Facade::new(args.intent.word());
         let (session, opened) = self.ensure_session()?;
         if let Some(session) = &session {
@@ -99,8 +98,8 @@ impl Verbs<'_> {
         let claim = self.stake(args, scope.as_ref(), plan, &mut facade)?;
         self.keep_alive(&self.client()?);
         let mut present = self.present()?;
-        if !opened && self.news(&present, since, 0).1 > 0 {
-            present = self.leave_mark()?;
+        if matches!(since, Since::First) || self.news(&present, since, 0).1 > 0 {
+            present = self.leave_mark(&mut facade)?;
         }
         let lengths = if compact { &COMPACT } else { &FULL };
         self.seed(&present, args, since, lengths, &mut facade);
@@ -117,31 +116,26 @@ impl Verbs<'_> {
 
     /// Since when there is news: where the caller's session began if work is taken up again, else
     /// since they last looked.
-    fn anchor(&self, before: &Present, intent: Intent) -> Result<Since, Fault> {
-        let Some(agent) = self.agent() else { return Ok(Since::Unknown) };
+    fn anchor(&self, before: &Present, intent: Intent) -> Since {
+        let Some(agent) = self.agent() else { return Since::Unknown };
         if intent == Intent::Resume {
             let open = sessions(&before.state, before.now);
             let own = open.iter().filter(|session| session.agent == agent);
             if let Some(began) = own.map(|session| session.opened_at).min() {
-                return Ok(Since::Session(began));
+                return Since::Session(began);
             }
         }
-        let Some(known) = before.state.agent(&agent) else { return Ok(Since::First) };
-        Ok(match last_look(&before.engine, &agent)? {
-            Look::At(seq) => Since::Look(seq),
-            Look::Never => Since::First,
-            // It was too long ago to be looked for, so what it did last has to do.
-            Look::Past => Since::Session(known.heard_at),
-        })
+        let looked = before.state.agent(&agent).and_then(|known| known.looked);
+        looked.map_or(Since::First, Since::Look)
     }
 
-    /// Notes that the caller sees what there is, so that it is not told as news again. Whoever opened
-    /// a session left an entry by that; whoever goes on in one leaves a sign of life. It comes before
-    /// the answer is made: what others write meanwhile is rather told twice than never.
-    fn leave_mark(&self) -> Result<Present, Fault> {
-        if let Ok(client) = self.client() {
-            // What is answered is true without it, too.
-            let _ = client.execute(Command::AgentHeartbeat(Beat {}));
+    /// Notes that the caller sees what there is, so that it is not told as news again. It comes before
+    /// the answer is made: what others write meanwhile is rather told twice than never. The answer is
+    /// true without it, too.
+    fn leave_mark(&self, facade: &mut Facade) -> Result<Present, Fault> {
+        let looked = Command::AgentHeartbeat(Beat { looked: true });
+        if let Err(error) = self.client()?.execute(looked) {
+            facade.warn("look_not_noted", format!("the same news will be told again: {error}"));
         }
         self.present()
     }
