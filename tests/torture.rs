@@ -50,7 +50,10 @@ fn start(project: &Sandbox, round: usize, number: usize) -> Victim {
     let (tell, heard) = mpsc::sync_channel(1);
     let listener = std::thread::spawn(move || {
         let lines = output.lines().map_while(Result::ok);
-        let lines = lines.inspect(|_| drop(tell.try_send(())));
+        let lines = lines.inspect(|_| {
+            // Once is enough.
+            let _ = tell.try_send(());
+        });
         // The last line may have been cut off by the kill; then it was not received.
         lines.filter_map(|line| serde_json::from_str(&line).ok()).collect()
     });

@@ -31,6 +31,8 @@ fn executing_in_a_scope_claims_it_once() {
     let empty = Sandbox::new();
     let mut host = agent(&empty, "alice");
     let work = host.done("bclaw_work", json!({ "intent": "consult" }));
+    assert_eq!(work["next_actions"], Value::Null, "nothing is made up: {work}");
+    let work = host.done("bclaw_work", json!({ "intent": "consult", "task": "Begin" }));
     assert!(follow(&mut host, &work) > 0);
     assert_eq!(find(&mut host, "plan", json!({})).len(), 1);
 }
@@ -250,10 +252,50 @@ fn a_claim_is_opened_once_for_a_request() {
     transition(&mut host, "claim", id, "released");
     let late = host.done("bclaw_create", asked("src/a"));
     assert_eq!((&late["id"], &late["status"]), (&first["id"], &json!("released")));
+    assert_eq!((&late["claim_status"], &late["next_actions"]), (&json!("none"), &Value::Null));
     assert_eq!(project.json(&["claims"]), json!([]));
     let other = json!({ "entity": "claim", "data": { "scope": "src/a" } });
     let other = host.done("bclaw_create", other);
     assert_ne!(other["id"], first["id"], "without an id it is a new request");
     assert_eq!(host.done("bclaw_create", asked("src/a"))["id"], first["id"]);
+    project.ok(&["trail", "verify", "--signatures"]);
+}
+
+/// The same for a claim that comes with `work`.
+#[test]
+fn work_claims_once_for_a_request() {
+    let project = Sandbox::new();
+    let mut host = agent(&project, "alice");
+    let asked = |scope: &str| json!({ "intent": "execute", "scope": scope, "request_id": "w1" });
+    let first = host.done("bclaw_work", asked("src/a"));
+    assert_eq!(first["claim_status"], "created");
+    assert_eq!(host.done("bclaw_work", asked("src/a"))["claim_id"], first["claim_id"]);
+    let kind = "idempotency_key_reused_with_different_body";
+    refused(&mut host, "bclaw_work", asked("src/b"), kind, &[]);
+    transition(&mut host, "claim", first["claim_id"].as_str().unwrap(), "released");
+    let late = host.done("bclaw_work", asked("src/a"));
+    assert_eq!(late["claim_status"], "none", "{late}");
+    assert_eq!(late["warning_details"][0]["code"], "claim_is_over");
+    assert_eq!(project.json(&["claims"]), json!([]));
+}
+
+/// Ten processes have one assignment take the same step: one does.
+#[test]
+fn of_ten_transitions_at_once_one_is_made() {
+    let project = Sandbox::new();
+    let mut host = agent(&project, "alice");
+    create(&mut host, "plan", json!({ "text": "t" }));
+    let start = |n: usize| {
+        let name = format!("agent-{n}");
+        let to = if n % 2 == 0 { "done" } else { "cancelled" };
+        let mut command = project.command();
+        command.args(["memory", "transition", "pln#1", to, "--as", &name]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let all: Vec<_> = (0..10).map(start).collect();
+    let codes: Vec<_> = all.into_iter().map(|mut own| own.wait().unwrap().code()).collect();
+    assert_eq!(codes.iter().filter(|code| **code == Some(0)).count(), 1, "{codes:?}");
+    assert_eq!(codes.iter().filter(|code| **code == Some(1)).count(), 9, "{codes:?}");
     project.ok(&["trail", "verify", "--signatures"]);
 }

@@ -436,3 +436,97 @@ fn names_that_nobody_has_are_told() {
     assert_eq!(warned.len(), 1, "{warned:?}");
     assert!(warned[0].as_str().unwrap().contains("dan"), "{warned:?}");
 }
+
+/// What has been corrected says so wherever it is listed, and what nobody looked at for long too.
+#[test]
+fn what_is_superseded_says_so() {
+    let project = Sandbox::new();
+    let mut host = agent(&project, "alice");
+    let data = |text: &str| json!({ "text": text, "to": "bob", "narrative": "n" });
+    let first = create(&mut host, "handoff", data("old words"));
+    let mut next = data("new words");
+    next["supersedes"] = first.as_str().into();
+    create(&mut host, "handoff", next);
+    let read = host.done("bclaw_context", json!({ "kind": "memory", "query": "words" }));
+    let old = read["selected"].as_array().unwrap().iter().find(|own| own["id"] == first).unwrap();
+    assert_eq!(old["superseded_by"], "hnd_00000002", "{read}");
+    assert!(old["why"].as_str().unwrap().starts_with("superseded by hnd#2"), "{old}");
+    let board = host.done("bclaw_context", json!({ "kind": "board" }));
+    assert_eq!(board["open_handoffs"][1]["superseded_by"], "hnd_00000002", "{board}");
+}
+
+#[test]
+fn more_than_is_shown_is_said() {
+    let project = Sandbox::new();
+    let mut host = agent(&project, "alice");
+    for n in 0..3 {
+        create(&mut host, "trap", json!({ "text": format!("zebra {n}") }));
+    }
+    let mut read = |most: u64| {
+        let args = json!({ "kind": "memory", "maxItems": most });
+        let read = host.done("bclaw_context", args);
+        (read["selected"].as_array().unwrap().len(), read["has_more"].clone())
+    };
+    assert_eq!(read(2), (2, json!(true)));
+    assert_eq!(read(3), (3, json!(false)));
+}
+
+/// Signs of life elsewhere are no look at what is remembered.
+#[test]
+fn news_waits_for_whoever_looks() {
+    let project = Sandbox::new();
+    let (mut alice, mut bob) = (agent(&project, "alice"), agent(&project, "bob"));
+    let look = |host: &mut Host| host.done("bclaw_work", json!({ "intent": "consult" }));
+    look(&mut bob);
+    create(&mut alice, "trap", json!({ "text": "t" }));
+    project.ok(&["do", "agent.heartbeat", "{}", "--as", "bob"]);
+    let told = look(&mut bob);
+    assert_eq!(told["result"]["changed_total"], 1, "{told}");
+    assert_eq!(look(&mut bob)["result"]["changed_total"], 0);
+}
+
+/// Work that goes on is called off where everybody sees it.
+#[test]
+fn work_that_is_removed_is_cancelled() {
+    let project = Sandbox::new();
+    let (mut alice, mut bob) = (agent(&project, "alice"), agent(&project, "bob"));
+    bob.done("bclaw_work", json!({ "intent": "consult" }));
+    let asked = json!({ "intent": "assign", "task": "t", "targetAgents": ["bob"],
+                        "scope": "src/a", "allow_dirty": true });
+    alice.done("bclaw_coordinate", asked);
+    let gone = json!({ "entity": "assignment", "id": "asgn#1" });
+    let told = project.json(&["memory", "remove", "asgn#1", "--as", "alice"]);
+    assert_eq!((&told["archived"], &told["to"]), (&json!(false), &json!("cancelled")), "{told}");
+    assert_eq!(bob.done("bclaw_get", gone)["item"]["status"], "cancelled");
+    assert_eq!(get(&mut bob, "message", "msg#1")["status"], "closed");
+    let told = project.json(&["memory", "remove", "asgn#1", "--as", "alice"]);
+    assert_eq!(told["archived"], true, "now it is over");
+}
+
+/// A name in the environment does not lead anywhere either.
+#[test]
+fn names_from_the_environment_are_names() {
+    let project = Sandbox::new();
+    let escape = format!("../escaped-{}", std::process::id());
+    for name in [escape.as_str(), "a/../b", "", "x\ny"] {
+        let mut command = project.command();
+        command.env("ALTHING_AGENT", name).args(["memory", "create", "plan", "t"]);
+        let out = command.output().unwrap();
+        assert!(name.is_empty() || out.status.code() == Some(2), "{name:?}: {out:?}");
+    }
+    assert!(!project.path().join(&escape).exists());
+}
+
+/// What a host says of itself is kept for good, and so a key it put there is not.
+#[test]
+fn a_key_in_a_hosts_name_is_not_kept() {
+    let project = Sandbox::new();
+    let key = ["AKIA", "IOSFODNN7QWERTYU"].concat();
+    let mut host = Host::silent(&project, &["--dialect", "memory"]);
+    host.introduce(&key, "2025-11-25");
+    host.done("bclaw_work", json!({ "intent": "consult" }));
+    host.failed(&key, json!({}));
+    host.end();
+    let trail = project.ok(&["trail", "export"]).out;
+    assert!(!trail.to_uppercase().contains(&key), "it is on the trail");
+}

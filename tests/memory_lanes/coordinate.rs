@@ -364,3 +364,32 @@ fn work_without_a_path_waits_for_a_clean_tree() {
     team.git(&["commit", "--quiet", "-m", "Second"]);
     team.memory("alice", &["coordinate", "assign", "And that.", "--to", "bob"]);
 }
+
+/// A request that is repeated means what it meant, whatever changed around it.
+#[test]
+fn what_is_repeated_is_not_chosen_anew() {
+    let team = Team::new(&["alice", "bob"]);
+    let ask = ["coordinate", "consult", "What now?", "--request-id", "c1"];
+    assert_eq!(team.memory("alice", &ask)["result"]["messages_sent"], 1);
+    team.project.ok(&["do", "agent.register", "{}", "--as", "carol"]);
+    assert_eq!(team.memory("alice", &ask)["result"]["messages_sent"], 1, "carol came later");
+    assert_eq!(team.memory("alice", &["find", "message"])["total"], 1);
+    let assign = ["coordinate", "assign", "Do it.", "--to", "bob", "--scope", "src/a"];
+    team.memory("alice", &[&assign[..], &["--allow-dirty"]].concat());
+    let route = ["coordinate", "reroute", "--assignment", "asgn#1", "--to", "carol"];
+    let keyed = [&route[..], &["--request-id", "r1"]].concat();
+    team.memory("alice", &[&keyed[..], &["--allow-dirty"]].concat());
+}
+
+#[test]
+fn nobody_is_given_work_on_a_plan_that_is_over() {
+    let team = Team::new(&["alice", "bob"]);
+    let plan = team.plan("over");
+    team.memory("alice", &["transition", &plan, "done"]);
+    let assign = ["coordinate", "assign", "Do it.", "--to", "bob", "--scope", "src/a"];
+    let args = [&assign[..], &["--plan", &plan, "--allow-dirty"]].concat();
+    let (_, error) = team.refused("alice", &args);
+    assert_eq!(error["details"]["code"], "plan_is_over", "{error}");
+    let told = team.memory("alice", &["work", "execute", "--scope", "src/a", "--plan", &plan]);
+    assert_eq!(told["warning_details"][0]["code"], "plan_is_over", "{told}");
+}

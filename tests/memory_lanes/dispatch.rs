@@ -105,3 +105,20 @@ fn the_answer_about_a_long_sequence_is_short() {
     assert!(told.to_string().len() <= 40_000, "{}", told.to_string().len());
     assert_eq!(text(&told["result"]["ready"][0], "why"), "nothing stands against it");
 }
+
+#[test]
+fn what_was_completed_is_not_given_out_again() {
+    let team = Team::new(&["alice", "bob"]);
+    let plan = team.plan("one");
+    let items = format!(r#"items=[{{"plan":"{plan}","rank":1}}]"#);
+    team.memory("alice", &["create", "sequence", "s", "--set", &items]);
+    let dispatch = ["dispatch", "execute", "--agent", "bob", "--allow-dirty"];
+    assert_eq!(team.memory("alice", &dispatch)["result"]["messages_sent"], 1);
+    for to in ["accepted", "started", "completed"] {
+        team.memory("bob", &["transition", "asgn#1", to]);
+    }
+    let again = team.memory("alice", &dispatch)["result"].clone();
+    assert_eq!((&again["messages_sent"], &again["ready"]), (&json!(0), &json!([])), "{again}");
+    let why = again["active"][0]["why"].as_str().unwrap();
+    assert!(why.contains("say whether the plan is done"), "{again}");
+}

@@ -184,7 +184,7 @@ fn a_place_is_bound_to_work_and_goes_over_with_it() {
 
 #[test]
 fn what_is_asked_in_a_loop_waits_for_its_answer() {
-    let team = Team::new(&["alice", "bob", "carol", "dora"]);
+    let team = Team::new(&["alice", "bob", "carol"]);
     let id = opened(&team);
     let ask = |who: &str, rest: &[&str]| {
         let args = [&["loop", "request-input", &id, "--task", "Which parser?"], rest].concat();
@@ -194,8 +194,6 @@ fn what_is_asked_in_a_loop_waits_for_its_answer() {
     assert_eq!((&open[0]["from"], &open[0]["to"]), (&json!("bob"), &json!("alice")), "{open}");
     assert_eq!(ask("bob", &["--request-id", "q1"]).as_array().unwrap().len(), 1, "asked once");
     assert_eq!(ask("alice", &["--slot", "slot_2"]).as_array().unwrap().len(), 2);
-    let (_, error) = team.refused("dora", &["loop", "request-input", &id, "--task", "x"]);
-    assert!(text(&error, "message").contains("no place"), "{error}");
     let answer = ["loop", "provide-input", &id, "--task", "The old one"];
     let (_, error) = team.refused("bob", &answer);
     assert!(text(&error, "message").contains("waits for an answer of bob"), "{error}");
@@ -209,4 +207,113 @@ fn what_is_asked_in_a_loop_waits_for_its_answer() {
     team.memory("carol", &[&answer[..], &["--message", "msg#2"]].concat());
     let own = team.memory("alice", &["loop", "get", &id])["result"]["waiting_for_input"].clone();
     assert_eq!(own, json!([]));
+}
+
+/// What is refused leaves nothing behind.
+#[test]
+fn a_refused_step_of_a_loop_does_nothing() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let id = opened(&team);
+    let turn = ["loop", "turn", &id, "--slot", "slot_1"];
+    let (_, error) = team.refused("carol", &turn);
+    assert_eq!(error["rule"], "A-MEM-06", "{error}");
+    assert_eq!(team.memory("alice", &["find", "assignment"])["total"], 0);
+    assert_eq!(team.project.kinds().last().unwrap(), "command.refused", "and is on record");
+    team.memory("alice", &turn);
+    let over = ["loop", "takeover", &id, "--slot", "slot_1", "--agent", "carol"];
+    let (_, error) = team.refused("alice", &[&over[..], &["--expect-version", "99"]].concat());
+    assert_eq!(error["kind"], "version_conflict", "{error}");
+    assert_eq!(team.get("asgn#1")["status"], "offered");
+    team.refused("bob", &over);
+    assert_eq!(team.get("asgn#1")["status"], "offered");
+    team.memory("alice", &["loop", "close", &id]);
+    for step in ["takeover", "request-input", "bind", "advance", "add-artifact"] {
+        let args = [
+            &["loop", step, &id, "--slot", "slot_1", "--agent", "carol", "--task", "t"][..],
+            &["--assignment", "asgn#1", "--artifact", "a=b"],
+        ];
+        let (_, error) = team.refused("alice", &args.concat());
+        assert_eq!(error["rule"], "A-MEM-03", "{step}: {error}");
+    }
+    let own = team.memory("alice", &["loop", "get", &id]);
+    assert_eq!(own["result"]["waiting_for"], json!([]));
+}
+
+/// A turn that is over ends its work, and the next has its own.
+#[test]
+fn every_turn_has_work_of_its_own() {
+    let team = Team::new(&["alice", "bob", "carol"]);
+    let id = opened(&team);
+    let turn = |task: &'static str| ["loop", "turn", &id, "--slot", "slot_1", "--task", task];
+    team.memory("alice", &turn("one"));
+    let (_, error) = team.refused("alice", &turn("two"));
+    assert!(text(&error, "message").contains("complete its turn first"), "{error}");
+    team.memory("bob", &["loop", "complete-turn", &id, "--slot", "slot_1", "--outcome", "o"]);
+    assert_eq!(team.get("asgn#1")["status"], "completed");
+    team.memory("alice", &turn("two"));
+    assert_eq!(team.get("asgn#2")["text"], "two");
+}
+
+/// Turns that are given at once get in each other's way; asked for again, each place has its work.
+#[test]
+fn turns_given_at_once_are_asked_for_again() {
+    let team = Team::new(&["alice", "bob", "carol", "dora", "eve"]);
+    let mut open = vec!["loop", "open", "--kind", "review", "--task", "t", "--allow-orphan"];
+    for name in ["bob", "carol", "dora", "eve"] {
+        open.extend(["--agent", name]);
+    }
+    team.memory("alice", &open);
+    let args = |n: usize| {
+        let (slot, key) = (format!("slot_{n}"), format!("turn{n}"));
+        let args = ["memory", "loop", "turn", "lop#1", "--slot", &slot, "--request-id", &key];
+        let args = args.into_iter().chain(["--as", "alice", "--json"]);
+        args.map(str::to_owned).collect::<Vec<String>>()
+    };
+    let start = |n: usize| {
+        let mut command = team.project.command();
+        command.args(args(n)).stdout(std::process::Stdio::null());
+        command.stderr(std::process::Stdio::null()).spawn().unwrap()
+    };
+    let all: Vec<_> = (1..=4).map(start).collect();
+    for mut own in all {
+        own.wait().unwrap();
+    }
+    for n in 1..=4 {
+        let again: Vec<String> = args(n);
+        let again: Vec<&str> = again.iter().map(String::as_str).collect();
+        team.project.ok(&again);
+    }
+    let own = team.memory("alice", &["loop", "get", "lop#1"])["result"]["loop"].clone();
+    for slot in own["slots"].as_array().unwrap() {
+        let work = team.get(slot["assignment"].as_str().unwrap());
+        assert_eq!(work["status"], "offered", "{own}");
+    }
+}
+
+#[test]
+fn phases_go_on_until_the_last_and_loops_are_listed_by_kind() {
+    let team = Team::new(&["alice", "bob"]);
+    for (kind, phases) in [
+        ("ideation", &["critique", "revision", "synthesis"][..]),
+        ("research", &["gather", "synthesis"]),
+        ("debug", &["diagnose", "fix", "verify"]),
+    ] {
+        let open = ["loop", "open", "--kind", kind, "--task", "t", "--agent", "bob"];
+        let made = team.memory("alice", &[&open[..], &["--allow-orphan"]].concat());
+        let id = text(&made["result"]["loop"], "id");
+        for phase in phases {
+            let own = team.memory("alice", &["loop", "advance", &id])["result"]["loop"].clone();
+            assert_eq!((&own["phase"], &own["iteration"]), (&json!(phase), &json!(1)), "{own}");
+        }
+        let (_, error) = team.refused("alice", &["loop", "advance", &id]);
+        assert!(text(&error, "message").contains("the last phase"), "{error}");
+    }
+    team.memory("alice", &["loop", "close", "lop#1", "--status", "cancelled"]);
+    let total = |rest: &[&str]| {
+        team.memory("bob", &[&["loop", "list"], rest].concat())["result"]["total"].clone()
+    };
+    assert_eq!(total(&[]), 3);
+    assert_eq!(total(&["--kind", "debug"]), 1);
+    assert_eq!(total(&["--status", "cancelled"]), 1);
+    assert_eq!(total(&["--status", "blocked"]), 0);
 }

@@ -1,5 +1,6 @@
 //! The service: the protocol's requests, answered by a dialect's tools.
 
+use althing_dialects::memory::secrets::{leaks, repeated};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult,
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use crate::desk::{Call, Desk, Host, Identity};
 use crate::dialect::{Dialect, Speech, Tool};
 use crate::fault::Fault;
-use crate::message::{UNNAMED, short};
+use crate::message::UNNAMED;
 use crate::tally::{Handed, Tally};
 
 /// The revisions that are spoken. The one of March 2025 asked servers to take batches, which no
@@ -56,7 +57,7 @@ impl Service {
             // What failed changed nothing either.
             let reads = outcome.failed || tool.is_none_or(|tool| tool.looks(arguments));
             let waits = speech.silent_reading && reads;
-            let (tool, text) = (Some(short(name)), outcome.text.clone());
+            let (tool, text) = (Some(repeated(name)), outcome.text.clone());
             self.tally.note(Handed { who, kind: "tool_result", tool, text, waits });
         }
         outcome
@@ -69,7 +70,7 @@ impl Service {
     fn attempt(&self, name: &str, call: &Call<'_>) -> Attempt {
         let Some(tool) = self.tool(name) else {
             let names: Vec<&str> = self.dialect.tools.iter().map(|tool| tool.name).collect();
-            let message = format!("unknown tool: {}", short(name));
+            let message = format!("unknown tool: {}", repeated(name));
             let fault = Fault::usage(message.clone()).told(message, names.join(", "));
             let who = (self.dialect.identify)(call).ok();
             return Attempt { who, result: Err(fault) };
@@ -135,9 +136,11 @@ fn host(context: &RequestContext<RoleServer>) -> Host {
     let introduced = context.peer.peer_info().map(|info| info.client_info.clone());
     let introduced = introduced.filter(|client| client.name != UNNAMED);
     let client = introduced.or_else(|| context.client_info());
+    // What a host says of itself is kept for good; a key it put there by mistake is not.
+    let kept = |text: &String| !leaks(text);
     Host {
-        version: client.as_ref().map(|client| client.version.clone()),
-        name: client.map(|client| client.name),
+        version: client.as_ref().map(|client| client.version.clone()).filter(kept),
+        name: client.map(|client| client.name).filter(kept),
     }
 }
 

@@ -52,7 +52,14 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
                 archive::Archived { request: body.request.clone(), ..own } == **body
             })
         }
-        Event::MemoryTurned(body) => round::check(state, who, body).is_ok(),
+        Event::MemoryTurned(body) => {
+            let (of, outcome, slot) = (body.id, body.outcome.clone(), body.slot.clone());
+            let (expected_version, request_id) = (None, None);
+            let asked = round::TakeTurn { expected_version, of, outcome, request_id, slot };
+            let planned = round::plan(state, who, &asked);
+            planned
+                .is_ok_and(|own| round::Turned { request: body.request.clone(), ..own } == **body)
+        }
         Event::MemoryOffered(body) => offered(state, who, body),
         other => return Err(Breach::NotProduced(other.kind())),
     };

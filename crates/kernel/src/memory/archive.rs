@@ -10,7 +10,7 @@ use super::kind::{Kind, RecordId};
 use super::request::Mark;
 use super::view::MemoryReply;
 use super::word::Status;
-use super::{change, expect, record, remove};
+use super::{change, expect, moving, record, remove};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::principal::{Actor, Caller, Principal};
@@ -80,6 +80,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
     if own.id.kind == Kind::Assignment && own.is_live() {
         assign::may_move(state, who, own, Status::Cancelled, false)?;
         effects.extend(effect::of_claim(state, own));
+        effects.extend(moving::of_no_use(state, own));
     } else if own.is_live() && !own.is_terminal() {
         let message = format!("{} is {}; what goes on is not archived", own.id, own.status);
         let ways = own.table().ways_from(own.status).into_iter();
@@ -89,8 +90,9 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
     Ok(Archived { effects, id: own.id, reason: asked.reason.clone(), request: None })
 }
 
-pub(super) fn apply(state: &mut State, body: &Archived) -> Result<(), ApplyError> {
-    remove(state, body.id).map(|_| ())
+pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Archived) -> Result<(), ApplyError> {
+    remove(state, body.id)?;
+    moving::apply_others(state, entry, &body.effects)
 }
 
 /// What is due for a record whose time is over.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::create::{is_default, name_of};
 use super::effect::{self, Effect};
-use super::field::{Artifact, Few};
+use super::field::{Artifact, Few, Slot};
 use super::kind::{Kind, RecordId};
-use super::moving::{Force, Moved};
+use super::moving::{self, Force, Moved};
 use super::record::Record;
 use super::request::Mark;
 use super::view::{self, MemoryReply};
@@ -116,6 +116,11 @@ pub(super) fn may_write(state: &State, who: &Principal, own: &Record) -> Result<
     if may { Ok(()) } else { Err(not_yours(own, who, whose)) }
 }
 
+/// Whether somebody may say who does what in a loop.
+pub fn may_lead(state: &State, who: &Principal, own: &Record) -> Result<(), Refusal> {
+    may_change(state, who, own, &["slots"], false)
+}
+
 /// Whether somebody may change this of a record. Whoever has a place in a loop adds to what came of
 /// it; places, phases and rounds are its author's.
 pub(super) fn may_change(
@@ -206,8 +211,25 @@ fn converges(own: &Record, to: Status) -> bool {
 
 /// What becomes of the assignments of a loop that is over: they end as it does.
 pub(super) fn of_slots(state: &State, own: &Record, to: Status) -> Vec<Effect> {
+    ends_with(state, own, to, own.fields.slots.iter().filter_map(|slot| slot.assignment))
+}
+
+/// What becomes of the assignment of a turn that is over: it is completed, unless another place has it
+/// too.
+pub(super) fn of_turn(state: &State, own: &Record, slot: &Slot) -> Vec<Effect> {
+    let has_it = |other: &&Slot| other.assignment == slot.assignment;
+    let alone = own.fields.slots.iter().filter(has_it).count() == 1;
+    ends_with(state, own, Status::Completed, slot.assignment.filter(|_| alone).into_iter())
+}
+
+fn ends_with(
+    state: &State,
+    own: &Record,
+    to: Status,
+    ids: impl Iterator<Item = RecordId>,
+) -> Vec<Effect> {
     let mut effects = Vec::new();
-    for id in own.fields.slots.iter().filter_map(|slot| slot.assignment) {
+    for id in ids {
         let known = state.memory.record(id).filter(|known| converges(known, to));
         // What somebody else gave out is not the loop's to end.
         let known =
@@ -216,6 +238,7 @@ pub(super) fn of_slots(state: &State, own: &Record, to: Status) -> Vec<Effect> {
         if let Some(known) = known.filter(|_| !twice) {
             effects.push(Effect::new(Action::Moved, id).to(to));
             effects.extend(effect::of_claim(state, known));
+            effects.extend(moving::of_no_use(state, known));
         }
     }
     effect::once(effects)
@@ -350,7 +373,10 @@ pub(crate) fn plan_converge(
     Ok(Moved {
         agent: None,
         claim: None,
-        effects: effect::of_claim(state, own).into_iter().collect(),
+        effects: effect::of_claim(state, own)
+            .into_iter()
+            .chain(moving::of_no_use(state, own))
+            .collect(),
         forced: Force::Converged,
         from: own.status,
         id: own.id,

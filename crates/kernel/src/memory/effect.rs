@@ -7,7 +7,8 @@ use super::record::Record;
 use super::word::{Action, Status};
 use super::{handed, offer};
 use crate::id::LeaseId;
-use crate::lease::Lease;
+use crate::lease::{Lease, Surfaces};
+use crate::name::AgentName;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -110,18 +111,42 @@ pub(super) fn hand_over(
     assignment: &Record,
     to: &Principal,
 ) -> Result<Vec<Effect>, Refusal> {
-    let Some(epoch) = assignment.fields.claim else { return Ok(Vec::new()) };
-    let Some((held, lease)) = state.lease_of_epoch(epoch) else {
-        return open_again(state, assignment, epoch, to);
-    };
-    if lease.holder == *to {
+    let fields = &assignment.fields;
+    let live = fields.claim.and_then(|epoch| state.lease_of_epoch(epoch));
+    if live.is_some_and(|(_, lease)| lease.holder == *to) {
+        return Ok(Vec::new());
+    }
+    let cover = fields.covers.as_ref().map(|cover| &cover.surfaces);
+    if fields.claim.is_none() && cover.is_none_or(|cover| offer::is_held(state, to, cover)) {
         return Ok(Vec::new());
     }
     crate::agent::not_revoked(state, to)?;
-    let own = assignment.is_for(&lease.holder) || assignment.is_dispatched_by(&lease.holder);
-    let passed = if own { handed::with(state, held, lease, to)? } else { Vec::new() };
-    handed::free(state, &lease.surfaces, &[to], &passed)?;
-    Ok(handed::over(state, &passed, to))
+    match live {
+        Some((held, lease)) => {
+            let surfaces = cover.unwrap_or(&lease.surfaces);
+            let own =
+                assignment.is_for(&lease.holder) || assignment.is_dispatched_by(&lease.holder);
+            let passed = if own { handed::with(state, held, lease, to)? } else { Vec::new() };
+            handed::free(state, surfaces, &[to], &passed)?;
+            Ok(passed_on(state, &passed, lease, surfaces, to))
+        }
+        None => open_again(state, assignment, to),
+    }
+}
+
+/// Leases pass to somebody. One that is not what the work was offered with ends, and that begins.
+fn passed_on(
+    state: &State,
+    passed: &[(LeaseId, u64)],
+    lease: &Lease,
+    surfaces: &Surfaces,
+    to: &Principal,
+) -> Vec<Effect> {
+    if *surfaces == lease.surfaces {
+        return handed::over(state, passed, to);
+    }
+    let ended = passed.iter().filter_map(|(_, epoch)| ended(state, *epoch));
+    ended.chain([begun(state.epoch + 1, to)]).collect()
 }
 
 /// A lease begins.
@@ -130,51 +155,56 @@ pub(super) fn begun(epoch: u64, holder: &Principal) -> Effect {
     opened.saying(&format!("held by {holder}"))
 }
 
-/// The lease of an assignment ran out before its time, or was given back: whoever takes the work up
-/// gets what it covered, if that is free.
-fn open_again(
-    state: &State,
-    assignment: &Record,
-    epoch: u64,
-    to: &Principal,
-) -> Result<Vec<Effect>, Refusal> {
-    let over = Effect::new(Action::AlreadyOver, RecordId::claim(epoch));
+/// Nothing is held for an assignment, since its lease ran out or was given back, or its agent held
+/// what it needs: whoever takes the work up gets what it covers, if that is free.
+fn open_again(state: &State, assignment: &Record, to: &Principal) -> Result<Vec<Effect>, Refusal> {
+    let over = assignment.fields.claim.map(over);
     let Some(cover) = &assignment.fields.covers else {
-        return Ok(vec![over.saying("what it covered is not known: claim what you work on")]);
+        let untold =
+            over.map(|own| own.saying("what it covered is not known: claim what you work on"));
+        return Ok(untold.into_iter().collect());
     };
-    crate::agent::not_revoked(state, to)?;
     offer::free_for(state, to, &cover.surfaces)?;
-    Ok(vec![over, begun(state.epoch + 1, to)])
+    Ok(over.into_iter().chain([begun(state.epoch + 1, to)]).collect())
 }
 
-/// The lease of an assignment goes back to whoever gives the work out again, for `next` to take
-/// over. What `next` holds there by itself is not in the way, and then nothing is held for it.
+fn over(epoch: u64) -> Effect {
+    Effect::new(Action::AlreadyOver, RecordId::claim(epoch))
+}
+
+/// What an assignment covers is held by whoever gives the work out again, for `next` to take over. What
+/// `next` holds there by itself is not in the way, and then nothing is held for it.
 pub(super) fn hand_back(
     state: &State,
     assignment: &Record,
     to: &Principal,
-    next: &Principal,
+    next: &AgentName,
 ) -> Result<Vec<Effect>, Refusal> {
-    let Some(epoch) = assignment.fields.claim else { return Ok(Vec::new()) };
-    let live = state.lease_of_epoch(epoch);
-    if live.is_some_and(|(_, lease)| lease.holder == *to) {
-        return Ok(Vec::new());
-    }
-    let over = Effect::new(Action::AlreadyOver, RecordId::claim(epoch));
-    let known = assignment.fields.covers.as_ref().map(|cover| &cover.surfaces);
-    let Some(surfaces) = live.map(|(_, lease)| &lease.surfaces).or(known) else {
-        return Ok(vec![over]);
+    let fields = &assignment.fields;
+    let live = fields.claim.and_then(|epoch| state.lease_of_epoch(epoch));
+    let over = fields.claim.filter(|_| live.is_none()).map(over);
+    let known = fields.covers.as_ref().map(|cover| &cover.surfaces);
+    let Some(surfaces) = known.or(live.map(|(_, lease)| &lease.surfaces)) else {
+        return Ok(over.into_iter().collect());
     };
     crate::agent::not_revoked(state, to)?;
-    let passed: Vec<(LeaseId, u64)> = live.map(|(id, _)| (id.clone(), epoch)).into_iter().collect();
-    handed::free(state, surfaces, &[to, next], &passed)?;
-    let held = next != to && handed::free(state, surfaces, &[to], &passed).is_err();
-    Ok(match live {
-        Some((_, lease)) if held => vec![released(lease)],
-        Some(_) => handed::over(state, &passed, to),
-        None if held => vec![over],
-        None => vec![over, begun(state.epoch + 1, to)],
-    })
+    let passed: Vec<(LeaseId, u64)> =
+        live.map(|(id, lease)| (id.clone(), lease.epoch)).into_iter().collect();
+    let agent = Principal::Agent(next.clone());
+    handed::free(state, surfaces, &[to, &agent], &passed)?;
+    let held = agent != *to && handed::free(state, surfaces, &[to], &passed).is_err();
+    let own = fields.claim.filter(|_| live.is_some());
+    let mut effects: Vec<Effect> = over.into_iter().collect();
+    let ends = offer::gives_way(state, to, next, surfaces, own)?;
+    effects.extend(ends.into_iter().filter_map(|epoch| ended(state, epoch)));
+    match live {
+        Some((_, lease)) if lease.holder == *to && *surfaces == lease.surfaces && !held => {}
+        Some((_, lease)) if held => effects.push(released(lease)),
+        Some((_, lease)) => effects.extend(passed_on(state, &passed, lease, surfaces, to)),
+        None if held => {}
+        None => effects.push(begun(state.epoch + 1, to)),
+    }
+    Ok(effects)
 }
 
 /// A lease ends once, however many records were worked on under it.

@@ -57,6 +57,7 @@ pub(super) fn check(
     sequence(state, fields)?;
     slots(state, fields)?;
     claim(state, who, own, fields)?;
+    message(state, who, own, fields)?;
     match own {
         Some(own) if circle(state, own.id, &fields.depends_on) => {
             Err(bad(format!("{} would wait for itself", own.id)))
@@ -191,6 +192,25 @@ fn claim(
         return Ok(());
     }
     Err(bad(format!("{id} is held by {}; `claim` names one of your own", lease.holder)))
+}
+
+/// The message of an assignment is read and closed with it, so it is of whoever names it.
+fn message(
+    state: &State,
+    who: &Principal,
+    own: Option<&Record>,
+    fields: &Fields,
+) -> Result<(), Refusal> {
+    let named =
+        fields.message_id.filter(|id| own.is_none_or(|own| own.fields.message_id != Some(*id)));
+    match named.and_then(|id| state.memory.record(id)) {
+        Some(other) if other.author != *who => {
+            let message =
+                format!("{} is {}'s; `message_id` names one of your own", other.id, other.author);
+            Err(bad(message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a plan would wait for itself.

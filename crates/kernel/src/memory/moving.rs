@@ -62,7 +62,8 @@ pub struct Move {
     pub forced: bool,
     /// Which record.
     pub id: RecordId,
-    /// Give back what is held for an assignment that is blocked or failed, which it would keep.
+    /// Give back what is held for an assignment that is blocked, which it would keep. What failed
+    /// gives it back anyway.
     #[serde(default, skip_serializing_if = "is_default")]
     pub let_go: bool,
     /// What a candidate is merged into.
@@ -295,14 +296,13 @@ fn of_assignment(
     if matches!(to, Status::Accepted | Status::Started) && own.is_for(who) {
         effects.extend(effect::hand_over(state, own, who)?);
     } else if let (Status::Rerouted, Some(agent)) = (to, &asked.agent) {
-        offer::may_get(state, agent, None)?;
+        offer::may_get(state, agent, own.fields.plan_id, Some(own.id))?;
         state.memory.room_for(2)?;
         let made = Effect::new(Action::Created, state.memory.next(Kind::Assignment));
         effects.push(made.to(Status::Offered).saying(&format!("for {agent}")));
         let told = Effect::new(Action::Created, state.memory.next(Kind::Message));
         effects.push(told.to(Status::Open));
-        let next = Principal::Agent(agent.clone());
-        effects.extend(effect::hand_back(state, own, who, &next)?);
+        effects.extend(effect::hand_back(state, own, who, agent)?);
     } else if to == Status::Offered {
         effects.extend(offered_again(state, who, own)?);
     } else if !own.table().is_live(to) || to == Status::Failed || asked.let_go {
@@ -320,7 +320,7 @@ fn of_assignment(
 /// need is held for them until they take it up.
 fn offered_again(state: &State, who: &Principal, own: &Record) -> Result<Vec<Effect>, Refusal> {
     let Some(agent) = own.agent() else { return Ok(Vec::new()) };
-    offer::may_get(state, agent, None)?;
+    offer::may_get(state, agent, own.fields.plan_id, Some(own.id))?;
     state.memory.room_for(1)?;
     let told = Effect::new(Action::Created, state.memory.next(Kind::Message)).to(Status::Open);
     let mut effects = vec![told];
@@ -328,8 +328,7 @@ fn offered_again(state: &State, who: &Principal, own: &Record) -> Result<Vec<Eff
     let before = before.filter(|own| own.table().has_step(own.status, Status::Closed));
     effects.extend(before.map(|own| Effect::new(Action::Moved, own.id).to(Status::Closed)));
     if own.is_dispatched_by(who) {
-        let agent = Principal::Agent(agent.clone());
-        effects.extend(effect::hand_back(state, own, who, &agent)?);
+        effects.extend(effect::hand_back(state, own, who, agent)?);
     }
     Ok(effects)
 }
@@ -340,11 +339,18 @@ fn told(state: &State, who: &Principal, own: &Record, to: Status) -> Option<Effe
     let message = state.memory.record(own.fields.message_id?)?;
     let next = match to {
         Status::Accepted | Status::Started if own.is_for(who) => Status::Acknowledged,
-        to if !own.table().is_live(to) => Status::Closed,
+        to if !own.table().is_live(to) => return of_no_use(state, own),
         _ => return None,
     };
     let goes_on = message.table().has_step(message.status, next);
     goes_on.then(|| Effect::new(Action::Moved, message.id).to(next))
+}
+
+/// The message that offered work which is over is closed.
+pub(super) fn of_no_use(state: &State, own: &Record) -> Option<Effect> {
+    let message = state.memory.record(own.fields.message_id?)?;
+    let goes_on = message.table().has_step(message.status, Status::Closed);
+    goes_on.then(|| Effect::new(Action::Moved, message.id).to(Status::Closed))
 }
 
 /// What a candidate becomes.
@@ -465,17 +471,14 @@ fn reroute(
     put(state, Arc::new(made));
 }
 
-/// Loops in which the work is done have its place go over with it. What somebody else gave out is not
-/// theirs, and stays as it is.
+/// Loops in which the work is done have its place go over with it.
 fn follow_in_loops(state: &mut State, entry: &Stamped, own: &Record) -> Result<(), ApplyError> {
     let Some(next) = own.fields.superseded_by else { return Ok(()) };
     let Some(agent) = state.memory.record(next).and_then(Record::agent).cloned() else {
         return Ok(());
     };
-    let has_place = |of: &&Record| {
-        let named = of.fields.slots.iter().any(|slot| slot.assignment == Some(own.id));
-        named && (of.author == own.author || own.is_dispatched_by(&of.author))
-    };
+    let has_place =
+        |of: &&Record| of.fields.slots.iter().any(|slot| slot.assignment == Some(own.id));
     let live = state.memory.newest(Kind::Loop, Some(true));
     let loops: Vec<RecordId> = live.filter(has_place).map(|of| of.id).collect();
     for id in loops {

@@ -208,7 +208,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
         let number = |first: RecordId| RecordId { number: first.number + at as u64, ..first };
         let fields = fields(state, who, lane)?;
         let agent = fields.agent.as_ref().ok_or_else(|| bad_field("an offer names its `agent`"))?;
-        may_get(state, agent, fields.plan_id)?;
+        may_get(state, agent, fields.plan_id, None)?;
         apart(&asked.lanes[..at], agent, lane)?;
         let claimed = claimed(state, who, agent, lane)?;
         let claim = claimed.begins.then(|| {
@@ -249,11 +249,13 @@ fn fields(state: &State, who: &Principal, lane: &Lane) -> Result<Fields, Refusal
     create::plan(state, who, &create).map(|made| made.fields)
 }
 
-/// Work is offered to agents who are known and may hold something, and a plan is given out once.
+/// Work is offered to agents who are known and may hold something, and a plan is given out once:
+/// `own` is what gives it out, if it is given out again.
 pub(super) fn may_get(
     state: &State,
     name: &AgentName,
     plan: Option<RecordId>,
+    own: Option<RecordId>,
 ) -> Result<(), Refusal> {
     if state.agent(name).is_none() {
         let message = format!("there is no agent {name}");
@@ -261,7 +263,12 @@ pub(super) fn may_get(
     }
     agent::itself_not_revoked(state, &Principal::Agent(name.clone()))?;
     let Some(plan) = plan else { return Ok(()) };
-    let other = state.memory.at_work_on(plan).next().and_then(|id| state.memory.record(id));
+    if let Some(over) = state.memory.record(plan).filter(|own| own.is_terminal()) {
+        let message = format!("{plan} is {}: nobody works on it any more", over.status);
+        return Err(Refusal::denied(Rule::PlanTaken, message));
+    }
+    let mut others = state.memory.at_work_on(plan).filter(|id| Some(*id) != own);
+    let other = others.next().and_then(|id| state.memory.record(id));
     let Some(other) = other else { return Ok(()) };
     let whose = other.agent().map(ToString::to_string).unwrap_or_default();
     let message = format!("{plan} is assigned to {whose} ({})", other.id);
@@ -305,28 +312,44 @@ fn claimed(
         return Ok(none);
     }
     free_for(state, who, wanted)?;
+    Ok(Claimed { begins: true, ends: gives_way(state, who, agent, wanted, None)? })
+}
+
+/// What somebody holds that meets a lane they give out, apart from the lane's own lease. What is for
+/// nobody else and lies within gives way to it. Refused if a part is promised to somebody else, or
+/// reaches further: the agent could not take the lane up.
+pub(super) fn gives_way(
+    state: &State,
+    who: &Principal,
+    agent: &AgentName,
+    wanted: &Surfaces,
+    own: Option<u64>,
+) -> Result<Vec<u64>, Refusal> {
+    let to = Principal::Agent(agent.clone());
     let mine = |_: &LeaseId, of: &Principal| of == who;
     let held = state.surfaces.meeting(wanted.as_slice(), usize::MAX, &mine);
-    let held: BTreeMap<u64, &LeaseId> =
-        held.iter().filter_map(|id| Some((state.leases.get(id)?.epoch, id))).collect();
-    let mut claimed = Claimed { begins: true, ends: Vec::new() };
-    if own == *who || held.is_empty() {
-        return Ok(claimed);
+    let held: BTreeMap<u64, &LeaseId> = held
+        .iter()
+        .filter_map(|id| Some((state.leases.get(id)?.epoch, id)))
+        .filter(|(epoch, _)| Some(*epoch) != own)
+        .collect();
+    if to == *who || held.is_empty() {
+        return Ok(Vec::new());
     }
-    let promised = promises(state, &held);
+    let (promised, mut ends) = (promises(state, &held), Vec::new());
     for (epoch, id) in held {
         match promised.get(&epoch) {
-            Some(other) if other.is_for(&own) => {}
+            Some(other) if other.is_for(&to) => {}
             Some(other) => return Err(promised_away(other)),
             None => match state.leases.get(id) {
                 Some(lease) if !lease.surfaces.is_within(wanted) => {
                     return Err(held_back(state, wanted, id));
                 }
-                _ => claimed.ends.push(epoch),
+                _ => ends.push(epoch),
             },
         }
     }
-    Ok(claimed)
+    Ok(ends)
 }
 
 /// The assignments that are to be worked on under these leases.
@@ -369,7 +392,7 @@ pub(super) fn free_for(state: &State, who: &Principal, wanted: &Surfaces) -> Res
 }
 
 /// Whether somebody's leases cover surfaces, one of them all.
-fn is_held(state: &State, who: &Principal, wanted: &Surfaces) -> bool {
+pub(super) fn is_held(state: &State, who: &Principal, wanted: &Surfaces) -> bool {
     let own = |_: &LeaseId, of: &Principal| of == who;
     let met = state.surfaces.meeting(wanted.as_slice(), usize::MAX, &own);
     met.iter().filter_map(|id| state.leases.get(id)).any(|own| wanted.is_within(&own.surfaces))
@@ -390,7 +413,7 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Offered) -> Resul
         made.fields = lane.fields.clone();
         made.session.clone_from(&body.session);
         (made.fields.claim, made.fields.message_id) = (lane.claim, Some(lane.message));
-        if let (Some(_), Some(surfaces)) = (lane.claim, &lane.surfaces) {
+        if let Some(surfaces) = &lane.surfaces {
             let cover = Cover { surfaces: surfaces.clone(), ttl_s: lane.ttl_s };
             made.fields.covers = Some(Arc::new(cover));
         }

@@ -2,13 +2,17 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
+use super::effect::Effect;
 use super::field::{Few, TURNS_MAX, Taken};
 use super::kind::{Kind, RecordId};
+use super::moving::apply_others;
+use super::record::Record;
 use super::request::Mark;
-use super::view::MemoryReply;
+use super::view::{self, MemoryReply};
 use super::word::Status;
-use super::{bad_field, change, expect, record};
+use super::{assign, bad_field, change, expect, record};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::principal::{Caller, Principal};
@@ -42,6 +46,9 @@ pub struct TakeTurn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turned {
+    /// What followed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Effect>,
     /// Which loop.
     pub id: RecordId,
     /// What came of it.
@@ -60,40 +67,40 @@ pub(super) fn decide(
     mark: Option<Mark>,
 ) -> Result<MemoryReply, Halt> {
     expect(turn.state().memory.get_for(args.of, &caller.principal)?, args.expected_version)?;
-    let (outcome, slot) = (args.outcome.clone(), args.slot.clone());
-    let body = Turned { id: args.of, outcome, request: mark, slot };
-    check(turn.state(), &caller.principal, &body)?;
-    record(turn, caller, Event::MemoryTurned(Box::new(body)))
+    let body = plan(turn.state(), &caller.principal, args)?;
+    record(turn, caller, Event::MemoryTurned(Box::new(Turned { request: mark, ..body })))
 }
 
-/// Whether it is this one's turn.
-pub(crate) fn check(state: &State, who: &Principal, body: &Turned) -> Result<(), Refusal> {
-    if body.id.kind != Kind::Loop {
-        return Err(bad_field(format!("turns are taken in loops, and {} is none", body.id)));
+/// What the end of a turn comes to, if it is this one's.
+pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeTurn) -> Result<Turned, Refusal> {
+    let (id, slot) = (asked.of, &asked.slot);
+    if id.kind != Kind::Loop {
+        return Err(bad_field(format!("turns are taken in loops, and {id} is none")));
     }
-    let own = state.memory.get(body.id)?;
+    let own = state.memory.get(id)?;
     if own.status != Status::Open {
         let message = format!("{} is {}; turns are taken while it is open", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
-    let Some(slot) = own.fields.slots.iter().find(|slot| slot.id == body.slot) else {
-        let message = format!("{} has no slot {}", own.id, body.slot);
+    let Some(place) = own.fields.slots.iter().find(|own| own.id == *slot) else {
+        let message = format!("{} has no slot {slot}", own.id);
         let known: Vec<String> = own.fields.slots.iter().map(|slot| slot.id.to_string()).collect();
         return Err(Refusal::not_found(Rule::RecordKnown, message).allowing(known));
     };
-    let by_agent = matches!(who, Principal::Agent(name) if slot.agent == *name);
+    let by_agent = matches!(who, Principal::Agent(name) if place.agent == *name);
     if !by_agent && own.author != *who && !is_coordinator(state, who) {
         let message = format!(
-            "the turn of {} in {} is its agent's or the loop's author's, not {who}'s",
-            body.slot, own.id
+            "the turn of {slot} in {id} is its agent's or the loop's author's, not {who}'s"
         );
         return Err(Refusal::denied(Rule::RecordOwner, message));
     }
-    if slot.done {
-        let message = format!("{} had its turn in {}", body.slot, own.id);
+    if place.done {
+        let message = format!("{slot} had its turn in {id}");
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
-    Ok(())
+    let effects = assign::of_turn(state, own, place);
+    let (outcome, slot) = (asked.outcome.clone(), slot.clone());
+    Ok(Turned { effects, id, outcome, request: None, slot })
 }
 
 pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Turned) -> Result<(), ApplyError> {
@@ -116,5 +123,10 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Turned) -> Result
         let over = turns.len().saturating_sub(TURNS_MAX);
         own.fields.turns = Few::new(turns.split_off(over)).unwrap_or_default();
         own.fields.slots = Few::new(slots).unwrap_or_default();
-    })
+    })?;
+    apply_others(state, entry, &body.effects)
+}
+
+pub(super) fn reply(record: Arc<Record>, body: &Turned) -> MemoryReply {
+    MemoryReply::Turned(view::Turned { record, side_effects: body.effects.clone() })
 }

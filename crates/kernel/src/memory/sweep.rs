@@ -13,6 +13,7 @@ use super::create::is_default;
 use super::effect::{self, Effect};
 use super::field::Few;
 use super::kind::{Kind, RecordId};
+use super::moving;
 use super::record;
 use super::record::Record;
 use super::request::Mark;
@@ -150,7 +151,10 @@ pub(super) fn decide(
 fn effects(state: &State, moved: &[Swept]) -> Vec<Effect> {
     let over = moved.iter().filter(|swept| swept.to == Status::Expired);
     let records = over.filter_map(|swept| state.memory.record(swept.id));
-    effect::once(records.filter_map(|own| effect::of_claim(state, own)).collect())
+    let of = |own: &Record| {
+        effect::of_claim(state, own).into_iter().chain(moving::of_no_use(state, own)).collect()
+    };
+    effect::once(records.flat_map(|own| -> Vec<Effect> { of(own) }).collect())
 }
 
 /// Whether a sweep says what the rules say of each.
@@ -180,7 +184,7 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &SweptAll) -> Resu
             }
         })?;
     }
-    Ok(())
+    moving::apply_others(state, entry, &body.effects)
 }
 
 pub(super) fn reply(body: &SweptAll) -> MemoryReply {

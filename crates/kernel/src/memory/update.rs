@@ -96,6 +96,9 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     if own.id.kind == Kind::Handoff {
         is_open(own)?;
     }
+    if own.id.kind == Kind::Loop {
+        goes_on(state, who, own, &asked.fields)?;
+    }
     let (kind, table) = (own.id.kind, own.table());
     let why = "cannot change its field";
     fits(kind, &asked.fields.given(), table.updatable, why)?;
@@ -117,6 +120,11 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     }
     link::check(state, who, Some(own), kind, &asked.fields)?;
     let mut fields = asked.fields.clone();
+    let unfinished = fields.steps.iter().any(|step| step.status != super::word::StepStatus::Done);
+    if unfinished && own.is_terminal() {
+        let message = format!("{} is {}, so its steps stay as they are", own.id, own.status);
+        return Err(Refusal::denied(Rule::RecordStep, message));
+    }
     if !fields.steps.is_empty() {
         fields.steps = step::numbered(&fields.steps, Some(&own.fields))?;
     }
@@ -153,6 +161,22 @@ fn is_open(own: &Record) -> Result<(), Refusal> {
         }
         None => Ok(()),
     }
+}
+
+/// A loop that is over stays as it is. Whoever has a place in it adds to what came of it, and takes
+/// nothing away.
+fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Result<(), Refusal> {
+    if own.is_terminal() {
+        let message = format!("{} is {}, so it stays as it is", own.id, own.status);
+        return Err(Refusal::denied(Rule::RecordStep, message));
+    }
+    let (before, after) = (own.fields.artifacts.as_slice(), fields.artifacts.as_slice());
+    let adds = after.is_empty() || after.starts_with(before);
+    if adds || assign::may_lead(state, who, own).is_ok() {
+        return Ok(());
+    }
+    let message = format!("what came of {} is added to; what there is stays", own.id);
+    Err(Refusal::denied(Rule::RecordOwner, message))
 }
 
 /// In a new phase or round of a loop every place has its turn again.

@@ -32,6 +32,8 @@ pub enum MemoryReply {
     Archived(Archived),
     /// The work that was offered.
     Offered(OfferedReply),
+    /// The turn that is over.
+    Turned(Turned),
     /// The lease that was opened.
     Lease(Box<LeaseView>),
 }
@@ -40,6 +42,15 @@ pub enum MemoryReply {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completed {
     /// The plan.
+    pub record: Arc<Record>,
+    /// What followed.
+    pub side_effects: Vec<Effect>,
+}
+
+/// A turn that is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turned {
+    /// The loop.
     pub record: Arc<Record>,
     /// What followed.
     pub side_effects: Vec<Effect>,
@@ -162,6 +173,12 @@ pub(crate) fn reply<S: Serializer>(reply: &MemoryReply, serializer: S) -> Result
         side_effects: &'a [Effect],
     }
     #[derive(Serialize)]
+    struct Ended<'a> {
+        #[serde(flatten)]
+        record: RecordView,
+        side_effects: &'a [Effect],
+    }
+    #[derive(Serialize)]
     struct Done<'a> {
         #[serde(flatten)]
         record: RecordView,
@@ -170,6 +187,9 @@ pub(crate) fn reply<S: Serializer>(reply: &MemoryReply, serializer: S) -> Result
     }
     match reply {
         MemoryReply::Lease(lease) => lease.serialize(serializer),
+        MemoryReply::Turned(Turned { record, side_effects }) => {
+            Ended { record: RecordView::of(record), side_effects }.serialize(serializer)
+        }
         MemoryReply::Record(record) => RecordView::of(record).serialize(serializer),
         MemoryReply::Completed(Completed { record, side_effects }) => {
             let record = RecordView::of(record);

@@ -173,11 +173,11 @@ fn remembered_later(world: &mut World) {
         create(
             "loop",
             json!({ "loop_kind": "review", "phase": "p",
-        "stop_conditions": "s", "slots": [{ "id": "s", "agent": "n", "role": "r",
+        "stop_conditions": "s", "slots": [{ "id": "s", "agent": "o", "role": "r",
             "assignment": "asgn#2" }] }),
         ),
     );
-    done(world, "n", "memory.turn", json!({ "loop": "lop#1", "slot": "s", "outcome": "o" }));
+    done(world, "o", "memory.turn", json!({ "loop": "lop#1", "slot": "s", "outcome": "o" }));
     let lane = json!({ "fields": { "agent": "n", "nonce": "n", "scope": "s" }, "surfaces": ["off"],
         "text": "t", "thread": "t", "ttl_s": 60 });
     done(world, "m", "memory.offer", json!({ "lanes": [lane], "request_id": "of" }));

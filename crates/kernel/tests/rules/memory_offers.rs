@@ -431,3 +431,184 @@ fn work_that_is_tried_again_is_told_and_claimed_again() {
     assert_eq!(actions(&reply), ["handed_over", "opened", "moved"]);
     sound(&world);
 }
+
+/// What an agent names as its claim is not what its work was offered with: that goes back.
+#[test]
+fn work_goes_back_with_what_it_was_offered_with() {
+    let mut world = team();
+    let made = offer(&mut world, &[lane("bob", "src/a")]);
+    let work = id(&made[0], "assignment");
+    go(&mut world, &bob(), work, "accepted");
+    let first = get(&world, work).fields.claim.unwrap();
+    let open = |world: &mut World, surface: &str| {
+        let args = json!({ "surfaces": [surface] }).to_string();
+        crate::support::lease_of(world.run(&bob(), "lease.open", &args).unwrap()).epoch
+    };
+    let release = |world: &mut World, epoch: u64| {
+        let lease = world.state.lease_of_epoch(epoch).unwrap().0.clone();
+        world.run(&bob(), "lease.release", &json!({ "lease": lease }).to_string()).unwrap();
+    };
+    let other = open(&mut world, "docs");
+    let args = json!({ "id": work, "fields": { "claim": other } });
+    ok(&mut world, &bob(), "memory.update", &args);
+    let args = json!({ "id": work, "to": "rerouted", "agent": "carol" });
+    // The first is still bob's.
+    assert_eq!(no(&mut world, &alice(), "memory.move", &args).0, Rule::NoOverlap);
+    release(&mut world, first);
+    let reply = ok(&mut world, &alice(), "memory.move", &args);
+    assert_eq!(actions(&reply), ["created", "created", "released", "opened", "moved"]);
+    sound(&world);
+    let next = RecordId { number: work.number + 1, ..work };
+    go(&mut world, &carol(), next, "accepted");
+    let (_, lease) = world.state.leases().next().unwrap();
+    assert_eq!(lease.surfaces.as_slice()[0].as_str(), "src/a");
+    assert_eq!(lease.holder.to_string(), "agent:carol");
+    sound(&world);
+}
+
+#[test]
+fn work_on_what_its_agent_held_is_looked_at_when_it_is_taken_up() {
+    let mut world = team();
+    let args = json!({ "surfaces": ["src/a"] }).to_string();
+    let held = crate::support::lease_of(world.run(&bob(), "lease.open", &args).unwrap()).lease;
+    let made = offer(&mut world, &[lane("bob", "src/a")]);
+    let work = id(&made[0], "assignment");
+    let mut kept = world.fork();
+    assert_eq!(actions(&go(&mut kept, &bob(), work, "accepted")), ["moved"], "he holds it");
+    let rerouted = json!({ "id": work, "to": "rerouted", "agent": "carol" });
+    assert_eq!(no(&mut kept, &alice(), "memory.move", &rerouted).0, Rule::NoOverlap);
+    world.run(&bob(), "lease.release", &json!({ "lease": held }).to_string()).unwrap();
+    let mut free = world.fork();
+    assert_eq!(actions(&go(&mut free, &bob(), work, "accepted")), ["opened", "moved"]);
+    sound(&free);
+    world.run(&carol(), "lease.open", &args).unwrap();
+    let accept = json!({ "id": work, "to": "accepted" });
+    assert_eq!(no(&mut world, &bob(), "memory.move", &accept).0, Rule::NoOverlap);
+    sound(&world);
+}
+
+/// What was promised to one agent is not offered to another, whatever step leads there.
+#[test]
+fn no_two_offers_keep_each_other_from_being_taken_up() {
+    let mut world = team();
+    let big = id(&offer(&mut world, &[lane("bob", "src")])[0], "assignment");
+    let small = id(&offer(&mut world, &[lane("bob", "src/a")])[0], "assignment");
+    let reroute = json!({ "id": small, "to": "rerouted", "agent": "carol" });
+    let (rule, message) = no(&mut world, &alice(), "memory.move", &reroute);
+    assert_eq!(rule, Rule::NoOverlap);
+    assert!(message.contains("offered to bob"), "{message}");
+    go(&mut world, &bob(), big, "failed");
+    ok(&mut world, &alice(), "memory.move", &reroute);
+    go(&mut world, &alice(), big, "retrying");
+    let again = json!({ "id": big, "to": "offered" });
+    let (rule, message) = no(&mut world, &alice(), "memory.move", &again);
+    assert_eq!(rule, Rule::NoOverlap);
+    assert!(message.contains("offered to carol"), "{message}");
+    sound(&world);
+}
+
+#[test]
+fn a_plan_is_not_given_out_twice_by_going_back_to_it() {
+    let mut world = team();
+    let plan = create(&mut world, Kind::Plan);
+    let mut one = lane("bob", "src/a");
+    one["fields"]["plan_id"] = json!(plan);
+    let mut two = lane("carol", "src/b");
+    two["fields"]["plan_id"] = json!(plan);
+    let first = id(&offer(&mut world, std::slice::from_ref(&one))[0], "assignment");
+    go(&mut world, &bob(), first, "failed");
+    offer(&mut world, &[two]);
+    go(&mut world, &alice(), first, "retrying");
+    let again = json!({ "id": first, "to": "offered" });
+    assert_eq!(no(&mut world, &alice(), "memory.move", &again).0, Rule::PlanTaken);
+    world.run(&agent("dora"), "agent.register", "{}").unwrap();
+    let other = json!({ "id": first, "to": "rerouted", "agent": "dora" });
+    assert_eq!(no(&mut world, &alice(), "memory.move", &other).0, Rule::PlanTaken);
+    // Nobody works on what is done.
+    ok(&mut world, &alice(), "memory.move", &json!({ "id": plan, "to": "done" }));
+    one["fields"]["agent"] = json!("dora");
+    let (rule, message) = no(&mut world, &alice(), "memory.offer", &json!({ "lanes": [one] }));
+    assert_eq!(rule, Rule::PlanTaken);
+    assert!(message.contains("is done"), "{message}");
+}
+
+/// The message of an assignment is read and closed with it, so nobody names one of others.
+#[test]
+fn messages_of_others_are_not_moved_by_way_of_work() {
+    let mut world = team();
+    let args = json!({ "kind": "message", "text": "t", "fields": { "to": "carol" } });
+    let message = id_of(&ok(&mut world, &alice(), "memory.create", &args));
+    let args = json!({ "kind": "assignment", "text": "t",
+        "fields": { "agent": "bob", "message_id": message } });
+    assert_eq!(no(&mut world, &bob(), "memory.create", &args).0, Rule::RecordLinks);
+    ok(&mut world, &alice(), "memory.create", &args);
+}
+
+#[test]
+fn what_offered_work_is_closed_however_the_work_ends() {
+    for end in ["archived", "expired", "loop", "turn"] {
+        let mut world = team();
+        let made = offer(&mut world, &[lane("bob", "src/a")]);
+        let work = id(&made[0], "assignment");
+        let slots = json!([{ "id": "a", "agent": "bob", "assignment": work }]);
+        let args = json!({ "kind": "loop", "text": "t",
+            "fields": { "loop_kind": "review", "slots": slots } });
+        let of = id_of(&ok(&mut world, &alice(), "memory.create", &args));
+        match end {
+            "archived" => {
+                ok(&mut world, &alice(), "memory.archive", &json!({ "id": work }));
+            }
+            "expired" => {
+                world.pass(15 * 60 + 1);
+                ok(&mut world, &alice(), "memory.sweep", &json!({}));
+            }
+            "loop" => drop(go(&mut world, &alice(), of, "cancelled")),
+            _ => {
+                let turn = json!({ "loop": of, "slot": "a", "outcome": "o" });
+                let reply = ok(&mut world, &bob(), "memory.turn", &turn);
+                assert_eq!(actions(&reply), ["moved", "released", "moved"], "{reply}");
+                assert_eq!(get(&world, work).status, Status::Completed);
+            }
+        }
+        assert_eq!(get(&world, id(&made[0], "message")).status, Status::Closed, "{end}");
+        assert_eq!(held(&world), [], "{end}");
+        sound(&world);
+    }
+}
+
+#[test]
+fn a_place_in_a_loop_goes_over_with_its_work() {
+    let mut world = team();
+    let made = offer(&mut world, &[lane("bob", "src/a")]);
+    let work = id(&made[0], "assignment");
+    let slot = |agent: &str| json!([{ "id": "a", "agent": agent, "assignment": work }]);
+    let args = |slots: Value| {
+        json!({ "kind": "loop", "text": "t",
+            "fields": { "loop_kind": "review", "slots": slots } })
+    };
+    // What is worked on in a place is its agent's work.
+    let wrong = args(slot("carol"));
+    assert_eq!(no(&mut world, &alice(), "memory.create", &wrong).0, Rule::RecordLinks);
+    let of = id_of(&ok(&mut world, &alice(), "memory.create", &args(slot("bob"))));
+    let reroute = json!({ "id": work, "to": "rerouted", "agent": "carol" });
+    ok(&mut world, &alice(), "memory.move", &reroute);
+    let place = get(&world, of).fields.slots[0].clone();
+    assert_eq!(
+        (place.agent.as_str(), place.assignment.unwrap().number),
+        ("carol", work.number + 1)
+    );
+    sound(&world);
+    // Whoever has a place adds to what came of the loop and takes nothing away.
+    let came = |refs: &[&str]| {
+        let all: Vec<Value> = refs.iter().map(|own| json!({ "type": "f", "ref": own })).collect();
+        json!({ "id": of, "fields": { "artifacts": all } })
+    };
+    ok(&mut world, &carol(), "memory.update", &came(&["x"]));
+    ok(&mut world, &carol(), "memory.update", &came(&["x", "y"]));
+    assert_eq!(no(&mut world, &carol(), "memory.update", &came(&["z"])).0, Rule::RecordOwner);
+    ok(&mut world, &alice(), "memory.update", &came(&["y"]));
+    // What is over stays as it is.
+    go(&mut world, &alice(), of, "completed");
+    assert_eq!(no(&mut world, &alice(), "memory.update", &came(&["q"])).0, Rule::RecordStep);
+    sound(&world);
+}

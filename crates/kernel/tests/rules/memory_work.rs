@@ -393,7 +393,9 @@ fn rerouted_work_goes_to_another_with_its_lease() {
     go(&mut world, &carol(), second, "accepted");
     assert_eq!(holder_of(&world, back + 1).as_deref(), Some("agent:carol"));
     let gone = ok(&mut world, &alice(), "memory.archive", &json!({ "id": second }));
-    assert_eq!(effects(&gone), [said("released", RecordId::claim(back + 1))]);
+    let message = made.fields.message_id.unwrap();
+    let expected = [said("released", RecordId::claim(back + 1)), said("moved", message)];
+    assert_eq!(effects(&gone), expected);
     sound(&world);
 }
 
@@ -542,16 +544,19 @@ fn turns_in_a_loop_are_the_slots_and_its_assignments_end_with_it() {
     world.run(&carol(), "agent.register", "{}").unwrap();
     let running = assign(&mut world, &json!({ "agent": "bob" }));
     let failed = assign(&mut world, &json!({ "agent": "bob" }));
+    let idle = assign(&mut world, &json!({ "agent": "carol" }));
     go(&mut world, &bob(), failed, "failed");
     let slots = json!([{ "id": "a", "agent": "bob", "assignment": running },
-        { "id": "b", "agent": "bob", "assignment": failed }]);
+        { "id": "b", "agent": "bob", "assignment": failed },
+        { "id": "d", "agent": "carol", "assignment": idle }]);
     let args = json!({ "kind": "loop", "text": "t",
         "fields": { "loop_kind": "review", "slots": slots, "phase": "findings" } });
     let id = id_of(&ok(&mut world, &alice(), "memory.create", &args));
     let turn = |slot: &str| json!({ "loop": id, "slot": slot, "outcome": "fine" });
     assert_eq!(no(&mut world, &carol(), "memory.turn", &turn("a")).0, Rule::RecordOwner);
     assert_eq!(no(&mut world, &bob(), "memory.turn", &turn("c")).0, Rule::RecordKnown);
-    ok(&mut world, &bob(), "memory.turn", &turn("a"));
+    let reply = ok(&mut world, &bob(), "memory.turn", &turn("a"));
+    assert_eq!(effects(&reply), [said("moved", running)], "its work is over with it");
     ok(&mut world, &alice(), "memory.turn", &turn("b"));
     assert_eq!(no(&mut world, &bob(), "memory.turn", &turn("a")).0, Rule::RecordStep);
     let next = json!({ "id": id, "fields": { "phase": "verdict", "iteration": 2 } });
@@ -563,7 +568,8 @@ fn turns_in_a_loop_are_the_slots_and_its_assignments_end_with_it() {
     let never = json!({ "id": id, "to": "failed" });
     assert_eq!(no(&mut world, &alice(), "memory.move", &never).0, Rule::RecordStep);
     let reply = ok(&mut world, &alice(), "memory.move", &close);
-    assert_eq!(effects(&reply), [said("moved", running)]);
+    assert_eq!(effects(&reply), [said("moved", idle)]);
+    assert_eq!(get(&world, idle).status, Status::Completed);
     assert_eq!(get(&world, running).status, Status::Completed);
     assert_eq!(get(&world, failed).status, Status::Failed, "it says what is the matter");
     assert_eq!(no(&mut world, &bob(), "memory.turn", &turn("a")).0, Rule::RecordStep);

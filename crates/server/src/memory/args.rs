@@ -57,6 +57,9 @@ pub(super) struct Work {
     pub(super) advisory: bool,
     /// false: longer lists.
     pub(super) compact: Option<bool>,
+    #[serde(alias = "client_request_id")]
+    #[schemars(skip)]
+    pub(super) request_id: Option<String>,
     pub(super) budget_tokens: Option<u64>,
     /// How long to claim it: seconds, 30m, 4h.
     #[schemars(with = "Option<String>")]

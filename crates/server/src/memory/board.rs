@@ -146,6 +146,7 @@ pub(super) fn row(record: &Record) -> Value {
         ("plan_id", json!(fields.plan_id)),
         ("scope", json!(fields.scope)),
         ("phase", json!(fields.phase)),
+        ("superseded_by", json!(fields.superseded_by)),
         ("updated_by", json!(edited_by(record))),
     ] {
         if !value.is_null() {

@@ -6,6 +6,7 @@ use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::input::ttl;
 use althing_dialects::memory::item::brief;
 use althing_dialects::memory::moment::{self, utc};
+use althing_dialects::memory::secrets::repeated;
 use althing_dialects::memory::words::counted;
 use althing_kernel::memory::{Kind, Record};
 use althing_kernel::{Principal, Timestamp};
@@ -90,7 +91,7 @@ impl Verbs<'_> {
     fn memory(&self, present: &Present, args: &Context) -> Result<Value, Fault> {
         let path = args.path.as_deref().map(path_of).transpose()?;
         let limit = within("maxItems", args.items_max, ITEMS_MAX)?.unwrap_or(ITEMS_DEFAULT);
-        let selected = self.select(
+        let (selected, has_more) = self.select(
             present,
             &Wanted {
                 path: path.as_deref(),
@@ -107,6 +108,7 @@ impl Verbs<'_> {
             "memory_density": density(&present.state),
             "path": path,
             "selected": selected,
+            "has_more": has_more,
             "stale_warnings": stale(&present.state, present.now, 5),
         }))
     }
@@ -141,12 +143,14 @@ impl Start {
             let at = Timestamp::from_micros(present.now.micros().saturating_sub(back));
             return Ok(Start::at(None, Some(at), "duration"));
         }
-        let text: String = since.chars().take(64).collect();
         if !SESSIONS.iter().any(|prefix| since.starts_with(prefix)) {
-            return Err(Fault::usage(format!("'since': {text:?} is no moment; {FORMS}")));
+            return Err(Fault::usage(format!(
+                "'since': {:?} is no moment; {FORMS}",
+                repeated(since)
+            )));
         }
         // Ids of sessions begin with their time, so those that are over are found as well.
-        let session = Some(text);
+        let session = Some(since.chars().take(64).collect::<String>());
         let kinds = [althing_kernel::Kind::SessionOpened];
         if let Some(at) = moment::of_id(since)
             && let Some(seq) = entry_at(&present.engine, at, &kinds, Some(since))?

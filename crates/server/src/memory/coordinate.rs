@@ -2,7 +2,8 @@
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::words::counted;
-use althing_kernel::memory::view::LaneReply;
+use althing_kernel::commons::Label;
+use althing_kernel::memory::view::{LaneReply, MemoryReply};
 use althing_kernel::memory::{Kind, Record, RecordId};
 use althing_kernel::{AgentName, State};
 use schemars::JsonSchema;
@@ -146,7 +147,8 @@ impl Verbs<'_> {
     }
 
     /// Who is meant: those who are named, else others who are known, a few of them.
-    fn targets(&self, state: &State, args: &Coordinate) -> Result<Targets, Fault> {
+    fn targets(&self, present: &Present, args: &Coordinate, key: &Key) -> Result<Targets, Fault> {
+        let state = &present.state;
         let mut found = Targets { agents: Vec::new(), obstacles: Vec::new() };
         if args.targets.len() > TARGETS_MAX {
             return Err(Fault::usage(format!("at most {TARGETS_MAX} agents are named at once")));
@@ -160,8 +162,13 @@ impl Verbs<'_> {
             }
         }
         if args.targets.is_empty() && args.scopes.is_empty() {
-            let own = self.agent();
+            let (own, me) = (self.agent(), self.principal());
             let mut live: Vec<_> = others(state, own.as_ref()).collect();
+            // A request that is repeated means those it meant before.
+            let meant = |name: &AgentName| key.has_answer(state, &me, present.now, name.as_str());
+            if live.iter().any(|(name, _)| meant(name)) {
+                live.retain(|(name, _)| meant(name));
+            }
             live.sort_by_key(|(name, agent)| (std::cmp::Reverse(agent.heard_at), (*name).clone()));
             let agents = live.into_iter().take(IMPLICIT_MAX).map(|(name, _)| name.clone());
             found.agents.extend(agents);
@@ -173,15 +180,16 @@ impl Verbs<'_> {
     }
 
     fn assign(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
-        let Present { state, .. } = self.present()?;
+        let present = self.present()?;
+        let state = &present.state;
         if args.targets.is_empty() && args.scopes.is_empty() {
             return Err(Fault::usage("assign names the agents in 'targetAgents'"));
         }
-        let targets = self.targets(&state, args)?;
+        let targets = self.targets(&present, args, key)?;
         let sent = if let Some(before) = self.offered_before(key)? {
             self.repeated(&before, targets.agents.iter())?
         } else {
-            let lanes = self.lanes(&state, args, &targets.agents)?;
+            let lanes = self.lanes(state, args, &targets.agents)?;
             let colliding = collide(&lanes);
             if !colliding.is_empty() {
                 let named: Vec<String> = colliding.iter().map(met).collect();
@@ -250,9 +258,9 @@ impl Verbs<'_> {
     }
 
     fn consult(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
-        let Present { state, now, .. } = self.present()?;
-        let targets = self.targets(&state, args)?;
-        let thread = args.thread.clone().unwrap_or_else(|| key.thread(now));
+        let present = self.present()?;
+        let targets = self.targets(&present, args, key)?;
+        let thread = args.thread.clone().unwrap_or_else(|| key.thread(present.now));
         let mut facade = Facade::new(Aim::Consult.name());
         let mut plan = Vec::new();
         for agent in &targets.agents {
@@ -296,12 +304,19 @@ impl Verbs<'_> {
     /// Asks others to look at something: a candidate to decide on, a message to each, and a loop
     /// if one is wanted.
     fn review(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
-        let Present { state, now, .. } = self.present()?;
-        let targets = self.targets(&state, args)?;
-        let lanes = self.lanes(&state, args, &targets.agents)?;
-        self.check_clean(args, &lanes)?;
-        let args = &Coordinate { task: self.task_from(args, &args.task)?, ..args.clone() };
-        let thread = args.thread.clone().unwrap_or_else(|| key.thread(now));
+        let present = self.present()?;
+        let targets = self.targets(&present, args, key)?;
+        let task = match self.reviewed_before(&present, key) {
+            // Files and commits may have changed since.
+            Some(task) => task,
+            None => {
+                let lanes = self.lanes(&present.state, args, &targets.agents)?;
+                self.check_clean(args, &lanes)?;
+                self.task_from(args, &args.task)?
+            }
+        };
+        let args = &Coordinate { task, ..args.clone() };
+        let thread = args.thread.clone().unwrap_or_else(|| key.thread(present.now));
         let mut facade = Facade::new(Aim::Review.name());
         if targets.agents.is_empty() {
             conclude(&mut facade, &targets.obstacles, 0)?;
@@ -335,11 +350,20 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
+    /// What the same request had looked at before, if it did.
+    fn reviewed_before(&self, present: &Present, key: &Key) -> Option<String> {
+        let id = Label::new(&key.part("candidate")?).ok()?;
+        match present.state.memory().answered(&self.principal(), &id, present.now)? {
+            (_, MemoryReply::Record(own)) => Some(own.text.to_string()),
+            _ => None,
+        }
+    }
+
     /// Thinking together is a loop.
     fn ideate(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
-        let Present { state, now, .. } = self.present()?;
-        let targets = self.targets(&state, args)?;
-        let thread = args.thread.clone().unwrap_or_else(|| key.thread(now));
+        let present = self.present()?;
+        let targets = self.targets(&present, args, key)?;
+        let thread = args.thread.clone().unwrap_or_else(|| key.thread(present.now));
         let mut facade = Facade::new(Aim::Ideate.name());
         let mut plan = Vec::new();
         for agent in &targets.agents {
@@ -357,12 +381,13 @@ impl Verbs<'_> {
     /// Takes work from one agent and offers it to another, in one step of the kernel: the claim
     /// comes back to whoever dispatches, for the next to take over.
     fn reroute(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
-        let Present { state, .. } = self.present()?;
+        let present = self.present()?;
+        let state = &present.state;
         let Some(text) = &args.assignment else {
             return Err(Fault::usage("reroute names the assignment in 'assignmentId'"));
         };
-        let old = record(&state, Kind::Assignment, text)?;
-        let targets = self.targets(&state, args)?;
+        let old = record(state, Kind::Assignment, text)?;
+        let targets = self.targets(&present, args, key)?;
         let [agent] = targets.agents.as_slice() else {
             let details: Vec<Value> = targets.obstacles.iter().map(Obstacle::shown).collect();
             let message = "reroute names one agent who is known in 'targetAgents'";
@@ -390,7 +415,9 @@ impl Verbs<'_> {
                            worktree_path with bclaw_update";
             return Err(Fault::usage(message));
         }
-        self.check_clean(args, std::slice::from_ref(&rerouted(old, agent.clone())?))?;
+        if !key.has_answer(state, &self.principal(), present.now, "reroute") {
+            self.check_clean(args, std::slice::from_ref(&rerouted(old, agent.clone())?))?;
+        }
         let reason = format!("rerouted to {}", shown(agent));
         let mut step = json!({ "id": old.id, "to": "rerouted", "agent": agent, "reason": reason });
         if let Some(id) = key.part("reroute") {

@@ -114,6 +114,7 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
         list.iter().filter(|id| status(id) != Some(Status::Done)).copied().collect()
     };
     let at_work = at_work(state);
+    let finished = finished(state, sequence);
     let mut items: Vec<&Item> = sequence.fields.items.iter().collect();
     items.sort_by_key(|item| item.rank);
     let judge = |item: &'s Item| {
@@ -126,6 +127,9 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
             _ if at_work.contains(&plan.id) => (Standing::Active, "somebody is at work on it"),
             Status::InProgress => (Standing::Active, "in progress"),
             Status::Blocked => (Standing::Blocked, "the plan is blocked"),
+            _ if finished.contains(&plan.id) => {
+                (Standing::Active, "its assignment is completed: say whether the plan is done")
+            }
             _ if !waits_for.is_empty() => (Standing::Blocked, "it comes after plans not done yet"),
             _ => (Standing::Ready, "nothing stands against it"),
         };
@@ -138,6 +142,22 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
 fn at_work(state: &State) -> BTreeSet<RecordId> {
     let open = state.memory().newest(Kind::Assignment, Some(true)).filter(|own| is_open(own));
     open.filter_map(|own| own.fields.plan_id).collect()
+}
+
+/// The plans of a sequence whose last assignment was completed.
+fn finished(state: &State, sequence: &Record) -> BTreeSet<RecordId> {
+    let mut open: BTreeSet<RecordId> = sequence.fields.items.iter().map(|item| item.plan).collect();
+    let mut finished = BTreeSet::new();
+    for own in state.memory().newest(Kind::Assignment, None) {
+        let Some(plan) = own.fields.plan_id.filter(|plan| open.remove(plan)) else { continue };
+        if own.status == Status::Completed {
+            finished.insert(plan);
+        }
+        if open.is_empty() {
+            break;
+        }
+    }
+    finished
 }
 
 fn is_open(own: &Record) -> bool {

@@ -6,6 +6,8 @@
 //! no half of one. When the agent accepts, the kernel hands the lease over to it.
 
 use althing_dialects::frugal::planning::called;
+use althing_dialects::memory::entity;
+use althing_dialects::memory::secrets::repeated;
 use althing_kernel::agent::Agent;
 use althing_kernel::commons::Label;
 use althing_kernel::content::Blob;
@@ -64,7 +66,7 @@ impl Obstacle {
     pub(super) fn fault(&self, message: String) -> Fault {
         match self.code {
             "scope_already_claimed" => Fault::collision(message),
-            "plan_already_assigned" => Fault::refused(Rule::PlanTaken, message),
+            "plan_already_assigned" | "plan_is_over" => Fault::refused(Rule::PlanTaken, message),
             _ => Fault::not_found(message),
         }
     }
@@ -78,6 +80,8 @@ pub(super) struct Key {
 
 impl Key {
     pub(super) fn new(id: Option<&str>, given: &Value) -> Self {
+        // Hosts that fill in every argument write nothing for none.
+        let id = id.map(str::trim).filter(|id| !id.is_empty());
         Key { id: id.map(str::to_owned), body: given.to_string() }
     }
 
@@ -120,6 +124,18 @@ impl Key {
     /// The id of a command of this request, if it has one.
     pub(super) fn part(&self, name: &str) -> Option<String> {
         self.whole().map(|whole| format!("{whole}.{}", short(name)))
+    }
+
+    /// Whether a part of this request was answered before.
+    pub(super) fn has_answer(
+        &self,
+        state: &State,
+        who: &Principal,
+        now: Timestamp,
+        name: &str,
+    ) -> bool {
+        let id = self.part(name).and_then(|id| Label::new(&id).ok());
+        id.is_some_and(|id| state.memory().answered(who, &id, now).is_some())
     }
 
     /// Refuses an id that was used for something else.
@@ -188,11 +204,7 @@ pub(super) fn surfaces(scope: &str) -> Result<Option<Surfaces>, Fault> {
 
 /// The record that a text names, which has to be of this kind.
 pub(super) fn id_of(kind: Kind, text: &str) -> Result<RecordId, Fault> {
-    let id: RecordId = text.parse().map_err(|error| Fault::usage(format!("{error}")))?;
-    if id.kind != kind {
-        return Err(Fault::usage(format!("{id} is no {kind}")));
-    }
-    Ok(id)
+    entity::id(kind, text).map_err(Fault::usage)
 }
 
 /// The record that a text names, if it is there.
@@ -204,14 +216,14 @@ pub(super) fn record<'s>(state: &'s State, kind: Kind, text: &str) -> Result<&'s
 /// The agent of that name, if it may be given work.
 pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstacle> {
     let no = |message: String| Obstacle {
-        agent: text.to_owned(),
+        agent: repeated(text),
         code: "agent_validation_failed",
         message,
         data: json!({ "known": some_agents(state) }),
     };
     let name = frugal::named(text).map_err(|fault| no(fault.message().to_owned()))?;
     match state.agent(&name) {
-        None => Err(no(format!("there is no agent {text}"))),
+        None => Err(no(format!("there is no agent {}", repeated(text)))),
         Some(agent) if agent.revoked_at.is_some() => Err(no(format!("{text} is revoked"))),
         Some(_) => Ok(name),
     }
@@ -331,9 +343,17 @@ pub(super) fn taken(
     })
 }
 
-/// Somebody who works on the plan already.
+/// What stands against work on its plan: it is over, or somebody works on it already.
 pub(super) fn assigned(state: &State, lane: &Lane) -> Option<Obstacle> {
     let plan = lane.plan?;
+    if let Some(over) = state.memory().record(plan).filter(|own| own.is_terminal()) {
+        return Some(Obstacle {
+            agent: shown(&lane.agent),
+            code: "plan_is_over",
+            message: format!("{plan} is {}: nobody works on it any more", over.status),
+            data: json!({ "plan_id": plan, "status": over.status }),
+        });
+    }
     let mut live = state.memory().newest(Kind::Assignment, Some(true));
     let other = live.find(|own| own.fields.plan_id == Some(plan) && own.status_is_open())?;
     let agent = other.agent().map(shown).unwrap_or_default();
@@ -450,7 +470,8 @@ impl Verbs<'_> {
         let id: RecordId = id.parse().map_err(|_| Fault::defect("a record without an id"))?;
         let Present { state, .. } = self.present()?;
         let own = state.memory().record(id).cloned();
-        own.ok_or_else(|| Fault::defect("a record that is gone already"))
+        let gone = || format!("{id} is archived: what this request made is no more");
+        own.ok_or_else(|| Fault::not_found(gone()))
     }
 }
 

@@ -2,16 +2,17 @@
 //! what somebody needs to know before they go on.
 
 use althing_dialects::frugal::planning::called;
+use althing_kernel::memory::assign::may_lead;
 use althing_kernel::memory::word::LoopKind;
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
-use althing_kernel::{AgentName, Principal, Rule, State};
+use althing_kernel::memory::{Kind, Record, Status};
+use althing_kernel::{Principal, Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Verbs;
-use super::lanes::{Key, known_agent, record, shown};
-use super::loops::{Act, Loop, answer, lacks, next_phase, phases, place_of};
+use super::lanes::{Key, known_agent, record};
+use super::loops::{Act, Loop, answer, lacks, next_phase, phases, place_of, stale};
 use super::seat::Present;
 use crate::fault::Fault;
 
@@ -40,16 +41,6 @@ impl Verbs<'_> {
         let place = place_of(own, args)?;
         let named = args.assignment.as_deref().ok_or_else(|| lacks(args.intent, "assignmentId"))?;
         let work = record(state, Kind::Assignment, named)?;
-        if work.agent() != Some(&place.agent) {
-            let whose = work.agent().map(shown).unwrap_or_default();
-            let message = format!(
-                "{} is {whose}'s work, and {} is {}'s place; takeover gives a place to another",
-                work.id,
-                place.id,
-                shown(&place.agent)
-            );
-            return Err(Fault::refused(Rule::RecordLinks, message));
-        }
         let mut slot = json!(place);
         slot["assignment"] = json!(work.id);
         self.put_slot(own, args, key, &slot)
@@ -70,42 +61,38 @@ impl Verbs<'_> {
             Fault::not_found(obstacle.message).with(details)
         })?;
         let work = place.assignment.and_then(|id| state.memory().record(id));
-        let mut slot = json!({ "id": place.id, "agent": agent, "done": false });
-        if let Some(role) = &place.role {
-            slot["role"] = json!(role);
+        let under_way = |work: &&Record| !work.is_terminal() && work.agent() != Some(&agent);
+        let Some(work) = work.filter(under_way) else {
+            let mut slot = json!({ "id": place.id, "agent": agent, "done": false });
+            if let Some(role) = &place.role {
+                slot["role"] = json!(role);
+            }
+            return self.put_slot(own, args, key, &slot);
+        };
+        self.check_leads(state, own)?;
+        if let Some(expected) = args.expected_version.filter(|version| *version != own.version) {
+            return Err(stale(own, expected));
         }
-        if let Some(next) =
-            work.map(|work| self.passed_on(work, &agent, key)).transpose()?.flatten()
-        {
-            slot["assignment"] = json!(next);
-        }
-        self.put_slot(own, args, key, &slot)
-    }
-
-    /// The work of a place for another agent: none if it is over. If it was given to them before the
-    /// place was, it is that.
-    fn passed_on(
-        &self,
-        work: &Record,
-        agent: &AgentName,
-        key: &Key,
-    ) -> Result<Option<RecordId>, Fault> {
-        if work.agent() == Some(agent) {
-            return Ok(Some(work.id));
-        }
-        if work.status == Status::Rerouted {
-            return Ok(work.fields.superseded_by);
-        }
-        if work.is_terminal() {
-            return Ok(None);
-        }
-        let mut step = json!({ "id": work.id, "to": "rerouted", "agent": agent });
-        if let Some(id) = key.part("reroute") {
+        // The place goes over with the work, in one step.
+        let mut step = json!({
+            "id": work.id, "to": "rerouted", "agent": agent, "expected_version": work.version,
+        });
+        if let Some(id) = key.whole() {
             step["request_id"] = id.into();
         }
-        self.act("memory.move", &step)?;
-        let Present { state, .. } = self.present()?;
-        Ok(state.memory().record(work.id).and_then(|work| work.fields.superseded_by))
+        let moved = self.act("memory.move", &step)?;
+        let effects = moved["side_effects"].as_array().map_or(&[][..], Vec::as_slice);
+        self.with_questions(args.intent, own, effects)
+    }
+
+    /// Refuses whoever may not say who does what in a loop, before anything is done. The kernel is
+    /// asked for what it will refuse, so that it is on record.
+    pub(super) fn check_leads(&self, state: &State, own: &Record) -> Result<(), Fault> {
+        if may_lead(state, &self.principal(), own).is_ok() {
+            return Ok(());
+        }
+        let same = json!({ "id": own.id, "fields": { "slots": own.fields.slots } });
+        self.act("memory.update", &same).map(|_| ())
     }
 
     fn put_slot(&self, own: &Record, args: &Loop, key: &Key, slot: &Value) -> Result<Value, Fault> {
@@ -185,12 +172,6 @@ impl Verbs<'_> {
     ) -> Result<Value, Fault> {
         let task = args.task.as_deref().ok_or_else(|| lacks(args.intent, "task"))?;
         let me = self.principal();
-        let takes_part =
-            own.fields.slots.iter().any(|place| self.agent() == Some(place.agent.clone()));
-        if own.author != me && !takes_part && self.agent().is_some() {
-            let message = format!("{} has no place in {}", self.shown(), own.id);
-            return Err(Fault::refused(Rule::RecordOwner, message));
-        }
         let to = match &args.slot {
             Some(_) => place_of(own, args)?.agent.to_string(),
             None if own.author == me => return Err(lacks(args.intent, "slot")),
@@ -306,5 +287,6 @@ fn is_asked(message: &Record, of: &Record) -> bool {
 /// What waits for an answer in a loop, the newest first.
 fn questions<'s>(state: &'s State, of: &Record) -> impl Iterator<Item = &'s Record> {
     let of = of.clone();
-    state.memory().newest(Kind::Message, Some(true)).filter(move |own| is_asked(own, &of))
+    let live = state.memory().newest(Kind::Message, Some(true));
+    live.filter(move |own| of.is_live() && is_asked(own, &of))
 }

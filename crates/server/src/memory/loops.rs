@@ -2,6 +2,7 @@
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::moment::utc;
+use althing_dialects::memory::secrets::repeated;
 use althing_kernel::memory::field::{Slot, Taken};
 use althing_kernel::memory::word::LoopKind;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
@@ -17,6 +18,8 @@ use super::loop_steps::Verdict;
 use super::seat::Present;
 use crate::fault::Fault;
 
+/// How often work that was called off is made anew for one request.
+const ATTEMPTS_MAX: usize = 8;
 /// How many loops a list has.
 const LISTED_MAX: usize = 50;
 
@@ -74,6 +77,16 @@ pub(super) enum End {
     Blocked,
 }
 
+impl End {
+    fn status(self) -> Status {
+        match self {
+            End::Completed => Status::Completed,
+            End::Cancelled => Status::Cancelled,
+            End::Blocked => Status::Blocked,
+        }
+    }
+}
+
 /// A place in a loop that is opened.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -125,7 +138,7 @@ pub(super) struct Loop {
     /// advance: to which phase, if not the next.
     pub(super) phase: Option<String>,
     pub(super) artifact: Option<Artifact>,
-    /// close: completed, cancelled or blocked.
+    /// close, list: completed, cancelled or blocked.
     pub(super) status: Option<End>,
     /// bind: what is worked on in the slot.
     #[serde(rename = "assignmentId", alias = "assignment_id")]
@@ -188,7 +201,8 @@ pub(super) fn next_phase(
     let here = place(now).unwrap_or_default();
     let ways = all[here].1;
     let next = match asked {
-        None => ways.first().copied(),
+        // On is never back: that is another round.
+        None => ways.iter().copied().find(|way| place(way) > Some(here)),
         Some(asked) => ways.iter().copied().find(|own| *own == asked),
     };
     let Some(next) = next else {
@@ -206,7 +220,7 @@ impl Verbs<'_> {
         let key = Key::new(args.client_request_id.as_deref(), given);
         let Present { state, now, .. } = self.present()?;
         if args.intent == Act::List {
-            return Ok(list(&state));
+            return Ok(list(&state, args));
         }
         let is_repeated = key.is_repeated(&state, &self.principal(), now)?;
         if args.intent == Act::Open {
@@ -218,6 +232,10 @@ impl Verbs<'_> {
         match args.intent {
             _ if is_repeated => self.with_questions(args.intent, own, &[]),
             Act::Open | Act::List | Act::Get => self.with_questions(args.intent, own, &[]),
+            Act::Bind | Act::Takeover | Act::Verify | Act::RequestInput if !own.is_live() => {
+                let message = format!("{} is {}", own.id, own.status);
+                Err(Fault::refused(Rule::RecordStep, message))
+            }
             Act::Bind => self.bind(&state, own, args, &key),
             Act::Takeover => self.takeover(&state, own, args, &key),
             Act::Continue => self.go_round(own, args, &key),
@@ -248,11 +266,10 @@ impl Verbs<'_> {
             Act::AddArtifact => self.add_artifact(own, args, &key),
             Act::Pause => self.step(own, args, &key, "paused"),
             Act::Resume => self.step(own, args, &key, "open"),
-            Act::Close => match args.status.unwrap_or(End::Completed) {
-                End::Completed => self.step(own, args, &key, "completed"),
-                End::Cancelled => self.step(own, args, &key, "cancelled"),
-                End::Blocked => self.step(own, args, &key, "blocked"),
-            },
+            Act::Close => {
+                let to = args.status.unwrap_or(End::Completed).status();
+                self.step(own, args, &key, to.as_str())
+            }
         }
     }
 
@@ -329,20 +346,23 @@ impl Verbs<'_> {
         if let Some(expected) = args.expected_version.filter(|version| *version != own.version) {
             return Err(stale(own, expected));
         }
+        self.check_leads(state, own)?;
         let before = place.assignment.and_then(|id| state.memory().record(id));
         if let Some(open) = before.filter(|own| !own.is_terminal()) {
+            let is_other = |task: &String| *task != open.text.as_str();
+            if args.task.as_ref().is_some_and(is_other) {
+                let message = format!("{slot} is at {} still: complete its turn first", open.id);
+                return Err(Fault::refused(Rule::RecordStep, message));
+            }
             let effect = json!({ "action": "reuse", "kind": "assignment", "id": open.id });
             return Ok(taken_up(answer(args.intent, own, &[effect]), open));
         }
         let task = args.task.clone().unwrap_or_else(|| own.text.to_string());
-        let mut create = json!({
+        let create = json!({
             "kind": "assignment", "text": task,
             "fields": { "agent": place.agent, "scope": format!("review-loop:{}", own.id) },
         });
-        if let Some(id) = key.whole() {
-            create["request_id"] = format!("turn.{id}").into();
-        }
-        let made = self.act("memory.create", &create)?["id"].clone();
+        let made = self.turn_work(create, key)?;
         let slots: Vec<Value> = own
             .fields
             .slots
@@ -376,6 +396,26 @@ impl Verbs<'_> {
             Some(made) => taken_up(told, made),
             None => told,
         })
+    }
+
+    /// The work of a turn. What a request made before and was called off since is made anew.
+    fn turn_work(&self, mut create: Value, key: &Key) -> Result<Value, Fault> {
+        for attempt in 0..ATTEMPTS_MAX {
+            if let Some(id) = key.whole() {
+                create["request_id"] = format!("turn{attempt}.{id}").into();
+            }
+            let made = self.act("memory.create", &create)?["id"].clone();
+            let id: Option<RecordId> = made.as_str().and_then(|id| id.parse().ok());
+            let Present { state, .. } = self.present()?;
+            let own = id.and_then(|id| state.memory().record(id));
+            if own.is_some_and(|own| !own.is_terminal()) {
+                return Ok(made);
+            }
+        }
+        Err(Fault::refused(
+            Rule::RequestOnce,
+            "what this request asked for was called off; ask anew",
+        ))
     }
 
     fn open(&self, state: &State, args: &Loop, key: &Key) -> Result<Record, Fault> {
@@ -447,7 +487,7 @@ pub(super) fn place_of<'l>(own: &'l Record, args: &Loop) -> Result<&'l Slot, Fau
     let known = own.fields.slots.iter().find(|place| place.id.as_str() == slot);
     known.ok_or_else(|| {
         let slots: Vec<&str> = own.fields.slots.iter().map(|place| place.id.as_str()).collect();
-        let message = format!("{} has no slot {slot}", own.id);
+        let message = format!("{} has no slot {}", own.id, repeated(slot));
         Fault::not_found(message).with(json!({ "allowed": slots }))
     })
 }
@@ -456,17 +496,23 @@ pub(super) fn lacks(act: Act, name: &str) -> Fault {
     Fault::usage(format!("bclaw_loop {} requires '{name}'", act.name()))
 }
 
-fn stale(own: &Record, expected: u32) -> Fault {
+pub(super) fn stale(own: &Record, expected: u32) -> Fault {
     let message = format!("{} is at version {}, not {expected}", own.id, own.version);
     let details = json!({ "code": "version_conflict", "actual": own.version });
     Fault::refused(Rule::RecordVersion, message).with(details)
 }
 
-fn list(state: &State) -> Value {
-    let all = state.memory().newest(Kind::Loop, None).take(LISTED_MAX);
-    let loops: Vec<Value> = all.map(brief).collect();
+/// The loops of a kind and a standing, or all of them.
+fn list(state: &State, args: &Loop) -> Value {
+    let status = args.status.map(End::status);
+    let wanted = |own: &&Record| {
+        status.is_none_or(|status| own.status == status)
+            && args.kind.is_none_or(|kind| own.fields.loop_kind == Some(kind))
+    };
+    let all: Vec<&Record> = state.memory().newest(Kind::Loop, None).filter(wanted).collect();
+    let loops: Vec<Value> = all.iter().take(LISTED_MAX).map(|own| brief(own)).collect();
     let mut facade = Facade::new(Act::List.name());
-    facade.result("total", state.memory().count(Kind::Loop, None)).result("loops", loops);
+    facade.result("total", all.len()).result("loops", loops);
     facade.answer()
 }
 
@@ -526,7 +572,7 @@ pub(super) fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
         .fields
         .slots
         .iter()
-        .filter(|place| !place.done)
+        .filter(|place| !place.done && own.is_live())
         .map(|place| place.id.as_str())
         .collect();
     if own.is_live() && waiting.is_empty() && !own.fields.slots.is_empty() {

@@ -3,6 +3,7 @@
 use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::relevance::{Hit, Index, Question};
+use althing_dialects::memory::secrets::repeated;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use althing_kernel::time::Span;
 use althing_kernel::{State, Surface, Timestamp};
@@ -54,7 +55,8 @@ pub(super) fn path_of(text: &str) -> Result<String, Fault> {
     match Surface::new(text) {
         Ok(surface) => Ok(surface.as_str().to_owned()),
         Err(error) => Err(Fault::usage(format!(
-            "path {text:?}: {error}; write a path below the project's root, such as src/a.rs"
+            "path {:?}: {error}; write a path below the project's root, such as src/a.rs",
+            repeated(text)
         ))),
     }
 }
@@ -105,6 +107,7 @@ pub(super) fn short(record: &Record) -> Value {
         ("priority", json!(fields.priority)),
         ("assignee", json!(fields.assignee)),
         ("to", json!(fields.to)),
+        ("superseded_by", json!(fields.superseded_by)),
         ("updated_by", json!(edited_by(record))),
     ] {
         if !value.is_null() {
@@ -115,6 +118,16 @@ pub(super) fn short(record: &Record) -> Value {
         own.append(&mut extra);
     }
     shown
+}
+
+/// What is to be known of a record before it is relied on.
+fn standing(record: &Record, now: Timestamp) -> Option<String> {
+    if let Some(next) = record.fields.superseded_by {
+        return Some(format!("superseded by {}", next.label()));
+    }
+    let ages = matches!(record.id.kind, Kind::Constraint | Kind::Trap);
+    let days = age_days(record, now);
+    (ages && days >= STALE_DAYS).then(|| format!("stale: last looked at {days} days ago"))
 }
 
 /// How much there is of each kind.
@@ -155,25 +168,31 @@ pub(super) fn open_plans(state: &State) -> Vec<&Record> {
 
 impl Verbs<'_> {
     /// What matters most, most first.
-    pub(super) fn select(&self, present: &Present, wanted: &Wanted<'_>) -> Vec<Value> {
+    pub(super) fn select(&self, present: &Present, wanted: &Wanted<'_>) -> (Vec<Value>, bool) {
         let question = Question {
             text: wanted.text,
             path: wanted.path,
             now: present.now.micros(),
             fill: wanted.fill,
-            limit: wanted.limit,
+            // One more shows whether there is more.
+            limit: wanted.limit + 1,
             ..Question::default()
         };
         let show = |hit: &Hit| {
-            let mut shown = match hit.id.parse::<RecordId>() {
-                Ok(id) => short(present.state.memory().record(id)?),
-                Err(_) => decision(&present.state, &hit.id)?.short(),
+            let (mut shown, mark) = match hit.id.parse::<RecordId>() {
+                Ok(id) => {
+                    let record = present.state.memory().record(id)?;
+                    (short(record), standing(record, present.now))
+                }
+                Err(_) => (decision(&present.state, &hit.id)?.short(), None),
             };
-            shown["why"] = why(hit).into();
+            let why = [mark, Some(why(hit).to_owned())].into_iter().flatten().collect::<Vec<_>>();
+            shown["why"] = why.join("; ").into();
             Some(shown)
         };
         let hits = self.seat.recall().rank(&present.state, wanted.pending, &question);
-        hits.iter().filter_map(show).collect()
+        let has_more = hits.len() > wanted.limit;
+        (hits.iter().take(wanted.limit).filter_map(show).collect(), has_more)
     }
 
     /// What is alike and there already.

@@ -2,6 +2,7 @@
 //! taken; whoever misspelt one is told.
 
 use althing_dialects::memory::item::kernel_name;
+use althing_dialects::memory::secrets::repeated;
 use althing_kernel::{AgentName, State, UserId};
 use serde_json::{Map, Value};
 
@@ -9,7 +10,7 @@ use super::Verbs;
 use crate::fault::Fault;
 
 /// The fields that name somebody.
-const NAMING: [&str; 2] = ["to", "assignee"];
+const NAMING: [&str; 3] = ["to", "assignee", "agent"];
 
 impl Verbs<'_> {
     /// What is to be said of the names in what was written down.
@@ -24,6 +25,7 @@ impl Verbs<'_> {
         let state = self.present()?.state;
         let unknown = named.into_iter().filter(|(_, who)| !is_known(&state, who));
         let told = unknown.map(|(field, who)| {
+            let who = repeated(who);
             format!("'{field}': nobody called {who} has been here yet; check the name").into()
         });
         Ok(told.collect())

@@ -22,6 +22,7 @@ use super::context::{change, changed_since};
 use super::find::record;
 use super::ranking::{Wanted, density, open_plans, stale};
 use super::seat::Present;
+use super::write::request_label;
 use super::{Verb, Verbs};
 use crate::fault::Fault;
 
@@ -164,8 +165,15 @@ impl Verbs<'_> {
             facade.field("claim_status", "none");
             return Ok(None);
         }
-        let open = claims::open(scope.clone(), args.task.as_deref(), plan, args.ttl.as_ref())?;
-        if let Some(claim) = claims::existing(&present, &own, scope) {
+        let mut open = claims::open(scope.clone(), args.task.as_deref(), plan, args.ttl.as_ref())?;
+        open.request_id = args.request_id.as_deref().map(request_label).transpose()?;
+        let known = self.is_asked_before(&present, &open);
+        let over = plan.and_then(|plan| present.state.memory().record(plan));
+        if let Some(over) = over.filter(|plan| plan.is_terminal()) {
+            facade.warn("plan_is_over", format!("{} is {}", over.id, over.status));
+        }
+        let existing = claims::existing(&present, &own, scope);
+        if let Some(claim) = existing.filter(|_| !known) {
             let id = claim.id.to_string();
             facade.field("claim_status", "existing").field("claim_id", id.as_str());
             facade.effect("reuse", "claim", &id).artifact("claim", &id);
@@ -180,9 +188,17 @@ impl Verbs<'_> {
             return Ok(Some(claim));
         }
         match self.open_claim(open) {
+            Ok(claim) if claim.status != Status::Open => {
+                let message = format!("{} of this request is {}", claim.id, claim.status);
+                facade.warn("claim_is_over", format!("{message}; another request claims again"));
+                facade.field("claim_status", "none");
+                Ok(None)
+            }
             Ok(claim) => {
                 let id = claim.id.to_string();
-                facade.field("claim_status", "created").field("claim_id", id.as_str());
+                facade
+                    .field("claim_status", if known { "existing" } else { "created" })
+                    .field("claim_id", id.as_str());
                 facade.effect("created", "claim", &id).artifact("claim", &id);
                 facade.result("claim", claim.conflict());
                 Ok(Some(claim))
@@ -232,7 +248,7 @@ impl Verbs<'_> {
             .result("context_schema", "althing.memory/1")
             .result("memory_version", present.state.seq())
             .result("memory_density", density(&present.state))
-            .result("selected", self.select(present, &wanted))
+            .result("selected", self.select(present, &wanted).0)
             .result(
                 "context_diff",
                 news.iter().map(|record| change(record, after, from)).collect::<Vec<Value>>(),
@@ -350,9 +366,11 @@ fn next_steps(
         facade.next(Verb::Find.tool(), find, "to see who holds what there");
     }
     if present.state.memory().is_empty() {
-        let text = args.task.as_deref().unwrap_or("what you are about to do");
-        let create = json!({ "entity": "plan", "data": { "text": text } });
-        facade.next(Verb::Create.tool(), create, "to tell others what you work on");
+        // What it would say has to be known.
+        if let Some(text) = args.task.as_deref() {
+            let create = json!({ "entity": "plan", "data": { "text": text } });
+            facade.next(Verb::Create.tool(), create, "to tell others what you work on");
+        }
     } else {
         let board = json!({ "kind": "board" });
         facade.next(Verb::Context.tool(), board, "to see who works on what");

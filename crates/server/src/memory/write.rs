@@ -5,9 +5,10 @@ use althing_dialects::memory::entity;
 use althing_dialects::memory::input::{either, ttl};
 use althing_dialects::memory::item::{is_called, kernel_name};
 use althing_dialects::memory::moment::utc;
+use althing_dialects::memory::secrets::repeated;
 use althing_dialects::memory::words::counted;
 use althing_kernel::commons::Label;
-use althing_kernel::lease::{Force, Release, Renew, Ttl};
+use althing_kernel::lease::{Force, Open, Release, Renew, Ttl};
 use althing_kernel::memory::{Kind, RecordId, Status};
 use althing_kernel::text::Text;
 use althing_kernel::{Command, Rule, Timestamp};
@@ -17,6 +18,7 @@ use super::args::{CompleteStep, Create, Remove, Transition, Update};
 use super::claims::{self, Claim, Found};
 use super::find::{fetch, record};
 use super::records::is_of_decisions;
+use super::seat::Present;
 use super::{Verb, Verbs, progress};
 use crate::desk::perform;
 use crate::fault::Fault;
@@ -93,11 +95,9 @@ impl Verbs<'_> {
         {
             record(&present, plan)?;
         }
-        let own = self.principal();
-        let known = open.request_id.as_ref();
-        let known = known.and_then(|id| present.state.memory().answered(&own, id, present.now));
-        let existing = claims::existing(&present, &own, &open.surfaces);
-        if let Some(claim) = existing.filter(|_| known.is_none()) {
+        let known = self.is_asked_before(&present, &open);
+        let existing = claims::existing(&present, &self.principal(), &open.surfaces);
+        if let Some(claim) = existing.filter(|_| !known) {
             let (claim, left) = self.go_on(claim, &open, args.data.contains_key("ttl"))?;
             let mut answer = with_status(&claim, &claim.item(&present)?, "existing");
             if !left.is_empty() {
@@ -105,14 +105,33 @@ impl Verbs<'_> {
             }
             return Ok(answer);
         }
-        let status = if known.is_some() { "existing" } else { "created" };
         let claim = self.open_claim(open)?;
         let present = self.present()?;
-        Ok(with_status(&claim, &claim.item(&present)?, status))
+        let status = match claim.status {
+            Status::Open if known => "existing",
+            Status::Open => "created",
+            _ => "none",
+        };
+        let mut answer = with_status(&claim, &claim.item(&present)?, status);
+        if claim.status != Status::Open {
+            let message = format!("{} of this request is {}", claim.id, claim.status);
+            answer["warnings"] = json!([format!("{message}; another request claims again")]);
+            if let Some(own) = answer.as_object_mut() {
+                own.remove("next_actions");
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Whether a claim was asked for before under the same id.
+    pub(super) fn is_asked_before(&self, present: &Present, open: &Open) -> bool {
+        let memory = present.state.memory();
+        let id = open.request_id.as_ref();
+        id.is_some_and(|id| memory.answered(&self.principal(), id, present.now).is_some())
     }
 
     /// Opens a lease and shows it as a claim.
-    pub(super) fn open_claim(&self, open: althing_kernel::lease::Open) -> Result<Claim, Fault> {
+    pub(super) fn open_claim(&self, open: Open) -> Result<Claim, Fault> {
         let client = self.client()?;
         match client.execute(Command::LeaseOpen(open))? {
             althing_kernel::Reply::Lease(lease) => {
@@ -414,6 +433,17 @@ impl Verbs<'_> {
                 command[name] = value.as_str().into();
             }
         }
+        let present = self.present()?;
+        // Work that goes on is called off where everybody sees it, and stays.
+        if args.entity == Kind::Assignment && record(&present, id)?.is_live() {
+            command["to"] = Status::Cancelled.as_str().into();
+            let moved = self.act("memory.move", &command)?;
+            return Ok(json!({
+                "entity": args.entity, "id": id.to_string(), "archived": false,
+                "from": moved["from"], "to": moved["to"],
+                "side_effects": effects(&moved["side_effects"]),
+            }));
+        }
         let gone = self.act("memory.archive", &command)?;
         Ok(json!({
             "entity": args.entity,
@@ -424,7 +454,7 @@ impl Verbs<'_> {
     }
 }
 
-fn request_label(id: &str) -> Result<Label, Fault> {
+pub(super) fn request_label(id: &str) -> Result<Label, Fault> {
     Label::new(id).map_err(|error| Fault::usage(format!("'client_request_id': {error}")))
 }
 
@@ -437,7 +467,8 @@ fn no_step(plan: RecordId, step: &str, known: &[(String, &str)]) -> Fault {
         return Fault::not_found(message).with(details);
     }
     let list: Vec<String> = known.iter().map(|(id, text)| format!("{id} ({text})")).collect();
-    let message = format!("{plan} has no step {step:?}; name one by its id: {}", list.join(", "));
+    let message =
+        format!("{plan} has no step {:?}; name one by its id: {}", repeated(step), list.join(", "));
     Fault::not_found(message).with(details)
 }
 
