@@ -180,7 +180,7 @@ pub(crate) struct MemoryFind {
     /// Which kind of things.
     #[arg(value_name = "KIND", value_parser = KINDS)]
     pub(crate) entity: String,
-    /// Only what stands so; `docs/memory-tables.md` has the states of each kind.
+    /// Only what stands so; a state that the kind does not have is answered with those it has.
     #[arg(long, value_name = "STATE", value_parser = STATES, hide_possible_values = true)]
     pub(crate) status: Option<String>,
     /// Only what has any of these tags.
@@ -284,7 +284,7 @@ pub(crate) struct MemoryUpdate {
     #[arg(long = "clear", value_name = "FIELD")]
     pub(crate) clear: Vec<String>,
     /// Only if it is still this version.
-    #[arg(long, value_name = "N")]
+    #[arg(long, alias = "expect-version", value_name = "N")]
     pub(crate) expected_version: Option<u64>,
 }
 
@@ -319,7 +319,7 @@ pub(crate) struct MemoryTransition {
     #[arg(long = "override")]
     pub(crate) overrides: bool,
     /// Only if it is still this version.
-    #[arg(long, value_name = "N")]
+    #[arg(long, alias = "expect-version", value_name = "N")]
     pub(crate) expected_version: Option<u64>,
 }
 

@@ -12,6 +12,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::Verb;
+use super::idle::idle;
+pub(super) use super::idle::ignored;
 use super::names::names;
 use crate::fault::Fault;
 
@@ -244,22 +246,6 @@ fn text_or_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>
 /// settled by the channel, and a request's id says nothing where nothing is changed.
 const BESIDES: [&str; 5] = ["project", "agent", "agentId", "client_request_id", "request_id"];
 
-/// What is taken and settles nothing. Whoever gives one is told so.
-fn idle(verb: Verb) -> &'static [&'static str] {
-    match verb {
-        // How others want it written; it is always the same here.
-        Verb::Context => {
-            &["format", "digest", "profile", "explain", "host", "allHosts", "includeAgentTooling"]
-        }
-        // Agents are started by hand.
-        Verb::Coordinate => &["autoExecute", "preflight"],
-        Verb::Dispatch => &["autoExecute", "model"],
-        // What was done is not done again by repeating these.
-        Verb::Sweep | Verb::Harvest => &["request_id", "client_request_id"],
-        _ => &[],
-    }
-}
-
 /// A number as it was asked for, which has to be at least one.
 pub(super) fn within(
     name: &str,
@@ -272,13 +258,6 @@ pub(super) fn within(
         }
         asked => Ok(asked),
     }
-}
-
-/// Names the arguments that settled nothing, if there are any.
-pub(super) fn ignored(verb: Verb, given: &Value) -> Option<String> {
-    let names = idle(verb).iter().copied().filter(|name| !given[*name].is_null());
-    let names: Vec<&str> = names.collect();
-    (!names.is_empty()).then(|| format!("ignored: {}", names.join(", ")))
 }
 
 /// Who and where, as the arguments of any verb say it.

@@ -61,7 +61,7 @@ pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
         "stop_conditions": own.stop_conditions, "planId": own.plan,
         "allow_orphan": own.allow_orphan, "slot": own.slot, "outcome": own.outcome,
         "phase": own.phase, "artifact": artifact, "status": own.status, "reason": own.reason,
-        "expected_version": own.expect_version, "client_request_id": own.request_id,
+        "expected_version": own.expected_version, "client_request_id": own.request_id,
     }))
 }
 

@@ -177,7 +177,7 @@ const LOOP: &[(&str, &str)] = &[
     ("verdict", "--verdict"),
     ("messageId", "--message"),
     REASON,
-    ("expected_version", "--expect-version"),
+    ("expected_version", "--expected-version"),
     REQUEST[0],
     REQUEST[1],
 ];
@@ -280,9 +280,20 @@ impl Sheet {
                     .to_owned()
             }
             Way::Fields => {
-                "Give the fields of its kind; `docs/memory-tables.md` has them. A state is \
-                            changed with `althing memory transition`."
+                "Give the fields of its kind; `althing do --schema memory.create` has them all. A \
+                 state is changed with `althing memory transition`."
                     .to_owned()
+            }
+            Way::Ask(id, owner) => {
+                let shown = format!("`althing memory get {}` shows it", id.label());
+                let ask = |owner: &String| {
+                    format!("ask with `althing memory coordinate consult 'TEXT' --to {owner}`")
+                };
+                let ask = owner.as_ref().map_or("ask whose it is".to_owned(), ask);
+                format!("{shown}; {ask}.")
+            }
+            Way::Session => {
+                "Leave out --session; `althing sessions` shows those that are open.".to_owned()
             }
             Way::Refer => {
                 "Correct the reference that is named; `althing memory get ID` shows one.".to_owned()
