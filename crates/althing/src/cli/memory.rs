@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::choices::{KINDS, PLAN_ENDS, STATES, STEPS};
+use super::choices::{KINDS, PLAN_ENDS, REMEMBERED_KINDS, STATES, STEPS};
 use super::lanes::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop, MemorySweep};
 
 /// Arguments of `memory`.
@@ -334,7 +334,8 @@ pub(crate) struct Remember {
     /// What.
     pub(crate) text: String,
     /// As which kind of thing.
-    #[arg(long, value_name = "KIND", default_value = "constraint", value_parser = KINDS)]
+    #[arg(long, value_name = "KIND", default_value = "constraint")]
+    #[arg(value_parser = REMEMBERED_KINDS)]
     pub(crate) kind: String,
     /// What it is filed under.
     #[arg(long = "tag", value_name = "TAG")]

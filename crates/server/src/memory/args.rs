@@ -6,6 +6,7 @@ use althing_dialects::memory::form;
 use althing_dialects::memory::input::object;
 use althing_dialects::memory::secrets::repeated;
 use althing_kernel::memory::Kind;
+use althing_kernel::memory::moving::PlanStatus;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -171,7 +172,8 @@ pub(super) struct Transition {
     pub(super) status: Option<String>,
     pub(super) reason: Option<String>,
     /// With an assignment or claim: what becomes of its plan, done or blocked.
-    #[serde(rename = "planStatus", alias = "plan_status")]
+    #[serde(rename = "planStatus", alias = "plan_status", default, deserialize_with = "plan_end")]
+    #[schemars(with = "Option<String>")]
     pub(super) plan_status: Option<String>,
     /// For a merged candidate.
     pub(super) merged_into: Option<String>,
@@ -217,6 +219,16 @@ pub(super) struct Remove {
 
 fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
     entity::named(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+}
+
+/// What becomes of a plan.
+fn plan_end<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>, D::Error> {
+    let Some(word) = Option::<String>::deserialize(reader)? else { return Ok(None) };
+    if serde_json::from_value::<PlanStatus>(word.as_str().into()).is_err() {
+        let message = format!("'planStatus' is done or blocked, not {:?}", repeated(&word));
+        return Err(serde::de::Error::custom(message));
+    }
+    Ok(Some(word))
 }
 
 macro_rules! objects {

@@ -2,7 +2,7 @@
 
 use althing_dialects::memory::words::counted;
 use althing_server::memory::Verb;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::get::{flatten, whole};
 use super::outcome;
@@ -113,9 +113,14 @@ fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
             }
             Ok(())
         }
-        "execution" => lines(app, &answer["execution_context"]),
+        "execution" => {
+            let mut facts = answer["execution_context"].clone();
+            let claims = facts["claims"].take();
+            lines(app, &facts)?;
+            section(app, "You hold", list(&json!({ "claims": claims }), "claims"), &CLAIM)
+        }
         "board" => board(app, answer),
-        "board_summary" => lines(app, &answer["counts"]),
+        "board_summary" => counts(app, &answer["counts"]),
         _ => {
             let (summary, since) = (text(answer, "summary"), text(answer, "since"));
             if answer["complete"] == false {
@@ -139,6 +144,19 @@ fn lines(app: &App, value: &Value) -> Result<(), Failure> {
         flatten(name, part, value, &mut rows);
     }
     pairs(app, &rows)
+}
+
+/// How many there are of each kind, in words; those of which there is none together.
+fn counts(app: &App, counts: &Value) -> Result<(), Failure> {
+    let mut none = Vec::new();
+    for (name, count) in counts.as_object().into_iter().flatten() {
+        let name = name.trim_end_matches('s').replace('_', " ");
+        match number(count) {
+            0 => none.push(format!("{name}s")),
+            some => app.out.line(counted(some, &name))?,
+        }
+    }
+    if none.is_empty() { Ok(()) } else { app.out.line(format!("no {}", none.join(", "))) }
 }
 
 fn board(app: &App, answer: &Value) -> Result<(), Failure> {
