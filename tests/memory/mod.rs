@@ -9,6 +9,7 @@ mod private;
 mod reading;
 mod secrets;
 mod steps;
+mod typed;
 mod writing;
 
 use crate::mcp::Host;

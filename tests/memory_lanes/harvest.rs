@@ -352,6 +352,10 @@ fn a_broken_result_is_told_and_leaves_a_part_undone() {
     lane.write("LANE-RESULT.json", "{ not json");
     let told = lane.team.in_part("alice", &["harvest"]);
     assert_eq!(told["result"]["skipped"][0]["code"], "lane_result_invalid", "{told}");
+    assert!(told["result"].to_string().contains("LANE-RESULT.json, line 1"), "{told}");
+    lane.write("LANE-RESULT.json", "[1]");
+    let told = lane.team.in_part("alice", &["harvest"])["result"].to_string();
+    assert!(told.contains("LANE-RESULT.json, line 1") && !told.contains("struct"), "{told}");
 }
 
 /// What a worker committed itself is looked at as well, and nothing is committed where it would be

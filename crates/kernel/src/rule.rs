@@ -129,10 +129,10 @@ rules! {
         => "Check the id; `memory.find` shows what there is, and the trail what was archived.";
     RecordStep "A-MEM-03":
         "A record takes the steps of its kind's table and no others."
-        => "Take one of the allowed steps; `docs/memory-tables.md` has them all.";
+        => "Take one of the allowed steps, which the details name.";
     RecordField "A-MEM-04":
         "A record has the fields of its kind: what is needed is given, what the kernel writes is not."
-        => "Give the fields of `docs/memory-tables.md`; a state is changed with `memory.move`.";
+        => "Give the fields that the schema of `memory.create` has; a state is changed with `memory.move`.";
     RecordLinks "A-MEM-05":
         "What a record refers to is there and fits, and plans never wait for each other in a circle."
         => "Correct the reference that is named; `memory.get` shows what is there.";

@@ -14,6 +14,12 @@ pub(crate) struct Choices(fn() -> Vec<&'static str>);
 
 /// The kinds of things that are remembered.
 pub(crate) const KINDS: Choices = Choices(|| Kind::ALL.iter().map(|kind| kind.as_str()).collect());
+/// The kinds that a text alone makes.
+pub(crate) const REMEMBERED: [Kind; 5] =
+    [Kind::Constraint, Kind::Decision, Kind::Trap, Kind::Plan, Kind::Handoff];
+/// The same, to choose from.
+pub(crate) const REMEMBERED_KINDS: Choices =
+    Choices(|| REMEMBERED.iter().map(|kind| kind.as_str()).collect());
 /// The states of all kinds.
 pub(crate) const STATES: Choices = Choices(states);
 /// The same, with what is no state and can be told as well.

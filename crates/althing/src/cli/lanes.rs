@@ -241,8 +241,8 @@ pub(crate) struct MemoryLoop {
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// Only if it is still this version.
-    #[arg(long, value_name = "N")]
-    pub(crate) expect_version: Option<u32>,
+    #[arg(long, alias = "expect-version", value_name = "N")]
+    pub(crate) expected_version: Option<u32>,
     /// Your name for this request: repeating it repeats nothing.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,

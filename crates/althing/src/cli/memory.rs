@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::choices::{KINDS, PLAN_ENDS, STATES, STEPS};
+use super::choices::{KINDS, PLAN_ENDS, REMEMBERED_KINDS, STATES, STEPS};
 use super::lanes::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop, MemorySweep};
 
 /// Arguments of `memory`.
@@ -180,7 +180,7 @@ pub(crate) struct MemoryFind {
     /// Which kind of things.
     #[arg(value_name = "KIND", value_parser = KINDS)]
     pub(crate) entity: String,
-    /// Only what stands so; `docs/memory-tables.md` has the states of each kind.
+    /// Only what stands so; a state that the kind does not have is answered with those it has.
     #[arg(long, value_name = "STATE", value_parser = STATES, hide_possible_values = true)]
     pub(crate) status: Option<String>,
     /// Only what has any of these tags.
@@ -284,7 +284,7 @@ pub(crate) struct MemoryUpdate {
     #[arg(long = "clear", value_name = "FIELD")]
     pub(crate) clear: Vec<String>,
     /// Only if it is still this version.
-    #[arg(long, value_name = "N")]
+    #[arg(long, alias = "expect-version", value_name = "N")]
     pub(crate) expected_version: Option<u64>,
 }
 
@@ -319,7 +319,7 @@ pub(crate) struct MemoryTransition {
     #[arg(long = "override")]
     pub(crate) overrides: bool,
     /// Only if it is still this version.
-    #[arg(long, value_name = "N")]
+    #[arg(long, alias = "expect-version", value_name = "N")]
     pub(crate) expected_version: Option<u64>,
 }
 
@@ -334,7 +334,8 @@ pub(crate) struct Remember {
     /// What.
     pub(crate) text: String,
     /// As which kind of thing.
-    #[arg(long, value_name = "KIND", default_value = "constraint", value_parser = KINDS)]
+    #[arg(long, value_name = "KIND", default_value = "constraint")]
+    #[arg(value_parser = REMEMBERED_KINDS)]
     pub(crate) kind: String,
     /// What it is filed under.
     #[arg(long = "tag", value_name = "TAG")]

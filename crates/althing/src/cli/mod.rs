@@ -18,6 +18,7 @@ mod trail;
 mod views;
 mod work;
 
+pub(crate) use choices::REMEMBERED;
 pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 pub(crate) use frugal::{
     BriefArgs, CapsuleArgs, CapsuleCommand, FactArgs, FactCommand, HaidArgs, ShimsArgs, SymbolArgs,

@@ -1,5 +1,6 @@
 //! `althing do`
 
+use althing_dialects::memory::secrets::repeated;
 use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::{Client, Engine, EngineError};
 use althing_kernel::query::Query;
@@ -68,7 +69,7 @@ pub(super) fn read_request(
         let given = serde_json::from_str(args).unwrap_or_default();
         super::memory::look_through(app, project, &given)?;
     }
-    let mut request = read.map_err(|error| too_large(error, args.len()))?;
+    let mut request = read.map_err(|error| unread(too_large(error, args.len())))?;
     if let Request::Query(Query::LeaseCheck(check)) = &mut request
         && check.holder.is_none()
     {
@@ -93,6 +94,13 @@ fn client_for(
         Request::Command(_) => project.client(app, engine).map(Some),
         _ => Ok(None),
     }
+}
+
+/// A failure that repeats no secret: what cannot be read may have been cut off within one.
+fn unread(failure: Failure) -> Failure {
+    let parts = failure.message.split('`').enumerate();
+    let parts = parts.map(|(at, part)| if at % 2 == 1 { repeated(part) } else { part.to_owned() });
+    Failure { message: parts.collect::<Vec<String>>().join("`"), ..failure }
 }
 
 /// What to do with content that does not fit on a line.

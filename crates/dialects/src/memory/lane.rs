@@ -9,6 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::form;
+use super::secrets::repeated;
+
 /// The result file, at the root of the worktree.
 pub const RESULT_FILE: &str = "LANE-RESULT.json";
 /// The version of the result file's schema. Files of the same first number are read.
@@ -125,9 +128,20 @@ pub fn read(bytes: &[u8]) -> Result<LaneResult, String> {
     if bytes.len() as u64 > RESULT_BYTES_MAX {
         return Err(format!("{RESULT_FILE} is longer than {RESULT_BYTES_MAX} bytes"));
     }
-    let result: LaneResult = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let result: LaneResult = serde_json::from_slice(bytes).map_err(|error| unread(&error))?;
     check(&result)?;
     Ok(result)
+}
+
+/// Says where a file cannot be read, without the types of this program.
+fn unread(error: &serde_json::Error) -> String {
+    let why = match form::Said::read(&error.to_string()) {
+        form::Said::Ours(said) => said,
+        form::Said::Word(what, word) => format!("'{}' {what}", repeated(&word)),
+        form::Said::Sort => "a value is of another sort than it should be".to_owned(),
+    };
+    let (line, column) = (error.line(), error.column());
+    format!("{RESULT_FILE}, line {line}, column {column}: {why}")
 }
 
 fn check(result: &LaneResult) -> Result<(), String> {

@@ -57,6 +57,10 @@ pub fn labelled(text: &str) -> String {
             Ok(id) if !is_path => {
                 let label = id.label();
                 rest = after.strip_prefix(&format!(" ({label})")).unwrap_or(after);
+                // An example of both spellings is one of the label.
+                let other = after.strip_prefix(&format!(" or {label}"));
+                let other = other.or_else(|| after.strip_prefix(&format!("` or `{label}")));
+                rest = other.filter(|other| !other.starts_with(is_part)).unwrap_or(rest);
                 said.push_str(&label);
             }
             _ => said.push_str(part),
@@ -113,6 +117,9 @@ mod tests {
             ),
             ("cd /w/asgn_00000001 && x pln_00000002", "cd /w/asgn_00000001 && x pln#2"),
             ("pln_2a ägir pln#7 – \"pln_00000007\"", "pln_2a ägir pln#7 – \"pln#7\""),
+            ("write pln_0000002a or pln#42", "write pln#42"),
+            ("such as `pln_0000002a` or `pln#42`", "such as `pln#42`"),
+            ("pln_00000004 or pln#42, pln_00000004 or pln#41", "pln#4 or pln#42, pln#4 or pln#41"),
             ("", ""),
         ] {
             assert_eq!(labelled(text), said);

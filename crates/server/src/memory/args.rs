@@ -6,12 +6,15 @@ use althing_dialects::memory::form;
 use althing_dialects::memory::input::object;
 use althing_dialects::memory::secrets::repeated;
 use althing_kernel::memory::Kind;
+use althing_kernel::memory::moving::PlanStatus;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::Verb;
+use super::idle::idle;
+pub(super) use super::idle::ignored;
 use super::names::names;
 use crate::fault::Fault;
 
@@ -172,7 +175,8 @@ pub(super) struct Transition {
     pub(super) status: Option<String>,
     pub(super) reason: Option<String>,
     /// With an assignment or claim: what becomes of its plan, done or blocked.
-    #[serde(rename = "planStatus", alias = "plan_status")]
+    #[serde(rename = "planStatus", alias = "plan_status", default, deserialize_with = "plan_end")]
+    #[schemars(with = "Option<String>")]
     pub(super) plan_status: Option<String>,
     /// For a merged candidate.
     pub(super) merged_into: Option<String>,
@@ -220,6 +224,16 @@ fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
     entity::named(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
+/// What becomes of a plan.
+fn plan_end<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>, D::Error> {
+    let Some(word) = Option::<String>::deserialize(reader)? else { return Ok(None) };
+    if serde_json::from_value::<PlanStatus>(word.as_str().into()).is_err() {
+        let message = format!("'planStatus' is done or blocked, not {:?}", repeated(&word));
+        return Err(serde::de::Error::custom(message));
+    }
+    Ok(Some(word))
+}
+
 macro_rules! objects {
     ($($name:ident)*) => {$(
         fn $name<'de, D: Deserializer<'de>>(reader: D) -> Result<Map<String, Value>, D::Error> {
@@ -247,22 +261,6 @@ fn text_or_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>
 /// settled by the channel, and a request's id says nothing where nothing is changed.
 const BESIDES: [&str; 5] = ["project", "agent", "agentId", "client_request_id", "request_id"];
 
-/// What is taken and settles nothing. Whoever gives one is told so.
-fn idle(verb: Verb) -> &'static [&'static str] {
-    match verb {
-        // How others want it written; it is always the same here.
-        Verb::Context => {
-            &["format", "digest", "profile", "explain", "host", "allHosts", "includeAgentTooling"]
-        }
-        // Agents are started by hand.
-        Verb::Coordinate => &["autoExecute", "preflight"],
-        Verb::Dispatch => &["autoExecute", "model"],
-        // What was done is not done again by repeating these.
-        Verb::Sweep | Verb::Harvest => &["request_id", "client_request_id"],
-        _ => &[],
-    }
-}
-
 /// A number as it was asked for, which has to be at least one.
 pub(super) fn within(
     name: &str,
@@ -275,13 +273,6 @@ pub(super) fn within(
         }
         asked => Ok(asked),
     }
-}
-
-/// Names the arguments that settled nothing, if there are any.
-pub(super) fn ignored(verb: Verb, given: &Value) -> Option<String> {
-    let names = idle(verb).iter().copied().filter(|name| !given[*name].is_null());
-    let names: Vec<&str> = names.collect();
-    (!names.is_empty()).then(|| format!("ignored: {}", names.join(", ")))
 }
 
 /// Who and where, as the arguments of any verb say it.

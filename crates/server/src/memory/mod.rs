@@ -14,6 +14,7 @@ mod coordinate;
 mod dispatch;
 mod find;
 mod harvest;
+mod idle;
 mod lanes;
 mod loop_steps;
 mod loops;
@@ -214,8 +215,8 @@ impl<'a> Verbs<'a> {
         let named = if says { args::with_request_id(given)? } else { Value::Null };
         let given = if says { &named } else { given };
         self.check_said(&args::said(verb, given)?)?;
-        if large {
-            warnings.extend(args::ignored(verb, given).map(Value::from));
+        if verb != Verb::Context {
+            warnings.extend(idle::ignored(verb, given).map(Value::from));
         }
         warnings.extend(self.check_given(verb, given)?);
         let mut answer = match verb {

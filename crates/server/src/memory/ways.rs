@@ -1,10 +1,11 @@
 //! Ways out: what helps whoever was told no. What that is is settled here; each door says it in
 //! words that can be typed there.
 
+use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::{first_id, from_now, with_haids};
 use althing_kernel::memory::{Kind, RecordId};
-use althing_kernel::{Rule, Timestamp};
+use althing_kernel::{Principal, Rule, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::{Verb, Verbs};
@@ -35,6 +36,10 @@ pub enum Way {
     Refer,
     /// To commit first, or to say that it does not matter.
     Commit,
+    /// To ask whoever it belongs to.
+    Ask(RecordId, Option<String>),
+    /// To do without the session that was named.
+    Session,
 }
 
 /// What helps with a failure of a verb, where something can be said beside its rule.
@@ -56,6 +61,11 @@ pub fn way(verb: Verb, fault: &Fault) -> Option<Way> {
             Some(Way::Step(allowed.collect()))
         }
         (_, Rule::LaneCommitted) => Some(Way::Commit),
+        (_, Rule::RecordOwner) => {
+            let id = first_id(fault.message())?;
+            Some(Way::Ask(id, details["owner"].as_str().map(str::to_owned)))
+        }
+        (_, Rule::SessionOwned) => Some(Way::Session),
         (_, Rule::RecordField) if matches!(verb, Verb::Create | Verb::Update) => Some(Way::Fields),
         (_, Rule::RecordField) => Some(Way::Usage(verb)),
         (_, Rule::RecordLinks) => Some(Way::Refer),
@@ -108,10 +118,24 @@ impl Way {
                 )
             }
             Way::Fields => format!(
-                "Give the fields of its kind; `docs/memory-tables.md` has them. A state is changed \
-                 with {}.",
+                "Give the fields of its kind; 'data' of {} tells which. A state is changed with {}.",
+                Verb::Create.tool(),
                 Verb::Transition.tool()
             ),
+            Way::Ask(_, Some(owner)) => {
+                let ask = json!({ "intent": "consult", "targetAgents": [owner], "task": "…" });
+                format!("Ask {owner} with `{} {ask}`.", Verb::Coordinate.tool())
+            }
+            Way::Ask(id, None) => {
+                let get = json!({ "entity": id.kind, "id": id });
+                format!("Ask whose it is; `{} {get}` shows who that is.", Verb::Get.tool())
+            }
+            Way::Session => {
+                format!(
+                    "Leave the session out; {} opens one where it is needed.",
+                    Verb::Work.tool()
+                )
+            }
             Way::Refer => {
                 format!("Correct the reference that is named; {} shows one.", Verb::Get.tool())
             }
@@ -150,11 +174,34 @@ impl Verbs<'_> {
             "collision" => self.held(fault.details()),
             _ => String::new(),
         };
-        let fault = fault.reworded(|message| with_haids(&format!("{message}{held}")));
+        let (fault, owned) = self.owned(fault);
+        let fault = fault.reworded(|message| with_haids(&format!("{message}{held}{owned}")));
         match way(verb, &fault) {
             Some(way) => fault.helped(way.for_hosts()),
             None => fault,
         }
+    }
+
+    /// Whose something is, where it is somebody else's to say.
+    fn owned(&self, fault: Fault) -> (Fault, String) {
+        let named = first_id(fault.message()).filter(|_| fault.rule() == Rule::RecordOwner);
+        let present = named.and_then(|_| self.present().ok());
+        let record = present.as_ref().zip(named);
+        let Some(record) = record.and_then(|(present, id)| present.state.memory().record(id))
+        else {
+            return (fault, String::new());
+        };
+        // Its author may well be the one who asks, if it is the agent who should.
+        let agents = record.agent().filter(|_| fault.message().contains("is its agent's"));
+        let (who, word) = match (agents, &record.author) {
+            (Some(agent), _) => (agent, "agent"),
+            (None, Principal::Agent(author)) => (author, "author"),
+            (None, author) => return (fault, format!("; its author is {author}")),
+        };
+        let who = called(&Principal::Agent(who.clone()));
+        let mut details = fault.details().clone();
+        details["owner"] = who.as_str().into();
+        (fault.with(details), format!("; its {word} is {who}"))
     }
 
     /// Until when what is in the way is held.

@@ -1,10 +1,17 @@
 //! `althing memory coordinate`, `dispatch`, `loop`, `sweep`, `harvest`: what they take.
 
+use althing_dialects::memory::entity;
+use althing_dialects::memory::words::labelled;
+use althing_kernel::memory::Kind;
 use serde_json::{Map, Value, json};
 
 use super::word;
 use crate::cli::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 use crate::failure::Failure;
+
+/// What helps who names no loop.
+const HELP: &str = "`althing memory find loop` shows what there is; `althing memory loop --help` \
+                    shows how it is written.";
 
 /// `NAME=VALUE`
 pub(super) fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
@@ -49,6 +56,10 @@ pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
         }
         None => Value::Null,
     };
+    if let Some(id) = &own.id {
+        let known = entity::id(Kind::Loop, id);
+        known.map_err(|error| Failure::usage(labelled(&error)).helped(HELP.to_owned()))?;
+    }
     let takeover = own.intent == LoopAct::Takeover;
     let (slots, to_agent): (Vec<Value>, Option<&String>) = match own.agents.as_slice() {
         [agent] if takeover => (Vec::new(), Some(agent)),
@@ -61,7 +72,7 @@ pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
         "stop_conditions": own.stop_conditions, "planId": own.plan,
         "allow_orphan": own.allow_orphan, "slot": own.slot, "outcome": own.outcome,
         "phase": own.phase, "artifact": artifact, "status": own.status, "reason": own.reason,
-        "expected_version": own.expect_version, "client_request_id": own.request_id,
+        "expected_version": own.expected_version, "client_request_id": own.request_id,
     }))
 }
 

@@ -8,8 +8,9 @@ mod show;
 mod words;
 
 use althing_dialects::memory::entity;
+use althing_dialects::memory::secrets::repeated;
 use althing_engine::{Client, Engine, Signing};
-use althing_kernel::memory::RecordId;
+use althing_kernel::memory::{Kind, RecordId};
 use althing_kernel::{Principal, WorkspaceId};
 use althing_server::Fault;
 use althing_server::memory::{self, Recall, Seat, Secrets, Verb, Verbs};
@@ -21,7 +22,7 @@ use std::path::Path;
 use crate::app::{App, Project};
 use crate::cli::{
     Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryTransition,
-    MemoryUpdate, MemoryWork, Remember,
+    MemoryUpdate, MemoryWork, REMEMBERED, Remember,
 };
 use crate::failure::{Exit, Failure};
 use crate::frugal::{agent_name, own_haid};
@@ -194,7 +195,11 @@ fn entity_of(id: &str) -> Result<Value, Failure> {
         return Ok("decision".into());
     }
     let read: Result<RecordId, _> = id.trim().parse();
-    read.map(|id| json!(id.kind)).map_err(|error| Failure::usage(error.to_string()))
+    read.map(|id| json!(id.kind)).map_err(|_| {
+        let id = repeated(id.trim());
+        let failure = Failure::usage(format!("{id:?} is no id; write one such as pln#42"));
+        failure.helped("`althing memory find KIND` shows what there is, with ids.".to_owned())
+    })
 }
 
 /// Fields as people give them: `name=value`, JSON taken as such.
@@ -290,8 +295,7 @@ fn find(own: &MemoryFind) -> Value {
 fn create(own: &MemoryCreate) -> Result<Value, Failure> {
     let mut data = match &own.data {
         None => Map::new(),
-        Some(text) => serde_json::from_str(text)
-            .map_err(|error| Failure::usage(format!("--data is no JSON object: {error}")))?,
+        Some(text) => json_object("--data", text)?,
     };
     data.append(&mut fields(&own.set)?);
     if let Some(text) = &own.text {
@@ -303,6 +307,17 @@ fn create(own: &MemoryCreate) -> Result<Value, Failure> {
     // The kinds are told before the fields of one.
     let entity = entity::named(&own.entity).map_err(Failure::usage)?;
     Ok(json!({ "entity": entity, "data": data, "request_id": own.request_id }))
+}
+
+/// A JSON object that was typed.
+fn json_object(option: &str, text: &str) -> Result<Map<String, Value>, Failure> {
+    let wrong = |why: &str| Failure::usage(format!("{option} is no JSON object: {why}"));
+    match serde_json::from_str(text) {
+        Ok(Value::Object(own)) => Ok(own),
+        Ok(Value::Array(_)) => Err(wrong("it is a list; write {\"text\": …}")),
+        Ok(_) => Err(wrong("it is a single value; write {\"text\": …}")),
+        Err(error) => Err(wrong(&format!("it cannot be read at column {}", error.column()))),
+    }
 }
 
 fn update(own: &MemoryUpdate) -> Result<Value, Failure> {
@@ -335,12 +350,31 @@ fn transition(own: &MemoryTransition) -> Result<Value, Failure> {
     }))
 }
 
+/// The kind of what is to be remembered, one that a text alone makes.
+fn remembered(text: &str) -> Result<Kind, Failure> {
+    let names: Vec<&str> = REMEMBERED.iter().map(|kind| kind.as_str()).collect();
+    let names = names.join(", ");
+    match entity::named(text) {
+        Ok(kind) if REMEMBERED.contains(&kind) => Ok(kind),
+        Ok(kind) => {
+            let (one, command) = (kind.article(), format!("`althing memory create {kind}`"));
+            let message = format!("--kind is one of {names}; {one} {kind} takes more than a text");
+            Err(Failure::usage(message).helped(format!("{command} makes one.")))
+        }
+        Err(_) => {
+            let text = repeated(text);
+            let failure = Failure::usage(format!("--kind is one of {names}, not {text:?}"));
+            Err(failure.helped("`althing remember --help` shows how it is written.".to_owned()))
+        }
+    }
+}
+
 pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Failure> {
     let mut data = json!({ "text": own.text, "tags": own.tags });
     if !own.paths.is_empty() {
         data["related_paths"] = own.paths.clone().into();
     }
-    let args = json!({ "entity": own.kind, "data": data });
+    let args = json!({ "entity": remembered(&own.kind)?, "data": data });
     let stool = Stool::new(app)?;
     let answer = stool.call(Verb::Create, words::REMEMBER, &stool.seen_here(args)?)?;
     show::answer(app, Verb::Create, words::REMEMBER, &answer)

@@ -23,7 +23,9 @@ const MOVED: [Column; 4] = [("ASSIGNMENT", "id"), ("FROM", "from"), ("TO", "to")
 /// Shows what there is now, what was left out, and what to run.
 pub(super) fn show(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Failure> {
     let result = &answer["result"];
-    app.out.line(format!("{}: {}", text(answer, "intent"), text(answer, "status")))?;
+    // As it is typed.
+    let intent = text(answer, "intent").replace('_', "-");
+    app.out.line(format!("{intent}: {}", text(answer, "status")))?;
     for warning in list(answer, "warnings") {
         let words = typed.said(warning.as_str().unwrap_or_default());
         app.out.note(format!("warning: {words}"));

@@ -32,6 +32,7 @@ pub(super) fn text(value: &Value, name: &str) -> String {
         Value::Number(at) if name == "at" || name.ends_with("_at") => {
             at.as_u64().map_or_else(|| at.to_string(), |at| utc(Timestamp::from_micros(at)))
         }
+        Value::Number(minutes) if name.ends_with("_effort") => format!("{minutes} minutes"),
         Value::Null => "-".to_owned(),
         Value::Bool(is) => if *is { "yes" } else { "no" }.to_owned(),
         Value::Array(list) if list.is_empty() => "-".to_owned(),

@@ -2,7 +2,7 @@
 
 use althing_dialects::memory::words::counted;
 use althing_server::memory::Verb;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::get::{flatten, whole};
 use super::outcome;
@@ -26,7 +26,7 @@ pub(crate) fn answer(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Res
         Verb::Find => found(app, answer),
         Verb::Get => whole(app, &answer["item"]),
         Verb::Create | Verb::Update => written(app, verb, typed, answer),
-        Verb::Transition => moved(app, answer),
+        Verb::Transition => moved(app, typed, answer),
         Verb::CompleteStep => {
             let total = number(&answer["total"]);
             let (done, plan) = (&answer["done"], text(answer, "planId"));
@@ -98,9 +98,7 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
 }
 
 fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
-    for warning in list(answer, "warnings") {
-        app.out.note(format!("warning: {}", typed.said(warning.as_str().unwrap_or_default())));
-    }
+    warnings(app, typed, answer);
     match answer["kind"].as_str().unwrap_or_default() {
         "memory" => {
             let selected = list(answer, "selected");
@@ -115,9 +113,14 @@ fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
             }
             Ok(())
         }
-        "execution" => lines(app, &answer["execution_context"]),
+        "execution" => {
+            let mut facts = answer["execution_context"].clone();
+            let claims = facts["claims"].take();
+            lines(app, &facts)?;
+            section(app, "You hold", list(&json!({ "claims": claims }), "claims"), &CLAIM)
+        }
         "board" => board(app, answer),
-        "board_summary" => lines(app, &answer["counts"]),
+        "board_summary" => counts(app, &answer["counts"]),
         _ => {
             let (summary, since) = (text(answer, "summary"), text(answer, "since"));
             if answer["complete"] == false {
@@ -141,6 +144,19 @@ fn lines(app: &App, value: &Value) -> Result<(), Failure> {
         flatten(name, part, value, &mut rows);
     }
     pairs(app, &rows)
+}
+
+/// How many there are of each kind, in words; those of which there is none together.
+fn counts(app: &App, counts: &Value) -> Result<(), Failure> {
+    let mut none = Vec::new();
+    for (name, count) in counts.as_object().into_iter().flatten() {
+        let name = name.trim_end_matches('s').replace('_', " ");
+        match number(count) {
+            0 => none.push(format!("{name}s")),
+            some => app.out.line(counted(some, &name))?,
+        }
+    }
+    if none.is_empty() { Ok(()) } else { app.out.line(format!("no {}", none.join(", "))) }
 }
 
 fn board(app: &App, answer: &Value) -> Result<(), Failure> {
@@ -246,28 +262,36 @@ fn written(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Fa
         let words = text(near, "text").split_whitespace().collect::<Vec<&str>>().join(" ");
         app.out.note(format!("alike: {} {words}", text(near, "short_label")));
     }
-    for warning in list(answer, "warnings") {
-        app.out.note(format!("warning: {}", typed.said(warning.as_str().unwrap_or_default())));
-    }
+    warnings(app, typed, answer);
     effects(app, answer)
 }
 
-fn moved(app: &App, answer: &Value) -> Result<(), Failure> {
+fn moved(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
     let label = text(answer, "short_label");
     let (from, to) = (text(answer, "from"), text(answer, "to"));
-    if answer["changed"] == false {
-        app.out.line(format!("{label} is {to} already"))?;
-    } else {
-        app.out.line(format!("{label}: {from} → {to}"))?;
-    }
+    let is_progress = answer["artifacts"].is_number();
+    app.out.line(match answer["changed"] == false {
+        true if is_progress => format!("{label} is {to}; it was heard of"),
+        true => format!("{label} is {to} already"),
+        false if is_progress => format!("{label} is {to}; how it goes is noted"),
+        false => format!("{label}: {from} → {to}"),
+    })?;
+    warnings(app, typed, answer);
     effects(app, answer)
+}
+
+fn warnings(app: &App, typed: Sheet, answer: &Value) {
+    for warning in list(answer, "warnings") {
+        app.out.note(format!("warning: {}", typed.said(warning.as_str().unwrap_or_default())));
+    }
 }
 
 fn effects(app: &App, answer: &Value) -> Result<(), Failure> {
     for effect in list(answer, "side_effects") {
         let (action, entity) = (text(effect, "action"), text(effect, "entity"));
-        let detail = match &effect["detail"] {
-            Value::String(_) => format!(" ({})", text(effect, "detail")),
+        let detail = match (&effect["detail"], &effect["to"]) {
+            (Value::String(_), _) => format!(" ({})", text(effect, "detail")),
+            (_, Value::String(to)) if action == "moved" => format!(" to {to}"),
             _ => String::new(),
         };
         app.out.line(format!("  {action} {entity} {}{detail}", text(effect, "id")))?;

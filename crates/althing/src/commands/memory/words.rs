@@ -87,6 +87,7 @@ const FIND: &[(&str, &str)] = &[
     ("author", "--author"),
     ("plan_id", "--plan"),
     ("source", "--source"),
+    ("auto_generated", ""),
     ("agent", "--agent"),
     ("to", "--to"),
     ("assignee", "--assignee"),
@@ -177,7 +178,7 @@ const LOOP: &[(&str, &str)] = &[
     ("verdict", "--verdict"),
     ("messageId", "--message"),
     REASON,
-    ("expected_version", "--expect-version"),
+    ("expected_version", "--expected-version"),
     REQUEST[0],
     REQUEST[1],
 ];
@@ -220,6 +221,12 @@ impl Sheet {
         for verb in VERBS.into_iter().filter(|verb| text.contains(verb.tool())) {
             said = said.replace(verb.tool(), &format!("`althing {}`", sheet(verb).command));
         }
+        // What is done in a loop is named as it is typed.
+        let doing = format!("`althing {}` ", sheet(Verb::Loop).command);
+        if let Some((before, after)) = said.split_once(&doing) {
+            let end = after.find(' ').unwrap_or(after.len());
+            said = format!("{before}{doing}{}{}", after[..end].replace('_', "-"), &after[end..]);
+        }
         said
     }
 
@@ -246,8 +253,13 @@ impl Sheet {
             let known = self.name(name);
             let known = known.filter(|_| inner[end..].starts_with(&quoted[..1]));
             if let Some(typed) = known {
-                said.push_str(&typed);
                 rest = &inner[end + 1..];
+                // In a list, each is named once, and what cannot be typed not at all.
+                let again = format!("{typed}, ");
+                match rest.strip_prefix(", ") {
+                    Some(next) if typed.is_empty() || said.ends_with(&again) => rest = next,
+                    _ => said.push_str(&typed),
+                }
             } else {
                 said.push_str(&quoted[..1]);
                 rest = inner;
@@ -280,10 +292,19 @@ impl Sheet {
                     .to_owned()
             }
             Way::Fields => {
-                "Give the fields of its kind; `docs/memory-tables.md` has them. A state is \
-                            changed with `althing memory transition`."
+                "Give the fields of its kind; `althing do --schema memory.create` has them all. A \
+                 state is changed with `althing memory transition`."
                     .to_owned()
             }
+            Way::Ask(id, owner) => {
+                let shown = format!("`althing memory get {}` shows it", id.label());
+                let ask = |owner: &String| {
+                    format!("ask with `althing memory coordinate consult 'TEXT' --to {owner}`")
+                };
+                let ask = owner.as_ref().map_or("ask whose it is".to_owned(), ask);
+                format!("{shown}; {ask}.")
+            }
+            Way::Session => "Leave out --session: each agent has a session of its own.".to_owned(),
             Way::Refer => {
                 "Correct the reference that is named; `althing memory get ID` shows one.".to_owned()
             }
@@ -324,7 +345,7 @@ mod tests {
             for part in own.command.split(' ') {
                 command = command.find_subcommand(part).unwrap().clone();
             }
-            for (name, typed) in own.names {
+            for (name, typed) in own.names.iter().filter(|(_, typed)| !typed.is_empty()) {
                 let options = typed.split([' ', ',', '`']).filter(|part| part.starts_with("--"));
                 let options: Vec<&str> = options.collect();
                 // What another command takes is named with it.
@@ -350,6 +371,16 @@ mod tests {
                 Verb::Transition,
                 "ending somebody else's claim takes a 'reason'",
                 "ending somebody else's claim takes a --reason",
+            ),
+            (
+                Verb::Find,
+                "only by 'tag', 'tags', 'auto_generated', 'limit'",
+                "only by --tag, --limit",
+            ),
+            (
+                Verb::Loop,
+                "bclaw_loop complete_turn requires 'slot'",
+                "`althing memory loop` complete-turn requires --slot",
             ),
             (Verb::Create, "a claim requires 'scope'", "a claim requires --set scope=…"),
             (Verb::Work, "'steps' of 'text'", "'steps' of 'text'"),
