@@ -83,8 +83,8 @@ fn nothing_acknowledged_is_lost_however_often_processes_are_killed() {
         let victims: Vec<Victim> = (0..3).map(|n| start(&project, round, n)).collect();
         // Every other round they die in the midst of writing, however slow the machine is; in
         // the others at any time, also while they start.
-        if round % 2 == 0 {
-            victims[0].heard.recv_timeout(Duration::from_secs(60)).unwrap();
+        if round.is_multiple_of(2) {
+            victims[0].heard.recv_timeout(Duration::from_mins(1)).unwrap();
         }
         std::thread::sleep(Duration::from_micros(3_000 + next(&mut random) % 40_000));
         for mut victim in victims {

@@ -287,7 +287,7 @@ fn of_ten_transitions_at_once_one_is_made() {
     create(&mut host, "plan", json!({ "text": "t" }));
     let start = |n: usize| {
         let name = format!("agent-{n}");
-        let to = if n % 2 == 0 { "done" } else { "cancelled" };
+        let to = if n.is_multiple_of(2) { "done" } else { "cancelled" };
         let mut command = project.command();
         command.args(["memory", "transition", "pln#1", to, "--as", &name]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -328,7 +328,7 @@ mod tests {
         let long = "x".repeat(16_001);
         for (text, reason) in [
             ("", "EOF"),
-            ("[]", "invalid"),
+            ("[]", "of another sort"),
             (r#"{"assignment_id":"a","status":"perhaps","summary":"x"}"#, "perhaps"),
             (&format!("{head}\"  \"}}"), "summary is empty"),
             (&format!("{head}\"{long}\"}}"), "more than 16000"),

@@ -128,7 +128,11 @@ pub(super) fn hand_over(
                 assignment.is_for(&lease.holder) || assignment.is_dispatched_by(&lease.holder);
             let passed = if own { handed::with(state, held, lease, to)? } else { Vec::new() };
             handed::free(state, surfaces, &[to], &passed)?;
-            Ok(passed_on(state, &passed, lease, surfaces, to))
+            let mut effects = passed_on(state, &passed, lease, surfaces, to);
+            // The first is the lease of this one.
+            let others = passed.get(1..).unwrap_or_default();
+            effects.extend(handed::with_them(state, others, to));
+            Ok(effects)
         }
         None => open_again(state, assignment, to),
     }

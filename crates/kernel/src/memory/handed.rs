@@ -77,6 +77,17 @@ fn in_the_way(met: Vec<Collision>) -> Refusal {
     Refusal::collision(message.unwrap_or_default(), Details::Collisions(met))
 }
 
+/// The assignments that are worked on under these leases, and go over with them.
+pub(super) fn with_them(state: &State, passed: &[(LeaseId, u64)], to: &Principal) -> Vec<Effect> {
+    if passed.is_empty() {
+        return Vec::new();
+    }
+    let named = |own: &&Record| passed.iter().any(|(_, epoch)| own.fields.claim == Some(*epoch));
+    let live = state.memory.newest(Kind::Assignment, Some(true));
+    let theirs = live.filter(|own| own.is_for(to)).filter(named);
+    theirs.map(|own| Effect::new(Action::Followed, own.id)).collect()
+}
+
 /// Each of these ends, and then each begins anew for somebody else: in between nobody has them, so
 /// that at no time two do.
 pub(super) fn over(state: &State, passed: &[(LeaseId, u64)], to: &Principal) -> Vec<Effect> {
@@ -98,16 +109,17 @@ pub(super) fn follow(
         effects.iter().filter(move |own| own.action == action).map(|own| own.id.number)
     };
     let pairs = epochs(Action::HandedOver).zip(epochs(Action::Opened));
-    // The first is the lease of the record that took the step.
-    let moved: BTreeMap<u64, u64> = pairs.skip(1).collect();
-    if moved.is_empty() {
-        return Ok(());
-    }
-    let live = state.memory.newest(Kind::Assignment, Some(true));
-    let next = |own: &Record| Some((own.id, *moved.get(&own.fields.claim?)?));
-    let own: Vec<(RecordId, u64)> = live.filter_map(next).collect();
-    for (id, epoch) in own {
-        change(state, entry, id, |own| own.fields.claim = Some(epoch))?;
+    let moved: BTreeMap<u64, u64> = pairs.collect();
+    for effect in followers(effects, Kind::Assignment) {
+        change(state, entry, effect.id, |own| {
+            let next = own.fields.claim.and_then(|claim| moved.get(&claim).copied());
+            own.fields.claim = next.or(own.fields.claim);
+        })?;
     }
     Ok(())
+}
+
+/// What follows along, of a kind.
+pub(super) fn followers(effects: &[Effect], kind: Kind) -> impl Iterator<Item = &Effect> {
+    effects.iter().filter(move |own| own.action == Action::Followed && own.kind == kind)
 }

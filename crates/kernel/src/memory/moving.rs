@@ -303,6 +303,7 @@ fn of_assignment(
         let told = Effect::new(Action::Created, state.memory.next(Kind::Message));
         effects.push(told.to(Status::Open));
         effects.extend(effect::hand_back(state, own, who, agent)?);
+        effects.extend(loops_of(state, own));
     } else if to == Status::Offered {
         effects.extend(offered_again(state, who, own)?);
     } else if !own.table().is_live(to) || to == Status::Failed || asked.let_go {
@@ -394,8 +395,7 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<
     }
     if let (Some(id), Some(agent)) = (rerouted, &body.agent) {
         reroute(state, entry, &own, (id, message), agent, effect::opened(&body.effects));
-        let own = state.memory.records.get(&body.id).ok_or(ApplyError::Unknown("the record"))?;
-        follow_in_loops(state, entry, &own.clone())?;
+        follow_in_loops(state, entry, (own.id, id), agent, &body.effects)?;
     } else if let Some(message) = message {
         tell_again(state, entry, &own, message);
     }
@@ -471,21 +471,26 @@ fn reroute(
     put(state, Arc::new(made));
 }
 
-/// Loops in which the work is done have its place go over with it.
-fn follow_in_loops(state: &mut State, entry: &Stamped, own: &Record) -> Result<(), ApplyError> {
-    let Some(next) = own.fields.superseded_by else { return Ok(()) };
-    let Some(agent) = state.memory.record(next).and_then(Record::agent).cloned() else {
-        return Ok(());
-    };
+/// The loops in which the work is done: its place goes over with it.
+fn loops_of(state: &State, own: &Record) -> Vec<Effect> {
     let has_place =
         |of: &&Record| of.fields.slots.iter().any(|slot| slot.assignment == Some(own.id));
-    let live = state.memory.newest(Kind::Loop, Some(true));
-    let loops: Vec<RecordId> = live.filter(has_place).map(|of| of.id).collect();
-    for id in loops {
-        change(state, entry, id, |of| {
+    let live = state.memory.newest(Kind::Loop, Some(true)).filter(has_place);
+    live.map(|of| Effect::new(Action::Followed, of.id)).collect()
+}
+
+fn follow_in_loops(
+    state: &mut State,
+    entry: &Stamped,
+    (from, to): (RecordId, RecordId),
+    agent: &AgentName,
+    effects: &[Effect],
+) -> Result<(), ApplyError> {
+    for effect in handed::followers(effects, Kind::Loop) {
+        change(state, entry, effect.id, |of| {
             let mut slots = of.fields.slots.to_vec();
-            for slot in slots.iter_mut().filter(|slot| slot.assignment == Some(own.id)) {
-                (slot.agent, slot.assignment) = (agent.clone(), Some(next));
+            for slot in slots.iter_mut().filter(|slot| slot.assignment == Some(from)) {
+                (slot.agent, slot.assignment) = (agent.clone(), Some(to));
                 (slot.done, slot.outcome) = (false, None);
             }
             of.fields.slots = Few::new(slots).unwrap_or_default();

@@ -90,7 +90,7 @@ words! {
     /// What followed from a step of a record.
     Action {
         Released "released"; AlreadyOver "already_over"; OwnershipDenied "ownership_denied";
-        HandedOver "handed_over"; Opened "opened"; Moved "moved"; KeptOpen "kept_open";
+        HandedOver "handed_over"; Opened "opened"; Moved "moved"; Followed "followed"; KeptOpen "kept_open";
         Promoted "promoted"; Superseded "superseded"; Created "created";
         Unchanged "unchanged";
     }

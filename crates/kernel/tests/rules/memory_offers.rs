@@ -336,7 +336,7 @@ fn overlapping_lanes_of_one_agent_go_over_together() {
     let far = offer(&mut world, &[lane("bob", "src/{b,c}")]);
     let ids = [&made[0], &wide[0], &far[0]].map(|offer| id(offer, "assignment"));
     let reply = go(&mut world, &bob(), ids[0], "accepted");
-    let each = [vec!["handed_over"; 3], vec!["opened"; 3], vec!["moved"]];
+    let each = [vec!["handed_over"; 3], vec!["opened"; 3], vec!["followed"; 2], vec!["moved"]];
     assert_eq!(actions(&reply), each.concat());
     let claims = ids.map(|id| get(&world, id).fields.claim.unwrap());
     let whose = |epoch| world.state.lease_of_epoch(epoch).unwrap().1.holder.to_string();

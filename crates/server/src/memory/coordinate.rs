@@ -306,14 +306,13 @@ impl Verbs<'_> {
     fn review(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
         let present = self.present()?;
         let targets = self.targets(&present, args, key)?;
-        let task = match self.reviewed_before(&present, key) {
-            // Files and commits may have changed since.
-            Some(task) => task,
-            None => {
-                let lanes = self.lanes(&present.state, args, &targets.agents)?;
-                self.check_clean(args, &lanes)?;
-                self.task_from(args, &args.task)?
-            }
+        // Files and commits may have changed since it was asked for first.
+        let task = if let Some(task) = self.reviewed_before(&present, key) {
+            task
+        } else {
+            let lanes = self.lanes(&present.state, args, &targets.agents)?;
+            self.check_clean(args, &lanes)?;
+            self.task_from(args, &args.task)?
         };
         let args = &Coordinate { task, ..args.clone() };
         let thread = args.thread.clone().unwrap_or_else(|| key.thread(present.now));

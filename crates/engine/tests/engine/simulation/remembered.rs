@@ -244,7 +244,7 @@ impl Remembered {
             }
             Event::MemoryTurned(body) => {
                 self.touch(body.id, None);
-                (&[], &body.request)
+                (&body.effects, &body.request)
             }
             Event::MemoryOffered(body) => (&body.effects, &body.request),
             Event::MemoryExpired(body) => {
@@ -259,7 +259,7 @@ impl Remembered {
         }
         for effect in effects {
             match (effect.action, effect.to) {
-                (Action::Moved, to) => self.touch(effect.id, to),
+                (Action::Moved | Action::Followed, to) => self.touch(effect.id, to),
                 (Action::Promoted | Action::Created, Some(status)) => {
                     let before = self.records.insert(effect.id, (status, 1));
                     assert_eq!(before, None, "seed {seed}: {} is created twice", effect.id);
