@@ -312,6 +312,10 @@ fn the_schema_of_results_is_printed_and_published() {
     assert_eq!(printed["required"], json!(["assignment_id", "status", "summary"]));
     let made = serde_json::to_string_pretty(&printed).unwrap() + "\n";
     crate::docs::assert_current("schemas/lane-result.schema.json", &made);
+    let printed = project.json(&["memory", "harvest", "--schema=heartbeat"]);
+    assert_eq!(printed["$id"], "urn:althing:heartbeat:1.0");
+    let made = serde_json::to_string_pretty(&printed).unwrap() + "\n";
+    crate::docs::assert_current("schemas/heartbeat.schema.json", &made);
 }
 
 /// Whoever goes on with what was blocked is not stopped by the result it had then.

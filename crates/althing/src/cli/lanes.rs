@@ -273,7 +273,8 @@ hold it up until they are moved out or --allow-outside is said; then the exit co
 Examples:
   althing memory harvest --as alice
   althing memory harvest asgn#1 --integrate --as alice
-  althing memory harvest --schema")]
+  althing memory harvest --schema
+  althing memory harvest --schema=heartbeat")]
 pub(crate) struct MemoryHarvest {
     /// Only this assignment.
     pub(crate) assignment: Option<String>,
@@ -283,7 +284,8 @@ pub(crate) struct MemoryHarvest {
     /// Commit files outside of the lane's scope as well (its dispatcher, or a person who may).
     #[arg(long)]
     pub(crate) allow_outside: bool,
-    /// Print the JSON Schema of result files.
-    #[arg(long)]
-    pub(crate) schema: bool,
+    /// Print the schema of results, or of heartbeats.
+    #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true,
+          default_missing_value = "result", value_parser = ["result", "heartbeat"])]
+    pub(crate) schema: Option<String>,
 }

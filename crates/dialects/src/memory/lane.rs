@@ -7,7 +7,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::form;
 use super::secrets::repeated;
@@ -18,6 +18,8 @@ pub const RESULT_FILE: &str = "LANE-RESULT.json";
 pub const SCHEMA_VERSION: &str = "1.0";
 /// Where the schema says it lives.
 pub const SCHEMA_ID: &str = "urn:althing:lane-result:1.0";
+/// Where that of heartbeats does.
+const HEARTBEAT_SCHEMA_ID: &str = "urn:althing:heartbeat:1.0";
 /// How long a result file may be.
 pub const RESULT_BYTES_MAX: u64 = 256 * 1024;
 /// How far ahead another clock may be before it is not believed, in microseconds.
@@ -121,6 +123,30 @@ pub fn schema() -> Value {
     // What a later minor version adds is no fault in a file.
     schema.insert("additionalProperties".to_owned(), true.into());
     schema.to_value()
+}
+
+/// The schema of what a heartbeat file may say. Its name says whose it is and its time when, so it may
+/// as well be empty or hold any other text: nothing in it is read.
+pub fn heartbeat_schema() -> Value {
+    json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": HEARTBEAT_SCHEMA_ID,
+        "title": "Heartbeat",
+        "description": format!(
+            "A sign of life of whoever works on an assignment, in {HEARTBEAT_PREFIX}<assignment id> at \
+             the root of its worktree. The time the file was last changed is what counts; it may be \
+             empty."
+        ),
+        "type": "object",
+        "properties": {
+            "schema_version": { "type": "string", "pattern": r"^1(\.[0-9]+)?$" },
+            "assignment_id": { "type": "string", "maxLength": 100 },
+            "attempt": { "type": "integer", "minimum": 1 },
+            "nonce": { "type": "string", "maxLength": 100 },
+            "run_id": { "type": "string", "maxLength": 100 },
+        },
+        "additionalProperties": true,
+    })
 }
 
 /// Reads a result file, or says in a sentence why it is none.

@@ -61,7 +61,6 @@ pub(super) struct Work {
     /// false: longer lists.
     pub(super) compact: Option<bool>,
     #[serde(alias = "client_request_id")]
-    #[schemars(skip)]
     pub(super) request_id: Option<String>,
     pub(super) budget_tokens: Option<u64>,
     /// How long to claim it: seconds, 30m, 4h.

@@ -8,8 +8,9 @@ use althing_dialects::memory::item::brief;
 use althing_dialects::memory::moment::{self, utc};
 use althing_dialects::memory::secrets::repeated;
 use althing_dialects::memory::words::counted;
+use althing_engine::trail_query::TrailQuery;
 use althing_kernel::memory::{Kind, Record};
-use althing_kernel::{Principal, Timestamp};
+use althing_kernel::{Actor, Event, Principal, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -43,7 +44,7 @@ impl Verbs<'_> {
             Sight::Execution => self.execution(&present)?,
             Sight::Board => board::board(self, &present)?,
             Sight::BoardSummary => board::summary(&present),
-            Sight::Delta => delta(&present, args)?,
+            Sight::Delta => delta(&present, args, &self.principal())?,
         };
         if let Some(warning) = ignored(Verb::Context, given) {
             match answer.get_mut("warnings").and_then(Value::as_array_mut) {
@@ -181,7 +182,7 @@ impl Start {
 }
 
 /// What changed.
-fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
+fn delta(present: &Present, args: &Context, me: &Principal) -> Result<Value, Fault> {
     let Some(since) = args.since.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
         return Err(Fault::usage(format!("delta requires 'since': {FORMS}")));
     };
@@ -198,7 +199,9 @@ fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
         .take(CHANGES_MAX)
         .map(|record| change(record, start.after, start.from))
         .collect();
-    let (opened, ended) = claims::since(present, start.entry(present)?)?;
+    let first = start.entry(present)?;
+    let (opened, ended) = claims::since(present, first)?;
+    let archived = archived(present, me, first)?;
     if !(opened.is_empty() && ended.is_empty()) {
         let both: BTreeSet<_> = opened.iter().chain(&ended).map(|claim| claim.id).collect();
         counts.insert(Kind::Claim.to_string(), both.len().into());
@@ -219,6 +222,7 @@ fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
         ),
         "counts": counts,
         "changed_items": items,
+        "archived_items": archived,
         "opened_claims": few(&opened),
         "ended_claims": few(&ended),
     });
@@ -229,6 +233,36 @@ fn delta(present: &Present, args: &Context) -> Result<Value, Fault> {
             json!([format!("there is no session {session} here; this is everything there is")]);
     }
     Ok(answer)
+}
+
+/// What was archived since, newest first. Of a trap nobody can say any more whether it was private, so
+/// it is told to whoever archived it and to people.
+fn archived(present: &Present, me: &Principal, first: u64) -> Result<Vec<Value>, Fault> {
+    let asked = TrailQuery {
+        after: Some(first),
+        kinds: vec![althing_kernel::Kind::MemoryArchived],
+        limit: Some(CHANGES_MAX),
+        last: true,
+        ..TrailQuery::default()
+    };
+    let mut told = Vec::new();
+    for found in asked.find(&mut *present.engine.reader()?)?.iter().rev() {
+        let entry = &found.entry.stamped;
+        let (Event::MemoryArchived(body), Actor::Principal(by)) =
+            (&entry.draft.event, &entry.draft.actor)
+        else {
+            continue;
+        };
+        let is_agent = matches!(me, Principal::Agent(_));
+        if body.id.kind == Kind::Trap && is_agent && by != me {
+            continue;
+        }
+        told.push(json!({
+            "id": body.id.to_string(), "short_label": body.id.label(), "by": called(by),
+            "reason": body.reason, "at": utc(entry.at), "entry": found.entry.seq,
+        }));
+    }
+    Ok(told)
 }
 
 /// What changed since, newest first.

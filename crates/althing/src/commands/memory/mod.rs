@@ -7,8 +7,8 @@ mod page;
 mod show;
 mod words;
 
-use althing_dialects::memory::entity;
 use althing_dialects::memory::secrets::repeated;
+use althing_dialects::memory::{entity, lane};
 use althing_engine::{Client, Engine, Signing};
 use althing_kernel::memory::{Kind, RecordId};
 use althing_kernel::{Principal, WorkspaceId};
@@ -21,8 +21,8 @@ use std::path::Path;
 
 use crate::app::{App, Project};
 use crate::cli::{
-    Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryTransition,
-    MemoryUpdate, MemoryWork, REMEMBERED, Remember,
+    Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryHarvest,
+    MemoryTransition, MemoryUpdate, MemoryWork, REMEMBERED, Remember,
 };
 use crate::failure::{Exit, Failure};
 use crate::frugal::{agent_name, own_haid};
@@ -241,8 +241,11 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
         MemoryCommand::Dispatch(own) => (Verb::Dispatch, lanes::dispatch(own)),
         MemoryCommand::Loop(own) => (Verb::Loop, lanes::rounds(own)?),
         MemoryCommand::Sweep(own) => (Verb::Sweep, json!({ "dryRun": own.dry_run })),
-        MemoryCommand::Harvest(own) if own.schema => {
-            return app.out.value(&althing_dialects::memory::lane::schema());
+        MemoryCommand::Harvest(MemoryHarvest { schema: Some(of), .. }) => {
+            return app.out.value(&match of.as_str() {
+                "heartbeat" => lane::heartbeat_schema(),
+                _ => lane::schema(),
+            });
         }
         MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
     };

@@ -58,6 +58,10 @@ fn cell(app: &App, value: &Value, name: &str) -> String {
     if name == "status" && value["overdue"] == true {
         line.push_str(" (overdue)");
     }
+    if name == "status" && value["superseded_by"].is_string() {
+        line.push_str(", superseded by ");
+        line.push_str(&text(value, "superseded_by"));
+    }
     if !app.out.narrow || line.chars().count() <= CELL_CHARS {
         return line;
     }

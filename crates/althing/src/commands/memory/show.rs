@@ -108,6 +108,10 @@ fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
                 let why = [ROW[0], ROW[1], ROW[2], ("FOUND BY", "why")];
                 table(app, selected, &why)?;
             }
+            if answer["has_more"] == true {
+                let most = typed.option("maxItems").unwrap_or_default();
+                app.out.note(format!("these are the first {}; {most} shows more", selected.len()));
+            }
             for warning in list(answer, "stale_warnings") {
                 app.out.note(warning.as_str().unwrap_or_default());
             }
@@ -130,6 +134,8 @@ fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
             }
             let changed: [Column; 5] = [ROW[0], ROW[1], ("BY", "updated_by"), ROW[2], ROW[3]];
             section(app, "Changed", list(answer, "changed_items"), &changed)?;
+            let gone = [ROW[0], ("BY", "by"), ("REASON", "reason")];
+            section(app, "Archived", list(answer, "archived_items"), &gone)?;
             section(app, "Claims", list(answer, "opened_claims"), &CLAIM)?;
             let over: [Column; 4] = [CLAIM[0], CLAIM[1], CLAIM[2], ("STATUS", "status")];
             section(app, "Claims that ended", list(answer, "ended_claims"), &over)

@@ -14,6 +14,13 @@ pub(crate) struct Sheet {
     names: &'static [(&'static str, &'static str)],
 }
 
+impl Sheet {
+    /// How an argument of the verb is typed.
+    pub(crate) fn option(self, name: &str) -> Option<&'static str> {
+        self.names.iter().find(|(own, _)| *own == name).map(|(_, typed)| *typed)
+    }
+}
+
 /// All commands of `althing memory`, by their verb.
 pub(crate) fn sheet(verb: Verb) -> Sheet {
     let (command, names): (_, &'static [_]) = match verb {
