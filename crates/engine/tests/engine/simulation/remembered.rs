@@ -106,7 +106,7 @@ impl Remembered {
             let mut lane = json!({ "fields": fields, "text": format!("text {}", self.count),
                 "ttl_s": 60 });
             if !random.one_in(4) {
-                lane["surfaces"] = json!([format!("src/{}", random.below(40))]);
+                lane["surfaces"] = json!([place(random)]);
             }
             lanes.push(lane);
         }
@@ -156,6 +156,14 @@ impl Remembered {
                 let (who, args) = Self::step(random, own, &who);
                 (who, "memory.move", args)
             }
+            // What its agent holds for it, or whoever gave it out.
+            (12, Some(own), _) if kind == Kind::Assignment && random.one_in(2) => {
+                let by = if random.one_in(2) { own_agent(own) } else { caller_of(&own.author) };
+                let by = by.unwrap_or(who);
+                let mut held = state.leases().filter(|(_, lease)| lease.holder == by.principal);
+                let epoch = held.next().map(|(_, lease)| lease.epoch);
+                (by, "memory.update", json!({ "id": own.id, "fields": { "claim": epoch } }))
+            }
             (12, Some(own), _) => {
                 self.count += 1;
                 let args = json!({ "id": own.id, "text": format!("text {}", self.count) });
@@ -189,8 +197,7 @@ impl Remembered {
                 (who, "memory.offer", args)
             }
             (18 | 19, _, Some(plan)) => {
-                let surface = format!("src/{}", random.below(40));
-                let args = json!({ "surfaces": [surface], "ttl_s": 60, "task": plan.id });
+                let args = json!({ "surfaces": [place(random)], "ttl_s": 60, "task": plan.id });
                 (who, "lease.open", args)
             }
             _ => {
@@ -272,6 +279,16 @@ impl Remembered {
     fn touch(&mut self, id: RecordId, to: Option<Status>) {
         let own = self.records.get_mut(&id).unwrap();
         *own = (to.unwrap_or(own.0), own.1 + 1);
+    }
+}
+
+/// Somewhere to work, in or around where others do.
+fn place(random: &mut Random) -> String {
+    let folder = random.below(12);
+    match random.below(12) {
+        0 => "src".to_owned(),
+        1..=4 => format!("src/{folder}/{}", random.below(3)),
+        _ => format!("src/{folder}"),
     }
 }
 
