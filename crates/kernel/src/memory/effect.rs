@@ -186,6 +186,11 @@ pub(super) fn hand_back(
 ) -> Result<Vec<Effect>, Refusal> {
     let fields = &assignment.fields;
     let live = fields.claim.and_then(|epoch| state.lease_of_epoch(epoch));
+    // What neither of them holds is not theirs to give.
+    let live = live.filter(|(_, lease)| {
+        let holder = &lease.holder;
+        holder == to || assignment.is_for(holder) || assignment.is_dispatched_by(holder)
+    });
     let over = fields.claim.filter(|_| live.is_none()).map(over);
     let known = fields.covers.as_ref().map(|cover| &cover.surfaces);
     let Some(surfaces) = known.or(live.map(|(_, lease)| &lease.surfaces)) else {

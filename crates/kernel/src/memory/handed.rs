@@ -46,8 +46,7 @@ pub(super) fn with(
 /// The epochs of the leases that somebody is to take over with their assignments.
 fn promised_to(state: &State, to: &Principal) -> BTreeSet<u64> {
     let live = state.memory.newest(Kind::Assignment, Some(true));
-    let own = live.filter(|own| own.is_for(to) && own.status == Status::Offered);
-    own.filter_map(|own| own.fields.claim).collect()
+    live.filter(|own| own.is_for(to)).filter_map(|own| own.fields.claim).collect()
 }
 
 /// Refuses what others hold, apart from what passes.

@@ -7,6 +7,7 @@ use super::field::{Fields, Item};
 use super::kind::{Kind, RecordId};
 use super::record::Record;
 use super::word::Status;
+use crate::lease::Lease;
 use crate::principal::Principal;
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -46,9 +47,13 @@ pub(super) fn check(
     for id in fields.depends_on.iter() {
         there(state, *id, Kind::Plan, "depends_on")?;
     }
-    for id in fields.slots.iter().filter_map(|slot| slot.assignment) {
+    let is_named = |id: &RecordId| {
+        own.is_some_and(|own| own.fields.slots.iter().any(|slot| slot.assignment == Some(*id)))
+    };
+    // What a place named before may be archived by now.
+    for id in fields.slots.iter().filter_map(|slot| slot.assignment).filter(|id| !is_named(id)) {
         there(state, id, Kind::Assignment, "slots")?;
-        given_out_by(state, who, own, id)?;
+        given_out_by(state, who, id)?;
     }
     if own.is_none() && fields.from.is_some() && fields.from != name_of(who) {
         return Err(bad(format!("`from` is whoever writes it: {who}")));
@@ -67,16 +72,9 @@ pub(super) fn check(
 }
 
 /// Assignments of a loop end with it, so they are those of whoever has the loop.
-fn given_out_by(
-    state: &State,
-    who: &Principal,
-    own: Option<&Record>,
-    id: RecordId,
-) -> Result<(), Refusal> {
-    let known =
-        own.is_some_and(|own| own.fields.slots.iter().any(|slot| slot.assignment == Some(id)));
+fn given_out_by(state: &State, who: &Principal, id: RecordId) -> Result<(), Refusal> {
     let assignment = state.memory.get(id)?;
-    if known || assignment.author == *who || assignment.is_dispatched_by(who) {
+    if assignment.author == *who || assignment.is_dispatched_by(who) {
         return Ok(());
     }
     Err(bad(format!("{id} was not given out by {who}, so no loop of theirs ends it")))
@@ -188,10 +186,32 @@ fn claim(
     let Some((_, lease)) = state.lease_of_epoch(epoch) else {
         return Err(bad(format!("`claim` names {id}, which is over or never was")));
     };
+    if let Some(own) = own.filter(|own| !own.is_dispatched_by(who)) {
+        taken_up_under(own, who, id, lease)?;
+    }
     if lease.holder == *who {
         return Ok(());
     }
     Err(bad(format!("{id} is held by {}; `claim` names one of your own", lease.holder)))
+}
+
+/// Whoever takes work up may hold more than it was offered with, and not less.
+fn taken_up_under(
+    own: &Record,
+    who: &Principal,
+    id: RecordId,
+    lease: &Lease,
+) -> Result<(), Refusal> {
+    if !own.is_for(who) {
+        let message = format!("what {} is worked on under is its agent's to say", own.id);
+        return Err(Refusal::denied(Rule::RecordOwner, format!("{message}, or its dispatcher's")));
+    }
+    match &own.fields.covers {
+        Some(cover) if !cover.surfaces.is_within(&lease.surfaces) => {
+            Err(bad(format!("{id} does not cover what {} was offered with", own.id)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The message of an assignment is read and closed with it, so it is of whoever names it.

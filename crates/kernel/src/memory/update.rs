@@ -96,6 +96,11 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     if own.id.kind == Kind::Handoff {
         is_open(own)?;
     }
+    let unclaimed = asked.clear.iter().any(|name| name.as_str() == "claim");
+    if unclaimed && own.fields.covers.is_some() && !own.is_dispatched_by(who) {
+        let message = format!("{} is claimed by whoever gave it out, who says so", own.id);
+        return Err(Refusal::denied(Rule::RecordOwner, message));
+    }
     if own.id.kind == Kind::Loop {
         goes_on(state, who, own, &asked.fields)?;
     }
@@ -128,7 +133,6 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     if !fields.steps.is_empty() {
         fields.steps = step::numbered(&fields.steps, Some(&own.fields))?;
     }
-    again(own, &mut fields)?;
     let (clear, tags, text) = (asked.clear.clone(), asked.tags.clone(), asked.text.clone());
     let completed = step::completes(own, &fields.steps);
     let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
@@ -180,17 +184,16 @@ fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Res
 }
 
 /// In a new phase or round of a loop every place has its turn again.
-fn again(own: &Record, fields: &mut Fields) -> Result<(), Refusal> {
-    let anew = fields.phase.is_some() || fields.iteration.is_some();
-    if own.id.kind != Kind::Loop || !anew || !fields.slots.is_empty() {
-        return Ok(());
+fn again(own: &mut Record, given: &Fields) {
+    let anew = given.phase.is_some() || given.iteration.is_some();
+    if own.id.kind != Kind::Loop || !anew || !given.slots.is_empty() {
+        return;
     }
     let mut slots = own.fields.slots.to_vec();
     for slot in &mut slots {
         (slot.done, slot.outcome) = (false, None);
     }
-    fields.slots = Few::new(slots).map_err(bad_field)?;
-    Ok(())
+    own.fields.slots = Few::new(slots).unwrap_or_default();
 }
 
 pub(super) fn reply(record: Arc<Record>, body: &Updated) -> MemoryReply {
@@ -221,6 +224,7 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
             own.fields.clear(name.as_str());
         }
         own.fields.take_over(&body.fields);
+        again(own, &body.fields);
         if !settled && (cover.is_some() || unclaimed) {
             own.fields.covers = cover;
         }

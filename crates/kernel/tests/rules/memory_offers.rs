@@ -448,9 +448,17 @@ fn work_goes_back_with_what_it_was_offered_with() {
         let lease = world.state.lease_of_epoch(epoch).unwrap().0.clone();
         world.run(&bob(), "lease.release", &json!({ "lease": lease }).to_string()).unwrap();
     };
-    let other = open(&mut world, "docs");
-    let args = json!({ "id": work, "fields": { "claim": other } });
-    ok(&mut world, &bob(), "memory.update", &args);
+    let args = |epoch: u64| json!({ "id": work, "fields": { "claim": epoch } });
+    // Not less than it was offered with, and nobody else says so.
+    let less = open(&mut world, "src/a/x");
+    assert_eq!(no(&mut world, &bob(), "memory.update", &args(less)).0, Rule::RecordLinks);
+    let person = crate::support::user("ada");
+    assert_eq!(no(&mut world, &person, "memory.update", &args(less)).0, Rule::RecordOwner);
+    release(&mut world, less);
+    let unclaimed = json!({ "id": work, "clear": ["claim"] });
+    assert_eq!(no(&mut world, &bob(), "memory.update", &unclaimed).0, Rule::RecordOwner);
+    let other = open(&mut world, "src");
+    ok(&mut world, &bob(), "memory.update", &args(other));
     let args = json!({ "id": work, "to": "rerouted", "agent": "carol" });
     // The first is still bob's.
     assert_eq!(no(&mut world, &alice(), "memory.move", &args).0, Rule::NoOverlap);
@@ -610,5 +618,29 @@ fn a_place_in_a_loop_goes_over_with_its_work() {
     // What is over stays as it is.
     go(&mut world, &alice(), of, "completed");
     assert_eq!(no(&mut world, &alice(), "memory.update", &came(&["q"])).0, Rule::RecordStep);
+    sound(&world);
+}
+
+/// A loop goes on although what a place worked on is archived.
+#[test]
+fn a_loop_outlives_the_work_of_its_places() {
+    let mut world = team();
+    let args = json!({ "kind": "assignment", "text": "t", "fields": { "agent": "bob" } });
+    let work = id_of(&ok(&mut world, &alice(), "memory.create", &args));
+    let slots = json!([{ "id": "a", "agent": "bob", "assignment": work },
+        { "id": "b", "agent": "carol" }]);
+    let args = json!({ "kind": "loop", "text": "t",
+        "fields": { "loop_kind": "review", "slots": slots } });
+    let of = id_of(&ok(&mut world, &alice(), "memory.create", &args));
+    ok(&mut world, &bob(), "memory.turn", &json!({ "loop": of, "slot": "a", "outcome": "o" }));
+    ok(&mut world, &alice(), "memory.archive", &json!({ "id": work }));
+    let next = json!({ "id": of, "fields": { "phase": "findings" } });
+    ok(&mut world, &alice(), "memory.update", &next);
+    assert!(get(&world, of).fields.slots.iter().all(|slot| !slot.done));
+    let same = json!({ "id": of, "fields": { "slots": get(&world, of).fields.slots } });
+    ok(&mut world, &alice(), "memory.update", &same);
+    let none = json!({ "id": of, "fields": { "iteration": 2 }, "clear": ["slots"] });
+    ok(&mut world, &alice(), "memory.update", &none);
+    assert!(get(&world, of).fields.slots.is_empty());
     sound(&world);
 }

@@ -40,7 +40,12 @@ pub(crate) fn answer(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Res
             outcome::show(app, verb, typed, answer)
         }
         Verb::Remove => {
-            app.out.line(format!("{} is archived; the trail keeps it", text(answer, "id")))?;
+            let how = if answer["archived"] == false {
+                "went on and is cancelled; once it is over it can be archived"
+            } else {
+                "is archived; the trail keeps it"
+            };
+            app.out.line(format!("{} {how}", text(answer, "id")))?;
             effects(app, answer)
         }
     }

@@ -164,6 +164,11 @@ impl Remembered {
                 let epoch = held.next().map(|(_, lease)| lease.epoch);
                 (by, "memory.update", json!({ "id": own.id, "fields": { "claim": epoch } }))
             }
+            (12, Some(own), _) if kind == Kind::Loop => {
+                let fields = json!({ "phase": "p", "iteration": random.below(9) });
+                let by = caller_of(&own.author).unwrap_or(who);
+                (by, "memory.update", json!({ "id": own.id, "fields": fields }))
+            }
             (12, Some(own), _) => {
                 self.count += 1;
                 let args = json!({ "id": own.id, "text": format!("text {}", self.count) });
