@@ -339,9 +339,13 @@ fn a_result_that_was_taken_in_says_nothing_about_what_came_after() {
 fn an_agent_does_not_widen_its_own_lane() {
     let lane = Lane::new();
     lane.team.moved("bob", &lane.id, "accepted");
-    let more = lane.team.project.json(&["claim", "docs", "--as", "bob"]);
-    let update = json!({ "id": lane.id, "fields": { "claim": more["epoch"] } });
-    lane.team.act("bob", "memory.update", update);
+    let other = lane.team.project.json(&["claim", "docs", "--as", "bob"]);
+    let update = |claim: &Value| json!({ "id": lane.id, "fields": { "claim": claim["epoch"] } });
+    let asked = update(&other).to_string();
+    let (ran, _) = lane.team.project.refused(&["do", "memory.update", &asked, "--as", "bob"]);
+    assert_eq!(ran.code, Some(1), "it does not cover the lane");
+    let more = lane.team.project.json(&["claim", "src/a", "docs", "--as", "bob"]);
+    lane.team.act("bob", "memory.update", update(&more));
     lane.write("docs/b.md", "outside\n");
     lane.result("completed", json!({}));
     let told = lane.team.in_part("bob", &["harvest", "--integrate", &lane.id]);

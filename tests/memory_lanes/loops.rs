@@ -177,6 +177,8 @@ fn a_place_is_bound_to_work_and_goes_over_with_it() {
     assert_eq!(team.get("asgn#1")["status"], "rerouted");
     team.memory("carol", &["transition", "asgn#2", "accepted"]);
     assert_eq!(team.project.json(&["claims"])[0]["holder"], "agent:carol");
+    let own = team.memory("alice", &over)["result"]["loop"].clone();
+    assert_eq!(own["slots"][0]["assignment"], "asgn_00000002", "it is hers already: {own}");
     let (_, error) =
         team.refused("alice", &["loop", "takeover", &id, "--slot", "slot_1", "--agent", "nobody"]);
     assert!(text(&error, "message").contains("no agent nobody"), "{error}");

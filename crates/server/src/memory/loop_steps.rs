@@ -61,11 +61,15 @@ impl Verbs<'_> {
             Fault::not_found(obstacle.message).with(details)
         })?;
         let work = place.assignment.and_then(|id| state.memory().record(id));
-        let under_way = |work: &&Record| !work.is_terminal() && work.agent() != Some(&agent);
-        let Some(work) = work.filter(under_way) else {
+        let work = work.filter(|work| !work.is_terminal());
+        let Some(work) = work.filter(|work| work.agent() != Some(&agent)) else {
             let mut slot = json!({ "id": place.id, "agent": agent, "done": false });
             if let Some(role) = &place.role {
                 slot["role"] = json!(role);
+            }
+            // What is theirs already stays so.
+            if let Some(work) = work {
+                slot["assignment"] = json!(work.id);
             }
             return self.put_slot(own, args, key, &slot);
         };
