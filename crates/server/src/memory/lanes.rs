@@ -229,6 +229,14 @@ pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstac
     }
 }
 
+/// The same where nothing is done without them.
+pub(super) fn agent_named(state: &State, text: &str) -> Result<AgentName, Fault> {
+    known_agent(state, text).map_err(|obstacle| {
+        let details = json!({ "code": obstacle.code, "data": obstacle.data });
+        Fault::not_found(obstacle.message).with(details)
+    })
+}
+
 /// A few names, for whoever misspelt one.
 fn some_agents(state: &State) -> Vec<String> {
     const SHOWN_MAX: usize = 20;

@@ -4,15 +4,15 @@
 use althing_dialects::frugal::planning::called;
 use althing_kernel::memory::assign::may_lead;
 use althing_kernel::memory::word::LoopKind;
-use althing_kernel::memory::{Kind, Record, Status};
+use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use althing_kernel::{Principal, Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Verbs;
-use super::lanes::{Key, known_agent, record};
-use super::loops::{Act, Loop, answer, lacks, next_phase, phases, place_of, stale};
+use super::lanes::{Key, agent_named, record};
+use super::loops::{Act, Loop, answer, check_version, lacks, next_phase, phases, place_of};
 use super::seat::Present;
 use crate::fault::Fault;
 
@@ -56,10 +56,7 @@ impl Verbs<'_> {
     ) -> Result<Value, Fault> {
         let place = place_of(own, args)?;
         let named = args.to_agent.as_deref().ok_or_else(|| lacks(args.intent, "to_agent"))?;
-        let agent = known_agent(state, named).map_err(|obstacle| {
-            let details = json!({ "code": obstacle.code, "data": obstacle.data });
-            Fault::not_found(obstacle.message).with(details)
-        })?;
+        let agent = agent_named(state, named)?;
         let work = place.assignment.and_then(|id| state.memory().record(id));
         let work = work.filter(|work| !work.is_terminal());
         let Some(work) = work.filter(|work| work.agent() != Some(&agent)) else {
@@ -74,9 +71,7 @@ impl Verbs<'_> {
             return self.put_slot(own, args, key, &slot);
         };
         self.check_leads(state, own)?;
-        if let Some(expected) = args.expected_version.filter(|version| *version != own.version) {
-            return Err(stale(own, expected));
-        }
+        check_version(own, args)?;
         // The place goes over with the work, in one step.
         let mut step = json!({
             "id": work.id, "to": "rerouted", "agent": agent, "expected_version": work.version,
@@ -208,7 +203,7 @@ impl Verbs<'_> {
         };
         let asked = match &args.message {
             Some(id) => {
-                Some(record(state, Kind::Message, id)?).filter(|asked| is_asked(asked, own))
+                Some(record(state, Kind::Message, id)?).filter(|asked| is_asked(asked, own.id))
             }
             None => questions(state, own).filter(mine).last(),
         };
@@ -281,16 +276,14 @@ fn back_from(kind: LoopKind, now: &str) -> Option<&'static str> {
 }
 
 /// Whether a message asks for something in a loop and has no answer yet.
-fn is_asked(message: &Record, of: &Record) -> bool {
+fn is_asked(message: &Record, of: RecordId) -> bool {
     let thread = message.fields.thread.as_ref().map(|thread| thread.as_str().to_owned());
-    thread == Some(of.id.to_string())
-        && message.fields.requires_ack == Some(true)
-        && message.is_live()
+    thread == Some(of.to_string()) && message.fields.requires_ack == Some(true) && message.is_live()
 }
 
 /// What waits for an answer in a loop, the newest first.
 fn questions<'s>(state: &'s State, of: &Record) -> impl Iterator<Item = &'s Record> {
-    let of = of.clone();
+    let of = Some(of.id).filter(|_| of.is_live());
     let live = state.memory().newest(Kind::Message, Some(true));
-    live.filter(move |own| of.is_live() && is_asked(own, &of))
+    live.filter(move |own| of.is_some_and(|of| is_asked(own, of)))
 }

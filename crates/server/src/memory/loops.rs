@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::Verbs;
 use super::coordinate::Coordinate;
-use super::lanes::{Key, command, known_agent, record, shown};
+use super::lanes::{Key, agent_named, command, record, shown};
 use super::loop_steps::Verdict;
 use super::seat::Present;
 use crate::fault::Fault;
@@ -343,9 +343,7 @@ impl Verbs<'_> {
             let message = format!("{} is {}, not open", own.id, own.status);
             return Err(Fault::refused(Rule::RecordStep, message));
         }
-        if let Some(expected) = args.expected_version.filter(|version| *version != own.version) {
-            return Err(stale(own, expected));
-        }
+        check_version(own, args)?;
         self.check_leads(state, own)?;
         let before = place.assignment.and_then(|id| state.memory().record(id));
         if let Some(open) = before.filter(|own| !own.is_terminal()) {
@@ -427,10 +425,7 @@ impl Verbs<'_> {
         }
         let mut slots = Vec::new();
         for (at, place) in args.slots.iter().enumerate() {
-            let agent = known_agent(state, &place.agent).map_err(|obstacle| {
-                let details = json!({ "code": obstacle.code, "data": obstacle.data });
-                Fault::not_found(obstacle.message).with(details)
-            })?;
+            let agent = agent_named(state, &place.agent)?;
             slots.push(slot(at, &agent, place.role.as_deref(), place.assignment.as_deref()));
         }
         let mut fields = json!({ "loop_kind": kind, "phase": phases(kind)[0].0, "slots": slots });
@@ -496,10 +491,14 @@ pub(super) fn lacks(act: Act, name: &str) -> Fault {
     Fault::usage(format!("bclaw_loop {} requires '{name}'", act.name()))
 }
 
-pub(super) fn stale(own: &Record, expected: u32) -> Fault {
+/// Refuses a step of a loop that somebody changed meanwhile.
+pub(super) fn check_version(own: &Record, args: &Loop) -> Result<(), Fault> {
+    let Some(expected) = args.expected_version.filter(|version| *version != own.version) else {
+        return Ok(());
+    };
     let message = format!("{} is at version {}, not {expected}", own.id, own.version);
     let details = json!({ "code": "version_conflict", "actual": own.version });
-    Fault::refused(Rule::RecordVersion, message).with(details)
+    Err(Fault::refused(Rule::RecordVersion, message).with(details))
 }
 
 /// The loops of a kind and a standing, or all of them.
