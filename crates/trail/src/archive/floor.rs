@@ -1,7 +1,7 @@
-//! Floors: what replay begins with once archives before it were deleted.
+//! Replay bases: the state that replay begins with once earlier archives were deleted.
 //!
-//! A floor is one file beside the archives, compressed; its hash is on record. What it says is
-//! for whoever replays to read.
+//! A replay base (the kernel's [`Floor`]) is one compressed file beside the archives. The trail
+//! records its hash. This crate does not interpret its content.
 
 use althing_kernel::archive::Floor;
 use std::io::Read as _;
@@ -11,20 +11,20 @@ use super::write::put_synced;
 use super::{Archives, blob_of, sync_folder, unwritable};
 use crate::log::{LogError, LogErrorKind};
 
-/// How the name of a floor begins.
+/// Prefix of a replay base's file name.
 const FLOOR: &str = "floor-";
-/// The most a floor may unfold to, in bytes.
+/// Largest uncompressed size of a replay base, in bytes.
 const FLOOR_BYTES_MAX: u64 = 4 << 30;
 const LEVEL: i32 = 3;
 
 impl Archives {
-    /// The file of a floor.
+    /// Path of a replay base.
     pub fn floor(&self, floor: &Floor) -> PathBuf {
         let hash = floor.hash.hex();
         self.folder().join(format!("{FLOOR}{:012}-{}.{}", floor.seq, &hash[..16], super::DATA))
     }
 
-    /// Writes a floor; it is on the disk when this returns.
+    /// Writes a replay base; it is on the disk when this returns.
     pub fn put_floor(&self, seq: u64, content: &[u8]) -> Result<Floor, LogError> {
         let folder = self.folder();
         let failed = |error: std::io::Error| unwritable(folder, &error);
@@ -37,7 +37,7 @@ impl Archives {
         Ok(floor)
     }
 
-    /// Reads a floor. It is the very content whose hash this is, or an error.
+    /// Reads a replay base. Fails unless the content has the recorded hash.
     pub fn read_floor(&self, floor: &Floor) -> Result<Vec<u8>, LogError> {
         let path = self.floor(floor);
         let shown = path.display();

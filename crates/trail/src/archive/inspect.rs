@@ -1,4 +1,4 @@
-//! Inspecting archives: everything that can be said of them and of their stubs.
+//! Inspection of archives: compares their files, manifests and stubs.
 
 use althing_kernel::Blob;
 use althing_kernel::archive::{Number, is_archivable, may_be_archivable};
@@ -9,18 +9,18 @@ use super::{Archives, Checked, Shelf, Stage, Stub, check_files, damaged};
 use crate::entry::Entry;
 use crate::log::{LogError, LogErrorKind, LogReader};
 
-/// How much of a log is read at a time.
+/// Bytes of a log to read at a time.
 const READ_BYTES: usize = 4 << 20;
 
-/// What the store has of one archive.
+/// Stubs found in the store for one archive.
 #[derive(Default)]
 struct Left {
     stubs: sha2::Sha256,
     count: u64,
 }
 
-/// Reads all archives of a log and holds them against their manifests, and the stubs in the log
-/// against both. An archive that is missing does not hide another that is.
+/// Reads every archive of a log and compares it with its manifest, and the stubs in the log with
+/// both. The error names every missing archive.
 pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Checked>, LogError> {
     let shelves = log.shelves()?;
     let mut found = Vec::with_capacity(shelves.len());
@@ -37,7 +37,7 @@ pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Check
     }
     let left = walk(log, &shelves)?;
     for Checked { shelf, manifest } in &found {
-        // While the store is letting go, some lines are still where they were.
+        // While entries are being moved, some lines are still in the store.
         if shelf.stage == Stage::Moving {
             continue;
         }
@@ -53,8 +53,8 @@ pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Check
     Ok(found)
 }
 
-/// Goes through all stubs of a log. Each has to tell what its entry says, as long as that can be
-/// read, and only entries that may be archived have one.
+/// Walks all stubs of a log. A stub must match its entry, if that can still be read, and only
+/// entries that may be archived have stubs.
 fn walk(log: &mut dyn LogReader, shelves: &[Shelf]) -> Result<BTreeMap<Number, Left>, LogError> {
     let mut left: BTreeMap<Number, Left> = BTreeMap::new();
     let mut after = 0;
@@ -67,7 +67,7 @@ fn walk(log: &mut dyn LogReader, shelves: &[Shelf]) -> Result<BTreeMap<Number, L
             after = raw.last().map_or(after, |commit| commit.last);
             continue;
         }
-        // Somebody may let go of more entries in between, but never takes them back.
+        // A compaction may replace more entries by stubs in between, but never the other way round.
         let full = log.tail(after, READ_BYTES)?;
         for (raw, full) in raw.iter().zip(&full) {
             after = raw.last;
@@ -105,7 +105,7 @@ fn read(seq: u64, line: &str, entry: &str) -> Result<Stub, LogError> {
     }
 }
 
-/// A stub names an archive that the store knows, even if only since a moment ago.
+/// Whether the store knows the archive that a stub names. Asks again, since it may be new.
 fn is_known(
     log: &mut dyn LogReader,
     shelves: &[Shelf],

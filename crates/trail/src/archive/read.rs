@@ -1,4 +1,4 @@
-//! Reading archives: one line of many, or all of one to check it.
+//! Reading archives: single lines on demand, or a whole archive to check it.
 
 use althing_kernel::Blob;
 use althing_kernel::archive::Number;
@@ -14,16 +14,16 @@ use super::{
 use crate::commit::Commit;
 use crate::log::{LogError, LogErrorKind};
 
-/// How many pieces are kept unfolded: the archives of neighbouring times may overlap.
+/// Uncompressed segments to keep in memory: archives of neighbouring times may overlap.
 const PIECES_KEPT: usize = 16;
 
-/// How many archives are kept open.
+/// Archives to keep open.
 const ARCHIVES_OPEN: usize = 64;
 
-/// A piece of an archive, unfolded.
+/// An uncompressed segment of an archive.
 pub(super) struct Unfolded {
     text: String,
-    /// Where each line is, by sequence number.
+    /// Byte range of each line, by sequence number.
     lines: Vec<(u64, std::ops::Range<usize>)>,
 }
 
@@ -34,8 +34,8 @@ impl Unfolded {
     }
 }
 
-/// The sequence number a line claims. No text in a line can look like the field, because the
-/// quotes in it are escaped, and nothing after the field is called like it.
+/// The sequence number a line claims. Text inside a line cannot look like this field, because its
+/// quotes are escaped, and no later field has the same name.
 fn seq_of(line: &str) -> Option<u64> {
     const NAME: &[u8] = b",\"seq\":";
     let at = memchr::memmem::rfind(line.as_bytes(), NAME)? + NAME.len();
@@ -44,7 +44,7 @@ fn seq_of(line: &str) -> Option<u64> {
     rest.get(..end)?.parse().ok()
 }
 
-/// Reads one piece and checks it.
+/// Reads one segment and checks its hash.
 fn unfold(file: &mut File, number: Number, segment: &Segment) -> Result<Unfolded, LogError> {
     let wrong = |what: &str| {
         let (from, to) = (segment.range.from, segment.range.to);
@@ -76,13 +76,13 @@ fn unfold(file: &mut File, number: Number, segment: &Segment) -> Result<Unfolded
     if fits { Ok(Unfolded { text, lines }) } else { Err(wrong("they are not what is said")) }
 }
 
-/// An archive that is open.
+/// An open archive.
 struct Opened {
     manifest: Manifest,
     file: File,
 }
 
-/// The archives of a store as a place to fetch lines from.
+/// Fetches lines from the archives of a store.
 pub(crate) struct Cold {
     archives: Archives,
     opened: BTreeMap<Number, Opened>,
@@ -96,13 +96,13 @@ impl Cold {
         Cold { archives, opened, pieces, wanted: Wanted::default() }
     }
 
-    /// Fetches only what can be among this from now on.
+    /// Fetches only entries that may match this filter from now on.
     pub(crate) fn narrow(&mut self, wanted: Wanted) {
         self.wanted = wanted;
     }
 
-    /// Puts the archived lines of a commit in the place of their stubs, but for those that are
-    /// not wanted or whose archive was deleted. `known` says what the store knows of an archive.
+    /// Replaces stubs in a commit by their archived lines, except those that the filter excludes or
+    /// whose archive was deleted. `known` looks up what the store has recorded about an archive.
     pub(crate) fn resolve(
         &mut self,
         commit: Commit,
@@ -135,7 +135,7 @@ impl Cold {
         Ok(Commit { lines, ..commit })
     }
 
-    /// The piece an entry is in; `None` if the archive was deleted on record.
+    /// The segment that holds an entry; `None` if the archive was deleted on record.
     fn piece(
         &mut self,
         seq: u64,
@@ -152,7 +152,7 @@ impl Cold {
             let file = match File::open(&path) {
                 Ok(file) => file,
                 Err(error) => {
-                    // It may have been deleted since the store was asked.
+                    // The archive may have been deleted since the store was asked.
                     let again = known(number)?;
                     if again.is_some_and(|shelf| shelf.stage == Stage::Pruned) {
                         return Ok(None);
@@ -192,12 +192,12 @@ fn not_in(seq: u64, number: Number) -> LogError {
     at(seq, &format!("it is said to be in archive {number}, which does not have it"))
 }
 
-/// What was found of an archive on the disk.
+/// Result of checking an archive on the disk.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// What the store knows of it.
+    /// The store's record of it.
     pub shelf: Shelf,
-    /// What is in it.
+    /// Its manifest.
     pub manifest: Manifest,
 }
 
@@ -206,7 +206,7 @@ pub struct Lines {
     manifest: Manifest,
     file: File,
     piece: Option<Unfolded>,
-    /// The next piece, and the next line of the one that is open.
+    /// Index of the next segment, and of the next line in the open one.
     next: (usize, usize),
 }
 
@@ -224,12 +224,12 @@ impl Lines {
         Ok(Lines { manifest, file, piece: None, next: (0, 0) })
     }
 
-    /// What is in the archive.
+    /// The manifest of the archive.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The next line and its sequence number, without going past it.
+    /// The next line and its sequence number, without moving past it.
     pub fn peek(&mut self) -> Result<Option<(u64, &str)>, LogError> {
         let open = self.piece.as_ref().map_or(0, |piece| piece.lines.len());
         if self.next.1 >= open {
@@ -242,14 +242,14 @@ impl Lines {
         Ok(Some((*seq, piece.text.get(range.clone()).unwrap_or_default())))
     }
 
-    /// Goes past the next line.
+    /// Moves past the next line.
     pub fn pass(&mut self) {
         self.next.1 += 1;
     }
 }
 
-/// Reads everything in an archive and holds it against its hashes. Of a deleted one only the
-/// manifest is there.
+/// Reads a whole archive and compares it with its hashes. For a deleted archive only the manifest
+/// is checked.
 pub fn check_files(archives: &Archives, shelf: &Shelf) -> Result<Checked, LogError> {
     let Shelf { number, hash, stage } = shelf;
     if *stage == Stage::Pruned {

@@ -1,5 +1,5 @@
-//! Writing an archive: line by line, under another name until all of it is on the disk. Every piece
-//! is read back and compared with what it was made of.
+//! Writing an archive: line by line, under a temporary name until all of it is on the disk. Every
+//! segment is read back and compared with its lines.
 
 use althing_kernel::archive::{Moved, Number, Range};
 use althing_kernel::{Blob, ProjectId};
@@ -13,12 +13,12 @@ use std::thread::JoinHandle;
 use super::{Archives, Manifest, Segment, Stub, blob_of, sync_folder, unwritable};
 use crate::log::{LogError, LogErrorKind};
 
-/// How many bytes of lines go into one piece.
+/// Bytes of lines per segment.
 const SEGMENT_BYTES: usize = 1 << 20;
-/// How hard to press: the level that costs little and gets most of it.
+/// Compression level: cheap, with most of the gain.
 const LEVEL: i32 = 3;
 
-/// An archive in the making. Dropping it leaves nothing behind.
+/// An archive being written. Dropping it removes its files.
 pub struct ArchiveWriter {
     archives: Archives,
     manifest: Manifest,
@@ -28,29 +28,29 @@ pub struct ArchiveWriter {
     press: Option<Press>,
 }
 
-/// The thread that presses pieces, and the way to it.
+/// The compressing thread and the channel to it.
 type Press = (SyncSender<Piece>, JoinHandle<Result<Pressed, LogError>>);
 
-/// An archive that is on the disk.
+/// A finished archive on the disk.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// What is in it.
+    /// Its manifest.
     pub manifest: Manifest,
     /// The hash of its manifest.
     pub hash: Blob,
 }
 
-/// How the names of files begin that are being written.
+/// Prefix of files that are still being written.
 pub const UNFINISHED: &str = "unfinished-";
 
-/// Lines that are compressed together.
+/// Lines to compress together.
 struct Piece {
     lines: Vec<u8>,
     range: Range,
     count: u64,
 }
 
-/// What was written of all pieces.
+/// Segments and hashes that the compressing thread has written.
 struct Pressed {
     file: File,
     segments: Vec<Segment>,
@@ -64,7 +64,7 @@ impl Piece {
     }
 }
 
-/// Compresses pieces as they come and writes them, each read back and compared at once.
+/// Compresses and writes segments as they arrive; each is read back and compared at once.
 fn press(path: &Path, mut file: File, pieces: &Receiver<Piece>) -> Result<Pressed, LogError> {
     let failed = |error: std::io::Error| unwritable(path, &error);
     let (mut segments, mut content) = (Vec::<Segment>::new(), sha2::Sha256::new());
@@ -107,7 +107,7 @@ impl ArchiveWriter {
         let failed = |error: std::io::Error| unwritable(&path, &error);
         let opened = File::options().read(true).write(true).create(true).truncate(true).open(&path);
         let file = opened.map_err(failed)?;
-        // While one piece is compressed the next is gathered.
+        // The next segment is gathered while one is being compressed.
         let (send, receive) = sync_channel(1);
         let own = path.clone();
         let thread = std::thread::Builder::new().name("althing-press".to_owned());
@@ -123,7 +123,7 @@ impl ArchiveWriter {
         })
     }
 
-    /// Adds an entry. Entries come in the order of the trail.
+    /// Adds an entry. Entries must come in the order of the trail.
     pub fn add(&mut self, seq: u64, line: &str, stub: &Stub) -> Result<(), LogError> {
         let Piece { lines, range, count } = &mut self.piece;
         if *count == 0 {
@@ -143,7 +143,7 @@ impl ArchiveWriter {
         if self.piece.lines.len() >= SEGMENT_BYTES { self.end_piece() } else { Ok(()) }
     }
 
-    /// How many entries were added.
+    /// Number of entries added.
     pub fn count(&self) -> u64 {
         self.manifest.count
     }
@@ -154,7 +154,8 @@ impl ArchiveWriter {
             Some((send, _)) if piece.count > 0 => send.send(piece).is_ok(),
             _ => true,
         };
-        // It stops taking pieces only if one could not be written; then it says why.
+        // The thread stops taking segments only if one could not be written; joining it returns the
+        // error.
         if sent { Ok(()) } else { self.end_press().map(|_| ()) }
     }
 
@@ -188,11 +189,11 @@ impl ArchiveWriter {
         std::fs::rename(&self.path, &data).map_err(|error| unwritable(&data, &error))?;
         put_synced(&told, &text)?;
         sync_folder(self.archives.folder())?;
-        // The folder's own name has to last as well.
+        // The name of the folder itself has to survive a power cut as well.
         if let Some(parent) = self.archives.folder().parent() {
             sync_folder(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
         }
-        // What was put on the disk is what the names stand for.
+        // Read the manifest back under its final name.
         self.archives.read_manifest(manifest.number, &hash)?;
         Ok(Written { manifest, hash })
     }
@@ -201,15 +202,15 @@ impl ArchiveWriter {
 impl Drop for ArchiveWriter {
     fn drop(&mut self) {
         if self.press.is_some() {
-            // Whoever drops it does not want it; how that went does not matter.
+            // The archive is being abandoned, so an error while ending it does not matter.
             let _ = self.end_press();
         }
-        // Once it is finished nothing has this name any more.
+        // A finished archive has been renamed, so nothing has this name.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Writes a file as a whole.
+/// Writes a file completely or not at all.
 pub(super) fn put_synced(path: &Path, content: &[u8]) -> Result<(), LogError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!("{UNFINISHED}{}-{name}", std::process::id()));
@@ -220,7 +221,7 @@ pub(super) fn put_synced(path: &Path, content: &[u8]) -> Result<(), LogError> {
         std::fs::rename(&new, path)
     };
     put().map_err(|error| {
-        // A part of a file is of no use to anybody.
+        // A partly written file is useless.
         let _ = std::fs::remove_file(&new);
         unwritable(path, &error)
     })

@@ -1,4 +1,4 @@
-//! Export and import: the very same trail on the other side, or a clear no.
+//! Export and import: the identical trail on the other side, or a clear error.
 
 use crate::support::{sample, verify};
 use althing_trail::Commit;

@@ -1,4 +1,4 @@
-//! The form of entries: golden vectors, canonical bytes, and what a stranger would recompute.
+//! The form of entries: golden vectors, canonical bytes, and hashes recomputed independently.
 
 use crate::support::{Grower, runtime_key, sample};
 use althing_trail::chain::{Builder, Chain};

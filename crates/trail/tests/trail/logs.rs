@@ -1,4 +1,4 @@
-//! What every log must do, asked of each of them.
+//! The contract of every log, tested on each implementation.
 
 use crate::support::sample;
 use althing_trail::log::memory::MemoryLog;

@@ -1,7 +1,7 @@
-//! What the store knows of archives, and how it lets go of what is in them.
+//! The store's records of archives, and the replacement of archived lines by stubs.
 //!
-//! A line is swapped for its stub in a transaction of its own kind: small, so that writers get
-//! their turn in between, and not synced, because losing one loses nothing. The archive and the
+//! A line is replaced by its stub in a small transaction, so that writers get their turn in
+//! between. The transaction is not synced, because losing one loses nothing: the archive and the
 //! record of it are on the disk by then, and the next attempt finds the line where it was.
 
 use althing_kernel::Blob;
@@ -26,14 +26,14 @@ pub(super) const SCHEMA: &str = "
     );
 ";
 
-/// After how many changed pages the journal is folded back while others write: before they would
-/// have to do it.
+/// Changed pages after which a checkpoint is done while others write: before they would have to do
+/// it.
 const FOLD_PAGES_SHARED: u64 = 64;
-/// The same while nobody else does.
+/// Changed pages after which a checkpoint is done while nobody else writes.
 const FOLD_PAGES: u64 = 2_048;
-/// How much of the store is kept in memory, in KiB: what was read is about to be written.
+/// Cache size in KiB: pages that were read are about to be written.
 const CACHE_KIB: i64 = 32 << 10;
-/// How large a page of the journal is.
+/// Size of a journal page, in bytes.
 const PAGE_BYTES: u64 = super::PAGE_BYTES;
 
 const ALL: &str = "SELECT number, hash, stage FROM archives";
@@ -68,7 +68,7 @@ fn shelf_in(row: &Row<'_>) -> rusqlite::Result<Shelf> {
     Ok(Shelf { number: Number(row.get(0)?), hash: hash_in(row, 1)?, stage })
 }
 
-/// Whether the file is of a form that knows archives.
+/// Whether the file's format has tables for archives.
 fn has_archives(conn: &Connection, schema: &str) -> rusqlite::Result<bool> {
     let count = format!("SELECT count(*) FROM {schema}.sqlite_schema WHERE name = 'archives'");
     conn.query_row(&count, [], |row| row.get::<_, i64>(0)).map(|found| found > 0)
@@ -90,7 +90,7 @@ pub(super) fn shelf(conn: &Connection, number: Number) -> rusqlite::Result<Optio
     statement.query_row([number.0], shelf_in).optional()
 }
 
-/// Where replay begins; the newest floor counts.
+/// The replay base; the newest one counts.
 pub(super) fn floor(conn: &Connection) -> rusqlite::Result<Option<Floor>> {
     if !has_archives(conn, "main")? {
         return Ok(None);
@@ -100,7 +100,7 @@ pub(super) fn floor(conn: &Connection) -> rusqlite::Result<Option<Floor>> {
     conn.prepare_cached(newest)?.query_row([], found).optional()
 }
 
-/// Takes over what an attached store knows of archives.
+/// Copies the records of archives from an attached store.
 pub(super) fn take_from_incoming(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute_batch("DELETE FROM archives; DELETE FROM floors;")?;
     if !has_archives(conn, "incoming")? {
@@ -113,29 +113,29 @@ pub(super) fn take_from_incoming(conn: &Connection) -> rusqlite::Result<()> {
     )
 }
 
-/// The lines of a commit as they are, and as they shall be.
+/// The lines of a commit before and after replacement.
 pub struct Swap {
-    /// Where the commit ends.
+    /// Position where the commit ends.
     pub last: u64,
-    /// What it holds.
+    /// Lines before.
     pub before: String,
-    /// What it shall hold.
+    /// Lines after.
     pub after: String,
 }
 
-/// Somebody who swaps lines for stubs while others write.
+/// Replaces lines by stubs while others write.
 pub struct Swapper {
     log: SqliteLog,
     unfolded: u64,
 }
 
 impl Swapper {
-    /// Opens a store to change what it knows of archives.
+    /// Opens a store to change its records of archives.
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let log = SqliteLog::open(path)?;
         let calm = || -> rusqlite::Result<()> {
-            // Nothing that is written here has to last by itself, and whoever writes next syncs
-            // it along with its own.
+            // Nothing written here has to be durable by itself, and the next writer syncs it along
+            // with its own commit.
             log.reader.conn.pragma_update(None, "synchronous", "NORMAL")?;
             log.reader.conn.pragma_update(None, "wal_autocheckpoint", 0)?;
             log.reader.conn.pragma_update(None, "cache_size", -CACHE_KIB)
@@ -154,12 +154,12 @@ impl Swapper {
         self.log.position()
     }
 
-    /// What the store knows of an archive.
+    /// The record of an archive.
     pub fn shelf(&self, number: Number) -> Result<Option<Shelf>, LogError> {
         self.log.reader.reading(shelf(&self.log.reader.conn, number))
     }
 
-    /// Has the store know an archive, or how far it has come.
+    /// Records an archive, or its progress.
     pub fn note(&mut self, known: &Shelf) -> Result<(), LogError> {
         let Shelf { number, hash, stage } = known;
         let row = "INSERT OR REPLACE INTO archives (number, hash, stage) VALUES (?, ?, ?)";
@@ -170,7 +170,7 @@ impl Swapper {
         Ok(())
     }
 
-    /// Has the store know where replay begins.
+    /// Records the replay base.
     pub fn note_floor(&mut self, floor: &Floor) -> Result<(), LogError> {
         let row = "INSERT OR REPLACE INTO floors (seq, hash) VALUES (?, ?)";
         self.change(|conn| {
@@ -179,23 +179,23 @@ impl Swapper {
         Ok(())
     }
 
-    /// Makes sure that what was changed so far outlasts a power cut.
+    /// Makes all changes so far durable.
     pub fn make_last(&mut self) -> Result<(), LogError> {
         let sync = |how: &str| self.log.reader.conn.pragma_update(None, "synchronous", how);
         let path = self.log.reader.path.clone();
         let failed = |error: rusqlite::Error| fault(Doing::Write, &path, &error);
         sync("FULL").map_err(failed)?;
-        // Any transaction will do: what comes before it in the journal is synced with it.
+        // Any transaction will do: everything before it in the journal is synced with it.
         let done = self.change(|conn| conn.execute("UPDATE archives SET stage = stage", []));
         let sync = |how: &str| self.log.reader.conn.pragma_update(None, "synchronous", how);
         sync("NORMAL").map_err(failed)?;
         done.map(|_| ())
     }
 
-    /// Swaps lines for stubs in one transaction. `alone` says that nobody else seems to write.
+    /// Replaces lines by stubs in one transaction. `alone` says that no other writer seems active.
     ///
-    /// Nobody but a compaction changes what is stored, and there is one at a time. Should a commit
-    /// be another by now all the same, which its length tells, nothing is changed.
+    /// Only compaction changes stored commits, and one runs at a time. If a commit has another
+    /// length than expected all the same, nothing is changed.
     pub fn swap(&mut self, swaps: &[Swap], alone: bool) -> Result<(), LogError> {
         let bytes: usize = swaps.iter().map(|swap| swap.after.len()).sum();
         self.log.hold()?;
@@ -214,7 +214,7 @@ impl Swapper {
             return Err(LogError::new(LogErrorKind::Corrupt, message));
         }
         self.log.writing(changed)?;
-        // Outside the turn: nobody waits for this.
+        // After the turn, so that nobody waits for this.
         self.unfolded += bytes as u64 / PAGE_BYTES + swaps.len() as u64;
         if self.unfolded >= if alone { FOLD_PAGES } else { FOLD_PAGES_SHARED } {
             self.unfolded = 0;
@@ -224,7 +224,7 @@ impl Swapper {
         Ok(())
     }
 
-    /// Changes something in a turn of its own.
+    /// Makes a change in a turn of its own.
     fn change<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -234,7 +234,7 @@ impl Swapper {
         self.log.writing(worked)
     }
 
-    /// The work of a turn that has begun: done as a whole or not at all.
+    /// Runs the change in one transaction, inside a turn that has begun.
     fn within_turn<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,

@@ -1,7 +1,7 @@
-//! Mending: putting back what is known to be right where something else is stored.
+//! Repair: replacing damaged data by data that is known to be right.
 //!
-//! Nothing here decides what is right. Whoever mends has shown it: a tile follows from its
-//! entries, and a commit from another copy has the hashes that the commits around it vouch for.
+//! The caller has proved what is right: a tile follows from its entries, and a commit from another
+//! copy has the hashes that the commits around it name.
 
 use rusqlite::params;
 
@@ -10,7 +10,7 @@ use crate::commit::Commit;
 use crate::log::{Log as _, LogError, LogErrorKind, Misfit};
 
 impl SqliteLog {
-    /// Makes a tile anew from its entries.
+    /// Rebuilds a tile from its entries.
     pub(super) fn remake_tile(&mut self, misfit: &Misfit) -> Result<(), LogError> {
         self.alone(|log| {
             let remade = tiles::remake(&log.reader.conn, misfit.number);
@@ -19,15 +19,15 @@ impl SqliteLog {
         })
     }
 
-    /// Puts a commit in the place of the one that is stored there. Every writer and reader begins
-    /// anew: what they know may come from what was stored before.
+    /// Replaces the stored commit at this place. Every writer and reader starts over, since its
+    /// state may come from the damaged commit.
     pub fn put_back(&mut self, commit: &Commit) -> Result<(), LogError> {
         self.alone(|log| {
             if !log.writing(log.update(commit))? {
                 let message = "there is no commit in that place to put right";
                 return Err(LogError::new(LogErrorKind::Corrupt, message));
             }
-            // Before the commit and after it, for the same reasons as when all is replaced.
+            // Before the commit and after it, for the same reasons as in [`super::replace`].
             log.queue.next_generation()?;
             log.writing(log.execute("COMMIT"))?;
             log.queue.next_generation()
@@ -42,7 +42,7 @@ impl SqliteLog {
         Ok(changed == 1)
     }
 
-    /// Does something while nobody else writes, as a whole or not at all.
+    /// Runs a change in one transaction while nobody else writes.
     fn alone(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<(), LogError>,

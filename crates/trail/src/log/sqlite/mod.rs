@@ -1,10 +1,10 @@
 //! The default log: one SQLite file, many processes, no daemon.
 //!
-//! Each commit is one row, so a commit is there as a whole or not at all, and the primary key is
+//! Each commit is one row, so a commit is stored as a whole or not at all, and the primary key is
 //! the compare-and-set. The file is in write-ahead mode with full syncing: a commit that returned
 //! has reached the disk, and readers neither block the writer nor wait for it.
 //!
-//! Writers take turns, each in a queue of its own making ([`queue`]).
+//! Writers take turns in a queue of file locks ([`queue`]).
 
 mod checkpoint;
 mod cold;
@@ -37,18 +37,18 @@ pub use replace::{Replacing, Reserved};
 use spot::Spot;
 use tiles::TileWriter;
 
-/// Marks the file as a store of Althing's ("Alth").
+/// Application id of a store of Althing ("Alth").
 const APPLICATION_ID: i32 = 0x416c_7468;
-/// The version of the file's form that this program writes.
+/// Version of the file format that this program writes.
 pub const STORE_FORMAT: i32 = 2;
-/// How long to wait for somebody outside the queue, such as a person with `sqlite3`.
+/// Time to wait for a lock of somebody outside the queue, such as a person with `sqlite3`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a watcher in another process looks.
+/// Interval at which a watcher in another process polls.
 const WATCH_INTERVAL: Duration = Duration::from_millis(10);
-/// How large a commit of many commands should be at most, in bytes.
+/// Largest size of a commit of many commands, in bytes.
 const COMMIT_BYTES_MAX: usize = 16 << 20;
 
-/// How large a page of the file is, which is what SQLite makes of a new file.
+/// Page size of the file, in bytes: SQLite's default for a new file.
 const PAGE_BYTES: u64 = 4096;
 
 const SCHEMA: &str = "
@@ -65,12 +65,12 @@ const SCHEMA: &str = "
     );
 ";
 
-/// What such a database has, and nothing else: a trigger could change what is stored.
+/// The complete schema of the database; anything else, such as a trigger, could change stored data.
 const PARTS: &[&str] = &["table archives", "table commits", "table floors", "table tiles"];
-/// The same before there were archives.
+/// The complete schema of format 1, before there were archives.
 const PARTS_1: &[&str] = &["table commits", "table tiles"];
 
-/// Whose file it is, of which form, and what it has.
+/// Application id, format version and schema of a file.
 struct Identity {
     application: i32,
     format: i32,
@@ -79,7 +79,7 @@ struct Identity {
 
 /// A SQLite log that can be read.
 pub struct SqliteReader {
-    // Closed before the files count as closed.
+    // Declared before the open files, so that the connection closes first.
     conn: Connection,
     path: PathBuf,
     spot: Arc<Spot>,
@@ -99,8 +99,8 @@ impl SqliteReader {
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let opened = SqliteReader::open_with(path, false);
         match opened {
-            // Where nothing can be written, SQLite cannot set up what readers and writers share.
-            // If there is no journal either, the file alone is all there is.
+            // In a read-only folder SQLite cannot set up the memory that readers and writers share.
+            // Without a journal the file alone is complete.
             Err(error) if error.kind == LogErrorKind::Unreadable && !has_journal(path) => {
                 SqliteReader::open_with(path, true).map_err(|_| error)
             }
@@ -116,7 +116,7 @@ impl SqliteReader {
             Ok(reader)
         };
         if immutable {
-            // It has nothing but the file open.
+            // Only the database file is open, so there are no journal files to compare.
             return open();
         }
         let (mut reader, spot) = Spot::opened(path, false, open)?;
@@ -124,13 +124,13 @@ impl SqliteReader {
         Ok(reader)
     }
 
-    /// Whoever opens it notes the files that it has open then.
+    /// Wraps an open connection. The caller notes which files it has open.
     fn over(conn: Connection, path: &Path) -> Result<Self, LogError> {
         let (spot, cold) = (Arc::new(Spot::of(path)?), Cold::new(Archives::beside(path)));
         Ok(SqliteReader { conn, path: path.to_owned(), spot, cold })
     }
 
-    /// Returns the version of the form the file has.
+    /// Checks that the file is a store and returns its format version.
     fn check_identity(&self) -> Result<i32, LogError> {
         let identity = self.identity().map_err(|error| fault(Doing::Open, &self.path, &error))?;
         let path = self.path.display();
@@ -156,12 +156,12 @@ impl SqliteReader {
         }
     }
 
-    /// Whose file it is, of which format, and how many tables it has, all at one moment:
-    /// somebody else may be setting it up right now.
+    /// Reads the identity of the file at one moment: another process may be setting it up right
+    /// now.
     fn identity(&self) -> rusqlite::Result<Identity> {
         let moment = self.conn.unchecked_transaction()?;
         let number = |pragma| moment.pragma_query_value(None, pragma, |row| row.get(0));
-        // What SQLite keeps for itself, such as statistics, changes nothing.
+        // Tables that SQLite keeps for itself, such as statistics, do not matter.
         let list = "SELECT type || ' ' || name FROM sqlite_schema \
                     WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 10";
         let parts: rusqlite::Result<Vec<String>> =
@@ -173,7 +173,7 @@ impl SqliteReader {
         })
     }
 
-    /// How many rows there are where no commit can be.
+    /// Number of rows at positions where no commit can be.
     pub fn stray_rows(&self) -> Result<u64, LogError> {
         let count = "SELECT count(*) FROM commits WHERE last <= 0 OR first <= 0 OR first > last";
         self.reading(self.conn.query_row(count, [], |row| row.get(0)))
@@ -195,7 +195,8 @@ impl SqliteReader {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), LogError> {
         let copying = |error| fault(Doing::Copy, target, &error);
-        // One moment for the whole copy: without it SQLite begins anew after every commit.
+        // One read transaction for the whole copy: without it SQLite starts over after every
+        // commit.
         let moment = self.reading(self.conn.unchecked_transaction())?;
         self.reading(self.end())?;
         let mut copy = Connection::open(target).map_err(copying)?;
@@ -219,7 +220,7 @@ impl SqliteReader {
         copy.close().map_err(|(_, error)| copying(error))
     }
 
-    /// What SQLite itself finds wrong with the file, if anything.
+    /// SQLite's own integrity check: the first problem, if any.
     pub fn integrity(&self) -> Result<Option<String>, LogError> {
         let check = self.conn.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
         let said: String = self.reading(check)?;
@@ -227,7 +228,7 @@ impl SqliteReader {
     }
 }
 
-/// A file that cannot be written has no other readers and writers to agree with.
+/// Whether there is a journal beside the file.
 fn has_journal(path: &Path) -> bool {
     std::fs::metadata(beside(path, "-wal")).is_ok_and(|data| data.len() > 0)
 }
@@ -258,7 +259,7 @@ fn connect(path: &Path, mode: OpenFlags, immutable: bool) -> Result<Connection, 
     };
     let conn = opened.map_err(|error| opening(&error))?;
     conn.busy_timeout(BUSY_TIMEOUT).map_err(|error| opening(&error))?;
-    // The last of many short processes would otherwise fold the journal back on every exit.
+    // Otherwise the last of many short processes would do a checkpoint on every exit.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
         .map_err(|error| opening(&error))?;
     Ok(conn)
@@ -366,7 +367,7 @@ impl LogReader for SqliteReader {
 }
 
 impl SqliteReader {
-    /// Fetches what a commit has in archives.
+    /// Replaces the stubs of a commit by their archived lines.
     fn resolve(&mut self, commit: Commit) -> Result<Commit, LogError> {
         let SqliteReader { conn, path, cold, spot: _ } = self;
         cold.resolve(commit, &|number| {
@@ -402,10 +403,10 @@ impl SqliteLog {
         Ok(log)
     }
 
-    /// Creates the log if it is not there yet, and opens it for writing.
+    /// Opens the log for writing, creating it if necessary.
     pub fn create(path: &Path) -> Result<Self, LogError> {
         let mode = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        // In the queue before the file is made: somebody may be putting one in its place.
+        // Queue before the file is made: another process may be creating or restoring it.
         let mut queue = Queue::open(path)?;
         queue.enter_within(BUSY_TIMEOUT)?;
         let mut log = SqliteLog::connect(path, mode, queue)?;
@@ -440,7 +441,7 @@ impl SqliteLog {
         done.map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
 
-    /// Gives a file of an older form what it lacks. Somebody else may have done so meanwhile.
+    /// Upgrades a file of an older format. Another process may have done so meanwhile.
     fn renew(&mut self) -> Result<(), LogError> {
         if self.reader.check_identity()? == STORE_FORMAT {
             return Ok(());
@@ -454,7 +455,7 @@ impl SqliteLog {
             let conn = &self.reader.conn;
             conn.pragma_update(None, "journal_mode", "WAL")?;
             conn.pragma_update(None, "wal_autocheckpoint", checkpoint::CALM_PAGES)?;
-            // There are systems where a plain sync does not reach the disk.
+            // On some systems a plain sync does not reach the disk.
             conn.pragma_update(None, "fullfsync", "ON")?;
             conn.pragma_update(None, "checkpoint_fullfsync", "ON")?;
             conn.pragma_update(None, "synchronous", "FULL")
@@ -462,13 +463,13 @@ impl SqliteLog {
         set().map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
 
-    /// Limits the size of the file: the store refuses what would not fit.
+    /// Limits the size of the file: the store refuses commits that would not fit.
     pub fn set_bytes_max(&self, bytes: u64) -> Result<(), LogError> {
         let pages = u32::try_from(bytes / PAGE_BYTES).unwrap_or(u32::MAX).max(1);
         self.writing(self.reader.conn.pragma_update(None, "max_page_count", pages))
     }
 
-    /// Runs a statement that takes nothing and returns nothing; it is parsed once.
+    /// Runs a statement without parameters and results; it is parsed once.
     fn execute(&self, statement: &str) -> rusqlite::Result<()> {
         self.reader.conn.prepare_cached(statement)?.execute([]).map(|_| ())
     }
@@ -477,7 +478,7 @@ impl SqliteLog {
         result.map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
 
-    /// Inserts the commit in the open transaction, if the log is where it should be.
+    /// Inserts the commit in the open transaction, if the log is at the expected position.
     fn insert(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
         let mut insert = || -> rusqlite::Result<bool> {
             if self.reader.end()? != expected {
@@ -607,8 +608,8 @@ impl Log for SqliteLog {
 
     fn let_go(&mut self) {
         if self.queue.is_held() && !self.reader.conn.is_autocommit() {
-            // A rollback that fails leaves the transaction to be rolled back with the
-            // connection; nothing of it was promised to anybody.
+            // A rollback that fails leaves the transaction to be rolled back with the connection;
+            // nothing of it was acknowledged.
             let _ = self.reader.conn.execute_batch("ROLLBACK");
         }
         self.queue.leave();
@@ -621,14 +622,14 @@ impl Log for SqliteLog {
         }
         self.hold().map_err(AppendError::Refused)?;
         let appended = self.insert(expected, commit).and_then(|()| self.commit_transaction());
-        // What went into a file that is nobody's any more was not stored.
+        // A commit written to a deleted or replaced file was not stored.
         let appended =
             appended.and_then(|()| self.reader.spot.check().map_err(AppendError::Unknown));
         self.let_go();
         if appended.is_ok() {
             self.checkpoints.note(&self.reader.conn, &self.reader.spot, commit.bytes());
         } else {
-            // What was not stored must not be remembered as if it were.
+            // The tile writer must forget entries that were not stored.
             self.tiles = TileWriter::default();
         }
         appended
@@ -643,12 +644,12 @@ impl Log for SqliteLog {
     }
 }
 
-/// A SQLite file as a place to get handles from.
+/// A SQLite file that opens handles to its log.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The largest it may grow, in bytes, if limited.
+    /// Largest size of the file, in bytes, if limited.
     pub bytes_max: Option<u64>,
 }
 

@@ -1,7 +1,8 @@
-//! Which files a database was opened on, so that it is noticed when one of them is not there any
-//! more or another one took its place. A file that was deleted can be written to for as long as it
-//! is open, and nobody would ever read what was written. That goes for the file itself, for its
-//! journal, and for what tells processes apart who have both open.
+//! The files that a database was opened on.
+//!
+//! A deleted file can be written to for as long as it is open, and nobody would ever read it. So
+//! each use compares the open files with those at the path: the database, its journal, and the
+//! memory that processes share about it.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -9,32 +10,34 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::log::{LogError, LogErrorKind};
 
-/// The journal, and what is shared about it.
+/// Endings of the journal and of the file for shared memory.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
-/// How often a database is opened anew whose files change meanwhile.
+/// Most attempts to open a database whose files change meanwhile.
 const OPEN_TRIES: usize = 8;
 
-/// What this process has open. SQLite shares what it has mapped between all connections of a process
-/// to one file: who comes later gets what was there when the first one came, whatever is there now.
+/// Databases this process has open. SQLite shares its memory maps between all connections of a
+/// process to one file: a later connection gets the files that the first one opened, whatever is at
+/// the path now.
 static OPEN: Mutex<Vec<Weak<Spot>>> = Mutex::new(Vec::new());
 
-/// A file, told apart from any other that may come to have its name.
+/// Device and inode, which tell a file from any other that takes its name.
 type Number = (u64, u64);
 
-/// The files of a database.
+/// The files of an open database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
     path: PathBuf,
-    /// What the path says, which may be a link.
+    /// The path itself, which may be a symbolic link.
     name: Number,
     file: Number,
-    /// The journal and what is shared about it, as far as they were there.
+    /// The journal and the shared-memory file, as far as they exist.
     beside: Vec<(PathBuf, Number)>,
 }
 
 impl Spot {
-    /// The files at a path. A database has all of its files once something was read from it.
+    /// Looks up the files at a path. A database has all of its files once something was read from
+    /// it.
     pub(super) fn of(path: &Path) -> Result<Self, LogError> {
         let (name, file) = numbers(path)?;
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -48,9 +51,9 @@ impl Spot {
         Ok(Spot { path: path.to_owned(), name, file, beside: beside.collect() })
     }
 
-    /// Opens a database, and says which files it has open then. What was there before and is still
-    /// there afterwards is what was opened; if something was replaced in between nobody can tell,
-    /// and it is opened once more. Whoever is to write needs all files.
+    /// Opens a database and determines which files it has open. Files that are the same before and
+    /// after are the ones that were opened; if one was replaced in between, the database is opened
+    /// once more. A writer needs all files.
     pub(super) fn opened<T>(
         path: &Path,
         to_write: bool,
@@ -63,7 +66,7 @@ impl Spot {
             let made = open()?;
             let now = Spot::of(path)?;
             let is_enough = if to_write { now.is_whole() } else { now.shared().is_some() };
-            // Who found no such file, time and again, has none: the file is a plain one so far.
+            // After several attempts without such a file there is none: nothing was written yet.
             let shares = |own: &Arc<Spot>| own.file == now.file && own.shared().is_some();
             let is_sure = match known.iter().filter_map(Weak::upgrade).find(shares) {
                 Some(held) => {
@@ -72,7 +75,7 @@ impl Spot {
                 }
                 None => before.as_ref() == Some(&now),
             };
-            // Where files come and go with whoever opens them, a reader takes what it can get.
+            // Where journal files come and go with each connection, a reader accepts what it has.
             if (is_sure && is_enough) || (tries == OPEN_TRIES && !to_write) {
                 let now = Arc::new(now);
                 known.push(Arc::downgrade(&now));
@@ -86,18 +89,18 @@ impl Spot {
         self.beside.len() == BESIDE.len()
     }
 
-    /// What connections of a process share, if it was there.
+    /// The shared-memory file, if there is one.
     fn shared(&self) -> Option<Number> {
         let own = |path: &Path| path.as_os_str().as_encoded_bytes().ends_with(b"-shm");
         self.beside.iter().find(|(path, _)| own(path)).map(|(_, number)| *number)
     }
 
-    /// Where the database is.
+    /// Path of the database.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Refuses if other files are there by now, or none.
+    /// Fails if a file was deleted or replaced.
     pub(super) fn check(&self) -> Result<(), LogError> {
         if numbers(&self.path)? != (self.name, self.file) {
             return Err(replaced(
@@ -114,7 +117,7 @@ impl Spot {
                 return Err(replaced(message));
             }
         }
-        // A file that was emptied in its place. Its journal cannot be read without it.
+        // Detects a file that was truncated in place: its journal is useless without it.
         match std::fs::metadata(&self.path) {
             Ok(found) if found.len() == 0 && !self.beside.is_empty() => {
                 let message = format!("{} was emptied while it was in use", self.path.display());
@@ -129,7 +132,7 @@ fn replaced(message: impl Into<String>) -> LogError {
     LogError::new(LogErrorKind::Replaced, message)
 }
 
-/// The name at a path, and the file it leads to.
+/// Identity of the path itself, and of the file it leads to.
 fn numbers(path: &Path) -> Result<(Number, Number), LogError> {
     let both = std::fs::symlink_metadata(path)
         .and_then(|name| Ok((number(&name), number(&std::fs::metadata(path)?))));
@@ -149,7 +152,7 @@ fn number(found: &Metadata) -> Number {
     (found.dev(), found.ino())
 }
 
-/// Elsewhere a file that is open cannot be deleted or replaced.
+/// Elsewhere than on Unix an open file cannot be deleted or replaced.
 #[cfg(not(unix))]
 fn number(_found: &Metadata) -> Number {
     (0, 0)
