@@ -1,11 +1,11 @@
-//! Text that a terminal shows and does not act on.
+//! Text without control sequences, safe to show on a terminal.
 
-/// The text with its line breaks and tabs; any other control character is spelled out.
+/// Escapes control characters other than line breaks and tabs.
 pub fn plain(text: &str) -> String {
     spelled(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// The text on one line: what would end the line or a field of it is spelled out too.
+/// Escapes all control characters, so that the text stays on one line and in one field.
 pub fn escaped(text: &str) -> String {
     spelled(text, |c| c.is_control() || c == '\\')
 }
