@@ -1,7 +1,7 @@
-//! Everything by name: what `althing do`, HTTP and MCP offer, from one table.
+//! The operations that `althing do`, HTTP and MCP offer, by name and from one table.
 //!
-//! A name is a command (changes something, needs a caller), a question about the state, or a
-//! question about the trail. Each has a JSON Schema made from the Rust type that reads it.
+//! A name is a command (changes something, needs a caller), a query of the state, or a query of the
+//! trail. Each has a JSON Schema made from the Rust type that reads its arguments.
 
 use althing_kernel::access::Viewer;
 use althing_kernel::query::Query;
@@ -13,41 +13,42 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::archive::{compact, tiers};
 use crate::engine::{Client, Engine};
 use crate::error::EngineError;
-use crate::failures::{OfFailures, failures};
-use crate::history::{self, Moment};
-use crate::row::Source;
-use crate::stats::TrailStats;
-use crate::trail_query::TrailQuery;
-use crate::views::OfRun;
-use crate::views::flow::{OfFlow, flow};
-use crate::views::highway::highway;
-use crate::views::runs::{self, Compare};
-use crate::views::timeline::{OfTimeline, timeline};
-use crate::{compact, tiers, verify};
+use crate::read::history::{self, Moment};
+use crate::read::row::Source;
+use crate::read::trail_query::TrailQuery;
+use crate::recovery::verify;
+use crate::reports::OfRun;
+use crate::reports::failures::{OfFailures, failures};
+use crate::reports::flow::{OfFlow, flow};
+use crate::reports::highway::highway;
+use crate::reports::runs::{self, Compare};
+use crate::reports::stats::TrailStats;
+use crate::reports::timeline::{OfTimeline, timeline};
 
-/// The longest arguments, in bytes.
+/// Largest size of the arguments, in bytes.
 pub const ARGS_BYTES_MAX: usize = 1 << 20;
 
-/// What sort of thing a name stands for.
+/// Kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sort {
     /// Changes something.
     Command,
-    /// Asks something.
+    /// Reads something.
     Question,
 }
 
-/// One line of the table.
+/// An operation in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Door {
     /// The name.
     pub name: &'static str,
-    /// What sort of thing it is.
+    /// Kind of operation.
     pub sort: Sort,
-    /// What it does.
+    /// One-line description.
     pub help: &'static str,
 }
 
@@ -79,17 +80,16 @@ struct Diff {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Compact {
-    /// Only this workspace, however short ago it ended.
+    /// Only this workspace, even if it ended a moment ago.
     pub workspace: Option<WorkspaceId>,
-    /// Only workspaces that ended at least so many seconds ago; what is set for the project if
-    /// left out.
+    /// Only workspaces that ended at least so many seconds ago; the project's setting if left out.
     pub older_than_s: Option<u64>,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
 }
 
 impl Compact {
-    /// What to do, with what is left out filled in.
+    /// The request, with defaults filled in from the engine's options.
     pub fn request(&self, engine: &Engine) -> compact::Request {
         let set = engine.options().compact_after.unwrap_or_default();
         compact::Request {
@@ -124,7 +124,7 @@ const TRAIL: &[(&str, &str)] = &[
     ("trail.compact", "Move what may go to an archive there, of workspaces that ended."),
 ];
 
-/// All names, commands first.
+/// All operations, commands first.
 pub fn list() -> Vec<Door> {
     let of = |sort, table: &'static [(&'static str, &'static str)]| {
         table.iter().map(move |(name, help)| Door { name, sort, help })
@@ -135,7 +135,7 @@ pub fn list() -> Vec<Door> {
         .collect()
 }
 
-/// The schema of a name's arguments.
+/// The schema of an operation's arguments.
 pub fn schema(name: &str) -> Option<Schema> {
     let trail = |schema: Schema| {
         let help = TRAIL.iter().find(|(own, _)| *own == name).map_or("", |(_, help)| help);
@@ -163,17 +163,17 @@ pub fn schema(name: &str) -> Option<Schema> {
     })
 }
 
-/// A request that was read and is ready to be carried out.
+/// A parsed request.
 pub enum Request {
     /// Changes something.
     Command(Box<Command>),
-    /// Asks about the state.
+    /// Queries the state.
     Query(Query),
-    /// Asks about the trail.
+    /// Queries the trail.
     Trail(TrailRequest),
 }
 
-/// A question about the trail.
+/// A query of the trail.
 pub enum TrailRequest {
     /// `trail.query`
     Query(Box<TrailQuery>),
@@ -191,11 +191,11 @@ pub enum TrailRequest {
     Tiers,
     /// `trail.compact`
     Compact(Compact),
-    /// Figures and pictures.
+    /// Statistics and reports.
     View(ViewRequest),
 }
 
-/// A question for figures or a picture.
+/// A query for statistics or a report.
 pub enum ViewRequest {
     /// `trail.stats`
     Stats(Box<TrailStats>),
@@ -231,7 +231,7 @@ impl ViewRequest {
         })
     }
 
-    /// Answers it from what a viewer may read.
+    /// Answers the query from what a viewer may read.
     fn answer(
         &self,
         engine: &Engine,
@@ -259,7 +259,7 @@ impl ViewRequest {
     }
 }
 
-/// Reads a request. Nothing is carried out in part: it is understood as a whole or refused.
+/// Parses a request. Unknown fields are errors, so a request is understood completely or refused.
 pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
     if args.len() > ARGS_BYTES_MAX {
         let message =
@@ -267,7 +267,7 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
         return Err(EngineError::Invalid(message));
     }
     let args = if args.trim().is_empty() { "{}" } else { args };
-    // A list would be taken for the fields in their order, which nobody promised.
+    // Serde would read a list as the fields in their order, which is no documented form.
     if !args.trim_start().starts_with('{') {
         return Err(EngineError::Invalid(format!("{name}: arguments are a JSON object")));
     }
@@ -304,8 +304,8 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
     trail.map(Request::Trail).map_err(misread)
 }
 
-/// Reads a request whose arguments a program put together for somebody who never sees them: what is
-/// wrong is said, and not where in them it stands.
+/// Parses a request whose arguments a program built: errors name the problem, but no line and
+/// column, since the user never sees the arguments.
 pub fn read_made(name: &str, args: &serde_json::Value) -> Result<Request, EngineError> {
     read(name, &args.to_string()).map_err(|error| match error {
         EngineError::Invalid(message) => EngineError::Invalid(without_place(name, &message)),
@@ -325,8 +325,8 @@ fn without_place(name: &str, message: &str) -> String {
     }
 }
 
-/// Carries a request out. Commands need a client; questions are answered with what the viewer
-/// may see.
+/// Carries a request out. Commands need a client; queries are answered with what the viewer may
+/// see.
 pub fn perform(
     engine: &Engine,
     client: Option<&Client>,
@@ -346,7 +346,7 @@ pub fn perform(
     }
 }
 
-/// Answers a question about the trail.
+/// Answers a query of the trail.
 fn about_trail(
     engine: &Engine,
     request: TrailRequest,
@@ -359,7 +359,7 @@ fn about_trail(
                 None => Vec::new(),
             };
             let lines: Result<Vec<_>, _> =
-                found.iter().map(crate::trail_query::Found::raw).collect();
+                found.iter().map(crate::read::trail_query::Found::raw).collect();
             lines.and_then(|lines| to_raw_value(&lines))
         }
         TrailRequest::Head => to_raw_value(&head(engine)?),
@@ -396,13 +396,13 @@ fn about_trail(
 /// The newest head, and the key to check it with.
 #[derive(serde::Serialize)]
 pub struct HeadView {
-    /// How many entries it covers.
+    /// Number of entries it covers.
     pub size: u64,
     /// The root of the tree.
     pub root: String,
     /// The signed head as it stands in the trail.
     pub note: String,
-    /// The key, in the form verifiers of signed notes take.
+    /// The key, in the verifier-key format of signed notes.
     pub verifier_key: String,
 }
 
@@ -425,7 +425,7 @@ pub fn head(engine: &Engine) -> Result<HeadView, EngineError> {
     })
 }
 
-/// A proof that an entry is covered by the newest head.
+/// Proves that the newest head covers an entry.
 pub fn prove(engine: &Engine, seq: u64) -> Result<Inclusion, EngineError> {
     Inclusion::make(&mut *engine.reader()?, seq).map_err(|error| match error {
         ProofError::NoEntry(seq) => EngineError::NotFound(format!("the trail has no entry {seq}")),

@@ -6,7 +6,7 @@
 //! is tried again with the next, and at the end it is said how much never was.
 
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
-use althing_engine::{EngineError, door};
+use althing_engine::{EngineError, api};
 use serde_json::json;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -188,7 +188,7 @@ impl Recorder {
         // Counting is no reason to set a project up.
         self.desk.opened()?;
         let client = self.desk.client(&line.who)?;
-        let door::Request::Command(command) = door::read("ledger.log", &line.args())? else {
+        let api::Request::Command(command) = api::read("ledger.log", &line.args())? else {
             return Err(Fault::defect("ledger.log is no command"));
         };
         client.submit(*command, done)?;

@@ -2,7 +2,8 @@
 
 use althing_engine::witness::{self, Witness};
 use althing_engine::{
-    Blobs, Engine, Keyring, archives, compact, home, inventory, keyring, presence, snapshot,
+    Blobs, Engine, Keyring, archive_files, compact, home, inventory, keyring, snapshot,
+    writer_registry,
 };
 use althing_kernel::{Blob, Rule, Span};
 use althing_trail::SignedHead;
@@ -314,7 +315,7 @@ fn archived(project: &Project, engine: &Engine) -> Finding {
         for shelf in shelves.iter().filter(|shelf| shelf.stage != Stage::Pruned) {
             Lines::open(&archives, shelf.number, &shelf.hash)?;
         }
-        let left = archives::leftovers(&project.home, &world.state, &shelves);
+        let left = archive_files::leftovers(&project.home, &world.state, &shelves);
         Ok((shelves.len() as u64, compact::unfinished(engine)?, left))
     });
     let (count, open, left) = match looked {
@@ -340,7 +341,7 @@ fn archived(project: &Project, engine: &Engine) -> Finding {
 }
 
 fn writers(project: &Project) -> Finding {
-    match presence::fallen(&project.home) {
+    match writer_registry::fallen(&project.home) {
         Ok(fallen) if fallen.is_empty() => {
             Finding::good("writers", "everybody who wrote ended well")
         }

@@ -1,10 +1,10 @@
-//! Copies of a trail: making one while work goes on, and putting one back.
+//! Backup and restore: copying a trail while work goes on, and putting a copy back.
 //!
-//! Putting a copy back is a change like any other: it waits for its turn, happens as a whole, and
-//! is on the record. What was there before is set aside. Fencing epochs go on from the higher of
-//! the two trails, so nobody who held something under the old one is taken for a holder now.
-//! Content travels along. An entry is appended only after what it names is stored, so content is
-//! copied after the trail when a copy is made, and before it when one is put back.
+//! A restore is a change like any other: it waits for its turn, happens as a whole, and is
+//! recorded. The previous store is quarantined. Fencing epochs continue from the higher of the two
+//! trails, so no holder of a lease under the old one counts as a holder now. Content is copied
+//! along. An entry is appended only after the content it names is stored, so content is copied
+//! after the trail in a backup, and before it in a restore.
 
 use althing_kernel::archive;
 use althing_kernel::runtime::NoteRestored;
@@ -18,46 +18,46 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::archives::{self, Turn};
-use crate::aside::{Aside, Workbench};
-use crate::blobs::Blobs;
-use crate::core::{Core, Job};
+use crate::archive::inventory::{Inventory, note_named};
+use crate::commit::core::{Core, Job};
+use crate::commit::witness;
 use crate::engine::Options;
-use crate::error::EngineError;
-use crate::home::{Home, owner_only, replace_synced, sync_folder_of};
-use crate::inventory::{Inventory, note_named};
-use crate::keyring::{self, Credential, Keyring};
+use crate::error::{EngineError, damaged};
+use crate::identity::keyring::{self, Credential, Keyring};
 use crate::mint::RandomMint;
-use crate::transfer::damaged;
-use crate::verify::check_record;
-use crate::world::{READ_BYTES, World};
-use crate::{floor, snapshot, witness};
+use crate::recovery::verify::check_record;
+use crate::snapshot::world::{READ_BYTES, World};
+use crate::snapshot::{self, replay_base};
+use crate::store::archive_files::{self, Turn};
+use crate::store::blobs::Blobs;
+use crate::store::home::{Home, owner_only, replace_synced, sync_folder_of};
+use crate::store::quarantine::{Quarantine, Workbench};
 
-/// What a backup holds.
+/// A finished backup.
 #[derive(Debug)]
 pub struct Backup {
     /// The folder it was written to.
     pub folder: PathBuf,
-    /// How many entries it holds.
+    /// Number of entries in it.
     pub entries: u64,
-    /// What it holds of content, and what it could not take in.
+    /// Content in it, and content that could not be copied.
     pub blobs: Inventory,
-    /// Whether the keys are part of it.
+    /// Whether it includes the keys.
     pub keys: bool,
 }
 
-/// What putting a backup back came to.
+/// Result of a restore.
 #[derive(Debug)]
 pub struct Restored {
-    /// What was verified.
+    /// Summary of the verification.
     pub checked: Checked,
-    /// How many entries there were before.
+    /// Number of entries there were before.
     pub entries_before: u64,
-    /// Where what was there before is now.
+    /// Folder of the quarantined store.
     pub aside: Option<PathBuf>,
-    /// What came back of content, and what did not.
+    /// Content that was restored, and content that was not.
     pub blobs: Inventory,
-    /// Whether the trail says so. It cannot where its key is not at hand.
+    /// Whether the trail records the restore. It cannot if its key is missing.
     pub recorded: bool,
 }
 
@@ -66,17 +66,17 @@ const BACKUP_HEAD: &str = "head";
 const BACKUP_KEYS: &str = "keys";
 const BACKUP_BLOBS: &str = "blobs";
 
-/// How long a backup waits for whoever is at work on the archives.
+/// Longest time a backup waits for the lock on archives.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many epochs are left out where it is not known how many were given out: more than any
-/// trail gives out between two heads that are remembered.
+/// Epochs to skip if it is unknown how many were given out: more than any trail gives out between
+/// two remembered heads.
 const EPOCHS_UNKNOWN: u64 = 1_000_000;
 /// More entries than any trail has.
 const ENTRIES_PLAUSIBLE: u64 = 1 << 40;
 
 /// Copies the trail and all content to a new folder while writing goes on, and verifies the copy.
-/// Content that is damaged or missing is told in the result; it does not keep the rest from being
-/// copied. `progress` hears how far it is with the trail, then with the content.
+/// The result lists damaged and missing content; it does not keep the rest from being copied.
+/// `progress` gets the progress of the trail, then of the content.
 pub fn backup(
     home: &Home,
     folder: &Path,
@@ -91,7 +91,7 @@ pub fn backup(
     std::fs::create_dir(folder).map_err(EngineError::file("create", folder))?;
     let copied = copy_into(home, &source, folder, with_keys, progress);
     if copied.is_err() {
-        // A half copy would only be taken for a whole one. This folder is ours: it was new.
+        // Nobody must take a partial copy for a complete one. The folder was created here.
         let _ = std::fs::remove_dir_all(folder);
     }
     copied
@@ -105,12 +105,12 @@ fn copy_into(
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Backup, EngineError> {
     let store = folder.join(BACKUP_STORE);
-    // Nobody deletes archives between the copy of the store and that of its archives.
+    // Keeps archives from being deleted between the copy of the store and that of its archives.
     let _turn = Turn::take(home, PATIENCE)?;
     source.copy_to(&store, progress)?;
     sync_file(&store)?;
     let mut copy = SqliteReader::open(&store)?;
-    archives::carry(&home.archives(), &Archives::beside(&store), &mut copy)?;
+    archive_files::carry(&home.archives(), &Archives::beside(&store), &mut copy)?;
     let (checked, named) = check_copy(&mut copy, &store)?;
     let blobs = Blobs::in_folder(folder.join(BACKUP_BLOBS));
     let blobs = blobs.carry_from(&Blobs::of(home), &named, progress)?;
@@ -131,14 +131,14 @@ fn sync_file(path: &Path) -> Result<(), EngineError> {
     file.and_then(|file| file.sync_all()).map_err(EngineError::file("sync", path))
 }
 
-/// Verifies a copy, and gathers what content its entries name.
+/// Verifies a copy, and collects the content its entries name.
 fn check_copy(
     copy: &mut SqliteReader,
     store: &Path,
 ) -> Result<(Checked, BTreeSet<Blob>), EngineError> {
     let archives = Archives::beside(store);
     let found = inspect(copy, &archives)?;
-    let base = floor::base(&archives, copy)?;
+    let base = replay_base::base(&archives, copy)?;
     let mut verifier = Verifier::with_base(VerifyOptions::default(), base);
     let mut named = BTreeSet::new();
     loop {
@@ -155,7 +155,8 @@ fn check_copy(
     }
 }
 
-/// A backup that was cut short since it was made is still a sound trail; its head tells.
+/// Compares the copy with its recorded head: a backup that was cut short since it was made is still
+/// a valid trail.
 fn check_head(folder: &Path, copy: &mut SqliteReader, entries: u64) -> Result<(), EngineError> {
     let path = folder.join(BACKUP_HEAD);
     let kept = std::fs::read_to_string(&path).map_err(EngineError::file("read", &path))?;
@@ -167,8 +168,8 @@ fn check_head(folder: &Path, copy: &mut SqliteReader, entries: u64) -> Result<()
     Err(EngineError::Damaged { seq: entries, what })
 }
 
-/// Copies key files. What is there under the same name and differs is set aside.
-fn copy_keys(from: &Path, to: &Path, aside: Option<&Aside>) -> Result<(), EngineError> {
+/// Copies key files. An existing file with the same name and another content is quarantined.
+fn copy_keys(from: &Path, to: &Path, aside: Option<&Quarantine>) -> Result<(), EngineError> {
     owner_only(to, 0o700)?;
     let entries = std::fs::read_dir(from).map_err(EngineError::file("list", from))?;
     for entry in entries {
@@ -189,10 +190,10 @@ fn copy_keys(from: &Path, to: &Path, aside: Option<&Aside>) -> Result<(), Engine
     sync_folder_of(&to.join("any"))
 }
 
-/// Puts a backup in place.
+/// Restores a backup.
 ///
-/// Where people have signed up, one who may has to ask for it: what they decided since the backup
-/// was made is gone from the trail. A store that cannot be read any more says nothing of people.
+/// If users are registered, an authorized one must ask for it: their decisions since the backup are
+/// lost from the trail. A store that cannot be read names no users.
 pub fn restore(
     home: &Home,
     folder: &Path,
@@ -211,15 +212,15 @@ pub fn restore(
     source.copy_to(bench.store(), &mut |_, _| {})?;
     let mut copy = SqliteReader::open(bench.store())?;
     let bench_archives = Archives::beside(bench.store());
-    archives::carry(&Archives::beside(&store), &bench_archives, &mut copy)?;
+    archive_files::carry(&Archives::beside(&store), &bench_archives, &mut copy)?;
     let (checked, named) = check_copy(&mut copy, bench.store())?;
     check_head(folder, &mut copy, checked.entries)?;
-    let mut world = floor::load(&bench_archives, &mut copy)?.unwrap_or_default();
+    let mut world = replay_base::load(&bench_archives, &mut copy)?.unwrap_or_default();
     world.catch_up(&mut copy)?;
-    // Archives of two trails never have the same name, so these are in nobody's way.
+    // Archives of two trails never have the same name, so these do not collide.
     let _turn = Turn::take(home, options.patience)?;
-    archives::carry(&bench_archives, &home.archives(), &mut copy)?;
-    let aside = Aside::new(home)?;
+    archive_files::carry(&bench_archives, &home.archives(), &mut copy)?;
+    let aside = Quarantine::new(home)?;
     let restoring = Restoring { home, options, folder, asked_by, checked, world, bench, aside };
     let blobs = restoring.bring_blobs(&named)?;
     let before = match SqliteLog::create(home.store()) {
@@ -236,15 +237,15 @@ pub fn restore(
     Ok(Restored { entries_before, recorded, aside, blobs, checked: restoring.checked })
 }
 
-/// What is known of the trail that is replaced.
+/// Facts about the trail that is replaced.
 struct Before {
     entries: u64,
-    /// No epoch above this one was given out, as far as can be told.
+    /// Highest epoch that may have been given out.
     epoch: u64,
     project: Option<ProjectId>,
     /// Whether all of it could be read, up to the head this machine remembers.
     certain: bool,
-    /// What is true in it, as far as it could be read.
+    /// Its state, as far as it could be read.
     world: World,
 }
 
@@ -254,15 +255,15 @@ struct Restoring<'a> {
     folder: &'a Path,
     asked_by: Option<&'a Credential>,
     checked: Checked,
-    /// What is true in the backup.
+    /// The state of the backup.
     world: World,
     bench: Workbench,
-    aside: Aside,
+    aside: Quarantine,
 }
 
 impl Restoring<'_> {
-    /// Replaces what a working store holds. Returns how many entries that was, and whether the
-    /// restored trail says so.
+    /// Replaces the content of a working store. Returns the number of entries replaced, and whether
+    /// the restored trail records it.
     fn replace(&self, mut log: SqliteLog) -> Result<(u64, bool), EngineError> {
         log.reserve(self.options.patience)?;
         let before = self.before(&mut log)?;
@@ -277,7 +278,7 @@ impl Restoring<'_> {
             sync_file(&copy)?;
             sync_folder_of(&copy)?;
             let mut old = SqliteReader::open(&copy)?;
-            archives::carry(&self.home.archives(), &Archives::beside(&copy), &mut old)?;
+            archive_files::carry(&self.home.archives(), &Archives::beside(&copy), &mut old)?;
         }
         let recorded = self.record(&before)?;
         let replacing = log.replacing(self.bench.store(), self.options.patience)?;
@@ -287,16 +288,16 @@ impl Restoring<'_> {
         Ok((before.entries, recorded))
     }
 
-    /// How many entries this machine remembers.
+    /// Number of entries of the head this machine remembers.
     fn remembered(&self) -> u64 {
         witness::read(self.home).head().map_or(0, |head| head.head().size)
     }
 
-    /// What the trail that is there says, as far as it can be read. Beyond that each entry may
-    /// have given out an epoch, and nobody knows how many entries there were.
+    /// Reads the current trail as far as possible. Each unreadable entry may have given out an
+    /// epoch, and their number may be unknown.
     fn before(&self, log: &mut SqliteLog) -> Result<Before, EngineError> {
         let position = log.position()?;
-        let floor = floor::load(&self.home.archives(), log).ok().flatten();
+        let floor = replay_base::load(&self.home.archives(), log).ok().flatten();
         let mut world = floor.unwrap_or_default();
         'reading: while world.seq() < position {
             let commits = match log.tail(world.seq(), READ_BYTES) {
@@ -316,7 +317,7 @@ impl Restoring<'_> {
         }
         let certain =
             position > 0 && world.seq() == position && witness::check(self.home, log).is_ok();
-        // A damaged row may say anything.
+        // A damaged row may hold any number.
         let position = if position < ENTRIES_PLAUSIBLE { position } else { world.seq() };
         let entries = if certain { position } else { position.max(self.remembered()) };
         let unknown = if certain { 0 } else { entries - world.seq() + EPOCHS_UNKNOWN };
@@ -328,11 +329,11 @@ impl Restoring<'_> {
         Ok(Before { entries, epoch, project, certain, world })
     }
 
-    /// Brings the content of the backup here, before the trail that names it and while others
-    /// still work on the old one.
+    /// Copies the content of the backup here, before the trail that names it and while others still
+    /// work on the old one.
     fn bring_blobs(&self, named: &BTreeSet<Blob>) -> Result<Inventory, EngineError> {
-        // The content of another project has no business here. Where this cannot be told yet, it
-        // will be when the trail is replaced.
+        // Refuse content of another project. If that cannot be told yet, it will be when the trail
+        // is replaced.
         if let Ok(mut here) = SqliteReader::open(self.home.store())
             && let Ok(project) = snapshot::project_of(&mut here)
         {
@@ -356,7 +357,7 @@ impl Restoring<'_> {
         }
     }
 
-    /// Whether whoever asks may have the trail replaced, and is who they say.
+    /// Fails unless the requester is authorized to replace the trail and holds their key.
     fn check_asker(&self, state: &State) -> Result<(), EngineError> {
         let asked_by = self.asked_by.map(Credential::principal);
         if let (Some(own), Some(Principal::User(user))) = (self.asked_by, asked_by)
@@ -368,24 +369,25 @@ impl Restoring<'_> {
         Ok(archive::may_restore(state, asked_by)?)
     }
 
-    /// Puts the store in place of one that cannot be read. Its files are set aside as they are.
+    /// Puts the store in place of one that cannot be read. The old files are quarantined as they
+    /// are.
     fn put_in_place(&self) -> Result<(u64, bool), EngineError> {
         let _turn = Reserved::new(self.home.store(), self.options.patience)?;
-        // All that is known of it is the head this machine remembers: every epoch it gave out
-        // after the backup took an entry.
+        // Only the remembered head is known of the old trail: every epoch given out after the
+        // backup took an entry.
         let entries = self.remembered();
         let epoch = self.world.state.epoch() + entries + EPOCHS_UNKNOWN;
         let world = World::default();
         let before = Before { entries, epoch, project: None, certain: false, world };
         let recorded = self.record(&before)?;
-        // On the same disk as the store, so that it can take its place in one step.
+        // On the same disk as the store, so that a rename can replace it.
         let ready = beside(self.home.store(), "-restoring");
         remove(&ready)?;
         SqliteReader::open(self.bench.store())?.copy_to(&ready, &mut |_, _| {})?;
         sync_file(&ready)?;
         self.aside.copy_store(self.home.store())?;
-        // Its journal must not be taken for that of the new store. From here on a kill leaves the
-        // old file or the new one, and this can be done again.
+        // The old journal must not be taken for that of the new store. From here on a kill leaves
+        // the old file or the new one, and the restore can be repeated.
         for ending in ["-wal", "-shm", "-journal"] {
             remove(&beside(self.home.store(), ending))?;
         }
@@ -397,8 +399,8 @@ impl Restoring<'_> {
         Ok((entries, recorded))
     }
 
-    /// Has the trail on the bench say that it was put back, so that epochs go on. Returns whether
-    /// it does: a trail whose key is not here cannot, and only replaces nothing.
+    /// Records the restore in the new trail, so that epochs continue. Returns whether it does: a
+    /// trail whose key is missing cannot, and may then replace nothing.
     fn record(&self, before: &Before) -> Result<bool, EngineError> {
         let Some(key) = self.key_of_backup()? else {
             if before.entries == 0 {
@@ -420,7 +422,7 @@ impl Restoring<'_> {
         core.run_own(&*self.options.clock, job).map(|_| true)
     }
 
-    /// The runtime's key the backup is signed with, if it is here or in the backup.
+    /// The runtime's key the backup is signed with, if it is on this machine or in the backup.
     fn key_of_backup(&self) -> Result<Option<SecretKey>, EngineError> {
         let expected = self.checked.keys.last();
         let there = Keyring::in_folder(&self.folder.join(BACKUP_KEYS)).runtime()?;
@@ -428,8 +430,8 @@ impl Restoring<'_> {
         Ok([there, here].into_iter().flatten().find(|key| Some(&key.public()) == expected))
     }
 
-    /// What belongs to the old trail alone: the head remembered of it, and its snapshots, which
-    /// can be made again.
+    /// Removes files that belong to the old trail alone: its remembered head, and its snapshots,
+    /// which can be made again.
     fn forget_what_was(&self) -> Result<(), EngineError> {
         self.aside.take(&self.home.witness())?;
         let Some(project) = self.world.state.project() else { return Ok(()) };

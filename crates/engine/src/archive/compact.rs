@@ -1,10 +1,10 @@
-//! Compaction: moving what may go to an archive there, while others go on writing.
+//! Compaction: moving entries of ended workspaces to an archive, while others go on writing.
 //!
-//! The order is what makes it safe. An archive is written, read back, compared and synced under its
-//! name; then it is on record; only then does the store let go of the lines, a few at a time, each
-//! compared with the archive once more. Whoever is killed in between leaves every entry in one
-//! place or the other, or in both, and the next compaction goes on where it stopped: what is on
-//! record and not let go of yet is finished first.
+//! The order of the steps makes it safe. An archive is written, read back, compared and synced
+//! under its name; then it is recorded; only then are its lines in the store replaced by stubs, a
+//! few at a time, each compared with the archive once more. A kill in between leaves every entry in
+//! one place or the other, or in both, and the next compaction first finishes recorded archives
+//! whose lines are still in the store.
 
 use althing_kernel::archive::{Compact, Moved, Number, Range, is_archivable, may_be_archivable};
 use althing_kernel::{Blob, Command, Kind, Span, State, Timestamp, WorkspaceId};
@@ -14,81 +14,77 @@ use althing_trail::log::sqlite::{Swap, Swapper};
 use althing_trail::{Commit, Entry, LogReader};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::archives::{self, Turn};
 use crate::engine::{Engine, Options};
 use crate::error::EngineError;
-use crate::home::Home;
-use crate::shared::lock;
 use crate::snapshot;
-use crate::world::READ_BYTES;
+use crate::snapshot::world::READ_BYTES;
+use crate::store::archive_files::{self, Turn};
 
-/// The most workspaces whose entries go into one archive.
+/// Most workspaces whose entries go into one archive.
 const WORKSPACES_MAX: u64 = 4_096;
-/// How many workspaces one command tells of, so that nobody waits long behind it.
+/// Workspaces per recording command, so that nobody waits long behind it.
 const TOLD_AT_ONCE: usize = 64;
-/// How many bytes of lines are swapped in one turn while nobody else writes.
+/// Bytes of lines replaced in one turn while nobody else writes.
 const SWAP_BYTES: usize = 1 << 20;
-/// The same while others do: little enough that they hardly notice.
+/// Bytes of lines replaced in one turn while others write: few enough that they hardly notice.
 const SWAP_BYTES_SHARED: usize = 16 << 10;
-/// How long others are left alone after a turn that was short, and the most after a long one. A
-/// commit is swapped as a whole, so a large one takes its time; then the next has to wait longer,
-/// so that hardly any command meets one.
+/// Pause after a short turn, and the longest after a long one. A commit is replaced as a whole, so
+/// a large one takes its time; then the pause is longer, so that hardly any command has to wait for
+/// one.
 const PAUSE: Duration = Duration::from_millis(2);
 const PAUSE_MAX: Duration = Duration::from_millis(250);
-/// What a short turn takes: about as long as a command.
+/// Duration of a short turn: about that of a command.
 const SHORT: Duration = Duration::from_micros(250);
-/// How many times as long as a turn that was not short the pause after it is.
+/// Length of the pause after a turn that was not short, in multiples of the turn.
 const PAUSE_FACTOR: u32 = 100;
-/// How long it is taken for granted that others who wrote will write again.
+/// Time for which other writers count as active after they wrote.
 const OTHERS_STAY: Duration = Duration::from_millis(100);
-/// So many workspaces are worth an archive.
+/// Number of ended workspaces that make a background compaction worthwhile.
 const WORTHWHILE: usize = 100;
-/// Fewer have to wait for others, but not longer than that.
+/// Longest time that fewer ended workspaces wait for more.
 const WAIT_MAX: Span = Span::from_secs(24 * 60 * 60);
-/// How many workspaces are seen to in passing.
+/// Most workspaces of a background compaction.
 const IN_PASSING: u64 = 256;
-/// How long to wait after an attempt in passing that failed.
+/// Pause after a background compaction.
 const AGAIN_AFTER: Duration = Duration::from_mins(1);
 
-/// What to compact.
+/// Selection of workspaces to compact.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Only this workspace; it need not have ended any time ago.
+    /// Only this workspace, even if it ended a moment ago.
     pub workspace: Option<WorkspaceId>,
     /// Only workspaces that ended at least so long ago.
     pub older_than: Span,
     /// At most so many workspaces.
     pub limit: u64,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
 }
 
-/// What was done.
+/// Result of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// The archives that were written.
     pub archives: Vec<Number>,
-    /// Archives of an earlier attempt whose entries the store let go of now.
+    /// Archives of an earlier attempt whose lines were replaced by stubs now.
     pub finished: Vec<Number>,
-    /// Workspaces that were looked through.
+    /// Number of workspaces examined.
     pub workspaces: u64,
-    /// Entries that were moved.
+    /// Number of entries moved.
     pub archived: u64,
-    /// Entries of the same workspaces that stayed.
+    /// Number of entries of the same workspaces that stayed.
     pub preserved: u64,
-    /// Bytes the moved entries took.
+    /// Size of the moved entries, in bytes.
     pub bytes: u64,
-    /// Bytes they take in the archives.
+    /// Size in the archives, in bytes.
     pub file_bytes: u64,
     /// Whether nothing was changed.
     pub dry_run: bool,
 }
 
-/// Whether enough has ended long enough ago to be seen to in passing.
+/// Whether enough workspaces ended long enough ago for a background compaction.
 pub(crate) fn is_worthwhile(state: &State, after: Span, now: Timestamp) -> bool {
     let due = |since: Timestamp, wait: Span| since.after(after).after(wait) <= now;
     let mut warm = state.warm();
@@ -97,8 +93,7 @@ pub(crate) fn is_worthwhile(state: &State, after: Span, now: Timestamp) -> bool 
         || state.warm().nth(WORTHWHILE - 1).is_some_and(|(since, _)| due(since, Span::default()))
 }
 
-/// Moves what may go to archives there. `progress` hears how many entries were looked through, out
-/// of how many.
+/// Moves entries to archives. `progress` gets the number of entries examined, and the total.
 pub fn run(
     engine: &Engine,
     request: &Request,
@@ -113,7 +108,7 @@ pub fn run(
     let _turn = Turn::take(home, engine.options().patience)?;
     outcome.finished = finish_what_is_open(engine)?;
     let world = engine.world()?;
-    archives::tidy(home, &world.state, &engine.reader()?.shelves()?)?;
+    archive_files::tidy(home, &world.state, &engine.reader()?.shelves()?)?;
     while outcome.workspaces < request.limit {
         let before = outcome.workspaces;
         let most = (request.limit - before).min(WORKSPACES_MAX);
@@ -127,7 +122,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// What is known of a workspace while its entries are looked through.
+/// Counts for a workspace during the walk.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     archived: u64,
@@ -151,7 +146,7 @@ struct Chosen {
     since: Timestamp,
 }
 
-/// Picks workspaces. One that was asked for and goes on is refused, on record.
+/// Selects workspaces. Refuses, on record, one that was asked for and has not ended.
 fn choose(engine: &Engine, request: &Request, most: u64) -> Result<Option<Chosen>, EngineError> {
     let world = engine.world()?;
     let state = &world.state;
@@ -180,12 +175,12 @@ fn choose(engine: &Engine, request: &Request, most: u64) -> Result<Option<Chosen
     Ok(Some(Chosen { tallies, since }))
 }
 
-/// The workspace whose local trail a line is in. It is the last field of a line, and no other
-/// line ends like that.
+/// The workspace whose local trail a line is in. It is the last field of a line, and no other line
+/// ends like that.
 pub(crate) fn workspace_of(line: &str) -> Option<&str> {
     const NAME: &str = ",\"workspace\":\"";
     let rest = line.strip_suffix("\"}")?;
-    // No id is longer than that.
+    // No id is longer than 64 bytes.
     let mut from = rest.len().saturating_sub(NAME.len() + 64);
     while !rest.is_char_boundary(from) {
         from += 1;
@@ -193,7 +188,7 @@ pub(crate) fn workspace_of(line: &str) -> Option<&str> {
     rest.get(from..)?.rsplit_once(NAME).map(|(_, id)| id)
 }
 
-/// A place in the log before everything that happened since a time, found without reading much.
+/// A position in the log before everything since a time, found without reading much.
 fn place_before(log: &mut dyn LogReader, since: Timestamp) -> Result<u64, EngineError> {
     let (mut low, mut high) = (0, log.position()?);
     while high - low > 1 {
@@ -209,7 +204,7 @@ fn place_before(log: &mut dyn LogReader, since: Timestamp) -> Result<u64, Engine
     Ok(low)
 }
 
-/// When what a line tells of happened.
+/// The time of the entry in a line.
 pub(crate) fn time_of(line: &str) -> Option<Timestamp> {
     if Stub::is_in(line) {
         return Stub::read(line).ok().map(|stub| stub.at);
@@ -217,10 +212,10 @@ pub(crate) fn time_of(line: &str) -> Option<Timestamp> {
     Entry::read(line).ok().map(|entry| entry.stamped.at)
 }
 
-/// What to do with a line that may go to an archive.
+/// Receives a line that may be archived.
 type Sink<'s> = &'s mut dyn FnMut(u64, &str, &Stub) -> Result<(), EngineError>;
 
-/// Looks through everything since the oldest of the chosen was created.
+/// Examines all entries since the oldest selected workspace was created.
 fn walk(
     log: &mut dyn LogReader,
     chosen: &mut Chosen,
@@ -255,7 +250,7 @@ fn walk(
     Ok(())
 }
 
-/// What would stand for a line in the store, if it may go to an archive.
+/// The stub for a line, if it may be archived.
 fn stub_of(seq: u64, line: &str, number: Number) -> Result<Option<Stub>, EngineError> {
     let damaged = |what: String| EngineError::Damaged { seq, what };
     if !kind_of(line).is_some_and(may_be_archivable) {
@@ -265,15 +260,15 @@ fn stub_of(seq: u64, line: &str, number: Number) -> Result<Option<Stub>, EngineE
     if !is_archivable(&entry.stamped.draft.event) {
         return Ok(None);
     }
-    // What is damaged stays where it can be compared with a backup.
+    // A damaged entry stays in the store, where it can be compared with a backup.
     if entry.seq != seq || !entry.is_own_hash(line) {
         return Err(damaged("its hash does not fit its content".to_owned()));
     }
     Ok(Stub::of(number, &entry))
 }
 
-/// The kind of the entry in a line. No text in a line can look like the field, because the quotes
-/// in it are escaped, and nothing after the field is called like it.
+/// The kind of the entry in a line. Text inside a line cannot look like this field, because its
+/// quotes are escaped, and no later field has the same name.
 fn kind_of(line: &str) -> Option<Kind> {
     const NAME: &[u8] = b",\"kind\":\"";
     let at = memchr::memmem::rfind(line.as_bytes(), NAME)? + NAME.len();
@@ -304,7 +299,7 @@ fn count(outcome: &mut Outcome, tallies: &Tallies) {
     outcome.preserved += tallies.values().map(|tally| tally.preserved).sum::<u64>();
 }
 
-/// Writes one archive, has it recorded, and has the store let go of what is in it.
+/// Writes one archive, records it, and replaces its lines in the store by stubs.
 fn compact(
     engine: &Engine,
     mut chosen: Chosen,
@@ -330,7 +325,7 @@ fn compact(
         let written = writer.finish(moved.clone())?;
         let shelf = Shelf { number, hash: written.hash, stage: Stage::Moving };
         tell(engine, Some((number, &shelf.hash)), &moved)?;
-        // Opening the project shall not need the archive from now on.
+        // So that opening the project does not need the archive from now on.
         snapshot::save(engine.home(), &*engine.world()?)?;
         let_go(engine, &archives, &shelf)?;
         outcome.archives.push(number);
@@ -341,7 +336,7 @@ fn compact(
     Ok(())
 }
 
-/// Puts on record what was archived, a few workspaces at a time.
+/// Records the archived workspaces, a few at a time.
 fn tell(
     engine: &Engine,
     archive: Option<(Number, &Blob)>,
@@ -357,7 +352,7 @@ fn tell(
     Ok(())
 }
 
-/// Goes on where a compaction was stopped after its archive was on record.
+/// Finishes archives that were recorded before a compaction was stopped.
 fn finish_what_is_open(engine: &Engine) -> Result<Vec<Number>, EngineError> {
     let world = engine.world()?;
     let archives = engine.home().archives();
@@ -371,7 +366,7 @@ fn finish_what_is_open(engine: &Engine) -> Result<Vec<Number>, EngineError> {
         }
         let shelf = Shelf { number, hash: archive.hash.clone(), stage: Stage::Moving };
         let checked = match check_files(&archives, &shelf) {
-            // A trail that was imported has all its entries, and no archives.
+            // An imported trail has all its entries, and no archives.
             Err(error) if error.kind == LogErrorKind::ArchiveMissing && known.is_none() => continue,
             other => other?,
         };
@@ -384,7 +379,7 @@ fn finish_what_is_open(engine: &Engine) -> Result<Vec<Number>, EngineError> {
     Ok(finished)
 }
 
-/// Archives on record that the store has not let go of yet, though it could.
+/// Recorded archives whose lines are still in the store, though they could be replaced.
 pub fn unfinished(engine: &Engine) -> Result<Vec<Number>, EngineError> {
     let (world, archives) = (engine.world()?, engine.home().archives());
     let shelves = engine.reader()?.shelves()?;
@@ -398,7 +393,7 @@ pub fn unfinished(engine: &Engine) -> Result<Vec<Number>, EngineError> {
     Ok(open.map(|(number, _)| number).collect())
 }
 
-/// How large the next turn may be, and how long to wait before it.
+/// Size of the next turn, and the pause before it.
 struct Pace {
     end: u64,
     others: Option<Instant>,
@@ -413,7 +408,7 @@ impl Pace {
         self.others.is_none_or(|seen| seen.elapsed() > OTHERS_STAY)
     }
 
-    /// Looks whether somebody else wrote meanwhile, and leaves them the field for a while.
+    /// Notices other writers, and yields to them for a while.
     fn look(&mut self, end: u64, took: Duration) {
         if end != self.end {
             self.others = Some(Instant::now());
@@ -426,7 +421,7 @@ impl Pace {
     }
 }
 
-/// Has the store let go of what is in an archive.
+/// Replaces the lines of an archive in the store by stubs.
 fn let_go(engine: &Engine, archives: &Archives, shelf: &Shelf) -> Result<(), EngineError> {
     let mut swapper = Swapper::open(engine.home().store())?;
     swapper.note(shelf)?;
@@ -459,7 +454,7 @@ fn not_the_same(seq: u64, number: Number) -> EngineError {
     EngineError::Damaged { seq, what }
 }
 
-/// A commit with stubs in the place of what is in the archive, if there is anything to swap.
+/// A commit with stubs for archived entries, if there is anything to replace.
 fn swap_of(commit: Commit, lines: &mut Lines, number: Number) -> Result<Option<Swap>, EngineError> {
     let mut after = String::with_capacity(commit.lines.len() / 2);
     let mut changed = false;
@@ -473,14 +468,14 @@ fn swap_of(commit: Commit, lines: &mut Lines, number: Number) -> Result<Option<S
             continue;
         };
         if Stub::is_in(line) {
-            // Somebody who was stopped had come as far as this.
+            // An interrupted compaction has already replaced this line.
             let own = Stub::read(line).is_ok_and(|stub| stub.archive == number);
             if !own {
                 return Err(not_the_same(seq, number));
             }
             after.push_str(line);
         } else if line == archived {
-            // It was looked at when it was archived, and is the same.
+            // The line was checked when it was archived, and is unchanged.
             let stub = Stub::of_line(number, line).ok().flatten();
             let stub = stub.ok_or_else(|| not_the_same(seq, number))?;
             after.push_str(&stub.to_string());
@@ -494,46 +489,24 @@ fn swap_of(commit: Commit, lines: &mut Lines, number: Number) -> Result<Option<S
     Ok(changed.then_some(Swap { last, before, after }))
 }
 
-/// Compaction in passing: a thread of a process that wrote something. It has an engine of its own,
-/// and whoever closes the project waits for it, since it is soon over.
-#[derive(Default)]
-pub(crate) struct Upkeep(Mutex<Under>);
-
-#[derive(Default)]
-struct Under {
-    way: Option<JoinHandle<()>>,
-    begun: Option<Instant>,
-}
-
-impl Upkeep {
-    /// Begins, unless it is under way or was not long ago.
-    pub(crate) fn begin(&self, home: &Home, options: &Options, after: Span) {
-        let mut under = lock(&self.0);
-        if under.begun.is_some_and(|begun| begun.elapsed() < AGAIN_AFTER) {
+impl Engine {
+    /// Archives workspaces that ended long ago, on a background thread, if that is worthwhile and
+    /// the options ask for it. The thread opens an engine of its own.
+    pub(crate) fn compact_in_background(&self) {
+        let Some(after) = self.options().compact_after else { return };
+        let view = self.published();
+        if !is_worthwhile(&view.state, after, self.moment(&view.state)) {
             return;
         }
-        under.begun = Some(Instant::now());
-        let home = home.clone();
-        let options = Options { compact_after: None, follower: None, ..options.clone() };
-        let thread = std::thread::Builder::new().name("althing-archive".to_owned());
-        let spawned = thread.spawn(move || {
+        let home = self.home().clone();
+        let options = Options { compact_after: None, follower: None, ..self.options().clone() };
+        self.background().begin("althing-archive", AGAIN_AFTER, move || {
             let request =
                 Request { workspace: None, older_than: after, limit: IN_PASSING, dry_run: false };
-            // Nobody asked for it now, and nothing is lost: it is tried again. What keeps it from
-            // working is what `althing trail compact` says, and `doctor` tells of what is open.
+            // Nobody asked for it now, and nothing is lost: it is tried again. `althing trail
+            // compact` shows the error, and `doctor` lists unfinished archives.
             let _ = Engine::open(&home, options)
                 .and_then(|engine| run(&engine, &request, &mut |_, _| {}));
         });
-        under.way = spawned.ok();
-    }
-}
-
-impl Drop for Upkeep {
-    fn drop(&mut self) {
-        let way = lock(&self.0).way.take();
-        if let Some(way) = way {
-            // A thread that panicked has left everything as a killed process would.
-            let _ = way.join();
-        }
     }
 }

@@ -1,25 +1,24 @@
-//! Taking stock of content: what is whole, what is damaged, what the trail names and is not there;
-//! and carrying content from one folder to another.
+//! Inventory of content: intact, damaged and missing files; and copying content between folders.
 
 use althing_kernel::Blob;
 use althing_trail::{Commit, Entry, LogReader};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-use crate::blobs::Blobs;
 use crate::error::EngineError;
-use crate::world::READ_BYTES;
+use crate::snapshot::world::READ_BYTES;
+use crate::store::blobs::Blobs;
 
-/// What there is of content, after looking at all of it.
+/// Result of checking all content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Inventory {
-    /// How many are whole.
+    /// Number of intact files.
     pub whole: u64,
-    /// How many bytes those have.
+    /// Their size, in bytes.
     pub bytes: u64,
-    /// Those whose file holds something else than its name says, or cannot be read.
+    /// Content whose file does not match its name, or cannot be read.
     pub damaged: Vec<Blob>,
-    /// Those the trail names that are not there.
+    /// Content that the trail names and that is missing.
     pub missing: Vec<Blob>,
 }
 
@@ -31,8 +30,8 @@ impl Inventory {
 }
 
 impl Blobs {
-    /// Reads all content. `named` is what should be there; `progress` hears how many are done,
-    /// out of how many.
+    /// Checks all content. `named` is the content that should exist; `progress` gets the number of
+    /// files done, and the total.
     pub fn check_all(
         &self,
         named: &BTreeSet<Blob>,
@@ -53,9 +52,9 @@ impl Blobs {
         Ok(found)
     }
 
-    /// Copies all content from elsewhere to here, each piece compared with its name on the way.
-    /// Nothing that is here goes away. What is damaged there and not whole here is left out and
-    /// said to be so, as is what should be here afterwards and is not.
+    /// Copies all content from another folder, comparing each file with its name. Removes nothing
+    /// here. Content that is damaged there and not intact here is left out and listed, as is
+    /// content that is missing afterwards.
     pub(crate) fn carry_from(
         &self,
         from: &Blobs,
@@ -79,7 +78,7 @@ impl Blobs {
     }
 }
 
-/// The content the entries of a log name.
+/// The content that the entries of a log name.
 pub fn named_in(log: &mut dyn LogReader) -> Result<BTreeSet<Blob>, EngineError> {
     let mut named = BTreeSet::new();
     let mut at = 0;
@@ -93,11 +92,11 @@ pub fn named_in(log: &mut dyn LogReader) -> Result<BTreeSet<Blob>, EngineError> 
     }
 }
 
-/// Adds the content that a commit's entries cite. What was only asked for does not count: a
-/// refused command may name content that never was.
+/// Adds the content that a commit's entries cite. Refused commands do not count: they may name
+/// content that never existed.
 pub(crate) fn note_named(commit: &Commit, named: &mut BTreeSet<Blob>) {
     for line in commit.entries().filter(|line| line.contains("\"sha256:")) {
-        // A line that is no entry is for the verifier to complain about.
+        // The verifier reports lines that are no entries.
         if let Ok(entry) = Entry::read(line) {
             named.extend(entry.stamped.draft.event.blobs().into_iter().cloned());
         }

@@ -1,8 +1,8 @@
-//! Pruning: deleting archives whose retention is over, because somebody said so.
+//! Pruning: deleting archives whose retention is over, at a person's request.
 //!
-//! What is deleted cannot be replayed any more, so the state after everything so far is written
-//! down first (a floor), and both are put on record. The stubs stay in the store: chains, tree
-//! and heads go on to be checked, and entries that are gone keep their places.
+//! Deleted entries cannot be replayed any more, so the current state is written first (a replay
+//! base), and both are recorded. The stubs stay in the store: chains, tree and heads can still be
+//! checked, and deleted entries keep their places.
 
 use althing_kernel::archive::{Number, Prune};
 use althing_kernel::{Command, Span};
@@ -10,25 +10,25 @@ use althing_trail::archive::{Archives, Shelf, Stage};
 use althing_trail::log::sqlite::Swapper;
 use serde::Serialize;
 
-use crate::archives::Turn;
 use crate::engine::{Client, Engine};
 use crate::error::EngineError;
-use crate::floor;
+use crate::snapshot::replay_base;
+use crate::store::archive_files::Turn;
 
-/// What was deleted.
+/// Result of a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
-    /// The archives.
+    /// The deleted archives.
     pub archives: Vec<Number>,
-    /// How many entries were in them.
+    /// Number of entries in them.
     pub entries: u64,
-    /// How many bytes they took.
+    /// Their size, in bytes.
     pub file_bytes: u64,
     /// Whether nothing was changed.
     pub dry_run: bool,
 }
 
-/// Deletes the archives that had to be kept no longer than this.
+/// Deletes the archives that need not be kept any longer.
 pub fn run(
     engine: &Engine,
     client: &Client,
@@ -43,7 +43,7 @@ pub fn run(
     let now = engine.moment(&world.state);
     let shelves = engine.reader()?.shelves()?;
     if !dry_run {
-        // Whoever was stopped after the record was made comes to an end here.
+        // Finish deletions that were recorded before a process was stopped.
         for (number, archive) in world.state.archives().filter(|(_, known)| known.pruned.is_some())
         {
             delete(engine, &Shelf { number, hash: archive.hash.clone(), stage: Stage::Pruned })?;
@@ -65,7 +65,7 @@ pub fn run(
     if outcome.archives.is_empty() || dry_run {
         return Ok(outcome);
     }
-    let floor = floor::save(home, &world)?;
+    let floor = replay_base::save(home, &world)?;
     let recorded = engine.execute_own(Command::TrailPrune(Prune {
         archives: outcome.archives.clone(),
         asked_by: asked_by.clone(),
@@ -74,7 +74,7 @@ pub fn run(
         retention_s: retention.secs(),
     }));
     if let Err(EngineError::Refused(refusal)) = recorded {
-        // Nothing begins there. Where it is not known what became of it, it stays.
+        // Nothing is recorded with this base, so remove it. If the outcome is unknown, it stays.
         let path = archives.floor(&floor);
         std::fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
         return Err(EngineError::Refused(refusal));
@@ -94,8 +94,8 @@ fn file_bytes(
     std::fs::metadata(archives.data(number, &known.hash)).map_or(0, |data| data.len())
 }
 
-/// Has the store know that an archive is gone and where replay begins, then deletes it. The
-/// manifest stays: it vouches for the stubs.
+/// Marks an archive as deleted in the store, with the replay base, then deletes it. The manifest
+/// stays: it vouches for the stubs.
 fn delete(engine: &Engine, shelf: &Shelf) -> Result<(), EngineError> {
     let home = engine.home();
     let mut swapper = Swapper::open(home.store())?;

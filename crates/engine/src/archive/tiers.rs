@@ -1,27 +1,27 @@
-//! How a trail is stored: what is near, what is far, and what it weighs.
+//! Storage tiers of a trail: number, size and age of the entries in each.
 
 use althing_kernel::archive::{Number, Tier};
 use althing_kernel::{Timestamp, WorkspaceId};
 use althing_trail::archive::{Stage, Stub};
 use serde::Serialize;
 
-use crate::compact::{time_of, workspace_of};
+use crate::archive::compact::{time_of, workspace_of};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::world::READ_BYTES;
+use crate::snapshot::world::READ_BYTES;
 
-/// What is in a tier.
+/// The content of a tier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TierView {
-    /// Which one.
+    /// The tier.
     pub tier: Tier,
-    /// How many entries are in it.
+    /// Number of entries.
     pub entries: u64,
-    /// How many bytes their lines take where they are, compressed if they are.
+    /// Size of their lines as stored, in bytes; compressed in archives.
     pub bytes: u64,
-    /// When the oldest happened.
+    /// Time of the oldest entry.
     pub oldest: Option<Timestamp>,
-    /// When the newest happened.
+    /// Time of the newest entry.
     pub newest: Option<Timestamp>,
 }
 
@@ -30,32 +30,32 @@ pub struct TierView {
 pub struct ArchiveView {
     /// Its number.
     pub archive: Number,
-    /// How many entries are in it.
+    /// Number of entries.
     pub entries: u64,
-    /// How many workspaces they are of.
+    /// Number of workspaces.
     pub workspaces: u64,
-    /// The first of them.
+    /// First entry.
     pub from: u64,
-    /// The last of them.
+    /// Last entry.
     pub to: u64,
-    /// How far it has come here; none if this store keeps the entries itself.
+    /// Progress in this store; `None` if this store still has the entries itself.
     pub stage: Option<Stage>,
-    /// How many bytes its file takes, if it is there.
+    /// Size of its file in bytes, if it exists.
     pub file_bytes: Option<u64>,
-    /// Where it is.
+    /// Path of its file.
     pub file: String,
-    /// Since when it is on record.
+    /// Time when it was recorded.
     pub since: Timestamp,
 }
 
-/// All of it.
+/// All tiers and archives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tiers {
     /// The three tiers, the nearest first.
     pub tiers: Vec<TierView>,
     /// The archives.
     pub archives: Vec<ArchiveView>,
-    /// How many entries are gone with archives that were deleted.
+    /// Number of entries deleted with archives.
     pub pruned: u64,
 }
 
@@ -72,13 +72,13 @@ impl TierView {
     }
 }
 
-/// Looks through the whole store.
+/// Examines the whole store.
 pub fn tiers(engine: &Engine, progress: &mut dyn FnMut(u64, u64)) -> Result<Tiers, EngineError> {
     let world = engine.world()?;
     let mut log = engine.reader()?;
     let mut views = [Tier::Hot, Tier::Warm, Tier::Cold].map(TierView::new);
     let (end, mut after) = (world.seq(), 0);
-    // The last line of a tier tells when its newest entry was; only that one has to be read.
+    // The last line of a tier holds the time of its newest entry; only that one has to be read.
     let mut newest: [Option<String>; 3] = Default::default();
     while after < end {
         let commits = log.raw_tail(after, READ_BYTES)?;

@@ -1,4 +1,4 @@
-//! Moving trails as text: export and import, and copies that are on record.
+//! Export and import of trails as text, and recorded copies.
 
 use althing_kernel::archive::NoteSnapshot;
 use althing_kernel::text::Text;
@@ -6,7 +6,7 @@ use althing_kernel::{Blob, Command, Timestamp};
 use althing_trail::archive::Stub;
 use althing_trail::export::{Commits, write};
 use althing_trail::log::sqlite::SqliteLog;
-use althing_trail::verify::{Checked, Finding, Options, Verifier};
+use althing_trail::verify::{Checked, Options, Verifier};
 use althing_trail::{AppendError, Commit, Entry, Log as _, LogReader};
 use serde::Serialize;
 use sha2::Digest as _;
@@ -15,18 +15,18 @@ use std::io::{BufRead, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::aside::Workbench;
+use crate::commit::witness;
 use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::history::Moment;
-use crate::home::{Home, sync_folder_of};
-use crate::witness;
-use crate::world::READ_BYTES;
+use crate::error::{EngineError, damaged};
+use crate::read::history::Moment;
+use crate::snapshot::world::READ_BYTES;
+use crate::store::home::{Home, sync_folder_of};
+use crate::store::quarantine::Workbench;
 
-/// How long an import waits for its turn in a store that should have no other writer.
+/// Longest time an import waits for its turn in a store that should have no other writer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Writes the trail as JSON lines. `progress` hears how many entries are done, out of how many.
+/// Writes the trail as JSON lines. `progress` gets the number of entries done, and the total.
 pub fn export(
     log: &mut dyn LogReader,
     out: &mut dyn Write,
@@ -49,8 +49,8 @@ pub fn export(
     Ok(total)
 }
 
-/// Reads a trail from JSON lines into a state folder that has none. The whole trail is verified
-/// on the way and appears in its place only if it holds.
+/// Imports a trail from JSON lines into a state folder that has none. The trail is verified on the
+/// way and put in place only if it is valid.
 pub fn import(
     home: &Home,
     input: impl BufRead,
@@ -65,33 +65,33 @@ pub fn import(
     let checked = import_into(bench.store(), input, progress)?;
     let mut log = SqliteLog::create(home.store())?;
     let mut replacing = log.replacing(bench.store(), PATIENCE)?;
-    // Somebody may have set a project up here meanwhile.
+    // Another process may have created a project here meanwhile.
     refuse_if_there(replacing.log(), home)?;
     replacing.finish()?;
     Ok(checked)
 }
 
-/// What is gone cannot be written down again.
+/// Fails if an entry is deleted: it cannot be exported.
 fn refuse_stubs(commit: &Commit) -> Result<(), EngineError> {
     let gone = (commit.first..).zip(commit.slots()).find(|(_, line)| Stub::is_in(line));
     gone.map_or(Ok(()), |(seq, _)| Err(EngineError::Pruned { seq }))
 }
 
-/// A copy of the trail that was taken, and what is on record of it.
+/// A recorded copy of the trail.
 #[derive(Clone, Debug, Serialize)]
 pub struct Taken {
-    /// Where it is.
+    /// Path of the file.
     pub file: PathBuf,
-    /// The last entry it holds.
+    /// Last entry in it.
     pub up_to_entry: u64,
-    /// When that one happened.
+    /// Time of that entry.
     pub up_to_timestamp: Timestamp,
     /// The SHA-256 of the file.
     pub snapshot_hash: Blob,
 }
 
-/// Writes everything up to a moment to a new file that is not changed any more, and puts that on
-/// record. It ends with a whole commit, so that its head can be checked.
+/// Writes everything up to a moment to a new file, and records it. The copy ends with a whole
+/// commit, so that its head can be checked.
 pub fn take(
     engine: &Engine,
     path: &Path,
@@ -102,7 +102,7 @@ pub fn take(
     let file = made.map_err(EngineError::file("create", path))?;
     let taken = take_into(engine, path, file, upto, progress);
     if taken.is_err() {
-        // A part would only be taken for the whole. This file is ours: it was new.
+        // Nobody must take a partial copy for a complete one. The file was created here.
         let _ = std::fs::remove_file(path);
     }
     taken
@@ -183,10 +183,6 @@ impl<W: Write> Write for Hashing<W> {
     fn flush(&mut self) -> std::io::Result<()> {
         self.out.flush()
     }
-}
-
-pub(crate) fn damaged(finding: &Finding) -> EngineError {
-    EngineError::Damaged { seq: finding.seq, what: finding.fault.to_string() }
 }
 
 fn import_into(

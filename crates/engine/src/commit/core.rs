@@ -1,8 +1,8 @@
-//! The one path of a change, step by step and without threads: catch up, decide, append, apply.
+//! The steps of a commit, without threads: catch up, decide, append, apply.
 //!
-//! The [`crate::writer`] drives these steps for real; the simulation drives them with crashes,
-//! lost answers and other writers in between. Nothing is known to be true here before the log
-//! has it: the world only moves on after an append that went through.
+//! The [`crate::commit::writer`] drives these steps for real; the simulation drives them with
+//! crashes, lost answers and other writers in between. The world changes only after an append that
+//! went through.
 
 use althing_kernel::audit::follows;
 use althing_kernel::deployment::Mechanism;
@@ -14,35 +14,35 @@ use althing_trail::log::Misfit;
 use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature, SignedHead};
 use std::time::{Duration, Instant};
 
-use crate::disk::Unknown;
 use crate::error::EngineError;
-use crate::secrets::Secrets;
-use crate::world::World;
+use crate::identity::message_keys::MessageKeys;
+use crate::snapshot::world::World;
+use crate::store::disk::Unknown;
 
-/// About the most overdue things recorded in one commit; with [`JOBS_MAX`] and the kernel's own
-/// limits this keeps every commit below what a log takes.
+/// About the most overdue deadlines recorded in one commit; with [`JOBS_MAX`] and the kernel's own
+/// limits this keeps every commit below the limit of a log.
 const TICK_MAX: usize = 1_024;
-/// The most commands decided in one commit.
+/// Most commands decided in one commit.
 pub const JOBS_MAX: usize = 1_024;
 
-/// How often a place in the queue is asked for by somebody who will not wait for ever.
+/// Polling interval while waiting for the log with a time limit.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
-/// The latest time that is believed: 1 January 2200. A clock beyond that is wrong, and a trail
-/// stamped with the end of time could never go on.
+/// Latest time that is accepted: 1 January 2200. A clock beyond that is wrong, and a trail stamped
+/// with the end of time could never continue.
 const CLOCK_MAX: Timestamp = Timestamp::from_secs(7_258_118_400);
 
 /// A command with its authenticated caller and, if the caller signs, the signature.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
-    /// What for.
+    /// The command.
     pub command: Command,
     /// The caller's signature over the request.
     pub proof: Option<Signature>,
 }
 
-/// What became of a command.
+/// Result of a command.
 #[derive(Debug)]
 pub enum Verdict {
     /// Carried out.
@@ -73,7 +73,7 @@ pub struct Prepared {
 
 /// Decisions that are durable.
 pub struct Settled {
-    /// What became of each job decided.
+    /// Result of each job.
     pub verdicts: Vec<Verdict>,
     /// The commit that was appended, if anything happened.
     pub commit: Option<Commit>,
@@ -86,13 +86,13 @@ pub struct Core {
     mint: Box<dyn Mint + Send>,
     carrier: Box<dyn Carrier + Send>,
     surroundings: Box<dyn Surroundings + Send>,
-    /// Proves and checks messages; follows from the key.
-    seal: Secrets,
+    /// Proves and checks messages; derived from the key.
+    seal: MessageKeys,
     mechanisms: Vec<Mechanism>,
     world: World,
     /// Whether the world is known to have come from this log.
     based: bool,
-    /// How long deciding may take before what is decided is written.
+    /// Time for deciding before the decisions are written.
     budget: Duration,
 }
 
@@ -105,36 +105,36 @@ impl Core {
         world: World,
     ) -> Self {
         let (carrier, surroundings) = (Box::new(Local), Box::new(Unknown));
-        let (seal, mechanisms) = (Secrets::of(&key), vec![Mechanism::AccessControl]);
+        let (seal, mechanisms) = (MessageKeys::of(&key), vec![Mechanism::AccessControl]);
         let (based, budget) = (false, Duration::MAX);
         Core { log, key, mint, carrier, surroundings, seal, mechanisms, world, based, budget }
     }
 
-    /// The same, with something between it and the inboxes.
+    /// Sets a carrier between the writer and the inboxes.
     #[must_use]
     pub fn with_carrier(self, carrier: Box<dyn Carrier + Send>) -> Self {
         Core { carrier, ..self }
     }
 
-    /// The same, knowing what lies around the trail.
+    /// Sets the source of content sizes and free disk space.
     #[must_use]
     pub fn within(self, surroundings: Box<dyn Surroundings + Send>) -> Self {
         Core { surroundings, ..self }
     }
 
-    /// The same, where these protections are in place and no others.
+    /// Sets the protections that are in place.
     #[must_use]
     pub fn with_mechanisms(self, mechanisms: Vec<Mechanism>) -> Self {
         Core { mechanisms, ..self }
     }
 
-    /// The same, deciding no longer than that at a time, though always at least one job.
+    /// Sets the time for deciding per commit; at least one job is always decided.
     #[must_use]
     pub(crate) fn with_budget(self, budget: Duration) -> Self {
         Core { budget, ..self }
     }
 
-    /// What this writer knows to be durable.
+    /// The durable state this writer knows.
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -144,26 +144,26 @@ impl Core {
         &self.key
     }
 
-    /// Queues to be the only one who appends.
+    /// Waits for the exclusive right to append.
     pub fn hold(&mut self) -> Result<(), LogError> {
         self.log.hold()
     }
 
-    /// The same for somebody who will write at once: takes in most of what others appended while
-    /// the last of them is still at it, so that little is left to do once nobody else can write.
+    /// Waits for the exclusive right to append, and reads most new commits while the last writer is
+    /// still busy, so that little is left to do during the turn.
     pub fn await_turn(&mut self) -> Result<(), LogError> {
         self.log.queue()?;
-        // What cannot be taken in now is tried once more, and told, before anything is decided.
+        // An error here shows again in the catch-up before deciding, which returns it.
         let _ = self.catch_up();
         self.log.hold()
     }
 
-    /// The same as holding without waiting. Returns whether this writer is the only one now.
+    /// Takes the exclusive right to append without waiting. Returns whether this writer has it.
     pub fn try_hold(&mut self) -> Result<bool, LogError> {
         self.log.try_hold()
     }
 
-    /// Queues, but not for longer than the patience lasts.
+    /// Waits for the exclusive right to append, but not for longer than `patience`.
     pub fn hold_within(&mut self, patience: Duration) -> Result<(), EngineError> {
         let deadline = Instant::now() + patience;
         while !self.try_hold().map_err(EngineError::Unavailable)? {
@@ -175,48 +175,48 @@ impl Core {
         Ok(())
     }
 
-    /// Gives up the place in the queue.
+    /// Gives up the exclusive right to append.
     pub fn let_go(&mut self) {
         self.log.let_go();
     }
 
-    /// Takes in what others appended.
+    /// Applies new entries of other writers. Returns how many there were.
     pub fn catch_up(&mut self) -> Result<u64, EngineError> {
         if !self.based {
             self.world.check_base(&mut *self.log)?;
             self.based = true;
         }
         let caught_up = self.world.catch_up(&mut *self.log);
-        // Where something follows, the chain shows that it follows from what is known here. Where
-        // nothing does, an older or another trail may have been put in place.
+        // If entries follow, the chain shows that they continue the known ones. If none do, an
+        // older or another trail may have been put in place.
         let caught_up = match caught_up {
             Ok(0) => self.world.check_base(&mut *self.log).map(|()| 0),
             other => other,
         };
         if caught_up.is_err() {
-            // Somewhere in between is no place to decide from: begin anew the next time.
+            // A partly applied world is useless: replay from the start next time.
             self.world = World::default();
         }
         caught_up
     }
 
-    /// Refuses if the log is not the one at its place any more.
+    /// Fails if the log is no longer the one at its path.
     pub fn in_place(&mut self) -> Result<(), LogError> {
         self.log.in_place()
     }
 
-    /// Whether the log has a head at the place it is for.
+    /// Whether the log has this head at its position.
     pub fn has_head(&mut self, head: &SignedHead) -> Result<bool, LogError> {
         let found = self.log.head_of(head.head().size)?;
         Ok(found.is_some_and(|(_, text)| text == head.text()))
     }
 
-    /// Makes something anew that does not fit the entries it was made from.
+    /// Rebuilds a damaged tile.
     pub(crate) fn remake(&mut self, misfit: &Misfit) -> Result<(), EngineError> {
         self.log.remake(misfit).map_err(EngineError::Unavailable)
     }
 
-    /// Decides jobs on a copy of the world. Nothing happens yet.
+    /// Decides jobs on a copy of the world. Nothing is stored yet.
     pub fn prepare(&mut self, now: Timestamp, jobs: &[Job]) -> Result<Prepared, EngineError> {
         self.check_key(jobs)?;
         if now > CLOCK_MAX {
@@ -232,8 +232,8 @@ impl Core {
         let mut added = 0;
         let mut ticked = false;
         for job in jobs.iter().take(JOBS_MAX) {
-            // Whoever takes over says so first: until then nothing can be signed with the new
-            // key. An abort comes before what is due, and that before everything else.
+            // A takeover comes first, since nothing can be signed with the new key before it. An
+            // abort comes before due deadlines, and those before everything else.
             let first = comes_first(&job.command) && !turn.is_gate_due();
             if !ticked && !takes_over(job) && !first {
                 ticked = true;
@@ -271,7 +271,7 @@ impl Core {
         Ok(Prepared { expected, commit: Some(commit), world, verdicts })
     }
 
-    /// Another runtime may have taken over the trail since this one began.
+    /// Fails if another runtime has taken over the trail since this one began.
     fn check_key(&self, jobs: &[Job]) -> Result<(), EngineError> {
         match self.world.state.project() {
             Some(project) if project.runtime_key != self.key.public() => {
@@ -285,13 +285,13 @@ impl Core {
         }
     }
 
-    /// Makes decisions durable. On an error the world is what it was.
+    /// Makes decisions durable. On an error the world is unchanged.
     pub fn settle(&mut self, prepared: Prepared) -> Result<Settled, AppendError> {
         let Prepared { expected, commit, world, verdicts } = prepared;
         if let Some(commit) = &commit {
             match self.log.append(expected, commit) {
                 Ok(()) => {}
-                // The answer was lost, but not what it was about.
+                // The answer to the append was lost, but the log has the commit.
                 Err(AppendError::Unknown(_)) if self.has(commit) => {}
                 Err(error) => return Err(error),
             }
@@ -300,13 +300,14 @@ impl Core {
         Ok(Settled { verdicts, commit })
     }
 
-    /// Whether the log has this very commit after all.
+    /// Whether the log has this very commit.
     fn has(&mut self, commit: &Commit) -> bool {
         self.log.in_place().is_ok()
             && self.log.commit_of(commit.last).is_ok_and(|found| found.as_ref() == Some(commit))
     }
 
-    /// A job of the runtime's own, alone. What is overdue comes first and may fill a commit.
+    /// Runs one job of the runtime itself. Overdue deadlines come first and may fill a commit of
+    /// their own.
     pub fn run_own(&mut self, clock: &dyn crate::Clock, job: Job) -> Result<Reply, EngineError> {
         let jobs = [job];
         loop {
@@ -316,7 +317,7 @@ impl Core {
         }
     }
 
-    /// All steps in order, again and again while others are faster.
+    /// Runs all steps in order, and again while other writers are faster.
     pub fn run(&mut self, clock: &dyn crate::Clock, jobs: &[Job]) -> Result<Settled, EngineError> {
         loop {
             let step = self.hold().map_err(EngineError::Unavailable);
@@ -342,9 +343,8 @@ fn takes_over(job: &Job) -> bool {
     matches!(job.command, Command::RuntimeRekey(_))
 }
 
-/// Whether a command goes before what else is waiting: an end that the coordinator or a person
-/// orders takes precedence over timers and over what agents say, and recovery comes to what is due
-/// in its own course.
+/// Whether a command goes before other waiting ones: an end ordered by the coordinator or a person
+/// takes precedence over timers and agents, and recovery handles due deadlines itself.
 pub(crate) fn comes_first(command: &Command) -> bool {
     match command {
         Command::WorkspaceAbort(_)
@@ -356,8 +356,8 @@ pub(crate) fn comes_first(command: &Command) -> bool {
     }
 }
 
-/// Chains the turn's entries from `from` on. The one the job's caller asked for carries the
-/// caller's signature; what follows from it is the runtime's.
+/// Chains the entries from `from` on. The entry of the caller's command carries the caller's
+/// signature; those that follow from it are the runtime's.
 fn add_entries(
     builder: &mut Builder,
     turn: &Turn<'_>,

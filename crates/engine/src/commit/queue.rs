@@ -1,4 +1,4 @@
-//! The queue: jobs that wait for their turn, and what callers can still do about them.
+//! The queue of jobs that wait for the writer, and their withdrawal.
 
 use althing_kernel::Reply;
 use std::collections::VecDeque;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::core::{JOBS_MAX, Job, comes_first};
+use crate::commit::core::{JOBS_MAX, Job, comes_first};
 use crate::error::EngineError;
 
-/// What a caller gets back.
+/// The answer to a caller.
 pub type Answer = Result<Reply, EngineError>;
 
-/// What to do with an answer.
+/// Receives the answer.
 pub type Done = Box<dyn FnOnce(Answer) + Send>;
 
 const WAITING: u8 = 0;
@@ -28,8 +28,8 @@ impl Ticket {
         Ticket(Arc::new(AtomicU8::new(WAITING)))
     }
 
-    /// Takes the job back, if it was not taken yet. Returns whether it is certain that the job
-    /// will not be carried out.
+    /// Withdraws the job, if the writer has not taken it yet. Returns whether it is certain that
+    /// the job will not be carried out.
     pub fn withdraw(&self) -> bool {
         self.change(WITHDRAWN)
     }
@@ -49,7 +49,7 @@ struct Pending {
     done: Done,
 }
 
-/// Jobs that were taken, and whom to answer, in the same order.
+/// Jobs that were taken, and the receivers of their answers in the same order.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) jobs: Vec<Job>,
@@ -64,7 +64,7 @@ struct Waiting {
     closed: bool,
 }
 
-/// Why a sleeper woke.
+/// Reason why a sleeper woke.
 pub(crate) enum Woken {
     ForWork,
     ByTime,
@@ -80,7 +80,7 @@ pub(crate) struct Queue {
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // Nothing in here is left half changed by a panic: each step is one operation.
+        // A panic leaves nothing here half changed: each step is one operation.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,9 +108,9 @@ impl Queue {
         self.lock().jobs.is_empty()
     }
 
-    /// Gives those who were just answered a moment to come back with their next job, so that
-    /// they share a commit again instead of splitting up. Returns whether about as many wait as
-    /// before; if not, the moment is over.
+    /// Waits a moment for the callers that were just answered to submit their next job, so that
+    /// they share a commit again. Returns whether about as many wait as before; if not, the moment
+    /// is over.
     pub(crate) fn gather(&self, as_before: usize, moment: Duration) -> bool {
         let enough = as_before - as_before / 8;
         let deadline = Instant::now() + moment;
@@ -123,14 +123,14 @@ impl Queue {
         true
     }
 
-    /// Whether anybody waits who did not give up.
+    /// Whether any waiting job was not withdrawn.
     pub(crate) fn has_live_jobs(&self) -> bool {
         let waiting = self.lock();
         let is_live = |pending: &Pending| pending.ticket.0.load(Ordering::Acquire) == WAITING;
         waiting.jobs.iter().any(is_live)
     }
 
-    /// Sleeps until there is work, the queue is closed, or the time is over.
+    /// Sleeps until there is work, the queue is closed, or the timeout expires.
     pub(crate) fn sleep(&self, timeout: Option<Duration>) -> Woken {
         let mut waiting = self.lock();
         let idle = |waiting: &mut Waiting| waiting.jobs.is_empty() && !waiting.closed;
@@ -152,11 +152,11 @@ impl Queue {
         }
     }
 
-    /// Takes what waits, leaving out what was withdrawn.
+    /// Takes the waiting jobs, leaving out withdrawn ones.
     pub(crate) fn take(&self) -> Batch {
         let mut waiting = self.lock();
         let mut batch = Batch::default();
-        // What takes precedence is taken first; everything else keeps its order.
+        // Jobs with precedence are taken first; the others keep their order.
         if waiting.jobs.iter().any(|pending| comes_first(&pending.job.command)) {
             let (first, rest): (VecDeque<_>, VecDeque<_>) =
                 waiting.jobs.drain(..).partition(|pending| comes_first(&pending.job.command));

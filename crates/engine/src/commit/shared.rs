@@ -1,40 +1,41 @@
-//! What the writer and everybody else in the process share: the published world, and its health.
+//! State shared between the writer and the rest of the process: the published world, and the health
+//! of the store.
 
 use althing_kernel::runtime::NoteDegraded;
 use althing_kernel::text::Text;
 use althing_kernel::{Command, Timestamp};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use crate::world::World;
+use crate::snapshot::world::World;
 
 /// Whether commands can be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
-    /// They can, as far as is known.
+    /// They can, as far as known.
     Good,
     /// The last attempt failed.
     Degraded(Outage),
 }
 
-/// A time without storage.
+/// A period without working storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// When the first attempt failed.
+    /// Time of the first failed attempt.
     pub since: Timestamp,
-    /// What the storage said last.
+    /// Latest error message of the storage.
     pub reason: String,
-    /// How many commands were turned away.
+    /// Number of commands turned away.
     pub turned_away: u64,
 }
 
 impl Outage {
-    /// Both as one: what several processes met is one trouble.
+    /// Merges two outages: several processes report the same one.
     pub(crate) fn and(self, other: Outage) -> Self {
         let turned_away = self.turned_away.saturating_add(other.turned_away);
         Outage { since: self.since.min(other.since), reason: other.reason, turned_away }
     }
 
-    /// The runtime's own command that puts it on record.
+    /// The runtime's own command that records the outage.
     pub(crate) fn note(&self) -> Command {
         Command::RuntimeDegraded(NoteDegraded {
             turned_away: self.turned_away,
@@ -50,13 +51,14 @@ pub(crate) struct Shared {
     health: Mutex<Health>,
 }
 
-/// What everybody sees, and of which generation of the log it is.
+/// The published world and the generation of its log.
 struct View {
     world: Arc<World>,
     generation: u64,
 }
 
-/// A panicking thread cannot leave any of these half changed: each is replaced as a whole.
+/// Locks a mutex, ignoring poison: each value is replaced as a whole, so a panic cannot leave one
+/// half changed.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -72,13 +74,13 @@ impl Shared {
         self.view.read().unwrap_or_else(PoisonError::into_inner).world.clone()
     }
 
-    /// The generation of the log that the published world is of.
+    /// The generation of the log that the published world comes from.
     pub(crate) fn generation(&self) -> u64 {
         self.view.read().unwrap_or_else(PoisonError::into_inner).generation
     }
 
-    /// Lets everybody see a world, unless they see a later one already, or one of a log that
-    /// took this one's place.
+    /// Publishes a world, unless a later one is published already, or one of a log that replaced
+    /// this one's.
     pub(crate) fn publish(&self, world: World, generation: u64) {
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
         if generation == view.generation && world.seq() > view.world.seq() {
@@ -86,7 +88,7 @@ impl Shared {
         }
     }
 
-    /// Lets everybody see a world that does not continue the one before.
+    /// Publishes a world that does not continue the one before.
     pub(crate) fn replace(&self, world: World, generation: u64) {
         let mut view = self.view.write().unwrap_or_else(PoisonError::into_inner);
         *view = View { world: Arc::new(world), generation };

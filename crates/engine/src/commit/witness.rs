@@ -1,25 +1,25 @@
 //! The local witness: the newest head this machine has seen, in a file beside the store.
 //!
-//! A trail that is cut short is still a sound trail; only somebody who remembers a later head
-//! can tell. This file remembers on behalf of the machine, so an accident or a careless hand is
-//! noticed without any set-up: nothing is appended to a trail that does not contain the head
-//! remembered here. Against somebody who may change the whole folder it does not help; for that,
-//! keep a head elsewhere (`althing trail head`).
+//! A trail that is cut short is still a valid trail; only somebody who remembers a later head can
+//! tell. This file remembers it for the machine, so that accidents are noticed without any set-up:
+//! nothing is appended to a trail that does not contain the head remembered here. It does not help
+//! against somebody who can change the whole folder; for that, keep a head elsewhere (`althing
+//! trail head`).
 
 use althing_trail::{LogReader, SignedHead};
 
-use crate::core::Core;
+use crate::commit::core::Core;
 use crate::error::EngineError;
-use crate::home::{Home, replace_synced};
+use crate::store::home::{Home, replace_synced};
 
-/// What the witness file holds.
+/// Content of the witness file.
 #[derive(Debug)]
 pub enum Witness {
-    /// There is none.
+    /// No file.
     None,
     /// The newest head seen here.
     Head(SignedHead),
-    /// Something that is no head.
+    /// A file that holds no head.
     Unreadable,
 }
 
@@ -42,7 +42,7 @@ pub fn read(home: &Home) -> Witness {
     }
 }
 
-/// Refuses a log that does not contain the head this machine remembers.
+/// Fails if a log does not contain the head this machine remembers.
 pub(crate) fn check<L: LogReader + ?Sized>(home: &Home, log: &mut L) -> Result<(), EngineError> {
     let Witness::Head(kept) = read(home) else { return Ok(()) };
     let found = log.head_of(kept.head().size)?.map(|(_, head)| head);
@@ -56,7 +56,7 @@ pub(crate) fn check<L: LogReader + ?Sized>(home: &Home, log: &mut L) -> Result<(
     })
 }
 
-/// Refuses to begin anew where a trail is remembered.
+/// Fails if a head is remembered, so that a lost trail is not silently begun anew.
 pub(crate) fn refuse_if_any(home: &Home) -> Result<(), EngineError> {
     match read(home).head() {
         None => Ok(()),
@@ -67,7 +67,7 @@ pub(crate) fn refuse_if_any(home: &Home) -> Result<(), EngineError> {
 }
 
 /// Remembers a head, unless a later one is remembered already, or one that this trail does not
-/// contain: that is evidence, and stays.
+/// contain: that one is evidence, and stays.
 pub(crate) fn remember(home: &Home, core: &mut Core, head: &str) -> Result<(), EngineError> {
     let size = |head: &SignedHead| head.head().size;
     let known = match read(home) {

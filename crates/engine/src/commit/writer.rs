@@ -1,16 +1,16 @@
-//! The writer: what makes changes durable, many at a time.
+//! The writer: makes changes durable, many at a time.
 //!
-//! Callers put jobs into a queue. Whoever writes queues for the log, takes everything that waits
-//! by then, and runs it as one commit: many callers share one sync of the disk. If nobody is
-//! writing, a caller that waits for its answer does it right there; otherwise the writer's own
+//! Callers put jobs into a queue. The writer waits for the log, takes everything that is in the
+//! queue by then, and runs it as one commit: many callers share one sync of the disk. If nobody is
+//! writing, a caller that waits for its answer writes on its own thread; otherwise the writer's
 //! thread does, so there is exactly one writer at any time and nobody is woken needlessly.
 //!
-//! A caller who gives up before its job is taken has withdrawn it for certain; after that it
-//! gets the answer, whatever it is.
+//! A caller who gives up before its job is taken has withdrawn it for certain; after that it gets
+//! the answer, whatever it is.
 //!
-//! When the log refuses to be written, the callers concerned are told so and nothing has
-//! happened. The next job is the next attempt, so the writer recovers by itself, and the first
-//! commit that goes through begins with a record of the outage.
+//! When the log refuses a write, the callers concerned get an error and nothing has happened. The
+//! next job is the next attempt, so the writer recovers by itself, and the first commit that goes
+//! through begins with a record of the outage.
 
 use althing_kernel::{Caller, Principal};
 use althing_trail::LogError;
@@ -21,28 +21,29 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::clock::Clock;
-use crate::core::{Core, Job, Settled};
+use crate::commit::core::{Core, Job, Settled};
+use crate::commit::queue::{Batch, Done, Queue, Ticket, Woken};
+use crate::commit::shared::{Health, Shared, lock};
+use crate::commit::witness;
+use crate::commit::writer_registry::Registration;
 use crate::error::EngineError;
-use crate::home::Home;
-use crate::presence::Presence;
-use crate::queue::{Batch, Done, Queue, Ticket, Woken};
-use crate::shared::{Health, Shared, lock};
-use crate::{snapshot, witness};
+use crate::snapshot;
+use crate::store::home::Home;
 
-/// How long the writer must have been idle before it does what can wait.
+/// Idle time after which the writer does deferred work.
 const IDLE: Duration = Duration::from_millis(50);
-/// What can wait does not wait for ever, however busy the writer is.
+/// Longest time deferred work is put off, however busy the writer is.
 const TIDY_EVERY: Duration = Duration::from_secs(2);
-/// The longest that those who were just answered may take to come back and share the next
-/// commit, and the least. If they do not come back in time, they are waited for less the next
-/// time, so that callers who have other things to do cost the others nothing.
+/// Least and most time to wait for callers that were just answered, so that they share the next
+/// commit. If they do not come back in time, the next wait is shorter, so that slow callers cost
+/// the others nothing.
 const GATHER: std::ops::RangeInclusive<Duration> =
     Duration::from_micros(2)..=Duration::from_micros(300);
 
-/// How long deciding may take before what is decided is written and others get their turn.
+/// Time for deciding before the decisions are written and other processes get their turn.
 const TURN: Duration = Duration::from_millis(100);
 
-/// What the writer's thread and the callers share.
+/// State shared between the writer's thread and the callers.
 struct Desk {
     queue: Queue,
     writer: Mutex<Writer>,
@@ -52,7 +53,7 @@ struct Desk {
     ending: Condvar,
 }
 
-/// Whoever holds this writes.
+/// The holder of this lock writes.
 struct Writer {
     core: Core,
     shared: Arc<Shared>,
@@ -62,7 +63,7 @@ struct Writer {
     generation: u64,
     last_snapshot: u64,
     snapshot: Option<JoinHandle<()>>,
-    /// The newest head that the witness does not know yet.
+    /// The newest head that the witness does not have yet.
     unwitnessed: Option<String>,
     tidied: Instant,
 }
@@ -71,8 +72,9 @@ struct Writer {
 pub(crate) struct WriterHandle {
     desk: Arc<Desk>,
     thread: JoinHandle<()>,
-    /// Ends with this handle, not with the thread: that may still wait, on behalf of nobody.
-    presence: Presence,
+    /// Dropped with this handle, not with the thread: that may still be waiting for the log, with
+    /// no job left.
+    presence: Registration,
     shared: Arc<Shared>,
 }
 
@@ -84,7 +86,7 @@ impl WriterHandle {
         home: Home,
         clock: Arc<dyn Clock>,
         last_snapshot: u64,
-        presence: Presence,
+        presence: Registration,
     ) -> std::io::Result<Self> {
         let known = shared.clone();
         let writer = Writer {
@@ -108,33 +110,33 @@ impl WriterHandle {
         let own = desk.clone();
         let thread =
             std::thread::Builder::new().name("althing-writer".to_owned()).spawn(move || {
-                // Also if it ends in a panic: nobody may wait for it for ever.
+                // Also if it panics: nobody may wait for it forever.
                 let _ended = Ended(own.clone());
                 own.run();
             })?;
         Ok(WriterHandle { desk, thread, presence, shared: known })
     }
 
-    /// Puts a job into the queue and leaves it to the writer's thread.
+    /// Queues a job for the writer's thread.
     pub(crate) fn submit(&self, job: Job, done: Done) -> Ticket {
         let ticket = self.desk.queue.put(job, done);
         self.desk.queue.wake();
         ticket
     }
 
-    /// Puts a job into the queue and, if nobody is writing, writes at once.
+    /// Queues a job and, if nobody is writing, writes at once.
     pub(crate) fn submit_and_help(&self, job: Job, done: Done) -> Ticket {
         let ticket = self.desk.queue.put(job, done);
         if let Ok(mut writer) = self.desk.writer.try_lock() {
             writer.write_if_free(&self.desk.queue);
         }
-        // Whatever is left is for the thread.
+        // The thread takes the jobs that are left.
         self.desk.queue.wake();
         ticket
     }
 }
 
-/// Says that the thread has ended when it goes.
+/// Marks the thread as ended when dropped.
 struct Ended(Arc<Desk>);
 
 impl Drop for Ended {
@@ -145,7 +147,7 @@ impl Drop for Ended {
 }
 
 impl WriterHandle {
-    /// Whether the thread has ended, which only a defect can make it do.
+    /// Whether the thread has ended, which only a defect causes.
     pub(crate) fn has_ended(&self) -> bool {
         self.thread.is_finished()
     }
@@ -154,7 +156,7 @@ impl WriterHandle {
 impl Drop for WriterHandle {
     fn drop(&mut self) {
         self.desk.queue.close();
-        // If the last handle goes in an answer, this is the writer's thread: it ends by itself.
+        // If an answer drops the last handle, this is the writer's thread: it ends by itself.
         if self.thread.thread().id() != std::thread::current().id() {
             self.desk.await_end();
         }
@@ -185,12 +187,12 @@ impl Desk {
         }
     }
 
-    /// Writes until nothing waits.
+    /// Writes until no job is left.
     fn write_all(&self) {
         let mut writer = lock(&self.writer);
         let mut moment = *GATHER.end();
         while !self.queue.is_empty() {
-            // Queue for the log before taking jobs: who gives up meanwhile can withdraw.
+            // Wait for the log before taking jobs: callers that give up meanwhile can withdraw.
             self.waits_for_log.store(true, Ordering::Release);
             let held = writer.core.await_turn();
             self.waits_for_log.store(false, Ordering::Release);
@@ -204,8 +206,7 @@ impl Desk {
         }
     }
 
-    /// Waits for the thread to end, unless all it does is wait for other processes on behalf of
-    /// nobody.
+    /// Waits for the thread to end, unless it only waits for other processes with no job left.
     fn await_end(&self) {
         let mut ended = lock(&self.ended);
         while !*ended {
@@ -219,8 +220,8 @@ impl Desk {
 }
 
 impl Writer {
-    /// Writes what waits, unless another process is writing: waiting for it is the thread's
-    /// business, or a caller could not give up.
+    /// Writes the waiting jobs, unless another process is writing: only the thread waits for that,
+    /// or a caller could not give up.
     fn write_if_free(&mut self, queue: &Queue) {
         let held = match self.core.try_hold() {
             Ok(false) => return,
@@ -231,7 +232,7 @@ impl Writer {
         self.write(held, batch);
     }
 
-    /// Writes a batch, if the log could be held. Returns how many callers were answered.
+    /// Writes a batch, if the log could be held. Returns the number of answered callers.
     fn write(&mut self, held: Result<(), LogError>, batch: Batch) -> usize {
         let answered = batch.done.len();
         match held {
@@ -286,7 +287,7 @@ impl Writer {
         }
     }
 
-    /// The runtime's own job that records an outage which is over if this commit goes through.
+    /// The runtime's own job that records an outage, which is over if this commit goes through.
     fn outage_note(&self) -> Option<Job> {
         let Health::Degraded(outage) = self.shared.health() else { return None };
         let caller =
@@ -294,16 +295,16 @@ impl Writer {
         Some(Job { caller, command: outage.note(), proof: None })
     }
 
-    /// What can wait until nobody does: remember the head, and take a snapshot if one is due.
+    /// Does deferred work: remembers the head, and takes a snapshot if one is due.
     fn tidy(&mut self, ending: bool) {
         self.tidied = Instant::now();
         if self.core.in_place().is_err() {
-            // What lies there now is of another trail, and this one's is no help to it.
+            // The path has another trail now, and this one's head must not be remembered for it.
             self.unwitnessed = None;
             return;
         }
         if let Some(head) = self.unwitnessed.take() {
-            // The witness is a help, not a promise; `althing doctor` tells when it is stale.
+            // The witness is a help, not a promise; `althing doctor` reports a stale one.
             let _ = witness::remember(&self.home, &mut self.core, &head);
         }
         let running = self.snapshot.as_ref().is_some_and(|snapshot| !snapshot.is_finished());
@@ -327,15 +328,15 @@ impl Writer {
     fn end(&mut self) {
         self.tidy(true);
         if let Some(snapshot) = self.snapshot.take() {
-            // A snapshot that failed is only a slower start next time.
+            // A failed snapshot only makes the next start slower.
             let _ = snapshot.join();
         }
     }
 }
 
-/// Whether the storage is out, rather than something being wrong with what is asked for.
+/// Whether the storage failed, rather than something being wrong with the request.
 fn is_outage(error: &EngineError) -> bool {
-    // Another store, or none, has nothing to do with this one's health.
+    // A deleted or replaced store says nothing about this one's health.
     !error.is_of_another_store()
         && matches!(
             error,
@@ -343,7 +344,7 @@ fn is_outage(error: &EngineError) -> bool {
         )
 }
 
-/// The same error once more, for the next caller it concerns.
+/// A copy of the error, for the next caller it concerns.
 fn same(error: &EngineError) -> EngineError {
     match error {
         EngineError::Unavailable(error) | EngineError::Store(error) => {

@@ -1,9 +1,9 @@
-//! Presence: who may be writing, so that it shows when one of them ended without saying so.
+//! The registry of writers: processes that may be writing, so that a crash of one is noticed.
 //!
-//! Whoever may write keeps a file of its own in a folder beside the store, and a lock on it. The
-//! file goes when its owner ends well. The operating system lets go of the lock however the owner
-//! ends, so a file that nobody has locked is that of somebody who was killed. Nothing is synced: a
-//! power cut may take the file along, and then nobody learns of that death; what is true does not
+//! A process that may write keeps a file of its own in a folder beside the store, and a lock on it.
+//! It removes the file when it ends normally. The operating system releases the lock however the
+//! process ends, so a file that nobody has locked belongs to a process that crashed. Nothing is
+//! synced: a power cut may lose the file, and then nobody learns of that crash; the state does not
 //! depend on it.
 
 use althing_kernel::Timestamp;
@@ -18,60 +18,61 @@ use std::time::{Duration, Instant};
 use althing_trail::LogError;
 use althing_trail::log::LogErrorKind;
 
+use crate::commit::shared::Outage;
 use crate::error::EngineError;
-use crate::home::Home;
 use crate::mint::random;
-use crate::shared::Outage;
+use crate::store::home::Home;
 
-/// What the file of somebody is called who is not there yet.
+/// Extension of the file of a process that is still registering.
 const ARRIVING: &str = "new";
-/// How the file of somebody ends who could not write and has ended meanwhile.
+/// Extension of the note a process leaves that could not write and has ended.
 const TURNED_AWAY: &str = "outage";
-/// How old such a file must be for its owner to be gone.
+/// Age at which the file of a registering process is abandoned.
 const HALF_ARRIVED: Duration = Duration::from_hours(24);
 /// More than the digits of any process id.
 const PID_BYTES_MAX: u64 = 20;
-/// How often somebody looks who waits for another to recover.
+/// Polling interval while another process recovers.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// This process as somebody who may write. Dropping it says that it ended well.
-pub(crate) struct Presence {
+/// The registration of this process as a writer. Dropping it means a normal end.
+pub(crate) struct Registration {
     path: PathBuf,
-    /// Held for as long as this is there.
+    /// Keeps the file locked.
     _locked: File,
 }
 
-/// Somebody who ended without saying so.
+/// A writer that ended without removing its registration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fallen {
-    /// The name it had as a writer.
+    /// Its name as a writer.
     pub name: WriterName,
-    /// Its process id, if it came to write it down.
+    /// Its process id, if it came to write it.
     pub pid: Option<u32>,
     #[serde(skip)]
     pub(crate) path: PathBuf,
 }
 
-/// Everybody who is listed.
+/// All registered writers.
 #[derive(Debug, Default)]
 pub(crate) struct Roll {
     pub(crate) fallen: Vec<Fallen>,
-    /// The process ids of those who are there.
+    /// Process ids of the running writers.
     pub(crate) living: Vec<u32>,
-    /// Where somebody left word of an outage.
+    /// Files with notes of outages.
     words: Vec<PathBuf>,
 }
 
-impl Presence {
-    /// Lists this process as one that may write from now on.
+impl Registration {
+    /// Registers this process as a writer.
     pub(crate) fn enter(home: &Home) -> Result<Self, EngineError> {
         let folder = home.writers();
         let path = folder.join(HEXLOWER.encode(&random::<8>()?));
         let arriving = path.with_extension(ARRIVING);
-        // Locked before it has its name: nobody is to be taken for dead while arriving.
+        // Lock the file before it gets its name, so that nobody takes a registering process for a
+        // crashed one.
         let enter = || -> std::io::Result<File> {
             let mut file = create(&folder, &arriving)?;
-            // On a full disk there is a name and nothing in it; that will do.
+            // On a full disk the file has a name and no content, which is enough.
             let _ = file.write_all(std::process::id().to_string().as_bytes());
             file.lock()?;
             std::fs::rename(&arriving, &path)?;
@@ -79,28 +80,27 @@ impl Presence {
         };
         let entered = enter().inspect_err(|_| drop(std::fs::remove_file(&arriving)));
         let locked = entered.map_err(|error| unavailable(&folder, &error))?;
-        Ok(Presence { path, _locked: locked })
+        Ok(Registration { path, _locked: locked })
     }
 }
 
-impl Presence {
-    /// Leaves word that the store refused and nobody could record it. It is all in the name: a
-    /// full disk still takes another name for a file that is there.
+impl Registration {
+    /// Leaves a note that the store refused and nobody could record it. The note is the file name:
+    /// a full disk still allows renaming a file.
     pub(crate) fn leave_word(&self, outage: &Outage) {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let (since, turned_away) = (outage.since.micros(), outage.turned_away);
         let word = format!("{since:020}-{turned_away}-{name}.{TURNED_AWAY}");
-        // Where not even that is possible, nobody learns of this outage.
+        // If even that fails, nobody learns of this outage.
         let _ = std::fs::rename(&self.path, self.path.with_file_name(word));
     }
 }
 
-/// Word that somebody left of an outage. It stays until it is forgotten, which is for whoever has
-/// put it on record.
+/// A note of an outage. It stays until the outage is on record and the note is removed.
 pub(crate) struct Word(PathBuf);
 
 impl Word {
-    /// What it says; nothing, if somebody else has put it on record meanwhile.
+    /// Reads the note; `None` if another process has put it on record meanwhile.
     pub(crate) fn read(&self) -> Option<Outage> {
         let name = self.0.file_stem().filter(|_| self.0.exists())?.to_str()?;
         let mut numbers = name.split('-').map(|number| number.parse().ok());
@@ -109,23 +109,23 @@ impl Word {
         Some(Outage { since: Timestamp::from_micros(since), reason, turned_away })
     }
 
-    /// It is on record.
+    /// Removes the note once the outage is on record.
     pub(crate) fn forget(self) -> Result<(), EngineError> {
         std::fs::remove_file(&self.0).map_err(EngineError::file("remove", &self.0))
     }
 }
 
-/// What others left word of, oldest first.
+/// All notes of outages, oldest first.
 pub(crate) fn words(roll: &Roll) -> Vec<Word> {
     let mut words = roll.words.clone();
     words.sort();
     words.into_iter().map(Word).collect()
 }
 
-impl Drop for Presence {
+impl Drop for Registration {
     fn drop(&mut self) {
-        // While it is still locked, so that nobody finds it without its owner. If it cannot be
-        // removed, the next writer recovers from nothing.
+        // Remove it while it is still locked, so that nobody takes it for a crash. If that fails,
+        // the next writer recovers needlessly, which does no harm.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -146,7 +146,7 @@ fn unavailable(path: &Path, error: &std::io::Error) -> EngineError {
     EngineError::Unavailable(LogError::new(LogErrorKind::Unwritable, message))
 }
 
-/// Looks who is listed, and who of them is not there any more. This changes nothing.
+/// Lists all registered writers, and which of them crashed. Changes nothing.
 pub(crate) fn roll(home: &Home) -> Result<Roll, EngineError> {
     let folder = home.writers();
     let mut roll = Roll::default();
@@ -176,31 +176,31 @@ pub(crate) fn roll(home: &Home) -> Result<Roll, EngineError> {
     Ok(roll)
 }
 
-/// Those who ended without saying so.
+/// Lists the writers that crashed.
 pub fn fallen(home: &Home) -> Result<Vec<Fallen>, EngineError> {
     roll(home).map(|roll| roll.fallen)
 }
 
-/// Whether a file's owner is gone, and its process id; nothing if it ended well meanwhile.
+/// Whether a file's process is gone, and its process id; `None` if it ended normally meanwhile.
 fn look(path: &Path) -> std::io::Result<Option<(bool, Option<u32>)>> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
     let mut digits = String::new();
-    // Where nobody can read what somebody has locked, the id stays unknown.
+    // On some systems a locked file cannot be read; then the process id stays unknown.
     let read = (&mut file).take(PID_BYTES_MAX).read_to_string(&mut digits);
     let pid = read.ok().and_then(|_| digits.trim().parse().ok());
-    // Shared, so that two who look at once do not take each other for the owner.
+    // A shared lock, so that two processes that check at once do not take each other for the owner.
     match file.try_lock_shared() {
-        // Whoever ends well removes the file before the lock goes.
+        // A process that ends normally removes the file before it unlocks.
         Ok(()) => Ok(path.try_exists()?.then_some((true, pid))),
         Err(TryLockError::WouldBlock) => Ok(Some((false, pid))),
         Err(TryLockError::Error(error)) => Err(error),
     }
 }
 
-/// Keeps everybody else from recovering at the same time; whoever would waits until it is done.
+/// The lock for recovery: one process recovers at a time, the others wait.
 pub(crate) struct Recovering(File);
 
 impl Recovering {
@@ -222,7 +222,7 @@ impl Recovering {
     }
 }
 
-/// Strikes those off the list who were recovered from.
+/// Removes the registrations of crashed writers after recovery.
 pub(crate) fn strike<'f>(
     home: &Home,
     fallen: impl Iterator<Item = &'f Fallen>,
@@ -239,14 +239,14 @@ pub(crate) fn strike<'f>(
     Ok(())
 }
 
-/// Clears away the files of those who were killed before they could write anything.
+/// Removes the files of processes that were killed while registering.
 fn clear_half_arrived(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
         let arriving = path.extension().is_some_and(|ending| ending == ARRIVING);
         let age = path.metadata().and_then(|data| data.modified()).map(|at| at.elapsed());
         if arriving && matches!(age, Ok(Ok(age)) if age > HALF_ARRIVED) {
-            // What cannot be cleared away now is cleared away next time.
+            // A file that cannot be removed now is removed next time.
             let _ = std::fs::remove_file(&path);
         }
     }

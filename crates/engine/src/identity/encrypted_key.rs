@@ -8,12 +8,12 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use data_encoding::HEXLOWER;
 
 const SEALED_HEADER: &str = "althing sealed key v1";
-/// What trying one passphrase costs whoever guesses: memory, and passes over it.
+/// Cost of trying one passphrase: memory, and passes over it.
 const MEMORY_KIB: u32 = 64 * 1024;
 const PASSES: u32 = 3;
 
-/// A key behind a passphrase.
-pub(crate) struct Sealed {
+/// A key encrypted with a passphrase.
+pub(crate) struct EncryptedKey {
     public: PublicKey,
     memory_kib: u32,
     passes: u32,
@@ -22,14 +22,14 @@ pub(crate) struct Sealed {
     cipher: Vec<u8>,
 }
 
-impl Sealed {
+impl EncryptedKey {
     pub(crate) fn new(
         key: &SecretKey,
         passphrase: &str,
         salt: [u8; 16],
         nonce: [u8; 24],
     ) -> Option<Self> {
-        let mut sealed = Sealed {
+        let mut encrypted = EncryptedKey {
             public: key.public(),
             memory_kib: MEMORY_KIB,
             passes: PASSES,
@@ -37,10 +37,11 @@ impl Sealed {
             nonce,
             cipher: Vec::new(),
         };
-        let public = sealed.public.to_string();
+        let public = encrypted.public.to_string();
         let payload = Payload { msg: &key.seed(), aad: public.as_bytes() };
-        sealed.cipher = sealed.lock(passphrase)?.encrypt(&XNonce::from(nonce), payload).ok()?;
-        Some(sealed)
+        encrypted.cipher =
+            encrypted.lock(passphrase)?.encrypt(&XNonce::from(nonce), payload).ok()?;
+        Some(encrypted)
     }
 
     fn lock(&self, passphrase: &str) -> Option<XChaCha20Poly1305> {
@@ -60,7 +61,7 @@ impl Sealed {
     }
 
     pub(crate) fn text(&self) -> String {
-        let Sealed { public, memory_kib, passes, salt, nonce, cipher } = self;
+        let EncryptedKey { public, memory_kib, passes, salt, nonce, cipher } = self;
         format!(
             "{SEALED_HEADER}\npublic {public}\nargon2id {memory_kib} {passes} {}\n\
              xchacha20poly1305 {} {}\n",
@@ -77,9 +78,9 @@ impl Sealed {
         let memory_kib = stretch.next()?.parse().ok().filter(|kib| *kib <= 16 * MEMORY_KIB)?;
         let passes = stretch.next()?.parse().ok().filter(|passes| *passes <= 100)?;
         let salt = HEXLOWER.decode(stretch.next()?.as_bytes()).ok()?.try_into().ok()?;
-        let mut sealed = lines.next()?.strip_prefix("xchacha20poly1305 ")?.split(' ');
-        let nonce = HEXLOWER.decode(sealed.next()?.as_bytes()).ok()?.try_into().ok()?;
-        let cipher = HEXLOWER.decode(sealed.next()?.as_bytes()).ok()?;
-        Some(Sealed { public, memory_kib, passes, salt, nonce, cipher })
+        let mut encrypted = lines.next()?.strip_prefix("xchacha20poly1305 ")?.split(' ');
+        let nonce = HEXLOWER.decode(encrypted.next()?.as_bytes()).ok()?.try_into().ok()?;
+        let cipher = HEXLOWER.decode(encrypted.next()?.as_bytes()).ok()?;
+        Some(EncryptedKey { public, memory_kib, passes, salt, nonce, cipher })
     }
 }

@@ -1,11 +1,10 @@
 //! Keys: one for the runtime, one per agent, one per person.
 //!
-//! Agents and the runtime have plain key files, readable by the owner only: whoever can read
-//! them *is* that agent as far as this machine can tell. A person's key file is encrypted with a
+//! Agents and the runtime have plain key files, readable by the owner only: whoever can read one
+//! *is* that agent as far as this machine can tell. A person's key file is encrypted with a
 //! passphrase (Argon2id and XChaCha20-Poly1305), so having the file is not enough.
 //!
-//! A [`Credential`] comes out of here and from nowhere else; a door that has none can act as
-//! nobody.
+//! Only this module makes a [`Credential`]; without one nobody can act as anybody.
 
 use althing_kernel::{AgentName, Principal, UserId};
 use althing_trail::SecretKey;
@@ -14,17 +13,17 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
-use crate::home::{Home, sync_folder_of};
+use crate::identity::encrypted_key::EncryptedKey;
 use crate::mint::random;
-use crate::sealed::Sealed;
+use crate::store::home::{Home, sync_folder_of};
 
 const PLAIN_HEADER: &str = "althing secret key v1";
-/// More than any key file has.
+/// Largest size of a key file, in bytes: more than any has.
 const KEY_BYTES_MAX: u64 = 4096;
-/// The shortest passphrase, in characters.
+/// Shortest passphrase, in characters.
 pub const PASSPHRASE_CHARS_MIN: usize = 8;
 
-/// Proof of being somebody: a principal and the key that is theirs.
+/// Proof of identity: a principal and their key.
 #[derive(Clone, Debug)]
 pub struct Credential {
     principal: Principal,
@@ -32,7 +31,7 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// Whose it is.
+    /// The principal.
     pub fn principal(&self) -> &Principal {
         &self.principal
     }
@@ -60,7 +59,7 @@ impl Keyring {
         Keyring { folder: folder.to_owned() }
     }
 
-    /// Where the runtime's key lies.
+    /// Path of the runtime's key.
     pub fn runtime_path(&self) -> PathBuf {
         self.folder.join("runtime.key")
     }
@@ -73,34 +72,34 @@ impl Keyring {
         self.folder.join(format!("user-{}.key", file_name(id.as_str())))
     }
 
-    /// The runtime's key, if it is here.
+    /// The runtime's key, if it is on this machine.
     pub fn runtime(&self) -> Result<Option<SecretKey>, EngineError> {
         read_plain(&self.runtime_path())
     }
 
-    /// The runtime's key, made if it is not here.
+    /// The runtime's key; it is made if it is missing.
     pub fn runtime_or_new(&self) -> Result<SecretKey, EngineError> {
         read_or_make(&self.runtime_path())
     }
 
-    /// An agent's credential, if its key is here.
+    /// An agent's credential, if its key is on this machine.
     pub fn agent(&self, name: &AgentName) -> Result<Option<Credential>, EngineError> {
         let key = read_plain(&self.agent_path(name))?;
         Ok(key.map(|key| Credential { principal: Principal::Agent(name.clone()), key }))
     }
 
-    /// An agent's credential, with a key made on first use.
+    /// An agent's credential; its key is made on first use.
     pub fn agent_or_new(&self, name: &AgentName) -> Result<Credential, EngineError> {
         let key = read_or_make(&self.agent_path(name))?;
         Ok(Credential { principal: Principal::Agent(name.clone()), key })
     }
 
-    /// Whether a person's sealed key is here.
+    /// Whether a person's encrypted key is on this machine.
     pub fn has_user(&self, id: &UserId) -> bool {
         self.user_path(id).exists()
     }
 
-    /// Opens a person's key with their passphrase.
+    /// Decrypts a person's key with their passphrase.
     pub fn user(&self, id: &UserId, passphrase: &str) -> Result<Credential, EngineError> {
         let path = self.user_path(id);
         if !self.has_user(id) {
@@ -108,30 +107,30 @@ impl Keyring {
             return Err(EngineError::Credential(message));
         }
         let text = read_file(&path)?;
-        let key = Sealed::parse(&text)
+        let key = EncryptedKey::parse(&text)
             .ok_or_else(|| damaged(&path))?
             .open(passphrase)
             .ok_or_else(|| EngineError::Credential(format!("wrong passphrase for user {id}")))?;
         Ok(Credential { principal: Principal::User(id.clone()), key })
     }
 
-    /// Makes a person's key, sealed with their passphrase. An existing key is never replaced.
+    /// Makes a person's key, encrypted with their passphrase. Never replaces an existing key.
     pub fn new_user(&self, id: &UserId, passphrase: &str) -> Result<Credential, EngineError> {
         if passphrase.chars().count() < PASSPHRASE_CHARS_MIN {
             let message = format!("a passphrase has at least {PASSPHRASE_CHARS_MIN} characters");
             return Err(EngineError::Credential(message));
         }
         let key = SecretKey::from_seed(&random()?);
-        let sealed = Sealed::new(&key, passphrase, random()?, random()?)
+        let encrypted = EncryptedKey::new(&key, passphrase, random()?, random()?)
             .ok_or_else(|| EngineError::Defect("a key could not be sealed".to_owned()))?;
-        if !create_once(&self.user_path(id), &sealed.text())? {
+        if !create_once(&self.user_path(id), &encrypted.text())? {
             let message = format!("user {id} already has a key here");
             return Err(EngineError::Credential(message));
         }
         Ok(Credential { principal: Principal::User(id.clone()), key })
     }
 
-    /// Every key file, for whoever checks them.
+    /// Paths of all key files.
     pub fn files(&self) -> Result<Vec<PathBuf>, EngineError> {
         let entries = match std::fs::read_dir(&self.folder) {
             Ok(entries) => entries,
@@ -145,8 +144,8 @@ impl Keyring {
     }
 }
 
-/// A name as a file name: capitals and special characters are spelled out, so that names which
-/// differ only in case do not meet on file systems that ignore it.
+/// A name as a file name: capitals and special characters are escaped, so that names which differ
+/// only in case get different files on file systems that ignore case.
 fn file_name(name: &str) -> String {
     let plain =
         |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-');
@@ -155,7 +154,7 @@ fn file_name(name: &str) -> String {
         .collect()
 }
 
-/// Reads a file that may hold a key: a file, and not a large one.
+/// Reads a file that may hold a key. Fails unless it is a regular file of at most 4 KiB.
 pub(crate) fn read_file(path: &Path) -> Result<String, EngineError> {
     let reading = || {
         let file = std::fs::File::open(path)?;
@@ -194,9 +193,9 @@ fn parse_plain(text: &str) -> Option<SecretKey> {
     Some(SecretKey::from_seed(&seed.try_into().ok()?))
 }
 
-/// Whether a text is what a key file holds.
+/// Whether a text is the content of a key file.
 pub fn is_key(text: &str) -> bool {
-    parse_plain(text).is_some() || Sealed::parse(text).is_some()
+    parse_plain(text).is_some() || EncryptedKey::parse(text).is_some()
 }
 
 fn read_or_make(path: &Path) -> Result<SecretKey, EngineError> {
@@ -204,22 +203,22 @@ fn read_or_make(path: &Path) -> Result<SecretKey, EngineError> {
         return Ok(key);
     }
     create_once(path, &plain_text(&SecretKey::from_seed(&random()?)))?;
-    // Somebody else may have been faster; whose key it is does not matter, that it is one does.
+    // Another process may have been faster; any valid key will do.
     read_plain(path)?.ok_or_else(|| damaged(path))
 }
 
-/// Writes a file that was not there, as a whole and for the owner only. Returns whether it was
-/// written; an existing file stays as it is.
+/// Writes a new file completely, readable by the owner only. Returns whether it was written; an
+/// existing file stays.
 pub(crate) fn create_once(path: &Path, text: &str) -> Result<bool, EngineError> {
     let suffix = HEXLOWER.encode(&random::<8>()?);
     let beside = path.with_extension(format!("new-{suffix}"));
     let made = write_new(&beside, text).and_then(|()| match std::fs::hard_link(&beside, path) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(error),
-        // Not every file system knows second names.
+        // Not every file system has hard links.
         Err(_) => write_new(path, text),
     });
-    // The other name of the file has served its purpose either way.
+    // The temporary name is not needed any more.
     let _ = std::fs::remove_file(&beside);
     match made {
         Ok(()) => sync_folder_of(path).map(|()| true),
@@ -228,7 +227,7 @@ pub(crate) fn create_once(path: &Path, text: &str) -> Result<bool, EngineError> 
     }
 }
 
-/// Writes a file that must not be there yet, for its owner only.
+/// Writes a file that must not exist yet, for its owner only.
 fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -268,7 +267,7 @@ mod tests {
         }
         let files = keys.files().unwrap();
         assert_eq!(files.len(), 1 + others.len(), "{files:?}");
-        assert!(files.iter().all(|file| !crate::home::is_open_to_others(file)));
+        assert!(files.iter().all(|file| !crate::store::home::is_open_to_others(file)));
         let lower: std::collections::BTreeSet<_> =
             files.iter().map(|file| file.to_string_lossy().to_lowercase()).collect();
         assert_eq!(lower.len(), files.len(), "no two meet on file systems that ignore case");

@@ -1,9 +1,9 @@
-//! Secrets of workspaces: what messages are proved with.
+//! Keys of workspaces, with which messages are authenticated.
 //!
-//! A run has a secret, drawn from the runtime's key and the run's root (HKDF, RFC 5869, its first
-//! step); each workspace has one drawn from that and its id (the second step). None is stored: who
-//! holds the runtime's key can draw all of them again, and nobody else any. A proof is an
-//! HMAC-SHA256 under the secret of the workspace that made the message.
+//! A run has a secret, derived from the runtime's key and the run's root (the first step of HKDF,
+//! RFC 5869); each workspace has one derived from that and its id (the second step). None is
+//! stored: the holder of the runtime's key can derive all of them again, and nobody else any. A
+//! proof is an HMAC-SHA256 under the secret of the workspace that made the message.
 
 use althing_kernel::seal::{Maker, Proof, Seal};
 use althing_trail::SecretKey;
@@ -13,21 +13,21 @@ use sha2::Sha256;
 
 type HmacSha256 = Hmac<Sha256>;
 
-/// Keeps what is drawn here apart from anything else that could be drawn from the same key.
+/// Label that separates these secrets from others derived from the same key.
 const WORKSPACE: &[u8] = b"althing/workspace-secret/1\0";
-/// HKDF numbers the pieces of its output; one piece is enough.
+/// HKDF numbers the blocks of its output; one block is enough.
 const FIRST_PIECE: [u8; 1] = [1];
 
-/// What proves and checks messages, with the runtime's key.
+/// Proves and checks messages with keys derived from the runtime's key.
 #[derive(Clone, Debug)]
-pub struct Secrets {
+pub struct MessageKeys {
     key: SecretKey,
 }
 
-impl Secrets {
-    /// The secrets that follow from a runtime's key.
+impl MessageKeys {
+    /// The message keys of a runtime's key.
     pub fn of(key: &SecretKey) -> Self {
-        Secrets { key: key.clone() }
+        MessageKeys { key: key.clone() }
     }
 
     fn mac(&self, maker: Maker<'_>, message: &[u8]) -> HmacSha256 {
@@ -38,13 +38,13 @@ impl Secrets {
     }
 }
 
-impl Seal for Secrets {
+impl Seal for MessageKeys {
     fn prove(&self, maker: Maker<'_>, message: &[u8]) -> Proof {
         Proof::from_bytes(self.mac(maker, message).finalize().into_bytes().into())
     }
 
     fn check(&self, maker: Maker<'_>, message: &[u8], proof: &Proof) -> bool {
-        // In constant time, whatever the difference.
+        // Compares in constant time.
         self.mac(maker, message).verify(proof.as_bytes().into()).is_ok()
     }
 }
@@ -56,7 +56,7 @@ fn derive(salt: &[u8], material: &[u8], info: &[&[u8]]) -> [u8; 32] {
     piece.chain_update(FIRST_PIECE).finalize().into_bytes().into()
 }
 
-/// HMAC under a key of at most a block; ids and secrets are never longer.
+/// HMAC under a key of at most one block; ids and secrets are never longer.
 fn keyed(key: &[u8]) -> HmacSha256 {
     let mut block = Key::<HmacSha256>::default();
     for (place, byte) in block.iter_mut().zip(key) {
@@ -85,14 +85,14 @@ mod tests {
     #[test]
     fn a_proof_is_good_for_its_workspace_its_run_and_its_message_only() {
         let [a, b] = ["ws-a", "ws-b"].map(|id| WorkspaceId::new(id).unwrap());
-        let secrets = Secrets::of(&SecretKey::from_seed(&[1; 32]));
+        let secrets = MessageKeys::of(&SecretKey::from_seed(&[1; 32]));
         let own = Maker { run: &a, workspace: &b };
         let proof = secrets.prove(own, b"message");
         assert!(secrets.check(own, b"message", &proof));
         assert!(!secrets.check(own, b"massage", &proof));
         assert!(!secrets.check(Maker { run: &b, ..own }, b"message", &proof));
         assert!(!secrets.check(Maker { workspace: &a, ..own }, b"message", &proof));
-        let other = Secrets::of(&SecretKey::from_seed(&[2; 32]));
+        let other = MessageKeys::of(&SecretKey::from_seed(&[2; 32]));
         assert!(!other.check(own, b"message", &proof));
         for place in 0..32 {
             let mut bytes = *proof.as_bytes();

@@ -1,8 +1,8 @@
-//! Who reads what, at the doors: names are shown to be true, content goes to those it is for, and
-//! what is not what it should be is not shown.
+//! Access to content and checkpoints: authenticates viewers, checks permissions, and withholds
+//! damaged content.
 //!
-//! A question without a name is that of the person at the machine. One with a name is answered to
-//! whoever holds the key the name is bound to, with what that agent may read.
+//! A query without a name comes from the person at the machine. A query with a name is answered
+//! only if the key of that name is on this machine, and with what that agent may read.
 
 use althing_kernel::access::{self, NoteRefused, Viewer};
 use althing_kernel::checkpoint::Checkpoint;
@@ -20,19 +20,19 @@ use althing_kernel::{
 use althing_trail::Entry;
 use std::collections::BTreeSet;
 
-use crate::blobs::{Blobs, Stored};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::keyring::Keyring;
-use crate::secrets::Secrets;
-use crate::world::READ_BYTES;
+use crate::identity::keyring::Keyring;
+use crate::identity::message_keys::MessageKeys;
+use crate::snapshot::world::READ_BYTES;
+use crate::store::blobs::{Blobs, Stored};
 
-/// How the name of content begins, wherever it is cited.
+/// Prefix of a reference to content.
 const CITED: &str = "sha256:";
 
-/// Whoever asks by a name.
+/// Viewers and content.
 impl Engine {
-    /// Refuses whoever asks under a name that is bound to a key which is not here.
+    /// Fails if the viewer's name is bound to a key that is not on this machine.
     pub(crate) fn check_viewer(
         &self,
         state: &State,
@@ -45,7 +45,7 @@ impl Engine {
                 None => true,
                 Some(known) => keys.agent(name)?.is_some_and(|own| own.key().public() == known.key),
             },
-            // A question opens no sealed key; that it is here is all that can be said.
+            // A query does not decrypt a person's key; having the file is all that can be checked.
             Some(Principal::User(user)) => state.user(user).is_none() || keys.has_user(user),
         };
         let Some(who) = viewer.filter(|_| !here) else { return Ok(()) };
@@ -54,7 +54,7 @@ impl Engine {
         Err(EngineError::KeyMissing(message))
     }
 
-    /// Refuses a viewer who may not read all content, and records that.
+    /// Fails if a viewer may not read all content, and records the refusal.
     pub fn check_reads_all_content(&self, viewer: Viewer<'_>) -> Result<(), EngineError> {
         let state = &self.world()?.state;
         self.check_viewer(state, viewer)?;
@@ -67,7 +67,7 @@ impl Engine {
         }
     }
 
-    /// Content by its name, for those it is for. What is not theirs is not there for others,
+    /// Reads content by its name, if the viewer may. Content they may not read looks missing,
     /// whether or not it exists.
     pub fn content(&self, blob: &Blob, viewer: Viewer<'_>) -> Result<Vec<u8>, EngineError> {
         let state = &self.world()?.state;
@@ -82,7 +82,7 @@ impl Engine {
         Blobs::of(self.home()).get(blob)
     }
 
-    /// All content there is for a viewer.
+    /// All content a viewer may read.
     pub fn contents(&self, viewer: Viewer<'_>) -> Result<Vec<Stored>, EngineError> {
         let state = &self.world()?.state;
         self.check_viewer(state, viewer)?;
@@ -99,8 +99,7 @@ impl Engine {
         Ok(stored)
     }
 
-    /// Refuses an agent that names content which is somebody else's. Otherwise it would be its
-    /// own by being named.
+    /// Fails if an agent names content of somebody else, since naming it would make it readable.
     pub(crate) fn check_cites(&self, agent: &AgentName, blob: &Blob) -> Result<(), EngineError> {
         let state = &self.world()?.state;
         let own = Principal::Agent(agent.clone());
@@ -115,7 +114,7 @@ impl Engine {
         Err(self.refuse(&own, "blob.cite", Rule::ContentCited, message))
     }
 
-    /// Records a refusal that no command led to, and is it.
+    /// Records a refusal that no command led to, and returns it.
     fn refuse(&self, who: &Principal, what: &str, rule: Rule, message: String) -> EngineError {
         let (what, said) = (Text::lossy(what), Text::lossy(&message));
         let note = NoteRefused { message: said, requester: who.clone(), rule, what };
@@ -126,7 +125,7 @@ impl Engine {
     }
 }
 
-/// Where content is cited.
+/// Whether content is cited, and by what.
 #[derive(Default)]
 struct Cited {
     at_all: bool,
@@ -135,7 +134,7 @@ struct Cited {
 }
 
 impl Engine {
-    /// The trail is the record of who was given what.
+    /// Searches the trail for entries that cite content.
     fn cited(&self, state: &State, viewer: Viewer<'_>, blob: &Blob) -> Result<Cited, EngineError> {
         let mut cited = Cited::default();
         self.each_entry(&blob.to_string(), &mut |entry| {
@@ -147,7 +146,7 @@ impl Engine {
         Ok(cited)
     }
 
-    /// Every entry whose line has a text in it.
+    /// Visits every entry whose line contains a text.
     fn each_entry(&self, text: &str, visit: &mut dyn FnMut(&Stamped)) -> Result<(), EngineError> {
         let mut log = self.reader()?;
         let mut after = 0;
@@ -168,10 +167,10 @@ impl Engine {
     }
 }
 
-/// Checkpoints are what was made, or are neither shown nor merged.
+/// Integrity of checkpoints.
 impl Engine {
-    /// Refuses to show a checkpoint that is not what its workspace made, or whose content is not
-    /// what it names.
+    /// Fails if a checkpoint is not the one its workspace made, or its content does not match its
+    /// name.
     pub(crate) fn check_shown(&self, state: &State, id: &CheckpointId) -> Result<(), EngineError> {
         let Some(made) = state.checkpoint(id) else { return Ok(()) };
         if !self.is_as_made(state, id)? {
@@ -194,11 +193,11 @@ impl Engine {
         self.check_content(id, made, &|blobs, blob| blobs.has(blob).is_ok_and(|has| !has))
     }
 
-    /// By its proof; where that was made with another runtime's key, or this one's is not here,
-    /// by the entry that the trail has of it.
+    /// Checks a checkpoint by its proof, or by its entry in the trail if the proof was made with
+    /// another runtime's key or this runtime's key is missing.
     fn is_as_made(&self, state: &State, id: &CheckpointId) -> Result<bool, EngineError> {
         let key = Keyring::of(self.home()).runtime()?;
-        if key.is_some_and(|key| seal::is_proven(&Secrets::of(&key), state, id)) {
+        if key.is_some_and(|key| seal::is_proven(&MessageKeys::of(&key), state, id)) {
             return Ok(true);
         }
         let mut same = false;
@@ -208,8 +207,8 @@ impl Engine {
         Ok(same)
     }
 
-    /// Refuses a merge of content that is damaged or gone. That it is what was made, the kernel
-    /// asks.
+    /// Fails if a merge needs content that is damaged or missing. The kernel checks that it is the
+    /// checkpoint that was made.
     pub(crate) fn check_merged(&self, command: &Command) -> Result<(), EngineError> {
         let source = match command {
             Command::IntegrationDecide(args) if args.decision == Decision::Accept => {
@@ -221,7 +220,7 @@ impl Engine {
             _ => return Ok(()),
         };
         let world = self.world()?;
-        // While a merge is open, this is what it is about: a workspace makes no more checkpoints.
+        // While a merge is open this checkpoint stays the final one: the workspace makes no more.
         let id = world.state.workspace(source).and_then(|own| own.latest_final.as_ref());
         let made = id.and_then(|id| world.state.checkpoint(id).map(|made| (id, made)));
         made.map_or(Ok(()), |(id, made)| self.check_content(id, made, &|_, _| false))
@@ -250,7 +249,7 @@ impl Engine {
         Err(self.violated(found, message))
     }
 
-    /// Records a violation, and is the refusal that follows from it.
+    /// Records a violation, and returns the refusal.
     fn violated(&self, found: IntegrityViolation, message: String) -> EngineError {
         match self.execute_own(Command::RuntimeViolated(NoteViolation(found))) {
             Ok(_) => Refusal::of(RefusalKind::Integrity, Rule::CheckpointProven, message).into(),

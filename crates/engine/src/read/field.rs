@@ -1,10 +1,10 @@
-//! Fields of an entry by name, and what is asked of them.
+//! Fields of an entry by name, and tests on them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The longest way to a field, in bytes.
+/// Longest path of a field, in bytes.
 const FIELD_BYTES_MAX: usize = 200;
 
 /// A field of an entry: `to_state` or `resource_usage.cost` in its body, or a JSON pointer from
@@ -15,7 +15,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// Where it is in an entry.
+    /// The value in an entry.
     pub fn of<'v>(&self, entry: &'v Value) -> Option<&'v Value> {
         entry.pointer(&self.pointer).filter(|value| !value.is_null())
     }
@@ -30,7 +30,7 @@ impl std::fmt::Display for Field {
     }
 }
 
-/// Text that names no field.
+/// Error for text that names no field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no field: write `to_state`, `resource_usage.cost` or `/body/to_state`")]
 pub struct FieldError(String);
@@ -83,25 +83,25 @@ impl JsonSchema for Field {
     }
 }
 
-/// What a field has to be. Without a value or a bound it has to be there.
+/// Condition on a field. Without a value or a bound the field must exist.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FieldTest {
-    /// Which field: `to_state`, `resource_usage.cost`, or a pointer such as `/body/to_state`.
+    /// The field: `to_state`, `resource_usage.cost`, or a pointer such as `/body/to_state`.
     pub field: Field,
-    /// Just this; of a list, one of its items.
+    /// Equal to this value; for a list, one of its items.
     #[serde(default)]
     pub is: Option<Value>,
-    /// A number not below this.
+    /// A number of at least this.
     #[serde(default)]
     pub at_least: Option<i64>,
-    /// A number not above this.
+    /// A number of at most this.
     #[serde(default)]
     pub at_most: Option<i64>,
 }
 
 impl FieldTest {
-    /// Whether an entry stands the test.
+    /// Whether an entry meets the condition.
     pub fn holds(&self, entry: &Value) -> bool {
         let Some(found) = self.field.of(entry) else { return false };
         let same = |wanted: &Value| match found {

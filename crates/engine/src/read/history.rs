@@ -1,7 +1,7 @@
-//! Looking back: what was true at a moment of the past, and what changed between two moments.
+//! History: the state at a moment of the past, and the changes between two moments.
 //!
-//! The past is replayed, from the newest snapshot before it. Nothing about it is stored apart
-//! from the trail.
+//! The past is replayed from the newest snapshot before it. Nothing about it is stored apart from
+//! the trail.
 
 use althing_kernel::envelope::view::EnvelopeView;
 use althing_kernel::query::{self, AgentView, LeaseList, LeaseView, SessionView, UserView};
@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::snapshot;
-use crate::world::{World, as_of};
+use crate::snapshot::world::{World, as_of};
 
-/// A moment of the past: right after an entry, or at a time. Both left out is now.
+/// A moment of the past: right after an entry, or at a time. Both left out means now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Moment {
@@ -28,37 +28,37 @@ pub struct Moment {
     pub time: Option<Timestamp>,
 }
 
-/// How a workspace stood.
+/// A workspace at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkspaceThen {
     /// The workspace.
     pub workspace: WorkspaceId,
-    /// The workspace above it.
+    /// Its parent.
     pub parent: Option<WorkspaceId>,
     /// Its role.
     pub role: RoleName,
     /// The agent bound to it.
     pub agent: Option<AgentName>,
-    /// The state it was in.
+    /// Its state.
     pub status: Status,
     /// Its newest checkpoint.
     pub head: Option<CheckpointId>,
-    /// Who answered for it.
+    /// Its owner.
     pub owner: Party,
-    /// The task it worked on.
+    /// Its task.
     pub task: Option<TaskId>,
     #[serde(skip)]
     created_at: Timestamp,
 }
 
-/// How a task stood.
+/// A task at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskThen {
     /// The task.
     pub task: TaskId,
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// The state it was in.
+    /// Its state.
     pub status: task::Status,
     /// The workspace it was bound to.
     pub workspace: Option<WorkspaceId>,
@@ -66,10 +66,10 @@ pub struct TaskThen {
     created_at: Timestamp,
 }
 
-/// What was true at a moment.
+/// The state at a moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Picture {
-    /// How many entries there were.
+    /// Number of entries.
     pub seq: u64,
     /// The moment itself.
     pub time: Timestamp,
@@ -77,37 +77,37 @@ pub struct Picture {
     pub leases: Vec<LeaseView>,
     /// The open sessions.
     pub sessions: Vec<SessionView>,
-    /// The agents known.
+    /// The registered agents.
     pub agents: Vec<AgentView>,
-    /// The people let in.
+    /// The admitted users.
     pub users: Vec<UserView>,
-    /// The workspaces there had been, oldest first.
+    /// All workspaces so far, oldest first.
     pub workspaces: Vec<WorkspaceThen>,
-    /// The tasks planned, in that order.
+    /// The planned tasks, in that order.
     pub tasks: Vec<TaskThen>,
-    /// The messages that were on their way or in an inbox, in the order they were sent.
+    /// The messages in transit or in an inbox, in the order they were sent.
     pub mail: Vec<EnvelopeView>,
 }
 
-/// How one sort of thing changed.
+/// Changes of one kind of thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Change<T> {
-    /// What is there now and was not before.
+    /// New at the second moment.
     pub added: Vec<T>,
-    /// What is there in both, but not the same; as it is now.
+    /// Present at both, but different; as of the second moment.
     pub changed: Vec<T>,
-    /// What was there before and is not any more.
+    /// Gone at the second moment.
     pub gone: Vec<T>,
 }
 
-/// What changed between two moments.
+/// Changes between two moments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// How many entries there were at the first moment.
+    /// Number of entries at the first moment.
     pub from_seq: u64,
     /// The first moment.
     pub from_time: Timestamp,
-    /// How many entries there were at the second moment.
+    /// Number of entries at the second moment.
     pub to_seq: u64,
     /// The second moment.
     pub to_time: Timestamp,
@@ -115,19 +115,19 @@ pub struct Difference {
     pub leases: Change<LeaseView>,
     /// Sessions opened and closed.
     pub sessions: Change<SessionView>,
-    /// Agents that came.
+    /// Agents that registered.
     pub agents: Change<AgentView>,
-    /// People who came.
+    /// Users that were admitted.
     pub users: Change<UserView>,
-    /// Workspaces that were created, or took a step.
+    /// Workspaces that were created or changed their state.
     pub workspaces: Change<WorkspaceThen>,
-    /// Tasks that were planned, or took a step.
+    /// Tasks that were planned or changed their state.
     pub tasks: Change<TaskThen>,
-    /// Messages that were sent, arrived, and were taken or given up.
+    /// Messages that were sent, delivered, taken or given up.
     pub mail: Change<EnvelopeView>,
 }
 
-/// What was true at a moment.
+/// Replays the state at a moment.
 pub fn at(engine: &Engine, moment: Moment) -> Result<Picture, EngineError> {
     let world = engine.world()?;
     let now = engine.moment(&world.state);
@@ -150,7 +150,7 @@ pub fn at(engine: &Engine, moment: Moment) -> Result<Picture, EngineError> {
     picture(&past, time)
 }
 
-/// What changed between two moments, whichever comes first.
+/// Compares two moments, whichever comes first.
 pub fn diff(engine: &Engine, a: Moment, b: Moment) -> Result<Difference, EngineError> {
     let (mut from, mut to) = (at(engine, a)?, at(engine, b)?);
     if (to.seq, to.time) < (from.seq, from.time) {
@@ -225,7 +225,7 @@ fn tasks(state: &State) -> Vec<TaskThen> {
     all
 }
 
-/// Compares two lists that are both in the order of their keys.
+/// Compares two lists that are both sorted by key.
 fn compare<T: PartialEq, K: Ord>(old: Vec<T>, new: Vec<T>, key: impl Fn(&T) -> &K) -> Change<T> {
     let mut change = Change { added: Vec::new(), changed: Vec::new(), gone: Vec::new() };
     let mut old = old.into_iter().peekable();

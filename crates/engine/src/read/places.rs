@@ -1,39 +1,39 @@
-//! Which workspace belongs where: its role, its run, who caused it, and who answered for it when.
+//! Facts about workspaces: role, run, originator, and owners over time.
 
 use althing_kernel::State;
 use std::collections::BTreeMap;
 
-use crate::row::{Row, text};
+use crate::read::row::{Row, text};
 
-/// What is known of a workspace.
+/// Facts about a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Its role.
     pub role: String,
-    /// Who caused it: a user, or `system`.
+    /// Its originator: a user, or `system`.
     pub originator: String,
     /// The root of its run.
     pub run: String,
-    /// The group it belongs to, if its creation was read and names one.
+    /// Its group, if its creation was read and names one.
     pub group: Option<String>,
-    /// Who answered for it, each since which entry; the first from the beginning.
+    /// Its owners, each with the entry since which; the first from the beginning.
     owners: Vec<(u64, String)>,
 }
 
 impl Place {
-    /// Who answered for it once an entry had happened.
+    /// Its owner at an entry.
     pub fn owner(&self, seq: u64) -> &str {
         let later = self.owners.partition_point(|(since, _)| *since <= seq);
         self.owners.get(later.saturating_sub(1)).map_or("system", |(_, owner)| owner)
     }
 }
 
-/// All that is known of workspaces.
+/// Facts about all workspaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places(BTreeMap<String, Place>);
 
 impl Places {
-    /// The workspaces of a state, as if nobody had ever handed one over.
+    /// The workspaces of a state, without earlier owners.
     pub fn of_state(state: &State) -> Self {
         let place = |known: &althing_kernel::workspace::Workspace| Place {
             role: known.charter.role.to_string(),
@@ -45,14 +45,14 @@ impl Places {
         Places(state.workspaces().map(|(id, known)| (id.to_string(), place(known))).collect())
     }
 
-    /// A workspace, if it is one of a run.
+    /// The facts about a workspace, if it belongs to a run.
     pub fn get(&self, workspace: &str) -> Option<&Place> {
         self.0.get(workspace)
     }
 
-    /// Who is behind an entry: what the entry itself says, or who caused its workspace.
+    /// The originator of an entry: the one it names, or that of its workspace.
     pub fn originator(&self, row: &Row<'_>) -> Option<String> {
-        // Only these say so themselves; a person's message may travel in the system's run.
+        // Only these name it themselves; a person's message may travel in the system's run.
         if matches!(&*row.kind, "envelope_created" | "workspace_created") {
             return text(&row.body(), "originator").map(str::to_owned);
         }
@@ -64,7 +64,7 @@ impl Places {
         self.get(row.workspace.as_deref()?)
     }
 
-    /// Takes in what an entry tells about workspaces.
+    /// Adds what an entry says about workspaces.
     pub fn learn(&mut self, row: &Row<'_>) {
         match &*row.kind {
             "workspace_created" => self.created(row),
@@ -102,7 +102,7 @@ impl Places {
         else {
             return;
         };
-        // What was known so far may be how it came out in the end.
+        // The only known owner may be the final one; the entry names the first.
         if let [(_, first)] = place.owners.as_mut_slice() {
             from.clone_into(first);
         }

@@ -1,9 +1,8 @@
-//! Entries as questions about the trail see them: the few fields every entry has, and the rest
-//! only if somebody asks.
+//! Rows: the fields that every entry has, and its body only on demand.
 //!
-//! Reading an entry in full checks its body against this version's types. Counting and drawing
-//! need none of that, must not stop at a name this version does not know, and have millions of
-//! entries to go through. So they read a line into a [`Row`], one at a time.
+//! Reading an entry in full checks its body against this version's types. Statistics and reports do
+//! not need that, must not fail on a name this version does not know, and read millions of entries.
+//! So they read each line into a [`Row`], one at a time.
 
 use althing_kernel::{Timestamp, WorkspaceId};
 use althing_trail::archive::{Stub, Wanted};
@@ -20,20 +19,20 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::places::Places;
-use crate::world::READ_BYTES;
+use crate::read::places::Places;
+use crate::snapshot::world::READ_BYTES;
 
-/// An entry, as far as it is the same for all.
+/// The fields that all entries have.
 #[derive(Debug, Deserialize)]
 pub struct Row<'a> {
-    /// Its place in the trail.
+    /// Place in the trail.
     pub seq: u64,
-    /// When it happened.
+    /// Time of the entry.
     pub at: Timestamp,
-    /// Who caused it.
+    /// The actor.
     #[serde(borrow)]
     pub actor: Cow<'a, str>,
-    /// What happened; any name will do.
+    /// Kind of event; unknown names are allowed.
     #[serde(borrow)]
     pub kind: Cow<'a, str>,
     /// The workspace whose local trail it belongs to.
@@ -53,9 +52,9 @@ impl<'a> Row<'a> {
         Ok(Row { line, ..row })
     }
 
-    /// What happened, in full.
+    /// The body of the event.
     pub fn body(&self) -> Value {
-        // It was read as JSON a moment ago.
+        // The line has just been read as JSON.
         serde_json::from_str(self.body.get()).unwrap_or_default()
     }
 
@@ -64,18 +63,18 @@ impl<'a> Row<'a> {
         serde_json::from_str(self.line).unwrap_or_default()
     }
 
-    /// The person who caused it, if one did.
+    /// The user who is the actor, if it is one.
     pub fn person(&self) -> Option<&str> {
         self.actor.strip_prefix("user:")
     }
 }
 
-/// The text at a name of a body; nothing if it is not there or no text.
+/// The text of a field; `None` if it is missing or no text.
 pub(crate) fn text<'v>(body: &'v Value, name: &str) -> Option<&'v str> {
     body.get(name)?.as_str()
 }
 
-/// The number at a name of a body; none if it is not there or no number.
+/// The number of a field; 0 if it is missing or no number.
 pub(crate) fn number(body: &Value, name: &str) -> u64 {
     body.get(name).and_then(Value::as_u64).unwrap_or(0)
 }
@@ -83,16 +82,16 @@ pub(crate) fn number(body: &Value, name: &str) -> u64 {
 /// Commits one after another.
 pub(crate) type EachCommit = Box<dyn Iterator<Item = Result<Commit, EngineError>>>;
 
-/// A trail that can be read from its beginning as often as one likes.
+/// A trail that can be read from its beginning any number of times.
 pub enum Source {
     /// The trail of a project.
     Project(Engine),
-    /// An exported trail. It is read as it is; whether it is sound is another question.
+    /// An exported trail. It is read as it is, without verification.
     File(PathBuf),
 }
 
 impl Source {
-    /// Its commits from the one with the entry after `after` on.
+    /// Its commits, beginning with the one that holds the entry after `after`.
     pub(crate) fn commits(&self, after: u64) -> Result<EachCommit, EngineError> {
         Ok(match self {
             Source::Project(engine) => {
@@ -110,7 +109,7 @@ impl Source {
         })
     }
 
-    /// Shows every entry after a place to somebody, in the order of the trail.
+    /// Visits every entry after a position, in the order of the trail.
     pub fn each(
         &self,
         after: u64,
@@ -119,7 +118,7 @@ impl Source {
         each_of(self.commits(after)?, after, see)
     }
 
-    /// The same, without what was archived: nothing that failed ever is.
+    /// Visits every entry after a position that is not archived. Entries of failures never are.
     pub fn each_kept(
         &self,
         after: u64,
@@ -131,8 +130,8 @@ impl Source {
         each_of(Box::new(LogCommits { log, after, ready: Vec::new().into_iter() }), after, see)
     }
 
-    /// Shows what is left of every entry that was deleted with an archive, with its place, in the
-    /// order of the trail. Exported trails have none: they are whole or not made.
+    /// Visits the stub of every entry that was deleted with an archive, with its position, in the
+    /// order of the trail. Exported trails have none: an export needs all entries.
     pub fn each_deleted(&self, see: &mut dyn FnMut(u64, &Stub)) -> Result<(), EngineError> {
         let Source::Project(engine) = self else { return Ok(()) };
         let world = engine.world()?;
@@ -159,8 +158,7 @@ impl Source {
         Ok(())
     }
 
-    /// Which workspace is whose. Who answers for one may have changed in the course of time, which
-    /// takes a walk through the trail to find out, as do groups.
+    /// Facts about all workspaces. Earlier owners and groups need a walk through the trail.
     pub fn places(&self, with_history: bool) -> Result<Places, EngineError> {
         let mut places = match self {
             Source::Project(engine) => Places::of_state(&engine.world()?.state),
@@ -175,12 +173,12 @@ impl Source {
         Ok(places)
     }
 
-    /// A place before the first entry at or after a time, the later the better.
+    /// A position before the first entry at or after a time, as late as can be found cheaply.
     pub(crate) fn before(&self, time: Timestamp) -> Result<u64, EngineError> {
         match self {
             Source::Project(engine) => {
                 let mut log = engine.reader()?;
-                // Where a commit stands is known without what was archived of it.
+                // The positions of commits are known without their archived entries.
                 log.narrow(NOTHING_ARCHIVED);
                 before(&mut *log, time)
             }
@@ -189,7 +187,7 @@ impl Source {
     }
 }
 
-/// For whoever needs nothing from archives.
+/// Filter for readers that need nothing from archives.
 const NOTHING_ARCHIVED: Wanted = Wanted {
     after: 0,
     upto: Some(0),
@@ -207,7 +205,7 @@ fn open(path: &Path) -> Result<File, EngineError> {
     })
 }
 
-/// The commits of a log, read in pieces.
+/// The commits of a log, read in chunks.
 struct LogCommits {
     log: Box<dyn LogReader>,
     after: u64,
@@ -230,8 +228,8 @@ impl Iterator for LogCommits {
     }
 }
 
-/// A place before the first entry at or after a time, in the same commit or right before it.
-/// Stamps only grow, so it is found by halving.
+/// A position before the first entry at or after a time, in the same commit or right before it.
+/// Times only grow, so this is a binary search.
 pub(crate) fn before(log: &mut dyn LogReader, time: Timestamp) -> Result<u64, EngineError> {
     let (mut low, mut high) = (0, log.position()?);
     while low < high {
@@ -243,19 +241,19 @@ pub(crate) fn before(log: &mut dyn LogReader, time: Timestamp) -> Result<u64, En
         } else if commit.first > low + 1 {
             high = commit.first - 1;
         } else {
-            // It is in this commit, or right before it.
+            // The entry is in this commit, or the position right before it.
             break;
         }
     }
     Ok(low)
 }
 
-/// What somebody may read of a trail; everything, if nothing is said.
+/// The part of a trail that a viewer may read: all of it, or the entries of some workspaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope(pub Option<BTreeSet<WorkspaceId>>);
 
 impl Scope {
-    /// Whether an entry is within it.
+    /// Whether an entry is in the scope.
     pub fn has(&self, row: &Row<'_>) -> bool {
         let Some(within) = &self.0 else { return true };
         let own = row.workspace.as_deref().and_then(|id| WorkspaceId::new(id).ok());

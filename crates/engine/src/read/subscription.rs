@@ -4,14 +4,15 @@ use althing_trail::log::LogErrorKind;
 use althing_trail::{Commit, LogError, LogReader};
 use std::time::{Duration, Instant};
 
+use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::world::READ_BYTES;
+use crate::snapshot::world::READ_BYTES;
 
-/// How often somebody who waits makes sure that the trail is still there.
+/// Interval at which a waiting subscriber checks that the trail is still there.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// A place in the trail that moves forward. Nothing is buffered for a slow reader and nothing is
-/// skipped: whoever remembers [`Subscription::position`] can resume there in another process.
+/// A position in the trail that moves forward. Nothing is buffered for a slow reader and nothing is
+/// skipped: a reader that stores [`Subscription::position`] can resume there in another process.
 pub struct Subscription {
     reader: Box<dyn LogReader>,
     generation: Option<u64>,
@@ -24,18 +25,18 @@ impl Subscription {
         Subscription { reader, generation, after }
     }
 
-    /// The last entry handed out.
+    /// The last entry that was returned.
     pub fn position(&self) -> u64 {
         self.after
     }
 
-    /// The next commits, waiting for them if need be. Empty when the time is over. The first
-    /// commit may begin before the position asked for; its earlier entries are not news.
+    /// The next commits, waiting for them if necessary. Empty after the timeout. The first commit
+    /// may begin before the requested position; skip its earlier entries.
     pub fn next(&mut self, timeout: Duration) -> Result<Vec<Commit>, EngineError> {
         let deadline = Instant::now() + timeout;
         loop {
             let commits = self.reader.tail(self.after, READ_BYTES)?;
-            // After reading: what was read before it is still that of the trail at this place.
+            // Check after reading: the commits were read from the trail that is still in place.
             self.check_place()?;
             if let Some(last) = commits.last() {
                 self.after = last.last;
@@ -49,7 +50,7 @@ impl Subscription {
         }
     }
 
-    /// Refuses once another trail is in the place of the one that is followed.
+    /// Fails once another trail has replaced the one that is followed.
     fn check_place(&mut self) -> Result<(), EngineError> {
         let generation = self.reader.generation()?;
         if *self.generation.get_or_insert(generation) != generation {
@@ -57,5 +58,12 @@ impl Subscription {
             return Err(LogError::new(LogErrorKind::Replaced, message).into());
         }
         Ok(self.reader.in_place()?)
+    }
+}
+
+impl Engine {
+    /// Subscribes to the entries after a position.
+    pub fn subscribe(&self, after: u64) -> Result<Subscription, EngineError> {
+        Ok(Subscription::new(self.reader()?, after))
     }
 }

@@ -1,4 +1,4 @@
-//! Looking through the trail: entries by place, time, kind, actor and more.
+//! Queries of the trail: entries by place, time, kind, actor and more.
 
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::Party;
@@ -11,16 +11,16 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 
 use crate::error::EngineError;
-use crate::field::FieldTest;
-use crate::places::Places;
-use crate::row::{Row, Scope, before};
-use crate::world::READ_BYTES;
+use crate::read::field::FieldTest;
+use crate::read::places::Places;
+use crate::read::row::{Row, Scope, before};
+use crate::snapshot::world::READ_BYTES;
 
-/// The most entries one answer holds.
+/// Most entries in one answer.
 pub const ENTRIES_MAX: usize = 10_000;
 const ENTRIES_DEFAULT: usize = 100;
 
-/// Which entries to find. Conditions add up.
+/// Filter for entries. All conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrailQuery {
@@ -42,12 +42,12 @@ pub struct TrailQuery {
     pub actor: Option<Actor>,
     /// Only entries of this workspace's local trail.
     pub workspace: Option<WorkspaceId>,
-    /// Only entries of workspaces of this role.
+    /// Only entries of workspaces with this role.
     pub role: Option<RoleName>,
-    /// Only entries of what this user caused, or `system`.
+    /// Only entries of workspaces with this originator: a user, or `system`.
     #[schemars(with = "Option<String>")]
     pub originator: Option<Party>,
-    /// Only entries of what this user answered for at the time, or `system`.
+    /// Only entries of workspaces with this owner at the time: a user, or `system`.
     #[schemars(with = "Option<String>")]
     pub owner: Option<Party>,
     /// Only entries with these fields.
@@ -58,17 +58,17 @@ pub struct TrailQuery {
     pub limit: Option<usize>,
     /// The last ones instead of the first ones.
     pub last: bool,
-    /// Only entries of these workspaces: what whoever asks may read.
+    /// Only entries of these workspaces: those the viewer may read.
     #[serde(skip)]
     #[schemars(skip)]
     pub within: Scope,
-    /// Which workspace is whose, if that is asked.
+    /// Facts about workspaces, if the query needs them.
     #[serde(skip)]
     #[schemars(skip)]
     pub places: Option<Arc<Places>>,
 }
 
-/// An entry as it was read, with its line.
+/// An entry that was found, with its line.
 pub struct Found {
     /// The entry.
     pub entry: Entry,
@@ -77,23 +77,23 @@ pub struct Found {
 }
 
 impl TrailQuery {
-    /// How many entries are wanted.
+    /// Number of entries wanted.
     pub fn wanted(&self) -> usize {
         self.limit.unwrap_or(ENTRIES_DEFAULT).min(ENTRIES_MAX)
     }
 
-    /// What is asked, as a hash: enough to tell two questions apart, and nothing of their content.
+    /// Hash of the query: tells two queries apart without revealing their content.
     pub fn digest(&self) -> String {
         use sha2::Digest as _;
         Blob::from_digest(sha2::Sha256::digest(format!("{self:?}")).into()).to_string()
     }
 
-    /// Whether it takes knowing which workspace is whose to answer it.
+    /// Whether the answer needs facts about workspaces.
     pub fn asks_whose(&self) -> bool {
         self.role.is_some() || self.originator.is_some() || self.owner.is_some()
     }
 
-    /// Whether an entry fits, apart from its place.
+    /// Whether an entry matches, apart from its position.
     pub fn fits(&self, row: &Row<'_>) -> bool {
         self.since.is_none_or(|since| row.at >= since)
             && self.until.is_none_or(|until| row.at < until)
@@ -123,7 +123,7 @@ impl TrailQuery {
         self.fields.iter().all(|test| test.holds(&entry))
     }
 
-    /// Keeps up with an entry that came after the question was asked.
+    /// Updates the facts with an entry that came after the query.
     pub fn keep_up(&mut self, row: &Row<'_>) {
         if let Some(places) = &mut self.places {
             Arc::make_mut(places).learn(row);
@@ -143,7 +143,7 @@ impl TrailQuery {
         if self.last { self.find_last(log, from, end) } else { self.find_first(log, from, end) }
     }
 
-    /// What may have to be fetched from archives.
+    /// The filter for archived entries.
     fn wanted_of_archives(&self) -> Wanted {
         Wanted {
             after: self.after.unwrap_or(0),
@@ -156,7 +156,7 @@ impl TrailQuery {
         }
     }
 
-    /// Whether an entry of which only a stub is left may have fitted.
+    /// Whether an entry of which only a stub is left may have matched.
     pub(crate) fn may_fit(&self, seq: u64, stub: &Stub) -> bool {
         self.wanted_of_archives().fits(seq, stub)
     }
@@ -215,7 +215,7 @@ fn read(line: &str) -> Result<Entry, EngineError> {
 }
 
 impl Found {
-    /// The line as JSON that is passed on as it is.
+    /// The line as raw JSON.
     pub fn raw(&self) -> Result<Box<RawValue>, serde_json::Error> {
         RawValue::from_string(self.line.clone())
     }

@@ -1,9 +1,9 @@
-//! Examining a project before it is recovered: the trail, and what lies beside it. Only looking.
+//! Examination of a project before recovery: the trail, and the files beside it. Changes nothing.
 //!
-//! A damaged entry, a broken chain or an entry that cannot follow ends the examination: nothing is
-//! recovered on such a trail. What is found besides can be set aside without changing what is
-//! true: it can be made again (snapshots, tiles), was never finished, or is content, which is
-//! checked by its name each time somebody reads it.
+//! A damaged entry, a broken chain or an impossible entry ends the examination: nothing is
+//! recovered on such a trail. Other findings can be quarantined without changing the state:
+//! snapshots and tiles can be made again, unfinished files were never used, and content is checked
+//! by its name each time it is read.
 
 use althing_kernel::id::AnyId;
 use althing_kernel::recovery::orphans;
@@ -18,75 +18,74 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::blobs::Blobs;
-use crate::error::EngineError;
-use crate::floor;
-use crate::home::Home;
-use crate::presence::Roll;
+use crate::commit::writer_registry::Roll;
+use crate::error::{EngineError, damaged};
 use crate::snapshot;
-use crate::transfer::damaged;
-use crate::world::{READ_BYTES, World};
+use crate::snapshot::replay_base;
+use crate::snapshot::world::{READ_BYTES, World};
+use crate::store::blobs::Blobs;
+use crate::store::home::Home;
 
-/// How much of a trail is examined.
+/// Extent of an examination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// What no recovery has examined before.
+    /// Only entries that no recovery has examined before.
     Unexamined,
-    /// All of it.
+    /// The whole trail.
     Everything,
 }
 
-/// Something that is not as it should be, and can be set aside or told.
+/// A problem that can be quarantined or reported.
 #[derive(Clone, Debug, Serialize)]
 pub struct Found {
-    /// What it is, for people.
+    /// Description for people.
     pub what: String,
-    /// What the trail will say of it; nothing, if it was only never finished.
+    /// The violation to record; `None` for a file that was merely never finished.
     pub violation: Option<IntegrityViolation>,
     #[serde(skip)]
     pub(crate) remedy: Remedy,
 }
 
-/// What is done about something that was found.
+/// Action to take about a problem.
 #[derive(Clone, Debug)]
 pub(crate) enum Remedy {
-    /// It is told; there is nothing to set aside.
+    /// Only report it; there is nothing to quarantine.
     None,
-    /// The file is set aside.
+    /// Quarantine the file.
     SetAside(PathBuf),
-    /// It is kept aside as it is, and made anew.
+    /// Quarantine a copy, and rebuild it.
     Remake(Misfit),
 }
 
-/// What an examination came to.
+/// Result of an examination.
 pub(crate) struct Examination {
-    /// The last entry that was examined before.
+    /// Last entry that was examined before.
     pub(crate) after: u64,
-    /// How many were examined now.
+    /// Number of entries examined now.
     pub(crate) entries: u64,
-    /// What is true after them.
+    /// State after them.
     pub(crate) world: World,
-    /// What was found.
+    /// Problems found.
     pub(crate) found: Vec<Found>,
 }
 
-/// Who names some content, for the record.
+/// The entry that names some content, for the record.
 struct Citation {
     subject_id: AnyId,
     subject_type: SubjectType,
     seq: u64,
 }
 
-/// What is gathered while the entries go by.
+/// Facts collected while walking the entries.
 #[derive(Default)]
 struct Gathered {
     cited: BTreeMap<Blob, Citation>,
-    /// What the trail already says, by subject and what was expected.
+    /// Violations that are already on record, by subject and expected value.
     told: BTreeSet<(String, String)>,
     orphans: Vec<(u64, EntryId, AnyId)>,
 }
 
-/// Examines a project. `roll` says whose unfinished files are nobody's any more.
+/// Examines a project. `roll` tells which unfinished files are abandoned.
 pub(crate) fn examine(
     home: &Home,
     log: &mut dyn LogReader,
@@ -94,7 +93,7 @@ pub(crate) fn examine(
     roll: &Roll,
 ) -> Result<Examination, EngineError> {
     let start = match depth {
-        Depth::Everything => floor::beginning(home, log)?,
+        Depth::Everything => replay_base::beginning(home, log)?,
         Depth::Unexamined => snapshot::load_examined(home, log)?,
     };
     let after = start.seq();
@@ -134,7 +133,7 @@ impl Gathered {
     fn note(&mut self, commit: &Commit, verifier: &Verifier) {
         let marks = ["\"sha256:", "\"ref\":", "\"task_ref\":", "\"integrity_violation\""];
         for line in commit.entries().filter(|line| marks.iter().any(|mark| line.contains(mark))) {
-            // It was read and verified a moment ago.
+            // The verifier has just read this entry.
             let Ok(entry) = Entry::read(line) else { continue };
             let event = &entry.stamped.draft.event;
             for blob in event.blobs() {
@@ -171,7 +170,7 @@ fn entry_subject(id: &EntryId) -> AnyId {
     AnyId::from(std::sync::Arc::<str>::from(id.as_str()))
 }
 
-/// Something an entry names that is not there.
+/// A problem: an entry names something that does not exist.
 fn orphan(what: String, subject_id: AnyId, subject_type: SubjectType, expected: &str) -> Found {
     let violation = IntegrityViolation {
         action_taken: ActionTaken::Flagged,
@@ -184,7 +183,7 @@ fn orphan(what: String, subject_id: AnyId, subject_type: SubjectType, expected: 
     Found { what, violation: Some(violation), remedy: Remedy::None }
 }
 
-/// Content that the examined entries name.
+/// Checks content that the examined entries name.
 fn content(home: &Home, gathered: &Gathered, found: &mut Vec<Found>) {
     let blobs = Blobs::of(home);
     for (blob, citation) in &gathered.cited {
@@ -226,7 +225,7 @@ fn mismatch(
     Found { what, violation: Some(violation), remedy }
 }
 
-/// Tree hashes that are kept to make proofs quick.
+/// Checks the tiles of leaf hashes that make proofs fast.
 fn tiles(log: &mut dyn LogReader, after: u64, found: &mut Vec<Found>) -> Result<(), EngineError> {
     for misfit in log.misfits(after)? {
         let subject = subject_at(log, misfit.last)?;
@@ -242,7 +241,7 @@ fn hex(hash: &Hash) -> String {
     HEXLOWER.encode(hash.as_bytes())
 }
 
-/// Snapshots whose content is not what it was when they were written.
+/// Checks the snapshots' checksums.
 fn snapshots(
     home: &Home,
     log: &mut dyn LogReader,
@@ -259,7 +258,7 @@ fn snapshots(
     Ok(())
 }
 
-/// The entry at a place, or the last one if there is none that far.
+/// The entry at a position, or the last one if there is none that far.
 fn subject_at(log: &mut dyn LogReader, seq: u64) -> Result<(AnyId, SubjectType), EngineError> {
     let seq = seq.min(log.position()?);
     let commit = log.commit_of(seq)?;
@@ -272,7 +271,7 @@ fn subject_at(log: &mut dyn LogReader, seq: u64) -> Result<(AnyId, SubjectType),
     Ok((entry_subject(&entry.stamped.id), SubjectType::TrailEntry))
 }
 
-/// Files that somebody who ended was writing, and that never got their name.
+/// Unfinished files of processes that have ended.
 fn left_over(home: &Home, world: &World, roll: &Roll) -> Vec<Found> {
     let mut folders: Vec<PathBuf> = vec![home.root().to_owned()];
     folders.extend(home.store().parent().map(Path::to_owned));
@@ -293,7 +292,7 @@ fn left_over(home: &Home, world: &World, roll: &Roll) -> Vec<Found> {
         .collect()
 }
 
-/// The process that was writing a file which would have replaced another.
+/// The process that was writing a temporary file, from its name.
 fn writer_of(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
     let (_, numbers) = name.rsplit_once("-new-")?;

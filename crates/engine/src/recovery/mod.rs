@@ -1,9 +1,13 @@
-//! Recovery: what the next writer does before it serves, if one before it did not end well.
+//! Recovery: the work of the next writer after a writer crashed.
 //!
-//! Looking comes first and changes nothing. Then one commit says what was found and makes good
-//! what was left half done; then what is damaged is set aside; and only then is whoever ended
-//! struck off the list. Whoever is killed in between leaves the rest to the next one. A death is in
-//! the trail once: the trail names those it was about.
+//! The examination comes first and changes nothing. Then one commit records the findings and
+//! completes what was left half done; then damaged files are quarantined; and only then are the
+//! crashed writers removed from the registry. A recovery that is killed in between leaves the rest
+//! to the next one. A crash is recorded once: the trail names the writers.
+
+pub mod examine;
+pub mod repair;
+pub mod verify;
 
 use althing_kernel::recovery::{Plan, Recover, RecoveryCompleted, plan};
 use althing_kernel::violation::IntegrityViolation;
@@ -11,36 +15,37 @@ use althing_kernel::{Caller, Command, Principal, Reply, Timestamp};
 use althing_trail::Store;
 use serde::Serialize;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use crate::aside::Aside;
-use crate::core::{Core, Job};
-use crate::engine::Options;
+use crate::clock::Clock;
+use crate::commit::core::{Core, Job};
+use crate::commit::shared::Outage;
+use crate::commit::writer_registry::{self, Fallen, Recovering, Roll, Word};
 use crate::error::EngineError;
-use crate::examine::{Depth, Examination, Found, Remedy, examine};
-use crate::home::Home;
-use crate::mend::Mended;
-use crate::presence::{self, Fallen, Recovering, Roll, Word};
-use crate::shared::Outage;
+use crate::recovery::examine::{Depth, Examination, Found, Remedy, examine};
+use crate::recovery::repair::Repaired;
 use crate::snapshot;
+use crate::store::home::Home;
+use crate::store::quarantine::Quarantine;
 
-/// What recovery found and did, or would do.
+/// Result of a recovery, or its plan.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Those who ended without saying so.
+    /// Writers that crashed.
     pub fallen: Vec<Fallen>,
-    /// The last entry that had been examined before.
+    /// Last entry that had been examined before.
     pub after: u64,
-    /// How many entries were examined.
+    /// Number of entries examined.
     pub examined: u64,
-    /// What was not as it should be.
+    /// Problems found.
     pub found: Vec<Found>,
-    /// Entries that were put back from a copy.
-    pub mended: Vec<Mended>,
-    /// What was left half done.
+    /// Entries that were repaired from a copy.
+    pub mended: Vec<Repaired>,
+    /// Work that was left half done.
     pub plan: Plan,
-    /// What the trail says of it; nothing, if there was nothing to say.
+    /// The recorded event; `None` if there was nothing to record.
     pub completed: Option<RecoveryCompleted>,
-    /// Where what was set aside is now.
+    /// Folder of the quarantined files.
     pub aside: Option<PathBuf>,
 }
 
@@ -66,28 +71,29 @@ impl Report {
     }
 }
 
-/// Where recovery takes place.
+/// The project to recover, with its clock and store.
 pub(crate) struct Ground<'a> {
     pub(crate) home: &'a Home,
-    pub(crate) options: &'a Options,
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) patience: Duration,
     pub(crate) store: &'a dyn Store,
 }
 
 impl Ground<'_> {
-    /// Looks at everything and says what recovery would do.
+    /// Examines everything and returns what recovery would do.
     pub(crate) fn look(&self) -> Result<Report, EngineError> {
-        let roll = presence::roll(self.home)?;
+        let roll = writer_registry::roll(self.home)?;
         let mut log = self.store.reader()?;
         let examined = examine(self.home, &mut *log, Depth::Everything, &roll)?;
-        Ok(Report::of(&roll, &examined, self.options.clock.now()))
+        Ok(Report::of(&roll, &examined, self.clock.now()))
     }
 
-    /// Recovers from everybody who ended without saying so. Whoever else would waits.
+    /// Recovers from all crashed writers. Other processes that want to recover wait.
     pub(crate) fn after_deaths(&self, core: &mut Core) -> Result<(), EngineError> {
-        let _turn = Recovering::begin(self.home, self.options.patience)?;
+        let _turn = Recovering::begin(self.home, self.patience)?;
         loop {
-            let roll = presence::roll(self.home)?;
-            // Somebody else may have done it meanwhile.
+            let roll = writer_registry::roll(self.home)?;
+            // Another process may have recovered meanwhile.
             if roll.fallen.is_empty() {
                 return Ok(());
             }
@@ -95,32 +101,32 @@ impl Ground<'_> {
         }
     }
 
-    /// Records what others could not: that the store had refused them. Word of it goes only once
-    /// it is on record, and one process at a time sees to it.
+    /// Records outages that other processes could not record, then removes their notes. One process
+    /// does so at a time.
     pub(crate) fn after_outages(&self, core: &mut Core, roll: &Roll) -> Result<(), EngineError> {
-        let words = presence::words(roll);
+        let words = writer_registry::words(roll);
         if words.is_empty() {
             return Ok(());
         }
-        let _turn = Recovering::begin(self.home, self.options.patience)?;
+        let _turn = Recovering::begin(self.home, self.patience)?;
         let told: Vec<(Outage, Word)> =
             words.into_iter().filter_map(|word| Some((word.read()?, word))).collect();
         let outages = told.iter().map(|(outage, _)| outage.clone());
         let Some(outage) = outages.reduce(Outage::and) else { return Ok(()) };
         let caller =
             Caller { principal: Principal::System, key: core.key().public(), session: None };
-        core.run_own(&*self.options.clock, Job { caller, command: outage.note(), proof: None })?;
+        core.run_own(self.clock, Job { caller, command: outage.note(), proof: None })?;
         told.into_iter().try_for_each(|(_, word)| word.forget())
     }
 
-    /// Recovers because a person asked for it: everything is examined.
+    /// Recovers at a person's request: everything is examined.
     pub(crate) fn on_request(
         &self,
         core: &mut Core,
-        mended: &[Mended],
+        mended: &[Repaired],
     ) -> Result<Report, EngineError> {
-        let _turn = Recovering::begin(self.home, self.options.patience)?;
-        let roll = presence::roll(self.home)?;
+        let _turn = Recovering::begin(self.home, self.patience)?;
+        let roll = writer_registry::roll(self.home)?;
         self.recover(core, &roll, Depth::Everything, mended)
     }
 
@@ -129,35 +135,35 @@ impl Ground<'_> {
         core: &mut Core,
         roll: &Roll,
         depth: Depth,
-        mended: &[Mended],
+        mended: &[Repaired],
     ) -> Result<Report, EngineError> {
         let mut log = self.store.reader()?;
         let examined = examine(self.home, &mut *log, depth, roll)?;
         drop(log);
-        let mut report = Report::of(roll, &examined, self.options.clock.now());
+        let mut report = Report::of(roll, &examined, self.clock.now());
         report.mended = mended.to_vec();
         if report.is_needed() {
             report.completed = self.record(core, &report)?;
             report.aside = self.set_aside(core, &report.found)?;
         }
         snapshot::save_examined(self.home, &examined.world)?;
-        // One recovery is about so many and no more; the next takes the others.
+        // One recovery names a limited number of writers; the next one names the others.
         let is_over = |own: &&Fallen| {
             report.completed.as_ref().is_none_or(|completed| {
                 completed.writers.contains(&own.name) || completed.known_writers.contains(&own.name)
             })
         };
-        presence::strike(self.home, roll.fallen.iter().filter(is_over))?;
+        writer_registry::strike(self.home, roll.fallen.iter().filter(is_over))?;
         Ok(report)
     }
 
-    /// Says in the trail what was found, and makes good what was left half done.
+    /// Records the findings in the trail, and completes what was left half done.
     fn record(
         &self,
         core: &mut Core,
         report: &Report,
     ) -> Result<Option<RecoveryCompleted>, EngineError> {
-        let mended = report.mended.iter().map(Mended::violation);
+        let mended = report.mended.iter().map(Repaired::violation);
         let found = report.found.iter().filter_map(|found| found.violation.clone());
         let findings: Vec<IntegrityViolation> = mended.chain(found).collect();
         let left_over = report.found.iter().filter(|found| found.violation.is_none()).count();
@@ -170,20 +176,20 @@ impl Ground<'_> {
         let caller =
             Caller { principal: Principal::System, key: core.key().public(), session: None };
         let job = Job { caller, command: Command::RuntimeRecover(recover), proof: None };
-        core.hold_within(self.options.patience)?;
-        match core.run_own(&*self.options.clock, job)? {
+        core.hold_within(self.patience)?;
+        match core.run_own(self.clock, job)? {
             Reply::Recovery(completed) => Ok(Some(*completed)),
             _ => Ok(None),
         }
     }
 
-    /// Moves what is damaged or was never finished where nobody deletes it unseen.
+    /// Moves damaged and unfinished files to the quarantine.
     fn set_aside(&self, core: &mut Core, found: &[Found]) -> Result<Option<PathBuf>, EngineError> {
         let flagged = |found: &&Found| !matches!(found.remedy, Remedy::None);
         if found.iter().find(flagged).is_none() {
             return Ok(None);
         }
-        let aside = Aside::of(self.home, "recovered")?;
+        let aside = Quarantine::of(self.home, "recovered")?;
         for own in found {
             match &own.remedy {
                 Remedy::None => {}

@@ -1,10 +1,10 @@
-//! Putting damaged entries back from another copy of the trail.
+//! Repair of damaged entries from another copy of the trail.
 //!
-//! A copy is not believed. What it holds takes the place of a damaged commit only if it has the
-//! hashes that the trail itself vouches for: the commit before it leads to it, its head covers it,
-//! and the commit after it, or the runtime's signature, names that head. So it is the very commit
-//! that was stored, whatever its entries say, and nothing that is true changes. All of it is shown
-//! before anything is written, and what was stored is set aside.
+//! The copy is not trusted. Its commit replaces a damaged one only if it has the hashes that the
+//! trail itself vouches for: the commit before leads to it, its head covers it, and the commit
+//! after it, or the runtime's signature, names that head. So it is the very commit that was stored,
+//! and the state does not change. All of this is proved before anything is written, and the damaged
+//! commits are quarantined.
 
 use althing_kernel::EntryId;
 use althing_kernel::id::AnyId;
@@ -22,34 +22,33 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::archives::Turn;
-use crate::aside::Aside;
-use crate::error::EngineError;
-use crate::home::Home;
-use crate::transfer::damaged;
-use crate::world::READ_BYTES;
-use crate::{floor, snapshot};
+use crate::error::{EngineError, damaged};
+use crate::snapshot::world::READ_BYTES;
+use crate::snapshot::{self, replay_base};
+use crate::store::archive_files::Turn;
+use crate::store::home::Home;
+use crate::store::quarantine::Quarantine;
 
-/// The store in a backup's folder.
+/// Name of the store in a backup's folder.
 const BACKUP_STORE: &str = "trail.db";
 
-/// A damaged commit that was put back.
+/// A damaged commit that was repaired.
 #[derive(Clone, Debug, Serialize)]
-pub struct Mended {
-    /// The first entry that was damaged.
+pub struct Repaired {
+    /// First entry that was damaged.
     pub entry: u64,
     /// Its id.
     pub id: EntryId,
-    /// What was wrong with it.
+    /// The fault it had.
     pub fault: String,
-    /// Where what was stored is now.
+    /// Quarantined copy of the damaged commit.
     pub aside: PathBuf,
     expected: String,
     actual: String,
 }
 
-impl Mended {
-    /// What the trail says of it.
+impl Repaired {
+    /// The violation to record in the trail.
     pub(crate) fn violation(&self) -> IntegrityViolation {
         IntegrityViolation {
             action_taken: ActionTaken::Quarantined,
@@ -62,17 +61,17 @@ impl Mended {
     }
 }
 
-/// A commit that is damaged, with the right one.
+/// A damaged commit, with the right one.
 struct Repair {
     finding: Finding,
     stored: Commit,
     right: Commit,
 }
 
-/// Puts damaged entries back from a backup's folder or an exported file. Where a damaged commit is
-/// not in the copy, or is another one there, nothing is changed.
-pub fn mend(home: &Home, copy: &Path, patience: Duration) -> Result<Vec<Mended>, EngineError> {
-    // Nobody moves entries to archives meanwhile.
+/// Repairs damaged entries from a backup's folder or an exported file. If the copy lacks a damaged
+/// commit or has another one, nothing is changed.
+pub fn repair(home: &Home, copy: &Path, patience: Duration) -> Result<Vec<Repaired>, EngineError> {
+    // Keeps compaction from moving entries meanwhile.
     let _turn = Turn::take(home, patience)?;
     let mut log = SqliteReader::open(home.store())?;
     let repairs = prove(home, &mut log, copy)?;
@@ -80,7 +79,7 @@ pub fn mend(home: &Home, copy: &Path, patience: Duration) -> Result<Vec<Mended>,
     if repairs.is_empty() {
         return Ok(Vec::new());
     }
-    let aside = Aside::of(home, "mended")?;
+    let aside = Quarantine::of(home, "mended")?;
     let mut writer = SqliteLog::open(home.store()).map_err(EngineError::Unavailable)?;
     let mut mended = Vec::new();
     for repair in repairs {
@@ -94,10 +93,10 @@ pub fn mend(home: &Home, copy: &Path, patience: Duration) -> Result<Vec<Mended>,
     Ok(mended)
 }
 
-/// Walks the trail, with the copy's commit wherever one does not hold.
+/// Walks the trail, taking the copy's commit wherever one is damaged.
 fn prove(home: &Home, log: &mut SqliteReader, copy: &Path) -> Result<Vec<Repair>, EngineError> {
     let mut repairs = Vec::new();
-    let start = floor::beginning(home, log)?;
+    let start = replay_base::beginning(home, log)?;
     let mut at = start.seq();
     let mut verifier = Verifier::resume(VerifyOptions::default(), start.chain, start.state);
     loop {
@@ -138,13 +137,13 @@ fn commit_in(copy: &Path, first: u64) -> Result<Option<Commit>, EngineError> {
 }
 
 impl Repair {
-    fn told(self, aside: PathBuf) -> Result<Mended, EngineError> {
+    fn told(self, aside: PathBuf) -> Result<Repaired, EngineError> {
         let seq = self.finding.seq.max(self.right.first);
         let at = usize::try_from(seq - self.right.first).unwrap_or(usize::MAX);
         let entry = self.right.entries().nth(at).and_then(|line| Entry::read(line).ok());
         let entry = entry.ok_or_else(|| damaged(&self.finding))?;
         let stored = self.stored.entries().nth(at).unwrap_or_default();
-        Ok(Mended {
+        Ok(Repaired {
             entry: seq,
             id: entry.stamped.id.clone(),
             fault: self.finding.fault.to_string(),
@@ -155,8 +154,12 @@ impl Repair {
     }
 }
 
-/// Whatever was made of the damaged entries tells another story.
-fn set_snapshots_aside(home: &Home, mended: &[Mended], aside: &Aside) -> Result<(), EngineError> {
+/// Quarantines snapshots taken after the first damaged entry: they may contain its damage.
+fn set_snapshots_aside(
+    home: &Home,
+    mended: &[Repaired],
+    aside: &Quarantine,
+) -> Result<(), EngineError> {
     let mut log = SqliteReader::open(home.store())?;
     let Some(project) = snapshot::project_of(&mut log)? else { return Ok(()) };
     let first = mended.iter().map(|own| own.entry).min().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Verifying a project: its trail, and what lies beside it.
+//! Verification of a project: its trail, and the files beside it.
 
 use althing_kernel::{ProjectId, State};
 use althing_trail::archive::{Checked as Inspected, Stage, inspect};
@@ -6,27 +6,27 @@ use althing_trail::log::{LogErrorKind, TILE};
 use althing_trail::verify::{Checked, Fault, Finding, Options, Verifier};
 use althing_trail::{Hash, LogError, LogReader};
 
+use crate::commit::witness::{self, Witness};
 use crate::error::EngineError;
-use crate::floor;
-use crate::home::Home;
-use crate::keyring::Keyring;
+use crate::identity::keyring::Keyring;
 use crate::snapshot;
-use crate::witness::{self, Witness};
-use crate::world::{READ_BYTES, World};
+use crate::snapshot::replay_base;
+use crate::snapshot::world::{READ_BYTES, World};
+use crate::store::home::Home;
 
-/// What verification found.
+/// Result of a verification.
 #[derive(Debug)]
 pub enum Verdict {
-    /// Everything holds.
+    /// No fault.
     Sound(Report),
-    /// Something does not; the first thing that was found.
+    /// The first fault that was found.
     Bad(Finding),
-    /// The trail holds, but a snapshot tells another story.
+    /// The trail is sound, but a snapshot does not match it.
     BadSnapshot(std::path::PathBuf),
 }
 
 impl Verdict {
-    /// The report, or the first thing wrong as an error.
+    /// The report, or the first fault as an error.
     pub fn sound(self) -> Result<Report, EngineError> {
         match self {
             Verdict::Sound(report) => Ok(report),
@@ -38,30 +38,30 @@ impl Verdict {
     }
 }
 
-/// What was checked.
+/// Summary of the checks made.
 #[derive(Debug, serde::Serialize)]
 pub struct Report {
-    /// What the trail's own checks covered.
+    /// Checks of the trail itself.
     #[serde(flatten)]
     pub trail: Checked,
-    /// Snapshots compared with the replayed state.
+    /// Number of snapshots compared with the replayed state.
     pub snapshots: u64,
     /// Whether the head this machine remembers was found in the trail.
     pub witness: bool,
-    /// Archives that were read and compared with their manifests, their stubs and the record.
+    /// Number of archives that were compared with their manifests, stubs and records.
     pub archives: u64,
-    /// Archives that were deleted, on record.
+    /// Number of archives that were deleted, on record.
     pub archives_pruned: u64,
 }
 
-/// Walks the whole trail. `progress` hears how many entries are done, out of how many.
+/// Verifies the whole trail. `progress` gets the number of entries done, and the total.
 pub fn verify(
     home: &Home,
     log: &mut dyn LogReader,
     mut options: Options,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<Verdict, EngineError> {
-    // The witness first: what is appended meanwhile must not look like what is missing.
+    // Read the witness first: entries appended meanwhile must not look like missing ones.
     let witness = witness::read(home);
     if matches!(witness, Witness::Unreadable) {
         return Err(EngineError::WitnessUnreadable(home.witness()));
@@ -73,7 +73,7 @@ pub fn verify(
     options.kept.extend(witness);
     let archives = home.archives();
     let found = inspect(log, &archives)?;
-    let base = floor::base(&archives, log)?;
+    let base = replay_base::base(&archives, log)?;
     let mut snapshots = match snapshot::project_of(log)? {
         Some(project) => sound_snapshots(home, &project, log)?,
         None => Vec::new(),
@@ -125,7 +125,7 @@ pub fn verify(
     }
 }
 
-/// Whether the archives are those on record, and only those are deleted of which that is on record.
+/// Checks that the archives are those on record, and that every deletion is on record.
 pub(crate) fn check_record(state: &State, found: &[Inspected]) -> Result<(), EngineError> {
     for Inspected { shelf, .. } in found {
         let number = shelf.number;
@@ -145,7 +145,7 @@ fn not_on_record(what: &str) -> EngineError {
     LogError::new(LogErrorKind::Corrupt, what).into()
 }
 
-/// Compares what is kept to make proofs quick with the entries, as they come by.
+/// Compares the stored tiles with the entries during the walk.
 #[derive(Default)]
 struct Tiles {
     number: u64,
@@ -189,7 +189,7 @@ fn sound_snapshots(
 }
 
 fn is_same(world: &World, verifier: &Verifier) -> bool {
-    // Where entries are gone, only the place can be compared until replay begins again.
+    // Where entries are deleted, only the chain can be compared until the replay base.
     world.chain.image() == verifier.chain().image()
         && (verifier.is_blind() || world.state.image() == verifier.state().image())
 }

@@ -1,10 +1,9 @@
-//! Failures that have something in common: many of the same in a short time are one thing, and
-//! somebody should look at that one thing.
+//! Bursts of failures: many similar failures in a short time, which probably have one cause.
 //!
-//! Two failures are of the same sort if they are of the same kind and their reasons differ only
-//! in names and numbers. A burst is a row of them with never more than a while in between. It is
-//! shown from a number on, which is part of the answer. What a burst means is for whoever
-//! coordinates to judge; nothing is decided here.
+//! Two failures are similar if they are of the same sort and their reasons differ only in names and
+//! numbers. A burst is a sequence of them without a long gap. It is reported from a minimum count
+//! on, which is part of the answer. Nothing is decided here; the coordinator judges what a burst
+//! means.
 
 use althing_kernel::Timestamp;
 use schemars::JsonSchema;
@@ -13,31 +12,31 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::EngineError;
-use crate::places::Places;
-use crate::row::{Row, Scope, Source, text};
+use crate::read::places::Places;
+use crate::read::row::{Row, Scope, Source, text};
 
-/// How far back failures count, in seconds, where nothing is said.
+/// Default time to look back, in seconds.
 pub const WINDOW_DEFAULT_S: u64 = 3_600;
-/// How many of a sort make a burst, where nothing is said.
+/// Default minimum count of a burst.
 pub const LEAST_DEFAULT: u64 = 5;
-/// How much time, in seconds, may pass within a burst without one of them.
+/// Longest gap within a burst, in seconds.
 pub const GAP_S: u64 = 300;
-/// The longest reason that is shown, in characters.
+/// Longest reason that is shown, in characters.
 const REASON_CHARS_MAX: usize = 160;
-/// The most names that are listed of each sort.
+/// Most names listed of each sort.
 const NAMES_MAX: usize = 20;
 
 /// `trail.failures`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OfFailures {
-    /// How far back, in seconds (default an hour).
+    /// How far back to look, in seconds (default an hour).
     pub window_s: Option<u64>,
-    /// How many of the same sort it takes (default 5).
+    /// Minimum count of a burst (default 5).
     pub least: Option<u64>,
 }
 
-/// What sort of failure it is.
+/// Sort of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sort {
@@ -45,61 +44,61 @@ pub enum Sort {
     Workspace,
     /// A command was refused.
     Refused,
-    /// A message never arrived.
+    /// A message was not delivered.
     Mail,
-    /// Somebody was not who they said.
+    /// A caller failed to authenticate.
     Authentication,
 }
 
-/// Failures of one sort with one reason, close together.
+/// Similar failures, close together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Burst {
-    /// What sort of failures.
+    /// Sort of the failures.
     pub sort: Sort,
     /// Their reason, with `…` for names and numbers.
     pub reason: String,
-    /// How many.
+    /// Number of failures.
     pub count: u64,
-    /// When the first happened.
+    /// Time of the first.
     pub first_at: Timestamp,
-    /// When the last happened.
+    /// Time of the last.
     pub last_at: Timestamp,
-    /// How many have the trouble: workspaces, or callers where commands were refused.
+    /// Number of affected workspaces, or of callers whose commands were refused.
     pub places: usize,
-    /// Whether it is more than one of them that has the trouble.
+    /// Whether more than one is affected.
     pub widespread: bool,
     /// The workspaces, at most 20.
     pub workspaces: BTreeSet<String>,
-    /// Who answered for them.
+    /// Their owners.
     pub owners: BTreeSet<String>,
     /// Their roles.
     pub roles: BTreeSet<String>,
-    /// The groups they belong to.
+    /// Their groups.
     pub groups: BTreeSet<String>,
-    /// Who caused the entries, or had the workspaces' work; at most 20.
+    /// Actors of the entries, or agents of the workspaces; at most 20.
     pub actors: BTreeSet<String>,
-    /// The last of them in full words.
+    /// The message of the last one.
     pub example: String,
-    /// Where that one is in the trail.
+    /// Its sequence number.
     pub example_seq: u64,
 }
 
-/// Bursts of failures, and from where on they count.
+/// Bursts of failures, and the limits they were found with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failures {
-    /// How far back was looked, in seconds.
+    /// Time looked back, in seconds.
     pub window_s: u64,
-    /// How many of a sort make a burst.
+    /// Minimum count of a burst.
     pub least: u64,
-    /// How many seconds may pass within one without a failure.
+    /// Longest gap within a burst, in seconds.
     pub gap_s: u64,
-    /// How many failures there were in all.
+    /// Number of failures in all.
     pub seen: u64,
     /// The bursts, the largest first.
     pub bursts: Vec<Burst>,
 }
 
-/// What a workspace ends by because somebody decided so, or because another one ended.
+/// Triggers by which a workspace ends because somebody decided so, or because another one ended.
 const DECIDED: [&str; 9] = [
     "aborted_by_coordinator",
     "aborted_by_human",
@@ -117,11 +116,11 @@ struct Failure {
     sort: Sort,
     said: String,
     workspace: Option<String>,
-    /// Who or what has the trouble.
+    /// Workspace or caller that is affected.
     whose: String,
 }
 
-/// What an entry says about a failure, if it is about one.
+/// The failure that an entry records, if any.
 fn failure(row: &Row<'_>) -> Option<Failure> {
     let word = |body: &Value, name: &str| text(body, name).unwrap_or_default().to_owned();
     let own = row.workspace.as_deref().map(str::to_owned);
@@ -131,7 +130,7 @@ fn failure(row: &Row<'_>) -> Option<Failure> {
             if text(&body, "to_state") != Some("failed") {
                 return None;
             }
-            // What ends because something else did, or because somebody decided so, did not fail.
+            // A workspace that ended by decision, or because another did, has not failed.
             let trigger = word(&body, "trigger");
             if DECIDED.contains(&trigger.as_str()) {
                 return None;
@@ -141,7 +140,7 @@ fn failure(row: &Row<'_>) -> Option<Failure> {
         }
         "command.refused" => {
             let body = row.body();
-            // Somebody else holding it is what leases are for.
+            // A collision is the normal work of leases, not a failure.
             if text(&body, "kind") == Some("collision") {
                 return None;
             }
@@ -170,14 +169,14 @@ fn failure(row: &Row<'_>) -> Option<Failure> {
         }
         _ => return None,
     };
-    // A command is its caller's, wherever the caller was.
+    // A refused command counts for its caller, whatever the workspace.
     let own = workspace.clone().filter(|_| sort != Sort::Refused);
     let whose = own.unwrap_or_else(|| row.actor.to_string());
     Some(Failure { sort, said, workspace, whose })
 }
 
 impl Failures {
-    /// Whether a failure is one of a burst that is shown.
+    /// Whether the failure in a line is part of a reported burst.
     pub fn covers(&self, line: &str) -> bool {
         let Ok(row) = Row::read(line) else { return false };
         let Some(failure) = failure(&row) else { return false };
@@ -189,7 +188,7 @@ impl Failures {
     }
 }
 
-/// A reason without what differs from one failure to the next: numbers, ids, quoted names.
+/// A reason without the parts that differ between similar failures: numbers, ids, quoted names.
 pub fn normalised(reason: &str) -> String {
     let mut plain = String::with_capacity(reason.len());
     let mut quoted = None;
@@ -206,7 +205,7 @@ pub fn normalised(reason: &str) -> String {
     }
     let mut words: Vec<String> = Vec::new();
     for word in plain.split_whitespace() {
-        // A rule is what it is; numbers, ids and names of somebody differ from one to the next.
+        // Rule ids stay; numbers, ids and names are replaced.
         let rule = word.starts_with('[');
         let named = ["agent:", "user:"].iter().any(|prefix| word.starts_with(prefix))
             || words.last().is_some_and(|last| matches!(last.as_str(), "agent" | "user"));
@@ -226,7 +225,7 @@ pub fn normalised(reason: &str) -> String {
 /// Bursts while entries are read.
 struct Reading<'a> {
     source: &'a Source,
-    /// Which workspace is whose; looked up when the first one fails.
+    /// Facts about workspaces; looked up at the first failure.
     places: Option<Places>,
     open: BTreeMap<(Sort, String), Burst>,
     done: Vec<Burst>,
@@ -302,7 +301,7 @@ impl Reading<'_> {
     }
 }
 
-/// Bursts of failures until a moment, as far as they may be read.
+/// Finds bursts of failures up to a moment, in what the viewer may read.
 pub fn failures(
     source: &Source,
     scope: &Scope,

@@ -1,9 +1,9 @@
-//! Messages and signals of a run: who wrote to whom, what arrived, and what depended on what.
+//! Messages and signals of a run: senders, receivers, delivery, and causal order.
 //!
-//! Stamps of different workspaces say little about what led to what. What does is a message:
-//! whatever its sender had done or heard before comes before whatever its receiver does after.
-//! Clocks with one hand per workspace keep track of that, and each message knows whether it could
-//! have known of the one above it in the list.
+//! Timestamps of different workspaces say little about causes. Messages do: everything its sender
+//! had done or received before comes before everything its receiver does after. Vector clocks with
+//! one counter per workspace track this, so each message says whether its sender could have known
+//! of the message above it in the list.
 
 use althing_kernel::{Timestamp, WorkspaceId};
 use schemars::JsonSchema;
@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::runs::{beginning, chosen, deleted, no_run};
 use crate::error::EngineError;
-use crate::places::Places;
-use crate::row::{Row, Scope, Source, text};
+use crate::read::places::Places;
+use crate::read::row::{Row, Scope, Source, text};
 
-/// How many of the last messages are listed where nothing is said.
+/// Default number of messages listed.
 const MESSAGES_DEFAULT: usize = 100;
-/// The most messages that are listed.
+/// Most messages listed.
 pub const MESSAGES_MAX: usize = 10_000;
-/// With more workspaces than this nobody follows the lines, and clocks grow too large.
+/// Most workspaces for vector clocks; beyond this they grow too large.
 const CLOCKS_MAX: usize = 256;
 
 /// `view.flow`
@@ -31,64 +31,64 @@ pub struct OfFlow {
     pub run: Option<WorkspaceId>,
     /// How many of the last messages are listed (default 100, at most 10,000).
     pub last: Option<usize>,
-    /// Signals too, not only envelopes.
+    /// Include signals, not only envelopes.
     pub signals: bool,
 }
 
 /// A message, or a signal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Message {
-    /// The envelope or signal.
+    /// Id of the envelope or signal.
     pub id: String,
     /// Whether it is a signal.
     pub signal: bool,
-    /// Its type, as it stands in the trail.
+    /// Its type, as in the trail.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Who sent it.
+    /// Sender.
     pub from: String,
-    /// The person whose words it carries; it then comes from the root only in form.
+    /// The person who wrote it; the root is then its sender only in form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Whom it was for.
+    /// Receiver.
     pub to: Option<String>,
-    /// What it answers.
+    /// The message it replies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<String>,
-    /// When it was sent.
+    /// Time when it was sent.
     pub at: Timestamp,
-    /// When it arrived.
+    /// Time when it was delivered.
     pub delivered_at: Option<Timestamp>,
-    /// Why it did not arrive.
+    /// Reason why it was not delivered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// Whether its sender could not have known of the message above it in the list: the order of
-    /// the two means nothing. Not said in very large runs.
+    /// Whether its sender could not have known of the message above it in the list, so that the
+    /// order of the two means nothing. `None` in very large runs.
     pub concurrent: Option<bool>,
 }
 
 /// All messages of one type from one workspace to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Edge {
-    /// Who sent them.
+    /// Sender.
     pub from: String,
-    /// The person whose words they carry.
+    /// The person who wrote them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Whom they were for.
+    /// Receiver.
     pub to: String,
     /// Their type.
     #[serde(rename = "type")]
     pub kind: String,
     /// Whether they are signals.
     pub signal: bool,
-    /// How many there were.
+    /// Number of messages.
     pub count: u64,
-    /// How many of them were refused or never arrived.
+    /// Number of them that were refused or not delivered.
     pub lost: u64,
 }
 
-/// Somebody who sends or receives.
+/// A sender or receiver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Party {
     /// The workspace.
@@ -104,23 +104,22 @@ pub struct Party {
 pub struct Flow {
     /// The root of the run.
     pub run: String,
-    /// Whoever sent or received, in the order of their creation.
+    /// All senders and receivers, in the order of their creation.
     pub parties: Vec<Party>,
-    /// How many messages there were.
+    /// Number of messages.
     pub count: u64,
-    /// How many entries of the run were deleted with archives: this is what is left.
+    /// Number of entries of the run that were deleted with archives and are not included.
     pub deleted_entries: u64,
-    /// Who wrote to whom, most first.
+    /// Senders and receivers with counts, most first.
     pub edges: Vec<Edge>,
     /// The last messages, in the order they were sent.
     pub messages: Vec<Message>,
 }
 
-/// What messages have in common that are counted together: the two ends, whether they are
-/// signals, their type, and whose words they carry.
+/// The key by which messages are counted together: sender, receiver, whether signals, type, author.
 type Alike = (String, String, bool, String, Option<String>);
 
-/// What somebody could have known of: how far each workspace had come.
+/// A vector clock: the counter of each workspace.
 type Clock = BTreeMap<usize, u64>;
 
 fn catch_up(own: &mut Clock, other: &Clock) {
@@ -138,9 +137,9 @@ struct Reading {
     parties: Vec<Party>,
     numbers: BTreeMap<String, usize>,
     clocks: Vec<Clock>,
-    /// What is on its way, with what its sender knew of.
+    /// Messages in transit, with the sender's clock.
     open: BTreeMap<String, Clock>,
-    /// The sender of the message listed last, and how far it had come.
+    /// The sender of the message listed last, and its counter.
     above: Option<(usize, u64)>,
     edges: BTreeMap<Alike, (u64, u64)>,
     count: u64,
@@ -175,7 +174,7 @@ impl Reading {
         if !within || self.numbers.contains_key(id) {
             return;
         }
-        // Whoever is created begins with what the one above knew.
+        // A new workspace begins with its parent's clock.
         let above = text(body, "parent").and_then(|parent| self.numbers.get(parent));
         let clock = above.and_then(|at| self.clocks.get(*at)).cloned().unwrap_or_default();
         self.numbers.insert(id.to_owned(), self.parties.len());
@@ -189,7 +188,7 @@ impl Reading {
         }
     }
 
-    /// Moves the hand of somebody who did something; nothing in runs that are too large.
+    /// Advances the counter of a workspace; `None` in runs that are too large.
     fn moved(&mut self, who: &str) -> Option<(usize, u64)> {
         if self.parties.len() > CLOCKS_MAX {
             return None;
@@ -273,7 +272,8 @@ impl Reading {
             message.lost = Some(reason);
         }
         let (Some(from), Some(to)) = (text(body, "from"), text(body, "to")) else { return };
-        // What never arrived is known by its ends alone; it counts with the first type that fits.
+        // An undelivered message is known by its ends alone; it counts with the first type that
+        // matches.
         let kind = text(body, "type").map(str::to_owned);
         let fits = |(a, b, signal, own, _): &Alike| {
             a == from && b == to && !signal && kind.as_ref().is_none_or(|kind| kind == own)
@@ -283,7 +283,7 @@ impl Reading {
         }
     }
 
-    /// Work that is merged brings along what its agent knew.
+    /// Merges the clock of a merged workspace into that of its parent.
     fn merged(&mut self, body: &Value) {
         let number = |name: &str| self.numbers.get(text(body, name)?).copied();
         let (Some(source), Some(target)) = (number("source"), number("target")) else { return };
@@ -321,7 +321,7 @@ impl Reading {
     }
 }
 
-/// The messages of a run, as far as they may be read.
+/// The messages of a run that the viewer may read.
 pub fn flow(source: &Source, scope: &Scope, asked: &OfFlow) -> Result<Flow, EngineError> {
     let run = chosen(source, asked.run.as_ref())?;
     let mut reading = Reading {
@@ -343,7 +343,7 @@ pub fn flow(source: &Source, scope: &Scope, asked: &OfFlow) -> Result<Flow, Engi
         if scope.has(row) {
             reading.take(row);
         } else if row.kind == "workspace_created" {
-            // Which run it belongs to must be known of what is below it.
+            // Needed to know which run its descendants belong to.
             reading.places.learn(row);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What people were asked, and what they said: gates, injected messages, escalations.
+//! Requests to people and their answers: gates, injected messages, escalations.
 
 use althing_kernel::{Span, Timestamp};
 use serde::Serialize;
@@ -8,100 +8,100 @@ use std::collections::BTreeMap;
 use super::OfRun;
 use super::runs::{beginning, chosen, deleted, no_run};
 use crate::error::EngineError;
-use crate::places::Places;
-use crate::row::{Row, Scope, Source, text};
+use crate::read::places::Places;
+use crate::read::row::{Row, Scope, Source, text};
 
-/// A gate something waits or waited at.
+/// A gate that waits for an answer, or was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Gate {
-    /// The gate.
+    /// Id of the gate.
     pub gate: String,
-    /// What it stands before.
+    /// Kind of the gate.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What waits.
+    /// The thing that waits.
     pub subject: Option<String>,
     /// The workspace it is about.
     pub workspace: Option<String>,
-    /// When it was closed.
+    /// Time when it closed.
     pub at: Timestamp,
-    /// When it was opened, by whomever.
+    /// Time when it was resolved.
     pub resolved_at: Option<Timestamp>,
-    /// How: `approve`, `reject`, `modify`, or what happened because nobody answered.
+    /// Outcome: `approve`, `reject`, `modify`, or the rule for a timeout.
     pub outcome: Option<String>,
-    /// Who answered; nobody, if time was up.
+    /// The person who answered; `None` after a timeout.
     pub by: Option<String>,
     /// Whether nobody answered in time.
     pub timed_out: bool,
-    /// What was said.
+    /// Reason given.
     pub reason: Option<String>,
-    /// How long it was closed, until the last entry if it still is.
+    /// Time it was closed, up to the last entry if it still is.
     pub waited: Span,
 }
 
-/// A message a person put in.
+/// A message that a person injected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Injection {
-    /// When.
+    /// Time.
     pub at: Timestamp,
-    /// Who.
+    /// The person.
     pub by: String,
-    /// To whom.
+    /// Receiver.
     pub to: String,
     /// Its type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// What became of it.
+    /// Its status.
     pub status: String,
-    /// Why.
+    /// Reason given.
     pub reason: Option<String>,
 }
 
-/// An agent that needs a person, or needed one.
+/// A request of an agent for a person's help.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Escalation {
-    /// The signal.
+    /// Id of the signal.
     pub signal: String,
     /// The workspace.
     pub workspace: Option<String>,
-    /// Why.
+    /// Reason given.
     pub reason: Option<String>,
-    /// When.
+    /// Time.
     pub at: Timestamp,
-    /// When it was answered, or time was up.
+    /// Time when it was answered or expired.
     pub resolved_at: Option<Timestamp>,
-    /// How.
+    /// Outcome.
     pub outcome: Option<String>,
-    /// Who answered.
+    /// The person who answered.
     pub by: Option<String>,
     /// Whether nobody answered in time.
     pub timed_out: bool,
-    /// How long it waited, until the last entry if it still does.
+    /// Time it waited, up to the last entry if it still does.
     pub waited: Span,
 }
 
-/// What went over the human highway of a run.
+/// All requests to people of a run, and their answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Highway {
     /// The root of the run.
     pub run: String,
-    /// How many entries of the run were deleted with archives: this is what is left.
+    /// Number of entries of the run that were deleted with archives and are not included.
     pub deleted_entries: u64,
     /// The gates, in the order they closed.
     pub gates: Vec<Gate>,
-    /// What people put in.
+    /// Messages that people injected.
     pub injections: Vec<Injection>,
-    /// Who needed a person.
+    /// Requests for a person's help.
     pub escalations: Vec<Escalation>,
-    /// How often a gate was about to close a second time before the same thing.
+    /// How often a gate was about to close a second time for the same thing.
     pub reentries: u64,
-    /// How much waits for a person now.
+    /// Number of requests that wait for a person now.
     pub waiting: u64,
     /// How often nobody answered in time.
     pub timed_out: u64,
-    /// How long things waited for people in all.
+    /// Total time that requests waited for people.
     pub waited: Span,
-    /// How often each person answered or put something in.
+    /// Number of answers and injections of each person.
     pub people: BTreeMap<String, u64>,
 }
 
@@ -127,7 +127,7 @@ impl Reading {
         }
     }
 
-    /// Follows which run goes on, for what has no workspace.
+    /// Tracks the current run, for entries without a workspace.
     fn follow(&mut self, row: &Row<'_>) {
         self.places.learn(row);
         let id = row.workspace.as_deref();
@@ -159,9 +159,9 @@ impl Reading {
         }
     }
 
-    /// Counts what somebody did, if a person did it.
+    /// Counts an answer or injection, if a person made it.
     fn by(&mut self, row: &Row<'_>, body: &Value) -> Option<String> {
-        // The body names whoever answered; where it does not, whoever caused the entry did.
+        // The body names the person who answered; if it does not, the actor did.
         let by = said(body, "actor").or_else(|| row.person().map(str::to_owned))?;
         if !matches!(by.as_str(), "fallback" | "system" | "protocol" | "coordinator") {
             *self.highway.people.entry(by.clone()).or_default() += 1;
@@ -187,7 +187,7 @@ impl Reading {
         let Some(at) = at else { return };
         let by = if timed_out { None } else { self.by(row, body) };
         let gate = &mut self.highway.gates[at];
-        // A gate that ran out of time is answered by rule right after.
+        // A gate that timed out is resolved by rule right after.
         if gate.resolved_at.is_some() && !timed_out {
             return;
         }
@@ -257,7 +257,7 @@ impl Reading {
     }
 }
 
-/// What went over the human highway of a run, as far as it may be read.
+/// All requests to people of a run that the viewer may read.
 pub fn highway(source: &Source, scope: &Scope, asked: &OfRun) -> Result<Highway, EngineError> {
     let run = chosen(source, asked.run.as_ref())?;
     let after = beginning(source, &run)?;

@@ -1,4 +1,4 @@
-//! Workspaces side by side: each with the states it went through, and when.
+//! Lanes: each workspace of a run with the states it went through, and when.
 
 use althing_kernel::{Span, Timestamp};
 use serde::Serialize;
@@ -6,48 +6,48 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::usage::Usages;
-use crate::row::{Row, text};
+use crate::read::row::{Row, text};
 
-/// A state a workspace came into.
+/// A change of a workspace's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Step {
-    /// When.
+    /// Time.
     pub at: Timestamp,
-    /// Which.
+    /// The new state.
     pub state: String,
 }
 
-/// A workspace in the picture of a run.
+/// A workspace in the report of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lane {
     /// The workspace.
     pub workspace: String,
-    /// The workspace above it when it was created.
+    /// Its parent when it was created.
     pub parent: Option<String>,
     /// Its role.
     pub role: String,
     /// The agent it was created for.
     pub agent: Option<String>,
-    /// What people call the task it works on.
+    /// Name of its task.
     pub task: Option<String>,
-    /// The states it went through, in order.
+    /// Its states, in order.
     pub steps: Vec<Step>,
-    /// When it made checkpoints.
+    /// Times of its checkpoints.
     pub checkpoints: Vec<Timestamp>,
-    /// Tokens it used: what the meter was told, else what its checkpoints claim.
+    /// Tokens it used: as metered, else as its checkpoints claim.
     pub tokens: u64,
-    /// What that cost, in millionths.
+    /// Their cost, in millionths.
     pub cost: u64,
 }
 
 impl Lane {
-    /// The state it was in at a moment; none before it was there.
+    /// Its state at a moment; `None` before it was created.
     pub fn state_at(&self, at: Timestamp) -> Option<&str> {
         let later = self.steps.partition_point(|step| step.at <= at);
         Some(self.steps.get(later.checked_sub(1)?)?.state.as_str())
     }
 
-    /// How long it was in each state until a moment.
+    /// Time it spent in each state up to a moment.
     pub fn spent(&self, until: Timestamp) -> BTreeMap<&str, Span> {
         let mut spent: BTreeMap<&str, Span> = BTreeMap::new();
         for (n, step) in self.steps.iter().enumerate() {
@@ -94,7 +94,7 @@ impl Lanes {
         }
     }
 
-    /// A person gave a task another name.
+    /// Renames a task, after a person did.
     pub(super) fn renamed(&mut self, from: &str, to: &str) {
         for lane in self.lanes.iter_mut().filter(|lane| lane.task.as_deref() == Some(from)) {
             lane.task = Some(to.to_owned());

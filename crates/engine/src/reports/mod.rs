@@ -1,19 +1,23 @@
-//! Views of the trail: one pass over the entries, and a picture of what they come to.
+//! Reports from the trail, each made in one pass over the entries.
 //!
-//! | View | Answers |
+//! | Report | Contents |
 //! |---|---|
-//! | [`runs`] | what a run came to, and one beside another |
-//! | [`timeline`] | what happened in one workspace, and how long it stood how |
-//! | [`flow`] | who wrote to whom, and what did not depend on what |
-//! | [`highway`] | what people were asked and said |
+//! | [`runs`] | results and cost of a run, and a comparison of two |
+//! | [`timeline`] | the entries of one workspace, and its time in each state |
+//! | [`flow`] | messages between workspaces, and which were concurrent |
+//! | [`highway`] | requests to people, and their answers |
+//! | [`failures`] | bursts of similar failures |
+//! | [`stats`] | counts and sums over entries, grouped |
 //!
-//! Bodies are read as they stand, so that roles and types of another run's taxonomy, and kinds
-//! of another version, are shown by their names.
+//! Bodies are read without checking their types, so that roles and types of another run's taxonomy,
+//! and kinds of another version, are shown by their names.
 
+pub mod failures;
 pub mod flow;
 pub mod highway;
 pub mod lanes;
 pub mod runs;
+pub mod stats;
 pub mod timeline;
 mod usage;
 
@@ -22,7 +26,7 @@ use serde::Deserialize;
 
 use althing_kernel::WorkspaceId;
 
-/// Which run is asked about: the one that goes on or else the last one, if none is named.
+/// Selects a run: the current one or else the last one, if none is named.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OfRun {

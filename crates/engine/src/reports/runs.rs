@@ -1,4 +1,4 @@
-//! What runs came to: how long they took, what they cost, what failed, what people had to do.
+//! Digests of runs: duration, cost, failures, and interventions of people.
 
 use althing_kernel::{Span, Timestamp, WorkspaceId};
 use schemars::JsonSchema;
@@ -9,89 +9,88 @@ use std::collections::BTreeMap;
 use super::lanes::{Lane, Lanes};
 use super::usage::Usages;
 use crate::error::EngineError;
-use crate::row::{Row, Scope, Source, number, text};
+use crate::read::row::{Row, Scope, Source, number, text};
 
-/// What a task came to.
+/// Digest of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskDigest {
     /// The task.
     pub task: String,
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// The state it is in.
+    /// Its state.
     pub status: String,
-    /// How often it was taken up.
+    /// Number of attempts.
     pub attempts: u64,
-    /// When it was first taken up.
+    /// Time of the first attempt.
     pub first_at: Option<Timestamp>,
-    /// From then until it last changed its state, or until now if it is being worked on.
+    /// Time from then until its last change of state, or until now if it is being worked on.
     pub took: Span,
     /// Tokens its workspaces used.
     pub tokens: u64,
-    /// What that cost, in millionths.
+    /// Their cost, in millionths.
     pub cost: u64,
 }
 
-/// What a run came to.
+/// Digest of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RunDigest {
     /// Its root.
     pub run: String,
-    /// The agent that coordinates, as it was at first.
+    /// The first coordinating agent.
     pub coordinator: Option<String>,
-    /// When it began.
+    /// Time of its beginning.
     pub started_at: Timestamp,
-    /// When its last entry was made.
+    /// Time of its last entry.
     pub last_at: Timestamp,
     /// How it ended, if it has.
     pub ended: Option<String>,
-    /// From its beginning to its last entry.
+    /// Time from its beginning to its last entry.
     pub wall: Span,
-    /// How many entries belong to it.
+    /// Number of its entries.
     pub entries: u64,
-    /// How many more were deleted with archives: all figures are of what is left.
+    /// Number of entries that were deleted with archives and are not included.
     pub deleted_entries: u64,
-    /// How many workspaces there were besides the root, by role.
+    /// Number of workspaces besides the root, by role.
     pub roles: BTreeMap<String, u64>,
-    /// How many workspaces there were besides the root.
+    /// Number of workspaces besides the root.
     pub workspaces: u64,
-    /// How many of them ended well.
+    /// Number of them that closed normally.
     pub closed: u64,
-    /// How many of them failed.
+    /// Number of them that failed.
     pub failures: u64,
-    /// The most of them that were at work at the same time.
+    /// Most of them that were active at the same time.
     pub at_once: u64,
-    /// How often a task was taken up again.
+    /// Number of retries of tasks.
     pub retries: u64,
-    /// How many checkpoints were made.
+    /// Number of checkpoints.
     pub checkpoints: u64,
-    /// Tokens that were used: of each workspace what the meter was told, else what its
-    /// checkpoints claim.
+    /// Tokens used: of each workspace as metered, else as its checkpoints claim.
     pub tokens: u64,
-    /// What that cost, in millionths.
+    /// Their cost, in millionths.
     pub cost: u64,
-    /// The time agents claimed with their checkpoints.
+    /// Time that agents claimed with their checkpoints.
     pub reported: Span,
-    /// How many messages were sent, by type.
+    /// Number of messages, by type.
     pub messages: BTreeMap<String, u64>,
-    /// How many messages never arrived.
+    /// Number of messages that were not delivered.
     pub undeliverable: u64,
-    /// How many conflicts stopped a merge.
+    /// Number of conflicts that stopped a merge.
     pub conflicts: u64,
-    /// How many commands were refused.
+    /// Number of refused commands.
     pub refusals: u64,
-    /// How often a person did something, besides beginning the run.
+    /// Number of actions of people, besides beginning the run.
     pub interventions: u64,
-    /// The same by person.
+    /// Number of actions by person.
     pub people: BTreeMap<String, u64>,
     /// Its tasks, in the order they were planned.
     pub tasks: Vec<TaskDigest>,
-    /// Its workspaces side by side, the root first; in the view of one run only.
+    /// Its workspaces, the root first; only in the report of one run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<Lane>,
 }
 
-/// Kinds that say no. A person who was refused did nothing.
+/// Whether a kind of event is a refusal. A person whose command was refused did nothing.
 fn is_refusal(kind: &str) -> bool {
     matches!(
         kind,
@@ -111,7 +110,7 @@ struct Reading {
     tasks: BTreeMap<String, usize>,
     /// The task of each workspace that works on one.
     works_on: BTreeMap<String, usize>,
-    /// The task each gate stands before.
+    /// The task of each gate.
     gates: BTreeMap<String, usize>,
     usages: Usages,
     lanes: Option<Lanes>,
@@ -123,9 +122,9 @@ struct Reader {
     runs: Vec<Reading>,
     /// The run of each workspace.
     homes: BTreeMap<String, usize>,
-    /// The run that goes on.
+    /// The current run.
     current: Option<usize>,
-    /// The run whose workspaces are drawn.
+    /// The run whose workspaces are included.
     drawn: Option<String>,
 }
 
@@ -151,7 +150,7 @@ impl Reader {
         let above = text(body, "parent").and_then(|parent| self.homes.get(parent).copied());
         let home = match (above, text(body, "parent")) {
             (Some(home), _) => home,
-            // What is above it was not read, because one may not, or because of where one began.
+            // Its parent was not read, because the viewer may not or reading began later.
             (None, Some(_)) => return,
             (None, None) => {
                 let digest = RunDigest {
@@ -265,7 +264,7 @@ impl Reading {
         }
     }
 
-    /// A person may have given a task another name at its gate.
+    /// Applies a person's answer at a gate, which may rename a task.
     fn answered(&mut self, body: &Value) {
         let task = text(body, "gate_id").and_then(|id| self.gates.get(id));
         let name = body.pointer("/modifications/name").and_then(Value::as_str);
@@ -334,7 +333,7 @@ impl Reading {
     }
 }
 
-/// What each run of a trail came to, as far as it may be read, oldest first.
+/// Digests of all runs that the viewer may read, oldest first.
 pub fn runs(source: &Source, scope: &Scope) -> Result<Vec<RunDigest>, EngineError> {
     read(source, scope, 0, None)
 }
@@ -347,7 +346,7 @@ fn read(
 ) -> Result<Vec<RunDigest>, EngineError> {
     let mut reader = Reader { drawn, ..Reader::default() };
     source.each(after, &mut |row| {
-        // Where a workspace belongs is no secret to whoever may read what happens in it.
+        // A viewer who may read a workspace's entries may know which run it belongs to.
         if scope.has(row) || row.kind == "workspace_created" {
             reader.take_within(row, scope);
         }
@@ -362,7 +361,7 @@ fn read(
     Ok(runs)
 }
 
-/// How many entries of each run were deleted with archives.
+/// Number of entries of each run that were deleted with archives.
 pub fn deleted(source: &Source, scope: &Scope) -> Result<BTreeMap<String, u64>, EngineError> {
     let mut deleted: BTreeMap<String, u64> = BTreeMap::new();
     let places = source.places(false)?;
@@ -385,7 +384,7 @@ impl Reader {
     }
 }
 
-/// The run that is meant, as the trail names it: the newest, if none is named.
+/// The id of the selected run: the newest, if none is named.
 pub(super) fn chosen(source: &Source, run: Option<&WorkspaceId>) -> Result<String, EngineError> {
     if let Some(run) = run {
         return Ok(run.to_string());
@@ -397,7 +396,7 @@ pub(super) fn chosen(source: &Source, run: Option<&WorkspaceId>) -> Result<Strin
     newest.ok_or_else(|| EngineError::NotFound("there was no run".to_owned()))
 }
 
-/// A place before a run began, the later the better.
+/// A position before a run began, as late as can be found cheaply.
 pub(super) fn beginning(source: &Source, run: &str) -> Result<u64, EngineError> {
     let Source::Project(engine) = source else { return Ok(0) };
     let root = WorkspaceId::new(run).map_err(|error| EngineError::Invalid(error.to_string()))?;
@@ -406,7 +405,7 @@ pub(super) fn beginning(source: &Source, run: &str) -> Result<u64, EngineError> 
     began.map_or(Ok(0), |began| source.before(began))
 }
 
-/// What one run came to, with its workspaces side by side.
+/// Digest of one run, with its workspaces.
 pub fn run(
     source: &Source,
     scope: &Scope,
@@ -421,7 +420,7 @@ pub fn run(
     }
 }
 
-/// A run that is not there, or not any more.
+/// The error for a run that does not exist, or not any more.
 pub(super) fn no_run(source: &Source, scope: &Scope, run: &str) -> EngineError {
     match deleted(source, scope).map(|deleted| deleted.get(run).copied()) {
         Err(error) => error,
@@ -436,9 +435,9 @@ pub(super) fn no_run(source: &Source, scope: &Scope, run: &str) -> EngineError {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Compare {
-    /// The root of one run.
+    /// The root of the first run.
     pub a: WorkspaceId,
-    /// The root of the other.
+    /// The root of the second run.
     pub b: WorkspaceId,
 }
 
@@ -451,18 +450,18 @@ pub struct Pair {
     pub b: u64,
 }
 
-/// A task of two runs, known by its name.
+/// A task of two runs, matched by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskPair {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// Of the first run, if it had it.
+    /// In the first run, if it had it.
     pub a: Option<TaskDigest>,
-    /// Of the second.
+    /// In the second run, if it had it.
     pub b: Option<TaskDigest>,
 }
 
-/// Two runs beside each other.
+/// A comparison of two runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Comparison {
     /// The first.
@@ -475,7 +474,7 @@ pub struct Comparison {
     pub tasks: Vec<TaskPair>,
 }
 
-/// A figure: what it is called, and what it is of a run.
+/// Name of a figure, and its value for a run.
 pub type Figure = (&'static str, fn(&RunDigest) -> u64);
 
 /// The figures two runs are compared by.
@@ -494,7 +493,7 @@ pub const FIGURES: &[Figure] = &[
     ("at_once", |run| run.at_once),
 ];
 
-/// Puts two runs beside each other.
+/// Compares two runs.
 pub fn compare(a: RunDigest, b: RunDigest) -> Comparison {
     let figures = FIGURES.iter().map(|(name, of)| (*name, Pair { a: of(&a), b: of(&b) })).collect();
     // A plan may use a name twice; the first goes with the first.

@@ -1,7 +1,6 @@
-//! Figures about the trail: how many entries, grouped by what, and what a number in them adds up
-//! to.
+//! Statistics of the trail: counts and sums over entries, grouped.
 //!
-//! Entries are looked at one after another and forgotten; only the groups are remembered.
+//! Entries are read one after another and forgotten; only the groups are kept in memory.
 
 use althing_kernel::Timestamp;
 use althing_kernel::access::Viewer;
@@ -12,36 +11,36 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::EngineError;
-use crate::field::{Field, FieldError};
-use crate::places::Places;
-use crate::row::{Row, Source};
-use crate::trail_query::TrailQuery;
+use crate::read::field::{Field, FieldError};
+use crate::read::places::Places;
+use crate::read::row::{Row, Source};
+use crate::read::trail_query::TrailQuery;
 
-/// The most groups one answer is made of.
+/// Most groups in memory.
 pub const GROUPS_MAX: usize = 100_000;
-/// The most dimensions entries are grouped by at once.
+/// Most dimensions to group by at once.
 const DIMENSIONS_MAX: usize = 8;
 
-/// What entries are grouped by.
+/// A dimension to group by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dimension {
-    /// What happened.
+    /// Kind of event.
     Kind,
-    /// Who caused it.
+    /// Actor.
     Actor,
     /// The role of its workspace.
     Role,
     /// Its workspace.
     Workspace,
-    /// The run it belongs to, by its root.
+    /// Its run, by the root.
     Run,
     /// The group of its workspace.
     Group,
-    /// Who answered for its workspace at the time.
+    /// Owner of its workspace at the time.
     Owner,
-    /// Who caused its workspace.
+    /// Originator of its workspace.
     Originator,
-    /// When, in pieces of this many microseconds.
+    /// Time, in intervals of this many microseconds.
     Time(u64),
     /// A field of the entry.
     Field(Field),
@@ -67,12 +66,12 @@ impl Dimension {
             || matches!(self, Dimension::Role | Dimension::Run | Dimension::Originator)
     }
 
-    /// Whether only the trail itself tells, and not the state it led to.
+    /// Whether this needs a walk through the trail, because the state does not keep it.
     fn asks_history(&self) -> bool {
         matches!(self, Dimension::Owner | Dimension::Group)
     }
 
-    /// Where an entry stands in this dimension; nothing if it has no place there.
+    /// The value of an entry in this dimension; null if it has none.
     fn of(&self, row: &Row<'_>, entry: &Value, places: &Places) -> Value {
         let place = || places.of(row);
         match self {
@@ -127,72 +126,72 @@ impl<'de> Deserialize<'de> for Dimension {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrailStats {
-    /// Which entries count; without `limit` and `last`.
+    /// Entries to count; without `limit` and `last`.
     pub filter: TrailQuery,
-    /// What they are grouped by: `kind`, `actor`, `role`, `workspace`, `run`, `group`,
-    /// `owner`, `originator`, `minute`, `hour`, `day` (of UTC), or a field such as `to_state`.
+    /// Dimensions to group by: `kind`, `actor`, `role`, `workspace`, `run`, `group`, `owner`,
+    /// `originator`, `minute`, `hour`, `day` (of UTC), or a field such as `to_state`.
     #[schemars(with = "Vec<String>")]
     pub group_by: Vec<Dimension>,
-    /// A number in them, such as `resource_usage.cost`, to be added up.
+    /// A numeric field to sum, such as `resource_usage.cost`.
     pub sum: Option<Field>,
     /// At most this many groups, the largest ones; all, if left out.
     pub top: Option<usize>,
 }
 
-/// What a number comes to.
+/// Statistics of a numeric field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Figures {
-    /// How many entries have the number.
+    /// Number of entries that have the field.
     pub values: u64,
-    /// All of them together.
+    /// Sum.
     pub sum: i128,
-    /// The smallest.
+    /// Smallest value.
     pub min: Option<i64>,
-    /// The largest.
+    /// Largest value.
     pub max: Option<i64>,
-    /// The mean, rounded towards zero.
+    /// Mean, rounded towards zero.
     pub avg: Option<i128>,
 }
 
-/// The entries that have the same place in every dimension.
+/// Entries with the same value in every dimension.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
-    /// Where they stand, in the order of the dimensions.
+    /// Their values, in the order of the dimensions.
     pub key: Vec<Value>,
-    /// How many there are.
+    /// Number of entries.
     pub count: u64,
-    /// When the first happened.
+    /// Time of the first.
     pub first_at: Timestamp,
-    /// When the last happened.
+    /// Time of the last.
     pub last_at: Timestamp,
-    /// What the number comes to.
+    /// Statistics of the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
 }
 
-/// Figures about the trail.
+/// Statistics of the trail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// What the entries are grouped by.
+    /// Dimensions of the groups.
     pub group_by: Vec<Dimension>,
-    /// The number that is added up.
+    /// The field that is summed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sum: Option<Field>,
-    /// How many entries count.
+    /// Number of entries.
     pub count: u64,
-    /// How many more were deleted with archives that may have counted, as far as place, time, kind
-    /// and workspace tell: the figures are of what is left.
+    /// Number of entries deleted with archives that may have matched, judging by position, time,
+    /// kind and workspace; they are not included.
     pub deleted_entries: u64,
-    /// What the number comes to over all of them.
+    /// Statistics of the field over all entries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
-    /// The groups: by time if that comes first, else the largest first.
+    /// The groups: by time if that is the first dimension, else the largest first.
     pub groups: Vec<Group>,
-    /// How many smaller groups are not shown.
+    /// Number of smaller groups that are left out.
     pub left_out: usize,
 }
 
-/// Figures that are being gathered.
+/// Statistics being computed.
 #[derive(Clone, Debug)]
 struct Tally {
     count: u64,
@@ -242,16 +241,16 @@ impl TrailStats {
         Ok(())
     }
 
-    /// Whether it takes knowing which workspace is whose to answer it.
+    /// Whether the answer needs facts about workspaces.
     fn asks_whose(&self) -> bool {
         self.filter.asks_whose() || self.group_by.iter().any(Dimension::asks_whose)
     }
 
-    /// The figures of a project's trail, from what a viewer may read of it.
+    /// Statistics of a project's trail, from what a viewer may read.
     pub fn of(&self, engine: &crate::Engine, viewer: Viewer<'_>) -> Result<Stats, EngineError> {
         let source = Source::Project(engine.clone());
         self.check()?;
-        // What comes while this is being counted is left for the next time.
+        // Entries appended during the count are left out.
         let end = engine.world()?.seq();
         let upto = Some(self.filter.upto.unwrap_or(end).min(end));
         let asked = TrailQuery { upto, ..self.filter.clone() };
@@ -261,7 +260,7 @@ impl TrailStats {
         self.gather(&source, filter)
     }
 
-    /// The figures of an exported trail.
+    /// Statistics of an exported trail.
     pub fn of_file(&self, path: &std::path::Path) -> Result<Stats, EngineError> {
         self.check()?;
         self.gather(&Source::File(path.to_owned()), self.filter.clone())

@@ -1,4 +1,4 @@
-//! One workspace: what happened in it, in its own order, and how long it stood how.
+//! Timeline of one workspace: its entries, and its time in each state.
 
 use althing_kernel::access::Viewer;
 use althing_kernel::{Span, Timestamp, WorkspaceId};
@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 use super::lanes::{Lane, Lanes};
 use super::usage::Usages;
 use crate::error::EngineError;
-use crate::row::{Row, Source, text};
-use crate::trail_query::{ENTRIES_MAX, TrailQuery};
+use crate::read::row::{Row, Source, text};
+use crate::read::trail_query::{ENTRIES_MAX, TrailQuery};
 
-/// How many of the last entries are shown where nothing is said.
+/// Default number of entries shown.
 const ENTRIES_DEFAULT: usize = 200;
 
 /// `view.workspace`
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfTimeline {
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
     /// How many of its last entries (default 200, at most 10,000).
     #[serde(default)]
@@ -30,24 +30,24 @@ pub struct OfTimeline {
 /// The timeline of a workspace.
 #[derive(Debug, Serialize)]
 pub struct Timeline {
-    /// What it is and how it stood; nothing if no entry about it may be read.
+    /// The workspace and its states; `None` if the viewer may read no entry about it.
     pub lane: Option<Lane>,
-    /// How long it was in each state.
+    /// Time it spent in each state.
     pub spent: BTreeMap<String, Span>,
-    /// How many entries its local trail has.
+    /// Number of entries in its local trail.
     pub count: u64,
-    /// How many more were deleted with archives: all figures are of what is left.
+    /// Number of entries that were deleted with archives and are not included.
     pub deleted_entries: u64,
-    /// How many there are of each kind.
+    /// Number of entries of each kind.
     pub kinds: BTreeMap<String, u64>,
-    /// When its last entry was made.
+    /// Time of its last entry.
     pub last_at: Timestamp,
     /// Its last entries, in order.
     pub entries: Vec<Box<RawValue>>,
 }
 
-/// The timeline of a workspace, as far as a viewer may read it. Whoever may not gets an empty one,
-/// and the attempt is recorded.
+/// The timeline of a workspace. A viewer who may not read it gets an empty one, and the attempt is
+/// recorded.
 pub fn timeline(
     source: &Source,
     viewer: Viewer<'_>,
@@ -107,7 +107,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A task stands in the trail of the root; which one a workspace works on is its own affair.
+    /// Tracks names of tasks, which are in the trail of the root, and the task of this workspace.
     fn about_task(&mut self, row: &Row<'_>) {
         if row.kind == "task_assigned" && row.line.contains(self.id.as_str()) {
             let body = row.body();

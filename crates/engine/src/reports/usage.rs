@@ -1,12 +1,12 @@
-//! What workspaces used of tokens and money, as the trail tells it.
+//! Tokens and cost of workspaces.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::row::{Row, number, text};
+use crate::read::row::{Row, number, text};
 
-/// Tokens and cost of a workspace: what the meter was told, and what its checkpoints claim.
+/// Tokens and cost of a workspace: as metered, and as its checkpoints claim.
 #[derive(Clone, Copy, Debug, Default)]
 struct Usage {
     metered: (u64, u64),
@@ -18,12 +18,12 @@ fn add(own: &mut (u64, u64), tokens: u64, cost: u64) {
     own.1 = own.1.saturating_add(cost);
 }
 
-/// The same for many workspaces.
+/// Tokens and cost of many workspaces.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Usages(BTreeMap<String, Usage>);
 
 impl Usages {
-    /// Takes in what an entry tells about what was used.
+    /// Adds the usage that an entry records.
     pub(super) fn take(&mut self, row: &Row<'_>, body: &Value) {
         match &*row.kind {
             "meter.reported" => {
@@ -43,15 +43,15 @@ impl Usages {
         }
     }
 
-    /// Tokens and cost of a workspace. The meter counts; where it was told nothing, what the
-    /// workspace itself claimed. Both are about the same work, so they never add up.
+    /// Tokens and cost of a workspace: as metered, or else as the workspace claims. Both are about
+    /// the same work, so they are never added.
     pub(super) fn of(&self, workspace: &str) -> (u64, u64) {
         let Some(own) = self.0.get(workspace) else { return (0, 0) };
         let either = |metered: u64, claimed: u64| if metered > 0 { metered } else { claimed };
         (either(own.metered.0, own.claimed.0), either(own.metered.1, own.claimed.1))
     }
 
-    /// Tokens and cost of some of them together.
+    /// Tokens and cost of some workspaces together.
     pub(super) fn sum<'w>(&self, workspaces: impl Iterator<Item = &'w String>) -> (u64, u64) {
         let mut sum = (0, 0);
         for workspace in workspaces {
@@ -61,7 +61,7 @@ impl Usages {
         sum
     }
 
-    /// Tokens and cost of all of them.
+    /// Tokens and cost of all workspaces.
     pub(super) fn total(&self) -> (u64, u64) {
         self.sum(self.0.keys())
     }

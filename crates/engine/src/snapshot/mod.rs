@@ -1,8 +1,11 @@
-//! Snapshots: a world on disk, so that opening a long trail does not replay all of it.
+//! Snapshots: the replayed state on disk, so that opening a long trail does not replay all of it.
 //!
-//! A snapshot is a cache and never the truth. It is used only if its checksum holds and the log
-//! has, at its position, the very entry and head it was taken after; anything else is ignored
-//! and the trail is replayed instead. It is not synced: a torn one fails its checksum.
+//! A snapshot is a cache. It is used only if its checksum holds and the log has, at its position,
+//! the very entry and head it was taken after; otherwise it is ignored and the trail is replayed.
+//! It is not synced: a torn one fails its checksum.
+
+pub(crate) mod replay_base;
+pub mod world;
 
 use althing_kernel::ProjectId;
 use althing_kernel::State;
@@ -16,22 +19,21 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::EngineError;
-use crate::floor;
-use crate::home::{Home, replace};
-use crate::world::World;
+use crate::snapshot::world::World;
+use crate::store::home::{Home, replace};
 
-/// Begins every snapshot; the number changes when the form of what it holds does.
+/// Begins every snapshot; the number changes with the format.
 const MAGIC: &[u8; 16] = b"althing snap 10\n";
-/// What snapshots of every form begin with.
+/// Common prefix of snapshots of every format.
 const FAMILY: &[u8] = b"althing snap";
-/// The snapshot that recovery goes on from: everything up to it was examined.
+/// Name of the snapshot that recovery continues from: everything up to it was examined.
 const EXAMINED: &str = "examined";
 const DIGEST_BYTES: usize = 32;
-/// How many are kept: the newest, and one in case it is damaged.
+/// Snapshots to keep: the newest, and one in case it is damaged.
 const KEPT: usize = 2;
-/// The fewest entries worth a new snapshot.
+/// Fewest entries worth a new snapshot.
 const ENTRIES_MIN: u64 = 64;
-/// How long processes that go on leave it at one that another took.
+/// Time for which other processes rely on a snapshot that one of them just took.
 const MOMENT: Duration = Duration::from_secs(10);
 
 #[derive(Serialize)]
@@ -46,16 +48,16 @@ struct Stored {
     state: Image,
 }
 
-/// Whether a new snapshot is worth its cost: enough happened since the last one, measured
-/// against the size of what would be written.
+/// Whether a new snapshot is worth its cost: enough happened since the last one, measured against
+/// the size of the snapshot.
 pub(crate) fn is_due(world: &World, last: u64) -> bool {
     let worth = ENTRIES_MIN.max(world.state.size() as u64 / 2);
     world.seq().saturating_sub(last) >= worth
 }
 
-/// Whether somebody took one a moment ago that may be of this world. Many processes on one project
-/// need one of them to take it, not all at once. Whether it really is of this trail is not looked
-/// into, so nobody may rely on it for longer than that moment.
+/// Whether another process took a snapshot a moment ago that may be of this world. Of many
+/// processes on one project one should take it, not all at once. This does not check that it is of
+/// this trail, so nobody may rely on it for longer than that moment.
 pub(crate) fn was_just_taken(home: &Home, world: &World) -> bool {
     let Some(project) = world.state.project() else { return false };
     let is_before = |path: &PathBuf| position(path).is_some_and(|own| own <= world.seq());
@@ -64,15 +66,15 @@ pub(crate) fn was_just_taken(home: &Home, world: &World) -> bool {
     taken.and_then(|taken| taken.elapsed().ok()).is_some_and(|ago| ago < MOMENT)
 }
 
-/// Writes a snapshot and clears away old ones.
+/// Writes a snapshot and removes old ones.
 pub fn save(home: &Home, world: &World) -> Result<(), EngineError> {
     let Some(project) = world.state.project() else { return Ok(()) };
     let path = write(home, world, &project.id, &format!("{:020}.snap", world.seq()))?;
-    // Whatever claims to be further is of a trail that was replaced, or can be made again.
+    // A snapshot that claims to be further is of a replaced trail, or can be made again.
     let all = list(home, &project.id);
     let further = all.iter().position(|own| *own == path).unwrap_or_default();
     for old in all.iter().take(further).chain(all.iter().skip(further + KEPT)) {
-        // What cannot be cleared away now is cleared away next time.
+        // A file that cannot be removed now is removed next time.
         let _ = std::fs::remove_file(old);
     }
     Ok(())
@@ -93,36 +95,36 @@ fn write(
     replace(&path, &with_checksum(&payload)).map(|()| path)
 }
 
-/// Remembers how far the trail was examined, with what it leads to.
+/// Saves the state up to which the trail was examined.
 pub(crate) fn save_examined(home: &Home, world: &World) -> Result<(), EngineError> {
     let Some(project) = world.state.project() else { return Ok(()) };
     write(home, world, &project.id, EXAMINED).map(|_| ())
 }
 
-/// The world up to which the trail was examined, or the one that replay begins with.
+/// Loads the state up to which the trail was examined, or the replay base.
 pub(crate) fn load_examined(home: &Home, log: &mut dyn LogReader) -> Result<World, EngineError> {
-    let beginning = floor::beginning(home, log)?;
+    let beginning = replay_base::beginning(home, log)?;
     let Some(project) = project_of(log)? else { return Ok(beginning) };
     match read(&home.snapshots().join(project.as_str()).join(EXAMINED)) {
-        // What was examined before the floor cannot be gone on from: entries after it are gone.
+        // An examined state before the replay base is useless: entries after it are deleted.
         Some(world) if world.seq() >= beginning.seq() && world.is_of(log)? => Ok(world),
         _ => Ok(beginning),
     }
 }
 
-/// All snapshots of a project, that of recovery among them.
+/// All snapshots of a project, including that of recovery.
 pub(crate) fn all(home: &Home, project: &ProjectId) -> Vec<PathBuf> {
     let examined = home.snapshots().join(project.as_str()).join(EXAMINED);
     list(home, project).into_iter().chain(Some(examined).filter(|path| path.exists())).collect()
 }
 
-/// The entry a snapshot was taken after, as its name says.
+/// The entry a snapshot was taken after, from its name.
 pub(crate) fn position(path: &Path) -> Option<u64> {
     path.file_stem()?.to_str()?.parse().ok()
 }
 
-/// How a snapshot is damaged, if it is: what its checksum says, and what its content has. One that
-/// another version wrote is merely of no use.
+/// How a snapshot is damaged, if it is: the expected checksum and the actual one. One of another
+/// version is merely unusable.
 pub(crate) fn damage(path: &Path) -> Option<(String, String)> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
@@ -141,7 +143,7 @@ pub(crate) fn damage(path: &Path) -> Option<(String, String)> {
     (expected != actual).then_some((expected, actual))
 }
 
-/// The snapshots there are of a project, newest first.
+/// The snapshots of a project, newest first.
 pub fn list(home: &Home, project: &ProjectId) -> Vec<PathBuf> {
     let folder = home.snapshots().join(project.as_str());
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -152,18 +154,18 @@ pub fn list(home: &Home, project: &ProjectId) -> Vec<PathBuf> {
     found
 }
 
-/// What a file holds: which form it is in, a checksum, and the payload.
+/// Prefixes a payload with the format and a checksum.
 pub fn with_checksum(payload: &[u8]) -> Vec<u8> {
     let digest = sha2::Sha256::digest(payload);
     [MAGIC.as_slice(), digest.as_slice(), payload].concat()
 }
 
-/// Reads a snapshot; `None` if it is not a sound one.
+/// Reads a snapshot; `None` if it is invalid.
 pub fn read(path: &Path) -> Option<World> {
     decode(&std::fs::read(path).ok()?)
 }
 
-/// Reads what a file holds; `None` if it is not a sound snapshot.
+/// Decodes the content of a snapshot; `None` if it is invalid.
 pub fn decode(bytes: &[u8]) -> Option<World> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (digest, payload) = rest.split_at_checked(DIGEST_BYTES)?;
@@ -176,7 +178,7 @@ pub fn decode(bytes: &[u8]) -> Option<World> {
     Some(World { state, chain })
 }
 
-/// The newest snapshot that will do and belongs to this log, or what replay begins with.
+/// Loads the newest usable snapshot of this log, or else the replay base.
 pub(crate) fn load<L: LogReader + ?Sized>(
     home: &Home,
     log: &mut L,
@@ -189,13 +191,13 @@ pub(crate) fn load<L: LogReader + ?Sized>(
             return Ok(world);
         }
     }
-    match floor::load(&home.archives(), log)? {
+    match replay_base::load(&home.archives(), log)? {
         Some(world) if will_do(&world) && world.is_of(log)? => Ok(world),
         _ => Ok(World::default()),
     }
 }
 
-/// Whose trail a log holds.
+/// The project whose trail a log holds.
 pub(crate) fn project_of<L: LogReader + ?Sized>(
     log: &mut L,
 ) -> Result<Option<ProjectId>, EngineError> {

@@ -1,8 +1,8 @@
-//! Floors: the world that replay begins with once archives before it were deleted.
+//! Replay bases: the state that replay begins with once earlier archives were deleted.
 //!
-//! Unlike a snapshot a floor is no cache: what it says cannot be found out again. It is therefore
-//! kept as JSON, which says by itself what it holds, so that a later version can read it; and its
-//! hash is on record, so that nobody can put another in its place.
+//! Unlike a snapshot a replay base is no cache: its content cannot be computed again. It is
+//! therefore stored as self-describing JSON, so that a later version can read it; and its hash is
+//! on record, so that nobody can put another in its place.
 
 use althing_kernel::State;
 use althing_kernel::archive::Floor;
@@ -15,8 +15,8 @@ use althing_trail::{Chain, LogError, LogReader};
 use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
-use crate::home::Home;
-use crate::world::World;
+use crate::snapshot::world::World;
+use crate::store::home::Home;
 
 #[derive(Serialize, Deserialize)]
 struct Content {
@@ -24,19 +24,19 @@ struct Content {
     state: Image,
 }
 
-/// Writes down a world to begin replay with.
+/// Writes a state to begin replay with.
 pub(crate) fn save(home: &Home, world: &World) -> Result<Floor, EngineError> {
     let content = Content { chain: world.chain.image(), state: world.state.image() };
     let text = serde_json::to_vec(&content)
         .map_err(|error| EngineError::Defect(format!("a floor cannot be written: {error}")))?;
     let floor = home.archives().put_floor(world.seq(), &text)?;
-    // What cannot be read again must not be relied on.
+    // Read it back before relying on it.
     let read = world_of(read(&home.archives(), &floor)?, &floor)?;
     let same = read.chain.image() == content.chain && read.state.image() == content.state;
     if same { Ok(floor) } else { Err(EngineError::Defect("a floor reads otherwise".to_owned())) }
 }
 
-/// The world to begin replay with, if a log needs one.
+/// Loads the state to begin replay with, if a log needs one.
 pub(crate) fn load<L: LogReader + ?Sized>(
     archives: &Archives,
     log: &mut L,
@@ -45,7 +45,7 @@ pub(crate) fn load<L: LogReader + ?Sized>(
     world_of(read(archives, &floor)?, &floor).map(Some)
 }
 
-/// The world to begin replay with: the floor, or the empty one.
+/// Loads the state to begin replay with: the replay base, or the empty state.
 pub(crate) fn beginning<L: LogReader + ?Sized>(
     home: &Home,
     log: &mut L,
@@ -53,7 +53,7 @@ pub(crate) fn beginning<L: LogReader + ?Sized>(
     load(&home.archives(), log).map(Option::unwrap_or_default)
 }
 
-/// The same, for whoever verifies.
+/// Loads the replay base for verification.
 pub(crate) fn base(
     archives: &Archives,
     log: &mut dyn LogReader,

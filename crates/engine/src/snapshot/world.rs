@@ -1,4 +1,4 @@
-//! A world: the state and the chain it came from, after the same entries. Cheap to clone.
+//! A world: the state and the chain after the same entries. Cheap to clone.
 
 use althing_kernel::{IdKind, Mint, State, Timestamp, Turn};
 use althing_trail::archive::Stub;
@@ -9,19 +9,19 @@ use std::sync::Arc;
 
 use crate::error::EngineError;
 
-/// How much of a log is read at a time.
+/// Bytes of a log to read at a time.
 pub(crate) const READ_BYTES: usize = 4 << 20;
 
-/// Everything that is known after some entries.
+/// State and chain after some entries.
 #[derive(Clone, Debug, Default)]
 pub struct World {
-    /// What is true.
+    /// The kernel's state.
     pub state: State,
-    /// Where the trail stands.
+    /// The end of the trail's chains.
     pub chain: Chain,
 }
 
-/// Ids for things that are about to happen; nobody gets to refer to them.
+/// Mints ids for deadlines that are due but not recorded; nobody refers to them.
 struct Unnamed(u64);
 
 impl Mint for Unnamed {
@@ -31,8 +31,8 @@ impl Mint for Unnamed {
     }
 }
 
-/// What is true at a moment: the state after its entries, and what has fallen due since, which the
-/// next command will record.
+/// The state at a moment: after its entries, and with what has fallen due since, which the next
+/// command will record.
 pub(crate) fn as_of(state: &State, now: Timestamp) -> Result<State, EngineError> {
     if !state.is_due(now) {
         return Ok(state.clone());
@@ -44,12 +44,12 @@ pub(crate) fn as_of(state: &State, now: Timestamp) -> Result<State, EngineError>
 }
 
 impl World {
-    /// How many entries led here.
+    /// Number of entries.
     pub fn seq(&self) -> u64 {
         self.chain.seq()
     }
 
-    /// Takes in the entries of a commit.
+    /// Applies the entries of a commit.
     pub fn replay(&mut self, commit: &Commit) -> Result<(), EngineError> {
         for line in commit.slots() {
             let entry = self.read(line)?;
@@ -81,7 +81,7 @@ impl World {
         EngineError::Damaged { seq: self.seq() + 1, what: error.to_string() }
     }
 
-    /// Takes in the entries a log has up to a place and a time, which may be inside a commit.
+    /// Applies the entries of a log up to a position and a time, which may be inside a commit.
     pub(crate) fn catch_up_to<L: LogReader + ?Sized>(
         &mut self,
         log: &mut L,
@@ -106,8 +106,8 @@ impl World {
         }
     }
 
-    /// Takes in everything a log has that is not known yet. Returns how many entries that was.
-    /// After an error the world is somewhere in between and of no use any more.
+    /// Applies all new entries of a log. Returns how many there were. After an error the world is
+    /// partly updated and useless.
     pub fn catch_up<L: LogReader + ?Sized>(&mut self, log: &mut L) -> Result<u64, EngineError> {
         let before = self.seq();
         loop {

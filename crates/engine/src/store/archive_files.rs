@@ -1,4 +1,4 @@
-//! The archives of a project: who may change them, and what is left over.
+//! The archive files of a project: the lock for changing them, leftovers, and copies.
 
 use althing_kernel::State;
 use althing_kernel::archive::Floor;
@@ -11,19 +11,19 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::aside::Aside;
 use crate::error::EngineError;
-use crate::home::{Home, replace_synced, sync_folder_of};
+use crate::store::home::{Home, replace_synced, sync_folder_of};
+use crate::store::quarantine::Quarantine;
 
-/// How often the turn is asked for by somebody who will not wait for ever.
+/// Polling interval while waiting for the lock.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The turn to change archives. One process has it at a time; the system takes it back from one
-/// that dies.
+/// The lock for changing archives. One process has it at a time; the system releases it if that
+/// process dies.
 pub(crate) struct Turn(File);
 
 impl Turn {
-    /// Waits for the turn, but not for longer than that.
+    /// Waits for the lock, but not for longer than `patience`.
     pub(crate) fn take(home: &Home, patience: Duration) -> Result<Self, EngineError> {
         let path = beside(home.store(), "-archiving");
         let file =
@@ -56,7 +56,7 @@ impl Drop for Turn {
     }
 }
 
-/// The names of files that belong to archives on record, and to where replay begins.
+/// Names of the files of recorded archives and of the replay base.
 fn expected(home: &Home, state: &State, shelves: &[Shelf]) -> BTreeSet<String> {
     let on_record = state.archives().map(|(number, archive)| Archives::name(number, &archive.hash));
     let known = shelves.iter().map(|shelf| Archives::name(shelf.number, &shelf.hash));
@@ -71,8 +71,8 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Files beside the archives that nothing on record asks for: what a killed process left, what
-/// belongs to a trail that was replaced, or where replay began before archives after it went.
+/// Files beside the archives that nothing on record refers to: left by a killed process, of a
+/// replaced trail, or an older replay base.
 pub fn leftovers(home: &Home, state: &State, shelves: &[Shelf]) -> Vec<PathBuf> {
     let expected = expected(home, state, shelves);
     let Ok(files) = std::fs::read_dir(home.archives().folder()) else { return Vec::new() };
@@ -83,14 +83,14 @@ pub fn leftovers(home: &Home, state: &State, shelves: &[Shelf]) -> Vec<PathBuf> 
     found
 }
 
-/// Clears away what is left over, before something new is written. What was being written is of no
-/// use; what is whole is set aside.
+/// Removes leftovers before something new is written. Unfinished files are deleted; complete ones
+/// are quarantined.
 pub(crate) fn tidy(home: &Home, state: &State, shelves: &[Shelf]) -> Result<(), EngineError> {
     let left = leftovers(home, state, shelves);
     if left.is_empty() {
         return Ok(());
     }
-    let aside = Aside::new(home)?;
+    let aside = Quarantine::new(home)?;
     for path in left {
         if name_of(&path).starts_with(UNFINISHED) {
             std::fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
@@ -101,8 +101,8 @@ pub(crate) fn tidy(home: &Home, state: &State, shelves: &[Shelf]) -> Result<(), 
     Ok(())
 }
 
-/// Copies the archives that one store knows beside another, with what replay begins with.
-/// Deleted ones have a manifest only.
+/// Copies the archives that one store refers to beside another, and its replay base. Deleted
+/// archives have a manifest only.
 pub(crate) fn carry(
     from: &Archives,
     to: &Archives,
@@ -127,8 +127,8 @@ pub(crate) fn carry(
     sync_folder_of(&folder.join("any"))
 }
 
-/// Copies a file unless the same is there. One that is missing is missed by whoever verifies the
-/// copy, which names it.
+/// Copies a file unless the target is already equal. A missing file is skipped: the verification of
+/// the copy reports it.
 fn copy_once(from: &Path, to: &Path) -> Result<(), EngineError> {
     let content = match std::fs::read(from) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),

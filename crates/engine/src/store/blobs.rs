@@ -1,10 +1,10 @@
-//! Content beside the log: files named by the hash of what they hold.
+//! Content beside the log: files named by the hash of their content.
 //!
-//! `blobs/ab/…` holds the content whose SHA-256 begins with `ab`. What is still being written
-//! lies in `blobs/new/` and takes its name in one step once it is whole and synced, so a name
-//! never stands for a part, whoever is killed. Two who store the same content store it once or
-//! twice with the same outcome, so nobody has to wait for anybody. Nothing here deletes or changes
-//! content; only a file that does not hold what its name says is replaced by one that does.
+//! `blobs/ab/…` holds the content whose SHA-256 begins with `ab`. Unfinished content is in
+//! `blobs/new/` and gets its name in one step once it is complete and synced, so a name never
+//! stands for a part. Storing the same content twice at once has the same outcome as storing it
+//! once, so there are no locks. Nothing here deletes or changes content; only a file that does not
+//! match its name is replaced by one that does.
 
 use althing_kernel::Blob;
 use althing_trail::LogError;
@@ -18,19 +18,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::EngineError;
-use crate::home::{Home, sync_folder_of};
 use crate::mint::random;
+use crate::store::home::{Home, sync_folder_of};
 
-/// The largest content, in bytes.
+/// Largest content, in bytes.
 pub const BLOB_BYTES_MAX: u64 = 256 << 20;
 
-/// How much is held in memory while content passes.
+/// Buffer size for copying content, in bytes.
 const PIECE_BYTES: usize = 64 << 10;
-/// Where content lies until it is whole. No hash begins like this.
+/// Folder of unfinished content. No hash begins like this.
 const UNFINISHED: &str = "new";
-/// The hexadecimal digits an unfinished file is called by, half as many bytes.
+/// Hexadecimal digits in the name of an unfinished file: twice as many as its random bytes.
 const UNFINISHED_DIGITS: usize = 16;
-/// How old an unfinished file must be for its writer to be gone.
+/// Age at which an unfinished file is abandoned.
 const LEFT_OVER: Duration = Duration::from_hours(24);
 
 /// The content of a state folder.
@@ -40,12 +40,12 @@ pub struct Blobs {
     bytes_max: u64,
 }
 
-/// Content that is stored.
+/// Stored content.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Stored {
     /// Its name.
     pub blob: Blob,
-    /// How large it is.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
@@ -55,24 +55,24 @@ impl Blobs {
         Blobs::in_folder(home.blobs())
     }
 
-    /// The content in a folder of content.
+    /// The content in a folder.
     pub(crate) fn in_folder(folder: PathBuf) -> Self {
         Blobs { folder, bytes_max: BLOB_BYTES_MAX }
     }
 
-    /// The same content, taking only smaller pieces than usual.
+    /// Sets a smaller limit for the size of content.
     #[must_use]
     pub fn with_limit(self, bytes_max: u64) -> Self {
         Blobs { bytes_max: bytes_max.min(BLOB_BYTES_MAX), ..self }
     }
 
-    /// Where content lies, whether or not it does.
+    /// Path of some content, whether or not it exists.
     pub fn path(&self, blob: &Blob) -> PathBuf {
         let hex = blob.hex();
         self.folder.join(&hex[..2]).join(hex)
     }
 
-    /// Stores content. Once this returns, it survives a power cut.
+    /// Stores content durably.
     pub fn put(&self, content: &[u8]) -> Result<Blob, EngineError> {
         if content.len() as u64 > self.bytes_max {
             return Err(EngineError::TooLarge(self.bytes_max));
@@ -106,8 +106,8 @@ impl Blobs {
         Ok(stored)
     }
 
-    /// Copies content from elsewhere, unless it is here. Returns whether it is here now; what is
-    /// not whole there is not stored.
+    /// Copies content from another folder, unless it is here. Returns whether it is here now;
+    /// damaged content is not copied.
     pub(crate) fn put_from(&self, from: &Blobs, blob: &Blob) -> Result<bool, EngineError> {
         if self.is_sound(blob) {
             return self.settle(blob).map(|()| true);
@@ -121,25 +121,25 @@ impl Blobs {
         }
     }
 
-    /// The content with a name. What its file holds is compared with the name; a file that is
-    /// damaged stays where it is.
+    /// Reads content by name. Fails if the file does not match the name; a damaged file stays where
+    /// it is.
     pub fn get(&self, blob: &Blob) -> Result<Vec<u8>, EngineError> {
         let mut content = Vec::new();
         self.read(blob, &mut content).map(|_| content)
     }
 
-    /// Whether there is a file for this content. Only reading it tells whether it is whole.
+    /// Whether there is a file for this content. Only reading it tells whether it is intact.
     pub fn has(&self, blob: &Blob) -> Result<bool, EngineError> {
         let path = self.path(blob);
         path.try_exists().map_err(EngineError::file("look for", &path))
     }
 
-    /// Whether this content is here and whole.
+    /// Whether this content is here and intact.
     pub fn is_sound(&self, blob: &Blob) -> bool {
         self.read(blob, &mut std::io::sink()).is_ok()
     }
 
-    /// All content there is a file for, by name.
+    /// All content that has a file, by name.
     pub fn list(&self) -> Result<Vec<Stored>, EngineError> {
         let mut found = Vec::new();
         for folder in entries(&self.folder)? {
@@ -157,7 +157,7 @@ impl Blobs {
         (self.path(&blob) == path).then_some(Stored { blob, bytes: data.len() })
     }
 
-    /// Reads content to its end, checks that it is what its name says, and returns how large.
+    /// Reads content to its end, checks that it matches its name, and returns its size.
     pub(crate) fn read(&self, blob: &Blob, output: &mut dyn Write) -> Result<u64, EngineError> {
         let mut file = self.open(blob)?;
         match pass(&mut file, output, BLOB_BYTES_MAX) {
@@ -169,7 +169,7 @@ impl Blobs {
         }
     }
 
-    /// What the file of some content really holds, if it can be read.
+    /// The hash of the actual content of a file, if it can be read.
     pub(crate) fn held_in(&self, blob: &Blob) -> Option<Blob> {
         let mut file = self.open(blob).ok()?;
         let held = pass(&mut file, &mut std::io::sink(), BLOB_BYTES_MAX).ok()?;
@@ -178,7 +178,7 @@ impl Blobs {
 
     fn open(&self, blob: &Blob) -> Result<File, EngineError> {
         let path = self.path(blob);
-        // A pipe under this name would never end, or never begin.
+        // Reading a pipe with this name would block forever.
         match path.metadata() {
             Ok(data) if !data.is_file() || data.len() > BLOB_BYTES_MAX => Err(self.damaged(blob)),
             Ok(_) => File::open(&path).map_err(EngineError::file("read", &path)),
@@ -193,7 +193,7 @@ impl Blobs {
         EngineError::BlobDamaged { blob: blob.clone(), path: self.path(blob) }
     }
 
-    /// Begins a file that nobody reads yet.
+    /// Begins a file under a temporary name.
     fn unfinished(&self) -> Result<Unfinished, EngineError> {
         let folder = self.folder.join(UNFINISHED);
         make_folder(&folder)?;
@@ -205,7 +205,7 @@ impl Blobs {
         Ok(Unfinished { path, file })
     }
 
-    /// Gives a finished file the name of what it holds.
+    /// Gives a finished file the name of its content.
     fn place(&self, blob: &Blob, new: &Unfinished) -> Result<(), EngineError> {
         let path = self.path(blob);
         let folder = path.parent().unwrap_or(&self.folder);
@@ -216,15 +216,15 @@ impl Blobs {
         self.settle(blob)
     }
 
-    /// Makes sure of a name and of the two folders it is in. Whoever made them may not have come
-    /// to it yet, or been killed before.
+    /// Syncs the two folders of a name. The process that made them may not have done so yet, or was
+    /// killed before.
     fn settle(&self, blob: &Blob) -> Result<(), EngineError> {
         let path = self.path(blob);
         path.ancestors().take(3).try_for_each(sync_folder_of).map_err(unavailable)
     }
 }
 
-/// Content on its way in. It is gone when it goes out of use without having got its name.
+/// Content being written. Its file is removed on drop unless it got its name.
 struct Unfinished {
     path: PathBuf,
     file: File,
@@ -238,19 +238,19 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        // Under its name of that time it is of no use to anybody; mostly it is not there any more.
+        // A finished file has been renamed, so mostly nothing is there.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Why content did not pass.
+/// Reasons why copying content stopped.
 enum Stopped {
     Unreadable(std::io::Error),
     Unwritable(std::io::Error),
     TooLarge,
 }
 
-/// Passes content on while it is hashed.
+/// Copies content and hashes it on the way.
 fn pass(input: &mut dyn Read, output: &mut dyn Write, bytes_max: u64) -> Result<Stored, Stopped> {
     let mut digest = sha2::Sha256::new();
     let mut piece = vec![0; PIECE_BYTES];
@@ -272,8 +272,7 @@ fn pass(input: &mut dyn Read, output: &mut dyn Write, bytes_max: u64) -> Result<
     Ok(Stored { blob: Blob::from_digest(digest.finalize().into()), bytes })
 }
 
-/// A file that could not be written is a store that is unavailable: nothing was acknowledged, and
-/// it may work later.
+/// Turns a failed write into an unavailable store: nothing was acknowledged, and it may work later.
 fn unavailable(error: EngineError) -> EngineError {
     match error {
         EngineError::File { .. } => {
@@ -288,7 +287,7 @@ fn make_folder(folder: &Path) -> Result<(), EngineError> {
     made.map_err(EngineError::file("create", folder)).map_err(unavailable)
 }
 
-/// What lies in a folder; in one that is not there lies nothing.
+/// Entries of a folder; none if it does not exist.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, EngineError> {
     let paths = match std::fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -297,8 +296,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, EngineError> {
     paths.map_err(EngineError::file("list", folder))
 }
 
-/// Clears away what killed processes left unfinished. What cannot be cleared away now, is next
-/// time.
+/// Removes files that killed processes left unfinished. One that cannot be removed now is removed
+/// next time.
 fn clear_left_over(folder: &Path) {
     for path in entries(folder).unwrap_or_default() {
         let name = path.file_name().unwrap_or_default().as_encoded_bytes();

@@ -1,11 +1,11 @@
-//! The disk around a trail: how large stored content is, and how much room is left.
+//! The disk of a state folder: sizes of stored content, and free space.
 
 use althing_kernel::Blob;
 use althing_kernel::surroundings::Surroundings;
 use std::path::PathBuf;
 
-use crate::blobs::Blobs;
-use crate::home::Home;
+use crate::store::blobs::Blobs;
+use crate::store::home::Home;
 
 /// The disk that a state folder is on.
 pub(crate) struct Disk {
@@ -36,13 +36,13 @@ fn free_bytes(folder: &std::path::Path) -> Option<u64> {
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// Nothing safe tells it here.
+/// The free space is unknown where no safe interface reports it.
 #[cfg(not(unix))]
 fn free_bytes(_: &std::path::Path) -> Option<u64> {
     None
 }
 
-/// Where nothing is known: content weighs nothing.
+/// Used where nothing is known: content has size 0.
 pub(crate) struct Unknown;
 
 impl Surroundings for Unknown {

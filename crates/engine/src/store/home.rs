@@ -1,4 +1,4 @@
-//! The state folder: what lies where.
+//! The state folder: paths of its files.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ impl Home {
         Home { root: root.to_owned(), store: root.join("trail.db") }
     }
 
-    /// The same state folder with the store somewhere else.
+    /// Uses a store at another path.
     #[must_use]
     pub fn with_store(self, store: PathBuf) -> Self {
         Home { store, ..self }
@@ -37,47 +37,47 @@ impl Home {
         &self.store
     }
 
-    /// Where snapshots lie.
+    /// Folder of snapshots.
     pub fn snapshots(&self) -> PathBuf {
         self.root.join("snapshots")
     }
 
-    /// Where large content lies.
+    /// Folder of content.
     pub fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
     }
 
-    /// Where archives lie.
+    /// Folder of archives.
     pub fn archives(&self) -> Archives {
         Archives::beside(&self.store)
     }
 
-    /// Where keys lie.
+    /// Folder of keys.
     pub fn keys(&self) -> PathBuf {
         self.root.join("keys")
     }
 
-    /// The newest head this machine has seen of this store.
+    /// File with the newest head this machine has seen of this store.
     pub fn witness(&self) -> PathBuf {
         beside(&self.store, "-head")
     }
 
-    /// Where everybody who may write is listed, for as long as they may.
+    /// Folder of registered writers.
     pub fn writers(&self) -> PathBuf {
         beside(&self.store, "-writers")
     }
 
-    /// What whoever recovers keeps locked meanwhile.
+    /// File that is locked during recovery.
     pub(crate) fn recovery_lock(&self) -> PathBuf {
         beside(&self.store, "-recovery")
     }
 
-    /// Where things are put that nobody may delete unseen.
+    /// Folder of quarantined files; only people delete them.
     pub fn quarantine(&self) -> PathBuf {
         self.root.join("quarantine")
     }
 
-    /// Makes the folders that are not there yet. Keys are for the owner's eyes only.
+    /// Creates missing folders. Only the owner can read keys.
     pub fn create(&self) -> Result<(), EngineError> {
         let folders = [self.root.clone(), self.snapshots(), self.keys()];
         for folder in folders.iter().filter(|folder| !folder.is_dir()) {
@@ -88,7 +88,7 @@ impl Home {
         self.hide_from_git()
     }
 
-    /// A state folder among the files of a project is nobody's to commit, keys least of all.
+    /// Keeps a state folder inside a project out of git, because of its keys.
     fn hide_from_git(&self) -> Result<(), EngineError> {
         let ignore = self.root.join(".gitignore");
         if self.root.file_name().is_none_or(|name| name != ".althing") || ignore.exists() {
@@ -98,7 +98,7 @@ impl Home {
     }
 }
 
-/// Takes away everybody else's access, where the system has such a notion.
+/// Removes the access of others, where the system has file permissions.
 pub(crate) fn owner_only(path: &Path, mode: u32) -> Result<(), EngineError> {
     #[cfg(unix)]
     {
@@ -113,7 +113,7 @@ pub(crate) fn owner_only(path: &Path, mode: u32) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Whether others than the owner can read a file, where the system has such a notion.
+/// Whether others than the owner can read a file, where the system has file permissions.
 pub fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -127,9 +127,9 @@ pub fn is_open_to_others(path: &Path) -> bool {
     }
 }
 
-/// Makes sure that a file's name survives a power cut, not only its content.
+/// Syncs the folder of a file, so that its name survives a power cut, not only its content.
 pub(crate) fn sync_folder_of(path: &Path) -> Result<(), EngineError> {
-    // Only here can a folder be opened and synced like a file.
+    // Only Unix can open and sync a folder like a file.
     #[cfg(unix)]
     if let Some(folder) = path.parent() {
         // The parent of a bare name is the current folder.
@@ -157,7 +157,7 @@ fn replace_with(
     let replaced = write(&new)
         .and_then(|()| std::fs::rename(&new, path).map_err(EngineError::file("replace", path)));
     if replaced.is_err() {
-        // The half-done copy is of no use to anybody.
+        // A partly written copy is useless.
         let _ = std::fs::remove_file(&new);
     }
     replaced
@@ -167,7 +167,7 @@ fn put(path: &Path, content: &[u8]) -> Result<(), EngineError> {
     std::fs::write(path, content).map_err(EngineError::file("write", path))
 }
 
-/// The same, and it survives a power cut.
+/// Replaces a file as a whole and syncs it, so that it survives a power cut.
 pub(crate) fn replace_synced(path: &Path, content: &[u8]) -> Result<(), EngineError> {
     replace_with(path, &|new| {
         put(new, content)?;

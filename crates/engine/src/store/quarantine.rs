@@ -1,14 +1,14 @@
-//! Files that are on their way somewhere: a store being made, and what is set aside for one.
+//! Quarantine for replaced or damaged files, and work folders for stores being built.
 
 use althing_trail::log::sqlite::beside;
 use data_encoding::HEXLOWER;
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
-use crate::home::{Home, sync_folder_of};
 use crate::mint::random;
+use crate::store::home::{Home, sync_folder_of};
 
-/// A folder of one's own to make a store in. It is gone when the work is done, or when it fails.
+/// A temporary folder to build a store in. It is removed on drop.
 pub(crate) struct Workbench {
     folder: PathBuf,
     store: PathBuf,
@@ -27,14 +27,14 @@ impl Workbench {
     }
 }
 
-/// Clears away what killed processes left on their benches: copies, a day old and in nobody's use.
+/// Removes work folders that killed processes left: copies, a day old and unused.
 fn clear_left_over(root: &Path) {
     let Ok(entries) = std::fs::read_dir(root) else { return };
     for entry in entries.filter_map(Result::ok) {
         let is_bench = entry.file_name().to_string_lossy().starts_with("work-");
         let age = entry.metadata().and_then(|data| data.modified()).map(|at| at.elapsed());
         if is_bench && matches!(age, Ok(Ok(age)) if age > std::time::Duration::from_hours(24)) {
-            // If it cannot be cleared away now, then next time.
+            // One that cannot be removed now is removed next time.
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
@@ -42,32 +42,32 @@ fn clear_left_over(root: &Path) {
 
 impl Drop for Workbench {
     fn drop(&mut self) {
-        // What cannot be cleared away now is of no use to anybody, and in nobody's way.
+        // A folder that cannot be removed now does no harm; it is removed another time.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// A folder for what is replaced. Nobody deletes it unseen.
-pub(crate) struct Aside(PathBuf);
+/// A folder for replaced files. Only people delete it.
+pub(crate) struct Quarantine(PathBuf);
 
-impl Aside {
+impl Quarantine {
     pub(crate) fn new(home: &Home) -> Result<Self, EngineError> {
-        Aside::of(home, "replaced")
+        Quarantine::of(home, "replaced")
     }
 
-    /// A folder for what is set aside for a reason.
+    /// A folder for files quarantined for a reason, which is part of its name.
     pub(crate) fn of(home: &Home, why: &str) -> Result<Self, EngineError> {
         let stamp = crate::Clock::now(&crate::SystemClock).micros();
         let folder = home.quarantine().join(format!("{why}-{stamp}"));
         std::fs::create_dir_all(&folder).map_err(EngineError::file("create", &folder))?;
-        Ok(Aside(folder))
+        Ok(Quarantine(folder))
     }
 
     pub(crate) fn folder(&self) -> &Path {
         &self.0
     }
 
-    /// Moves a file here, if it is there. It may be on another disk.
+    /// Moves a file here, if it exists. It may be on another disk.
     pub(crate) fn take(&self, path: &Path) -> Result<(), EngineError> {
         let to = self.0.join(path.file_name().unwrap_or_default());
         let moved = match std::fs::rename(path, &to) {
@@ -82,10 +82,10 @@ impl Aside {
         moved.map_err(EngineError::file("set aside", path))
     }
 
-    /// Keeps a copy of something here, and makes sure of it.
+    /// Writes a copy here, and syncs it.
     pub(crate) fn put(&self, name: &str, content: &[u8]) -> Result<PathBuf, EngineError> {
         let path = self.0.join(name);
-        crate::home::replace_synced(&path, content).map(|()| path)
+        crate::store::home::replace_synced(&path, content).map(|()| path)
     }
 
     /// Copies the files of a store that cannot be read to its end, as they are.
@@ -104,17 +104,18 @@ impl Aside {
         sync_folder_of(&folder.join("any"))
     }
 
-    /// Where things were put, if anything was.
+    /// The folder, if anything is in it.
     pub(crate) fn kept(&self) -> Option<PathBuf> {
         let mut entries = std::fs::read_dir(&self.0).ok()?;
         entries.next().map(|_| self.0.clone())
     }
 }
 
-/// Copies a file of a store, and makes sure of it.
+/// Copies a file of a store, and syncs the copy.
 ///
-/// The store may be open in this process as a database, and whoever closes a file gives up all locks
-/// that the process has on it. So it stays open until the process ends, which it is about to do.
+/// The store may be open in this process as a database, and closing a file releases all locks that
+/// the process has on it. So the source stays open until the process ends, which is about to
+/// happen.
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     let mut source = std::fs::File::open(from)?;
     let mut target = std::fs::File::create(to)?;
@@ -123,9 +124,9 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     target.sync_all()
 }
 
-impl Drop for Aside {
+impl Drop for Quarantine {
     fn drop(&mut self) {
-        // Only an empty folder can be removed like this, and that is what is meant.
+        // Removes the folder only if it is empty.
         let _ = std::fs::remove_dir(&self.0);
     }
 }

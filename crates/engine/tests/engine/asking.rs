@@ -1,4 +1,4 @@
-//! Asking the trail for a time: found by halving, and the same as by looking at everything.
+//! Queries by time: the binary search finds the same entries as a full scan.
 
 use crate::support::{Project, agent, claim, lease_of, release};
 use althing_engine::Engine;

@@ -1,4 +1,4 @@
-//! Content beside the log: stored whole or not at all, read as it was stored or not at all.
+//! Content beside the log: stored whole or not at all, read unchanged or not at all.
 
 use crate::support::{Project, agent};
 use althing_engine::blobs::{BLOB_BYTES_MAX, Stored};
@@ -34,14 +34,14 @@ fn files_in(folder: &Path) -> usize {
     std::fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
-/// Bytes that no two numbers share.
+/// Different bytes for each number.
 fn content(number: usize) -> Vec<u8> {
     let mut bytes = format!("content {number} ").into_bytes();
     bytes.extend((0..10_000).map(|n| u8::try_from(n * (number + 3) % 251).unwrap()));
     bytes
 }
 
-/// Somebody reading in one piece after another, with a mishap at the end if wanted.
+/// A reader that returns these pieces one after another, with an error if wanted.
 struct Pieces(Vec<std::io::Result<Vec<u8>>>);
 
 impl std::io::Read for Pieces {
@@ -213,7 +213,7 @@ fn what_is_no_content_is_not_listed() {
     assert!(matches!(error, EngineError::BlobDamaged { .. }), "a folder is no content: {error}");
 }
 
-/// The superuser may write anywhere, so what is in the way here is no permission but a file.
+/// A file stands in the way, since permissions would not stop the superuser.
 #[test]
 fn where_nothing_can_be_written_the_store_is_unavailable_until_it_can() {
     let place = place();
@@ -268,7 +268,7 @@ fn naming(blobs: &[&Blob]) -> Project {
     let start = Command::read("run.start", "{}").unwrap().unwrap();
     lead.execute(start).unwrap();
     for blob in blobs {
-        // It is there when it is cited, and gone afterwards.
+        // The content exists when it is cited, and is deleted afterwards.
         let path = Blobs::of(&project.home).path(blob);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "").unwrap();
@@ -299,7 +299,7 @@ fn content_travels_with_a_backup_and_nothing_is_taken_away() {
     let unnamed = blobs.put(&content(2)).unwrap();
     let folder = project.folder.path().join("backup");
     let made = backup::backup(&project.home, &folder, true, &mut |_, _| {}).unwrap();
-    // A run brings along what the runtime itself may have to say.
+    // A run includes texts that the runtime itself may have to send.
     let own = althing_kernel::highway::escalation::PROCEED;
     let bytes = (content(1).len() + content(2).len() + own.len()) as u64;
     let both = Inventory { whole: 3, bytes, ..Inventory::default() };
@@ -312,7 +312,7 @@ fn content_travels_with_a_backup_and_nothing_is_taken_away() {
         assert_eq!(Blobs::of(&fresh).get(blob).unwrap(), content(number));
     }
 
-    // What is here and damaged is mended, what came since stays.
+    // Damaged content is restored, newer content stays.
     let since = blobs.put(&content(3)).unwrap();
     std::fs::write(blobs.path(&named), "rot").unwrap();
     let restored = backup::restore(&project.home, &folder, &project.options(), None).unwrap();
@@ -346,7 +346,7 @@ fn lost_content_is_told_and_does_not_keep_the_rest_from_travelling() {
     assert_eq!(told(&restored.blobs), (2, Vec::new(), gone));
     assert!(Blobs::of(&fresh).has(&sound).unwrap());
 
-    // What the copy lacks and the folder has is not missing.
+    // Content that the backup lacks but the folder has is not missing.
     Blobs::of(&fresh).put(&content(1)).unwrap();
     std::fs::write(folder.join("blobs").join(&sound.hex()[..2]).join(sound.hex()), "rot").unwrap();
     let restored = backup::restore(&fresh, &folder, &project.options(), None).unwrap();

@@ -1,4 +1,4 @@
-//! A store that refuses: what callers are told, and what is true afterwards.
+//! A store that fails: the errors of callers, and the state afterwards.
 
 use crate::support::{Project, agent, claim};
 use althing_engine::engine::Engine;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 const WORKS: u8 = 0;
-/// Nothing is written and the caller is told so.
+/// Nothing is written and the caller gets an error.
 const REFUSES: u8 = 1;
 /// Everything is written, but the answer is lost, and reading fails too.
 const LOSES_ANSWERS: u8 = 2;
@@ -21,7 +21,7 @@ const LOSES_ANSWERS_BUT_READS: u8 = 3;
 /// The queue cannot even be entered.
 const LOCKED: u8 = 4;
 
-/// A store with a switch.
+/// A store whose failures can be switched on.
 #[derive(Clone)]
 struct Switchable {
     inner: Arc<SqliteStore>,

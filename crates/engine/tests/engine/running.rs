@@ -1,4 +1,4 @@
-//! Commands, questions and subscriptions on a running engine.
+//! Commands, queries and subscriptions on a running engine.
 
 use crate::support::{Project, agent, claim, lease_of, release};
 use althing_engine::{EngineError, verify};
@@ -30,7 +30,7 @@ fn an_answer_is_durable_when_it_comes() {
     let project = Project::new();
     let engine = project.open();
     let lease = lease_of(agent(&engine, "alice").execute(claim("src")).unwrap());
-    // Another process opening the project now finds it.
+    // Another process that opens the project now finds it.
     assert_eq!(leases(&project.open()), 1);
     agent(&project.open(), "alice").execute(release(&lease)).unwrap();
     assert_eq!(leases(&engine), 0, "and the first sees what the other did");

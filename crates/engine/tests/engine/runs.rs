@@ -1,4 +1,4 @@
-//! Runs on a running engine: content, signatures, precedence, and who reads what.
+//! Runs on a running engine: content, signatures, precedence, and permissions to read.
 
 use crate::support::{Project, agent};
 use althing_engine::blobs::Blobs;
@@ -80,7 +80,7 @@ fn content_is_stored_before_it_is_cited_and_never_stands_in_the_trail() {
     let all = log.tail(0, usize::MAX).unwrap();
     assert!(all.iter().all(|commit| !commit.lines.contains(secret)));
     assert!(all.iter().all(|commit| !commit.lines.contains("Write the parser.")));
-    // What is cited by name must be there.
+    // Content cited by name must exist.
     let nowhere = json!({ "blob": Blob::from_digest([1; 32]).to_string() });
     let before = engine.world().unwrap().seq();
     let args = json!({ "to": id, "type": "feedback", "payload": { "content": nowhere } });
@@ -136,7 +136,7 @@ fn one_entry_of_each_command_is_signed_by_whoever_asked() {
     done(&ada, "task.cancel", json!({ "task": graph.tasks["b"] }));
     done(&ada, "run.hand_over", json!({}));
     done(&ada, "run.end", json!({ "reason": "done" }));
-    // What is refused is signed too.
+    // Refused commands are signed too.
     signed += 1;
     do_(&ada, "run.end", &json!({})).unwrap_err();
     let mut log = engine.reader().unwrap();
@@ -153,7 +153,7 @@ fn an_abort_goes_before_what_agents_said_and_before_what_is_overdue() {
     let project = Project::new();
     let engine = project.open();
     let (lead, w1, id) = at_work(&engine, 1_000);
-    // Somebody else holds the turn, so that all of these wait and share a commit.
+    // Another writer holds the turn, so that all of these wait and share a commit.
     let store = SqliteStore { path: project.home.store().to_owned(), bytes_max: None };
     let mut other = store.writer().unwrap();
     other.hold().unwrap();

@@ -280,7 +280,7 @@ fn snapshots_of_the_trail_before_do_not_speak_for_the_one_put_back() {
     assert!(!stale.is_empty());
     restore(&project, &folder).unwrap();
     assert!(snapshot::list(&project.home, &id).is_empty());
-    // Even if somebody brings them back.
+    // Also if somebody puts the old snapshots back.
     for (path, copy) in stale.iter().zip(copies) {
         std::fs::write(path, copy).unwrap();
     }
@@ -335,7 +335,7 @@ fn other_keys_are_set_aside_for_those_of_the_backup() {
     agent(&project.open(), "alice").execute(claim("goes on")).unwrap();
 }
 
-/// Input that takes its time: somebody sets a project up while it is read.
+/// Input that is slow: a project is created while it is read.
 struct Slow<'a>(&'a [u8], &'a Home, Options, bool);
 
 impl std::io::Read for Slow<'_> {

@@ -9,7 +9,7 @@ mod displaced;
 
 use althing_dialects::frugal::haid::{Haid, agent_named};
 use althing_dialects::frugal::planning::{called as shown, utc};
-use althing_engine::door;
+use althing_engine::api;
 use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Principal, Rule, Timestamp};
 use serde_json::{Value, json};
@@ -140,8 +140,8 @@ fn as_agent(haid: &Haid) -> Result<AgentName, Fault> {
 /// What an agent says it is, if it is known.
 fn tool_of(call: &Call<'_>, agent: &AgentName) -> Result<Option<String>, Fault> {
     let Some(engine) = call.desk.readable()? else { return Ok(None) };
-    let asked = door::read_made("agent.get", &json!({ "agent": agent }))?;
-    let known = match door::perform(&engine, None, None, asked) {
+    let asked = api::read_made("agent.get", &json!({ "agent": agent }))?;
+    let known = match api::perform(&engine, None, None, asked) {
         Ok(known) => known,
         Err(error) if error.kind() == "not_found" => return Ok(None),
         Err(error) => return Err(error.into()),
