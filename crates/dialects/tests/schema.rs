@@ -121,7 +121,7 @@ proptest! {
 }
 
 #[test]
-fn every_type_has_a_good_message_that_survives_the_way() {
+fn every_type_has_a_valid_message_that_is_read_back() {
     for (word, _) in SHAPES {
         let message = good(word);
         assert_eq!(check(&message), Vec::<String>::new());
@@ -136,7 +136,7 @@ fn every_type_has_a_good_message_that_survives_the_way() {
 }
 
 #[test]
-fn faults_are_said_in_the_documented_words_and_order() {
+fn faults_have_the_documented_texts_and_order() {
     for (message, expected) in [
         (
             json!({}),

@@ -43,7 +43,7 @@ pub enum Sort {
 
 /// An operation in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Door {
+pub struct Operation {
     /// The name.
     pub name: &'static str,
     /// Kind of operation.
@@ -110,24 +110,24 @@ const TRAIL: &[(&str, &str)] = &[
     ("trail.head", "The newest signed head."),
     ("trail.prove", "A proof that an entry is covered by the newest head."),
     ("trail.verify", "Check the whole trail."),
-    ("trail.at", "What was true at a moment of the past."),
-    ("trail.diff", "What changed between two moments; without the second, until now."),
-    ("trail.stats", "How many entries there are, by group, and what a number in them adds up to."),
-    ("trail.runs", "What each run came to."),
-    ("trail.compare", "Two runs beside each other."),
-    ("trail.failures", "Failures of the same sort close together."),
-    ("view.run", "One run with its workspaces side by side."),
-    ("view.workspace", "What happened in one workspace, and how long it stood how."),
-    ("view.flow", "Who wrote to whom in a run."),
-    ("view.highway", "What people were asked in a run, and what they said."),
-    ("trail.tiers", "How the trail is stored: hot, warm, cold, and the archives."),
-    ("trail.compact", "Move what may go to an archive there, of workspaces that ended."),
+    ("trail.at", "The state at a moment of the past."),
+    ("trail.diff", "Changes between two moments; until now, without the second."),
+    ("trail.stats", "Counts of entries by group, and sums of a numeric field."),
+    ("trail.runs", "A digest of each run."),
+    ("trail.compare", "A comparison of two runs."),
+    ("trail.failures", "Bursts of similar failures."),
+    ("view.run", "A digest of one run, with its workspaces."),
+    ("view.workspace", "The entries of one workspace, and its time in each state."),
+    ("view.flow", "Messages between the workspaces of a run."),
+    ("view.highway", "Requests to people in a run, and their answers."),
+    ("trail.tiers", "Storage tiers of the trail: hot, warm, cold, and the archives."),
+    ("trail.compact", "Move entries of ended workspaces to an archive."),
 ];
 
 /// All operations, commands first.
-pub fn list() -> Vec<Door> {
+pub fn list() -> Vec<Operation> {
     let of = |sort, table: &'static [(&'static str, &'static str)]| {
-        table.iter().map(move |(name, help)| Door { name, sort, help })
+        table.iter().map(move |(name, help)| Operation { name, sort, help })
     };
     of(Sort::Command, Command::DOORS)
         .chain(of(Sort::Question, Query::DOORS))

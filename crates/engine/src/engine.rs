@@ -30,7 +30,7 @@ use crate::identity::deployment;
 use crate::identity::keyring::{Credential, Keyring};
 use crate::mint::{RandomMint, project_id, random};
 use crate::recovery::repair::Repaired;
-use crate::recovery::{Ground, Report};
+use crate::recovery::{Recovery, Report};
 use crate::snapshot;
 use crate::snapshot::world::{World, as_of};
 use crate::store::blobs::Blobs;
@@ -121,7 +121,7 @@ impl Engine {
         core.hold_within(options.patience)?;
         core.catch_up()?;
         if core.world().seq() > 0 {
-            core.let_go();
+            core.release();
             return Ok(false);
         }
         core.run_own(&*options.clock, Job { caller, command, proof: None }).map(|_| true)
@@ -331,15 +331,15 @@ impl Engine {
         core.run_own(&*self.0.options.clock, job).map(|_| needed)
     }
 
-    fn ground(&self) -> Ground<'_> {
+    fn recovery(&self) -> Recovery<'_> {
         let Inner { home, options, store, .. } = &*self.0;
         let Options { clock, patience, .. } = options;
-        Ground { home, clock: &**clock, patience: *patience, store: &**store }
+        Recovery { home, clock: &**clock, patience: *patience, store: &**store }
     }
 
     /// Examines the project and returns what recovery would do. Changes nothing.
     pub fn recovery_plan(&self) -> Result<Report, EngineError> {
-        self.ground().look()
+        self.recovery().preview()
     }
 
     /// Examines the whole project, quarantines damaged files and completes what was left half done.
@@ -352,7 +352,7 @@ impl Engine {
         witness::check(&inner.home, &mut *log)?;
         let _presence = Registration::enter(&inner.home)?;
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
-        self.ground().on_request(&mut core, mended)
+        self.recovery().on_request(&mut core, mended)
     }
 
     /// Records that a caller failed to authenticate.
@@ -443,12 +443,12 @@ impl Engine {
         let mechanisms = deployment::in_place(&inner.home);
         let core = Core::new(log, key, mint, world).with_mechanisms(mechanisms);
         let mut core = core.within(Box::new(Disk::of(&inner.home)));
-        let roll = writer_registry::roll(&inner.home)?;
+        let writers = writer_registry::list(&inner.home)?;
         let before = core.world().seq();
-        if !roll.fallen.is_empty() {
-            self.ground().after_deaths(&mut core)?;
+        if !writers.fallen.is_empty() {
+            self.recovery().after_crashes(&mut core)?;
         }
-        match self.ground().after_outages(&mut core, &roll) {
+        match self.recovery().after_outages(&mut core, &writers) {
             // The outage is not over; the note of it stays.
             Ok(()) | Err(EngineError::Unavailable(_)) => {}
             Err(error) => return Err(error),

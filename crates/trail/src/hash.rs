@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn purposes_do_not_mix() {
+    fn hashes_of_different_domains_differ() {
         let domains = [Domain::Local, Domain::Global, Domain::Commit, Domain::Command];
         let hashes: std::collections::BTreeSet<_> =
             domains.iter().map(|domain| Hash::of(*domain, &[b"x"])).collect();

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn text_that_is_not_a_head_is_refused() {
         for text in ["", "\n\n", "althing/p\n1\n", "x\n1\nAAAA\n\n— x AAAA\n"] {
             assert!(SignedHead::parse(text).is_err(), "{text:?}");
         }

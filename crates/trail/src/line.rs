@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_lines_are_cut() {
+    fn usual_lines_are_split() {
         assert!(lines().len() > 10);
         for text in lines() {
             let cut = Line::cut(text).expect("a line of a trail has the usual form");

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_frontier_is_the_tree() {
+    fn the_frontier_has_the_root_of_the_tree() {
         let mut frontier = Frontier::default();
         for (count, entry) in entries(200).iter().enumerate() {
             assert_eq!(frontier.root(), reference_root(&entries(count as u64)), "{count}");

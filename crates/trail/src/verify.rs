@@ -207,8 +207,8 @@ pub struct Verifier {
     /// The base to continue from after the deleted entries, if there are any.
     base: Option<Base>,
     /// Whether an entry is deleted, so that the state is unknown until the base.
-    blind: bool,
-    stood_on: Option<Floor>,
+    state_unknown: bool,
+    base_reached: Option<Floor>,
     key: Option<PublicKey>,
     hashes: Vec<Hash>,
 }
@@ -230,8 +230,8 @@ impl Verifier {
             requests: HashSet::new(),
             checked: Checked::default(),
             base: None,
-            blind: false,
-            stood_on: None,
+            state_unknown: false,
+            base_reached: None,
             key: None,
             hashes: Vec::new(),
         }
@@ -268,7 +268,7 @@ impl Verifier {
             return Err(found_at(last, fault));
         }
         self.check_head(commit).map_err(|fault| found_at(last, fault))?;
-        self.stand_on_base().map_err(|fault| found_at(last, fault))
+        self.continue_from_base().map_err(|fault| found_at(last, fault))
     }
 
     /// Adds an entry whose archive is deleted. Its hashes count for the chains and the tree.
@@ -279,26 +279,26 @@ impl Verifier {
             return Err(Fault::Gone(stub.archive));
         }
         builder.skip(&stub);
-        self.blind = true;
+        self.state_unknown = true;
         self.checked.pruned += 1;
         Ok(())
     }
 
     /// Continues from the base once all entries before it are walked. The base must come from these
     /// very entries.
-    fn stand_on_base(&mut self) -> Result<(), Fault> {
+    fn continue_from_base(&mut self) -> Result<(), Fault> {
         let seq = self.chain.seq();
         let Some(base) = self.base.as_ref().filter(|base| base.floor.seq <= seq) else {
             return Ok(());
         };
         let same = base.floor.seq == seq && base.chain == self.chain.image();
-        let known = self.blind || base.state.image() == self.state.image();
+        let known = self.state_unknown || base.state.image() == self.state.image();
         if !same || !known {
             return Err(Fault::Floor);
         }
         self.state = base.state.clone();
-        self.stood_on = self.base.take().map(|base| base.floor);
-        self.blind = false;
+        self.base_reached = self.base.take().map(|base| base.floor);
+        self.state_unknown = false;
         Ok(())
     }
 
@@ -328,7 +328,7 @@ impl Verifier {
             Event::RuntimeRekeyed(body) => self.key = Some(body.new_key),
             _ => {}
         }
-        if self.blind {
+        if self.state_unknown {
             self.checked.unaudited += 1;
             return Ok(());
         }
@@ -425,8 +425,8 @@ impl Verifier {
     }
 
     /// Whether an entry is deleted, so that the state is unknown here.
-    pub fn is_blind(&self) -> bool {
-        self.blind
+    pub fn is_state_unknown(&self) -> bool {
+        self.state_unknown
     }
 
     /// The state after the entries so far.
@@ -451,7 +451,8 @@ impl Verifier {
             return Err(Fault::Empty);
         }
         // The deletion of archives records the replay base in the trail.
-        let recorded = self.stood_on.is_none() || self.stood_on.as_ref() == self.state.floor();
+        let recorded =
+            self.base_reached.is_none() || self.base_reached.as_ref() == self.state.floor();
         if self.base.is_some() || !recorded {
             return Err(Fault::Floor);
         }

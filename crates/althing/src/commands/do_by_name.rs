@@ -43,7 +43,7 @@ fn list(app: &App) -> Result<(), Failure> {
     if app.out.json {
         return app.out.value(&doors);
     }
-    let sort = |door: &api::Door| match door.sort {
+    let sort = |door: &api::Operation| match door.sort {
         api::Sort::Command => "command",
         api::Sort::Question => "question",
     };

@@ -311,12 +311,14 @@ fn snapshots(project: &Project, engine: &Engine) -> Finding {
 fn archived(project: &Project, engine: &Engine) -> Finding {
     let archives = project.home.archives();
     let looked = engine.world().and_then(|world| {
-        let shelves = engine.reader()?.shelves()?;
-        for shelf in shelves.iter().filter(|shelf| shelf.stage != Stage::Pruned) {
-            Lines::open(&archives, shelf.number, &shelf.hash)?;
+        let archive_records = engine.reader()?.archive_records()?;
+        for archive_record in
+            archive_records.iter().filter(|archive_record| archive_record.stage != Stage::Pruned)
+        {
+            Lines::open(&archives, archive_record.number, &archive_record.hash)?;
         }
-        let left = archive_files::leftovers(&project.home, &world.state, &shelves);
-        Ok((shelves.len() as u64, compact::unfinished(engine)?, left))
+        let left = archive_files::leftovers(&project.home, &world.state, &archive_records);
+        Ok((archive_records.len() as u64, compact::unfinished(engine)?, left))
     });
     let (count, open, left) = match looked {
         Ok(looked) => looked,
@@ -341,7 +343,7 @@ fn archived(project: &Project, engine: &Engine) -> Finding {
 }
 
 fn writers(project: &Project) -> Finding {
-    match writer_registry::fallen(&project.home) {
+    match writer_registry::crashed_writers(&project.home) {
         Ok(fallen) if fallen.is_empty() => {
             Finding::good("writers", "everybody who wrote ended well")
         }

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_form_is_kept_to_the_byte() {
+    fn the_seed_form_is_unchanged() {
         let brief = build(&asked(Mode::Seed, None), &material(), &words).unwrap();
         let expected = "\
 === DELTA BRIEF — task 3.2 ===
@@ -369,7 +369,7 @@ INVARIANTS REF: INVARIANTS.md
     }
 
     #[test]
-    fn the_limit_is_a_limit_and_what_went_is_named() {
+    fn the_limit_holds_and_omitted_items_are_named() {
         let whole = words(&build(&asked(Mode::Seed, None), &material(), &words).unwrap().text);
         let mut least = None;
         for most in 0..=whole {
@@ -388,7 +388,7 @@ INVARIANTS REF: INVARIANTS.md
     }
 
     #[test]
-    fn what_was_only_depended_on_goes_first_wherever_it_stands() {
+    fn dependencies_are_left_out_first() {
         let mut material = material();
         material.capsules.reverse();
         let whole = words(&build(&asked(Mode::Seed, None), &material, &words).unwrap().text);

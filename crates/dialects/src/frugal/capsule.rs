@@ -67,7 +67,7 @@ mod tests {
     use crate::frugal::planning::read_capsule;
 
     #[test]
-    fn whatever_is_in_a_capsule_is_read_back() {
+    fn any_capsule_is_read_back() {
         for what in ["x", "x\nGOTCHA: y", "x\n\\GOTCHA: y", "x\n\\\\WHAT:", "GOTCHA: x\n---\n\\y"] {
             let text =
                 render(&Said { id: "w1", ts: "t", what, gotcha: Some("g"), ..Said::default() });

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_known_vector_comes_out() {
+    fn the_known_haid_is_derived() {
         let haid = Haid::derive("rj", "mbp", "/work/repo");
         assert_eq!(haid.as_str(), "haid:rj.mbp-680e");
         assert_eq!(Haid::new(haid.as_str()), Ok(haid));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn only_haids_are_haids() {
+    fn other_texts_are_not_haids() {
         let good = ["haid:rj.mbp-680e", "haid:rj.mbp-680e/cursor", "haid:a-b.c-d-0000/x-1"];
         for text in good {
             assert!(Haid::new(text).is_ok(), "{text}");

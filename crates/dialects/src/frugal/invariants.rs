@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn references_hold_or_say_why_not() {
+    fn references_resolve_or_give_a_reason() {
         for (text, expected) in [
             ("INV.md", Found::Verified { anchor: false }),
             ("INV.md#rules", Found::Verified { anchor: true }),

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_rounded_and_growth_is_growth() {
+    fn percentages_are_rounded_and_signed() {
         for (before, after, expected) in [
             (41_000, 11_250, Some("-73%")),
             (41_000, 12_000, Some("-71%")),

@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_act_on_is_spelled_out() {
+    fn control_characters_are_escaped() {
         for (text, shown, line) in [
             ("plain é", "plain é", "plain é"),
             ("a\tb\nc\\", "a\tb\nc\\", "a\\tb\\nc\\\\"),

@@ -197,7 +197,7 @@ impl Project {
     }
 
     /// The report of a finished task without the protocol: prose, with the criteria it met.
-    fn told(&self, task: &Task) -> String {
+    fn prose_report(&self, task: &Task) -> String {
         let file = self.value(&task.file).unwrap_or_default();
         let met = task.criteria.iter().filter_map(|id| Some(format!(" {id}: {}", self.value(id)?)));
         format!(
@@ -249,7 +249,7 @@ impl Project {
         let mut done = String::new();
         for wave in self.waves.iter().take(waves) {
             let tasks = &wave[..workers.min(wave.len())];
-            let told: String = tasks.iter().map(|task| self.told(task)).collect();
+            let told: String = tasks.iter().map(|task| self.prose_report(task)).collect();
             for task in tasks {
                 self.measure_task(task, &done, &mut measured, count);
             }
@@ -267,7 +267,7 @@ impl Project {
     ) {
         *measured.restated.entry("restated_brief").or_default() +=
             count(&self.restated(task, done));
-        *measured.restated.entry("report").or_default() += count(&self.told(task));
+        *measured.restated.entry("report").or_default() += count(&self.prose_report(task));
         let brief = self.brief(task);
         let (references, lacking) = self.follow(task, &brief.text);
         measured.references += references;
@@ -332,7 +332,7 @@ mod tests {
     use crate::frugal::{message, tokens};
 
     #[test]
-    fn the_project_is_whole() {
+    fn the_example_project_is_complete() {
         let project = Project::example().unwrap();
         assert_eq!(project.waves.len(), WAVES_MAX);
         assert!(project.waves.iter().all(|wave| wave.len() == WORKERS_MAX));

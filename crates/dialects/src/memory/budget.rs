@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_makes_it_go_on_for_ever() {
+    fn shortening_always_ends() {
         let budget = Budget::new(600, Some(TOKENS_MIN)).unwrap();
         let many: Map<String, Value> = (0..500).map(|n| (format!("k{n}"), n.into())).collect();
         budget.shorten(Value::Object(many));

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_in_other_words_is_understood() {
+    fn alternative_field_names_are_understood() {
         let made = create(
             Kind::Plan,
             &json!({
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_field() {
         for (kind, data, word) in [
             (Kind::Plan, json!({}), "'text'"),
             (Kind::Plan, json!({ "text": " " }), "'text'"),

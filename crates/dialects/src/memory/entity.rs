@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_houses_mean_ours() {
+    fn aliases_of_states_are_understood() {
         for (kind, word, own) in [
             (Kind::Plan, "todo", Status::Open),
             (Kind::Plan, "In Progress", Status::InProgress),

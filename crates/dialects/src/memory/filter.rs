@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_adds_up() {
+    fn all_conditions_of_a_filter_hold() {
         let filter = read(Kind::Plan, &json!({ "tag": "a", "tags": "b,c" })).unwrap();
         assert!(filter.has_tags(&["a", "b"]));
         assert!(!filter.has_tags(&["a"]));

@@ -160,7 +160,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_taken_is_said_in_words() {
+    fn accepted_values_are_described() {
         let word = json!({ "oneOf": [{ "const": "low" }, { "const": "high" }] });
         for (schema, said) in [
             (json!({ "type": "string" }), "a text"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn values_fit_or_do_not() {
+    fn values_match_the_schema_or_not() {
         let texts = json!({ "type": "array", "items": { "type": "string" } });
         assert!(fits(&texts, &json!(["a"])) && !fits(&texts, &json!(["a", 1])));
         assert!(!fits(&texts, &json!("a")));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_reader_says_of_its_types_is_left_out() {
+    fn rust_types_are_left_out_of_errors() {
         for (error, said) in [
             ("invalid type: integer `5`, expected struct Place", "'x' must be a text"),
             (

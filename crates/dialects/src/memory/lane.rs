@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_schema_asks_for_is_what_is_read() {
+    fn the_schema_matches_the_reader() {
         let schema = schema();
         let required: Vec<&str> =
             schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_times_are_told() {
+    fn numbers_and_durations_are_formatted() {
         assert_eq!((counted(1, "file"), counted(0, "file")), ("1 file".into(), "0 files".into()));
         let (now, later) = (Timestamp::from_secs(100), Timestamp::from_secs(100 + 14_399));
         assert_eq!(from_now(later, now), "in 3h59m");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn things_go_by_their_labels() {
+    fn records_are_named_by_labels() {
         for (text, said) in [
             ("there is no plan pln_0000002a (pln#42)", "there is no plan pln#42"),
             (
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_go_by_their_haids() {
+    fn agents_are_named_by_haids() {
         for (text, said) in [
             ("haid:ada.lab-00ff+bob is revoked.", "haid:ada.lab-00ff/bob is revoked."),
             ("for haid:ada.lab-00ff+bob.", "for haid:ada.lab-00ff/bob."),

@@ -28,10 +28,10 @@ use crate::mint::RandomMint;
 use crate::recovery::verify::check_record;
 use crate::snapshot::world::{READ_BYTES, World};
 use crate::snapshot::{self, replay_base};
-use crate::store::archive_files::{self, Turn};
+use crate::store::archive_files::{self, ArchiveLock};
 use crate::store::blobs::Blobs;
 use crate::store::home::{Home, owner_only, replace_synced, sync_folder_of};
-use crate::store::quarantine::{Quarantine, Workbench};
+use crate::store::quarantine::{Quarantine, WorkFolder};
 
 /// A finished backup.
 #[derive(Debug)]
@@ -106,14 +106,14 @@ fn copy_into(
 ) -> Result<Backup, EngineError> {
     let store = folder.join(BACKUP_STORE);
     // Keeps archives from being deleted between the copy of the store and that of its archives.
-    let _turn = Turn::take(home, PATIENCE)?;
+    let _lock = ArchiveLock::take(home, PATIENCE)?;
     source.copy_to(&store, progress)?;
     sync_file(&store)?;
     let mut copy = SqliteReader::open(&store)?;
-    archive_files::carry(&home.archives(), &Archives::beside(&store), &mut copy)?;
+    archive_files::copy_archives(&home.archives(), &Archives::beside(&store), &mut copy)?;
     let (checked, named) = check_copy(&mut copy, &store)?;
     let blobs = Blobs::in_folder(folder.join(BACKUP_BLOBS));
-    let blobs = blobs.carry_from(&Blobs::of(home), &named, progress)?;
+    let blobs = blobs.copy_from(&Blobs::of(home), &named, progress)?;
     let head = copy.head_of(checked.entries)?.map(|(_, head)| head).unwrap_or_default();
     replace_synced(&folder.join(BACKUP_HEAD), head.as_bytes())?;
     if with_keys {
@@ -208,18 +208,18 @@ pub fn restore(
         _ => error.into(),
     })?;
     home.create()?;
-    let bench = Workbench::new(home)?;
+    let bench = WorkFolder::new(home)?;
     source.copy_to(bench.store(), &mut |_, _| {})?;
     let mut copy = SqliteReader::open(bench.store())?;
     let bench_archives = Archives::beside(bench.store());
-    archive_files::carry(&Archives::beside(&store), &bench_archives, &mut copy)?;
+    archive_files::copy_archives(&Archives::beside(&store), &bench_archives, &mut copy)?;
     let (checked, named) = check_copy(&mut copy, bench.store())?;
     check_head(folder, &mut copy, checked.entries)?;
     let mut world = replay_base::load(&bench_archives, &mut copy)?.unwrap_or_default();
     world.catch_up(&mut copy)?;
     // Archives of two trails never have the same name, so these do not collide.
-    let _turn = Turn::take(home, options.patience)?;
-    archive_files::carry(&bench_archives, &home.archives(), &mut copy)?;
+    let _lock = ArchiveLock::take(home, options.patience)?;
+    archive_files::copy_archives(&bench_archives, &home.archives(), &mut copy)?;
     let aside = Quarantine::new(home)?;
     let restoring = Restoring { home, options, folder, asked_by, checked, world, bench, aside };
     let blobs = restoring.bring_blobs(&named)?;
@@ -257,7 +257,7 @@ struct Restoring<'a> {
     checked: Checked,
     /// The state of the backup.
     world: World,
-    bench: Workbench,
+    bench: WorkFolder,
     aside: Quarantine,
 }
 
@@ -278,11 +278,15 @@ impl Restoring<'_> {
             sync_file(&copy)?;
             sync_folder_of(&copy)?;
             let mut old = SqliteReader::open(&copy)?;
-            archive_files::carry(&self.home.archives(), &Archives::beside(&copy), &mut old)?;
+            archive_files::copy_archives(
+                &self.home.archives(),
+                &Archives::beside(&copy),
+                &mut old,
+            )?;
         }
         let recorded = self.record(&before)?;
         let replacing = log.replacing(self.bench.store(), self.options.patience)?;
-        self.forget_what_was()?;
+        self.remove_old_files()?;
         replacing.finish()?;
         self.copy_keys()?;
         Ok((before.entries, recorded))
@@ -340,7 +344,7 @@ impl Restoring<'_> {
             self.check_project(project.as_ref())?;
         }
         let there = Blobs::in_folder(self.folder.join(BACKUP_BLOBS));
-        Blobs::of(self.home).carry_from(&there, named, &mut |_, _| {})
+        Blobs::of(self.home).copy_from(&there, named, &mut |_, _| {})
     }
 
     fn check_project(&self, here: Option<&ProjectId>) -> Result<(), EngineError> {
@@ -372,7 +376,7 @@ impl Restoring<'_> {
     /// Puts the store in place of one that cannot be read. The old files are quarantined as they
     /// are.
     fn put_in_place(&self) -> Result<(u64, bool), EngineError> {
-        let _turn = Reserved::new(self.home.store(), self.options.patience)?;
+        let _lock = Reserved::new(self.home.store(), self.options.patience)?;
         // Only the remembered head is known of the old trail: every epoch given out after the
         // backup took an entry.
         let entries = self.remembered();
@@ -391,7 +395,7 @@ impl Restoring<'_> {
         for ending in ["-wal", "-shm", "-journal"] {
             remove(&beside(self.home.store(), ending))?;
         }
-        self.forget_what_was()?;
+        self.remove_old_files()?;
         let placed = std::fs::rename(&ready, self.home.store());
         placed.map_err(EngineError::file("create", self.home.store()))?;
         sync_folder_of(self.home.store())?;
@@ -432,7 +436,7 @@ impl Restoring<'_> {
 
     /// Removes files that belong to the old trail alone: its remembered head, and its snapshots,
     /// which can be made again.
-    fn forget_what_was(&self) -> Result<(), EngineError> {
+    fn remove_old_files(&self) -> Result<(), EngineError> {
         self.aside.take(&self.home.witness())?;
         let Some(project) = self.world.state.project() else { return Ok(()) };
         for path in snapshot::list(self.home, &project.id) {

@@ -8,7 +8,9 @@
 
 use althing_kernel::archive::{Compact, Moved, Number, Range, is_archivable, may_be_archivable};
 use althing_kernel::{Blob, Command, Kind, Span, State, Timestamp, WorkspaceId};
-use althing_trail::archive::{ArchiveWriter, Archives, Lines, Shelf, Stage, Stub, check_files};
+use althing_trail::archive::{
+    ArchiveRecord, ArchiveWriter, Archives, Lines, Stage, Stub, check_files,
+};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{Swap, Swapper};
 use althing_trail::{Commit, Entry, LogReader};
@@ -20,12 +22,12 @@ use crate::engine::{Engine, Options};
 use crate::error::EngineError;
 use crate::snapshot;
 use crate::snapshot::world::READ_BYTES;
-use crate::store::archive_files::{self, Turn};
+use crate::store::archive_files::{self, ArchiveLock};
 
 /// Most workspaces whose entries go into one archive.
 const WORKSPACES_MAX: u64 = 4_096;
 /// Workspaces per recording command, so that nobody waits long behind it.
-const TOLD_AT_ONCE: usize = 64;
+const RECORDED_AT_ONCE: usize = 64;
 /// Bytes of lines replaced in one turn while nobody else writes.
 const SWAP_BYTES: usize = 1 << 20;
 /// Bytes of lines replaced in one turn while others write: few enough that they hardly notice.
@@ -46,9 +48,9 @@ const WORTHWHILE: usize = 100;
 /// Longest time that fewer ended workspaces wait for more.
 const WAIT_MAX: Span = Span::from_secs(24 * 60 * 60);
 /// Most workspaces of a background compaction.
-const IN_PASSING: u64 = 256;
+const BACKGROUND_WORKSPACES_MAX: u64 = 256;
 /// Pause after a background compaction.
-const AGAIN_AFTER: Duration = Duration::from_mins(1);
+const BACKGROUND_PAUSE: Duration = Duration::from_mins(1);
 
 /// Selection of workspaces to compact.
 #[derive(Clone, Debug)]
@@ -101,14 +103,14 @@ pub fn run(
 ) -> Result<Outcome, EngineError> {
     let mut outcome = Outcome { dry_run: request.dry_run, ..Outcome::default() };
     if request.dry_run {
-        look(engine, request, &mut outcome, progress)?;
+        dry_run(engine, request, &mut outcome, progress)?;
         return Ok(outcome);
     }
     let home = engine.home();
-    let _turn = Turn::take(home, engine.options().patience)?;
-    outcome.finished = finish_what_is_open(engine)?;
+    let _lock = ArchiveLock::take(home, engine.options().patience)?;
+    outcome.finished = finish_open_archives(engine)?;
     let world = engine.world()?;
-    archive_files::tidy(home, &world.state, &engine.reader()?.shelves()?)?;
+    archive_files::remove_leftovers(home, &world.state, &engine.reader()?.archive_records()?)?;
     while outcome.workspaces < request.limit {
         let before = outcome.workspaces;
         let most = (request.limit - before).min(WORKSPACES_MAX);
@@ -275,7 +277,8 @@ fn kind_of(line: &str) -> Option<Kind> {
     line.get(at..)?.split('"').next()?.parse().ok()
 }
 
-fn look(
+/// Counts what a compaction would move, without changing anything.
+fn dry_run(
     engine: &Engine,
     request: &Request,
     outcome: &mut Outcome,
@@ -320,14 +323,14 @@ fn compact(
     });
     let moved = moved.collect::<Result<Vec<Moved>, EngineError>>()?;
     if writer.count() == 0 {
-        tell(engine, None, &moved)?;
+        record_archived(engine, None, &moved)?;
     } else {
         let written = writer.finish(moved.clone())?;
-        let shelf = Shelf { number, hash: written.hash, stage: Stage::Moving };
-        tell(engine, Some((number, &shelf.hash)), &moved)?;
+        let archive_record = ArchiveRecord { number, hash: written.hash, stage: Stage::Moving };
+        record_archived(engine, Some((number, &archive_record.hash)), &moved)?;
         // So that opening the project does not need the archive from now on.
         snapshot::save(engine.home(), &*engine.world()?)?;
-        let_go(engine, &archives, &shelf)?;
+        replace_by_stubs(engine, &archives, &archive_record)?;
         outcome.archives.push(number);
         outcome.bytes += written.manifest.bytes();
         outcome.file_bytes += written.manifest.file_bytes();
@@ -337,12 +340,12 @@ fn compact(
 }
 
 /// Records the archived workspaces, a few at a time.
-fn tell(
+fn record_archived(
     engine: &Engine,
     archive: Option<(Number, &Blob)>,
     moved: &[Moved],
 ) -> Result<(), EngineError> {
-    for some in moved.chunks(TOLD_AT_ONCE) {
+    for some in moved.chunks(RECORDED_AT_ONCE) {
         engine.execute_own(Command::TrailCompact(Compact {
             archive: archive.map(|(number, _)| number),
             hash: archive.map(|(_, hash)| hash.clone()),
@@ -353,27 +356,28 @@ fn tell(
 }
 
 /// Finishes archives that were recorded before a compaction was stopped.
-fn finish_what_is_open(engine: &Engine) -> Result<Vec<Number>, EngineError> {
+fn finish_open_archives(engine: &Engine) -> Result<Vec<Number>, EngineError> {
     let world = engine.world()?;
     let archives = engine.home().archives();
-    let shelves = engine.reader()?.shelves()?;
+    let archive_records = engine.reader()?.archive_records()?;
     let mut finished = Vec::new();
     for (number, archive) in world.state.archives() {
-        let known = shelves.iter().find(|shelf| shelf.number == number);
-        let is_open = known.is_none_or(|shelf| shelf.stage == Stage::Moving);
+        let known = archive_records.iter().find(|archive_record| archive_record.number == number);
+        let is_open = known.is_none_or(|archive_record| archive_record.stage == Stage::Moving);
         if !is_open || archive.pruned.is_some() {
             continue;
         }
-        let shelf = Shelf { number, hash: archive.hash.clone(), stage: Stage::Moving };
-        let checked = match check_files(&archives, &shelf) {
+        let archive_record =
+            ArchiveRecord { number, hash: archive.hash.clone(), stage: Stage::Moving };
+        let checked = match check_files(&archives, &archive_record) {
             // An imported trail has all its entries, and no archives.
             Err(error) if error.kind == LogErrorKind::ArchiveMissing && known.is_none() => continue,
             other => other?,
         };
         let untold = |moved: &Moved| !world.state.is_compacted(&moved.workspace);
         let rest: Vec<Moved> = checked.manifest.workspaces.into_iter().filter(untold).collect();
-        tell(engine, Some((number, &shelf.hash)), &rest)?;
-        let_go(engine, &archives, &shelf)?;
+        record_archived(engine, Some((number, &archive_record.hash)), &rest)?;
+        replace_by_stubs(engine, &archives, &archive_record)?;
         finished.push(number);
     }
     Ok(finished)
@@ -382,11 +386,11 @@ fn finish_what_is_open(engine: &Engine) -> Result<Vec<Number>, EngineError> {
 /// Recorded archives whose lines are still in the store, though they could be replaced.
 pub fn unfinished(engine: &Engine) -> Result<Vec<Number>, EngineError> {
     let (world, archives) = (engine.world()?, engine.home().archives());
-    let shelves = engine.reader()?.shelves()?;
+    let archive_records = engine.reader()?.archive_records()?;
     let on_record = world.state.archives().filter(|(_, known)| known.pruned.is_none());
     let open = on_record.filter(|(number, known)| {
-        match shelves.iter().find(|shelf| shelf.number == *number) {
-            Some(shelf) => shelf.stage == Stage::Moving,
+        match archive_records.iter().find(|archive_record| archive_record.number == *number) {
+            Some(archive_record) => archive_record.stage == Stage::Moving,
             None => archives.data(*number, &known.hash).exists(),
         }
     });
@@ -409,7 +413,7 @@ impl Pace {
     }
 
     /// Notices other writers, and yields to them for a while.
-    fn look(&mut self, end: u64, took: Duration) {
+    fn observe(&mut self, end: u64, took: Duration) {
         if end != self.end {
             self.others = Some(Instant::now());
             self.end = end;
@@ -422,10 +426,14 @@ impl Pace {
 }
 
 /// Replaces the lines of an archive in the store by stubs.
-fn let_go(engine: &Engine, archives: &Archives, shelf: &Shelf) -> Result<(), EngineError> {
+fn replace_by_stubs(
+    engine: &Engine,
+    archives: &Archives,
+    archive_record: &ArchiveRecord,
+) -> Result<(), EngineError> {
     let mut swapper = Swapper::open(engine.home().store())?;
-    swapper.note(shelf)?;
-    let mut lines = Lines::open(archives, shelf.number, &shelf.hash)?;
+    swapper.note(archive_record)?;
+    let mut lines = Lines::open(archives, archive_record.number, &archive_record.hash)?;
     let Range { from, to } = lines.manifest().range;
     let mut pace = Pace { end: swapper.position()?, others: None };
     let mut after = from - 1;
@@ -435,18 +443,18 @@ fn let_go(engine: &Engine, archives: &Archives, shelf: &Shelf) -> Result<(), Eng
         after = last.last;
         let mut swaps = Vec::with_capacity(commits.len());
         for commit in commits {
-            swaps.extend(swap_of(commit, &mut lines, shelf.number)?);
+            swaps.extend(swap_of(commit, &mut lines, archive_record.number)?);
         }
         if !swaps.is_empty() {
             let begun = Instant::now();
             swapper.swap(&swaps, pace.is_alone())?;
-            pace.look(swapper.position()?, begun.elapsed());
+            pace.observe(swapper.position()?, begun.elapsed());
         }
     }
     if let Some((seq, _)) = lines.peek()? {
-        return Err(not_the_same(seq, shelf.number));
+        return Err(not_the_same(seq, archive_record.number));
     }
-    Ok(swapper.note(&Shelf { stage: Stage::Moved, ..shelf.clone() })?)
+    Ok(swapper.note(&ArchiveRecord { stage: Stage::Moved, ..archive_record.clone() })?)
 }
 
 fn not_the_same(seq: u64, number: Number) -> EngineError {
@@ -500,9 +508,13 @@ impl Engine {
         }
         let home = self.home().clone();
         let options = Options { compact_after: None, follower: None, ..self.options().clone() };
-        self.background().begin("althing-archive", AGAIN_AFTER, move || {
-            let request =
-                Request { workspace: None, older_than: after, limit: IN_PASSING, dry_run: false };
+        self.background().begin("althing-archive", BACKGROUND_PAUSE, move || {
+            let request = Request {
+                workspace: None,
+                older_than: after,
+                limit: BACKGROUND_WORKSPACES_MAX,
+                dry_run: false,
+            };
             // Nobody asked for it now, and nothing is lost: it is tried again. `althing trail
             // compact` shows the error, and `doctor` lists unfinished archives.
             let _ = Engine::open(&home, options)

@@ -55,7 +55,7 @@ impl Blobs {
     /// Copies all content from another folder, comparing each file with its name. Removes nothing
     /// here. Content that is damaged there and not intact here is left out and listed, as is
     /// content that is missing afterwards.
-    pub(crate) fn carry_from(
+    pub(crate) fn copy_from(
         &self,
         from: &Blobs,
         named: &BTreeSet<Blob>,

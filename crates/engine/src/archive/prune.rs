@@ -6,14 +6,14 @@
 
 use althing_kernel::archive::{Number, Prune};
 use althing_kernel::{Command, Span};
-use althing_trail::archive::{Archives, Shelf, Stage};
+use althing_trail::archive::{ArchiveRecord, Archives, Stage};
 use althing_trail::log::sqlite::Swapper;
 use serde::Serialize;
 
 use crate::engine::{Client, Engine};
 use crate::error::EngineError;
 use crate::snapshot::replay_base;
-use crate::store::archive_files::Turn;
+use crate::store::archive_files::ArchiveLock;
 
 /// Result of a deletion.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -38,19 +38,24 @@ pub fn run(
     client.check_key()?;
     let asked_by = client.principal();
     let home = engine.home();
-    let _turn = Turn::take(home, engine.options().patience)?;
+    let _lock = ArchiveLock::take(home, engine.options().patience)?;
     let world = engine.world()?;
     let now = engine.moment(&world.state);
-    let shelves = engine.reader()?.shelves()?;
+    let archive_records = engine.reader()?.archive_records()?;
     if !dry_run {
         // Finish deletions that were recorded before a process was stopped.
         for (number, archive) in world.state.archives().filter(|(_, known)| known.pruned.is_some())
         {
-            delete(engine, &Shelf { number, hash: archive.hash.clone(), stage: Stage::Pruned })?;
+            delete(
+                engine,
+                &ArchiveRecord { number, hash: archive.hash.clone(), stage: Stage::Pruned },
+            )?;
         }
     }
     let is_here = |number: Number| {
-        shelves.iter().any(|shelf| shelf.number == number && shelf.stage == Stage::Moved)
+        archive_records.iter().any(|archive_record| {
+            archive_record.number == number && archive_record.stage == Stage::Moved
+        })
     };
     let over = world.state.archives().filter(|(number, known)| {
         known.pruned.is_none() && known.since.after(retention) <= now && is_here(*number)
@@ -80,8 +85,11 @@ pub fn run(
         return Err(EngineError::Refused(refusal));
     }
     recorded?;
-    for shelf in shelves.into_iter().filter(|shelf| outcome.archives.contains(&shelf.number)) {
-        delete(engine, &Shelf { stage: Stage::Pruned, ..shelf })?;
+    for archive_record in archive_records
+        .into_iter()
+        .filter(|archive_record| outcome.archives.contains(&archive_record.number))
+    {
+        delete(engine, &ArchiveRecord { stage: Stage::Pruned, ..archive_record })?;
     }
     Ok(outcome)
 }
@@ -96,17 +104,17 @@ fn file_bytes(
 
 /// Marks an archive as deleted in the store, with the replay base, then deletes it. The manifest
 /// stays: it vouches for the stubs.
-fn delete(engine: &Engine, shelf: &Shelf) -> Result<(), EngineError> {
+fn delete(engine: &Engine, archive_record: &ArchiveRecord) -> Result<(), EngineError> {
     let home = engine.home();
     let mut swapper = Swapper::open(home.store())?;
-    if swapper.shelf(shelf.number)?.as_ref() != Some(shelf) {
+    if swapper.archive_record(archive_record.number)?.as_ref() != Some(archive_record) {
         if let Some(floor) = engine.world()?.state.floor() {
             swapper.note_floor(floor)?;
         }
-        swapper.note(shelf)?;
-        swapper.make_last()?;
+        swapper.note(archive_record)?;
+        swapper.make_durable()?;
     }
-    let path = home.archives().data(shelf.number, &shelf.hash);
+    let path = home.archives().data(archive_record.number, &archive_record.hash);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         other => other.map_err(EngineError::file("remove", &path)),

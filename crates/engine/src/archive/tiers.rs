@@ -118,17 +118,17 @@ fn archives(
     log: &mut dyn althing_trail::LogReader,
 ) -> Result<Vec<ArchiveView>, EngineError> {
     let world = engine.world()?;
-    let (shelves, folder) = (log.shelves()?, engine.home().archives());
+    let (archive_records, folder) = (log.archive_records()?, engine.home().archives());
     let view = |(number, archive): (Number, &althing_kernel::archive::Archive)| {
         let file = folder.data(number, &archive.hash);
-        let known = shelves.iter().find(|shelf| shelf.number == number);
+        let known = archive_records.iter().find(|archive_record| archive_record.number == number);
         ArchiveView {
             archive: number,
             entries: archive.entries,
             workspaces: archive.workspaces,
             from: archive.range.from,
             to: archive.range.to,
-            stage: known.map(|shelf| shelf.stage),
+            stage: known.map(|archive_record| archive_record.stage),
             file_bytes: std::fs::metadata(&file).map(|data| data.len()).ok(),
             file: file.display().to_string(),
             since: archive.since,

@@ -21,7 +21,7 @@ use crate::error::{EngineError, damaged};
 use crate::read::history::Moment;
 use crate::snapshot::world::READ_BYTES;
 use crate::store::home::{Home, sync_folder_of};
-use crate::store::quarantine::Workbench;
+use crate::store::quarantine::WorkFolder;
 
 /// Longest time an import waits for its turn in a store that should have no other writer.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -61,7 +61,7 @@ pub fn import(
         refuse_if_there(&mut SqliteLog::create(home.store())?, home)?;
     }
     witness::refuse_if_any(home)?;
-    let bench = Workbench::new(home)?;
+    let bench = WorkFolder::new(home)?;
     let checked = import_into(bench.store(), input, progress)?;
     let mut log = SqliteLog::create(home.store())?;
     let mut replacing = log.replacing(bench.store(), PATIENCE)?;

@@ -10,7 +10,7 @@ use althing_kernel::envelope::carrier::{Carrier, Local};
 use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{Actor, Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
 use althing_trail::chain::Builder;
-use althing_trail::log::Misfit;
+use althing_trail::log::DamagedTile;
 use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature, SignedHead};
 use std::time::{Duration, Instant};
 
@@ -176,8 +176,8 @@ impl Core {
     }
 
     /// Gives up the exclusive right to append.
-    pub fn let_go(&mut self) {
-        self.log.let_go();
+    pub fn release(&mut self) {
+        self.log.release();
     }
 
     /// Applies new entries of other writers. Returns how many there were.
@@ -212,8 +212,8 @@ impl Core {
     }
 
     /// Rebuilds a damaged tile.
-    pub(crate) fn remake(&mut self, misfit: &Misfit) -> Result<(), EngineError> {
-        self.log.remake(misfit).map_err(EngineError::Unavailable)
+    pub(crate) fn rebuild_tile(&mut self, damaged_tile: &DamagedTile) -> Result<(), EngineError> {
+        self.log.rebuild_tile(damaged_tile).map_err(EngineError::Unavailable)
     }
 
     /// Decides jobs on a copy of the world. Nothing is stored yet.
@@ -325,9 +325,9 @@ impl Core {
                 self.catch_up()?;
                 self.prepare(clock.now(), jobs)
             });
-            let prepared = prepared.inspect_err(|_| self.let_go())?;
+            let prepared = prepared.inspect_err(|_| self.release())?;
             if prepared.commit.is_none() {
-                self.let_go();
+                self.release();
             }
             match self.settle(prepared) {
                 Ok(settled) => return Ok(settled),

@@ -44,7 +44,7 @@ const GATHER: std::ops::RangeInclusive<Duration> =
 const TURN: Duration = Duration::from_millis(100);
 
 /// State shared between the writer's thread and the callers.
-struct Desk {
+struct WriterLink {
     queue: Queue,
     writer: Mutex<Writer>,
     /// Whether the thread waits for other processes.
@@ -70,7 +70,7 @@ struct Writer {
 
 /// The writer with its thread.
 pub(crate) struct WriterHandle {
-    desk: Arc<Desk>,
+    link: Arc<WriterLink>,
     thread: JoinHandle<()>,
     /// Dropped with this handle, not with the thread: that may still be waiting for the log, with
     /// no job left.
@@ -100,44 +100,44 @@ impl WriterHandle {
             unwitnessed: None,
             tidied: Instant::now(),
         };
-        let desk = Arc::new(Desk {
+        let link = Arc::new(WriterLink {
             queue: Queue::default(),
             writer: Mutex::new(writer),
             waits_for_log: AtomicBool::new(false),
             ended: Mutex::new(false),
             ending: Condvar::new(),
         });
-        let own = desk.clone();
+        let own = link.clone();
         let thread =
             std::thread::Builder::new().name("althing-writer".to_owned()).spawn(move || {
                 // Also if it panics: nobody may wait for it forever.
                 let _ended = Ended(own.clone());
                 own.run();
             })?;
-        Ok(WriterHandle { desk, thread, presence, shared: known })
+        Ok(WriterHandle { link, thread, presence, shared: known })
     }
 
     /// Queues a job for the writer's thread.
     pub(crate) fn submit(&self, job: Job, done: Done) -> Ticket {
-        let ticket = self.desk.queue.put(job, done);
-        self.desk.queue.wake();
+        let ticket = self.link.queue.put(job, done);
+        self.link.queue.wake();
         ticket
     }
 
     /// Queues a job and, if nobody is writing, writes at once.
     pub(crate) fn submit_and_help(&self, job: Job, done: Done) -> Ticket {
-        let ticket = self.desk.queue.put(job, done);
-        if let Ok(mut writer) = self.desk.writer.try_lock() {
-            writer.write_if_free(&self.desk.queue);
+        let ticket = self.link.queue.put(job, done);
+        if let Ok(mut writer) = self.link.writer.try_lock() {
+            writer.write_if_free(&self.link.queue);
         }
         // The thread takes the jobs that are left.
-        self.desk.queue.wake();
+        self.link.queue.wake();
         ticket
     }
 }
 
 /// Marks the thread as ended when dropped.
-struct Ended(Arc<Desk>);
+struct Ended(Arc<WriterLink>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
@@ -155,18 +155,18 @@ impl WriterHandle {
 
 impl Drop for WriterHandle {
     fn drop(&mut self) {
-        self.desk.queue.close();
+        self.link.queue.close();
         // If an answer drops the last handle, this is the writer's thread: it ends by itself.
         if self.thread.thread().id() != std::thread::current().id() {
-            self.desk.await_end();
+            self.link.await_end();
         }
         if let Health::Degraded(outage) = self.shared.health() {
-            self.presence.leave_word(&outage);
+            self.presence.leave_outage_note(&outage);
         }
     }
 }
 
-impl Desk {
+impl WriterLink {
     /// The writer's thread.
     fn run(&self) {
         let mut tidy = true;
@@ -239,7 +239,7 @@ impl Writer {
             Ok(()) => self.commit(batch),
             Err(error) => self.turn_away(batch, &EngineError::Unavailable(error)),
         }
-        self.core.let_go();
+        self.core.release();
         if self.tidied.elapsed() > TIDY_EVERY {
             self.tidy(false);
         }

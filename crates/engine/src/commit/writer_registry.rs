@@ -43,7 +43,7 @@ pub(crate) struct Registration {
 
 /// A writer that ended without removing its registration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Fallen {
+pub struct CrashedWriter {
     /// Its name as a writer.
     pub name: WriterName,
     /// Its process id, if it came to write it.
@@ -54,12 +54,12 @@ pub struct Fallen {
 
 /// All registered writers.
 #[derive(Debug, Default)]
-pub(crate) struct Roll {
-    pub(crate) fallen: Vec<Fallen>,
+pub(crate) struct WriterList {
+    pub(crate) fallen: Vec<CrashedWriter>,
     /// Process ids of the running writers.
     pub(crate) living: Vec<u32>,
     /// Files with notes of outages.
-    words: Vec<PathBuf>,
+    outage_notes: Vec<PathBuf>,
 }
 
 impl Registration {
@@ -87,19 +87,19 @@ impl Registration {
 impl Registration {
     /// Leaves a note that the store refused and nobody could record it. The note is the file name:
     /// a full disk still allows renaming a file.
-    pub(crate) fn leave_word(&self, outage: &Outage) {
+    pub(crate) fn leave_outage_note(&self, outage: &Outage) {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let (since, turned_away) = (outage.since.micros(), outage.turned_away);
-        let word = format!("{since:020}-{turned_away}-{name}.{TURNED_AWAY}");
+        let note = format!("{since:020}-{turned_away}-{name}.{TURNED_AWAY}");
         // If even that fails, nobody learns of this outage.
-        let _ = std::fs::rename(&self.path, self.path.with_file_name(word));
+        let _ = std::fs::rename(&self.path, self.path.with_file_name(note));
     }
 }
 
 /// A note of an outage. It stays until the outage is on record and the note is removed.
-pub(crate) struct Word(PathBuf);
+pub(crate) struct OutageNote(PathBuf);
 
-impl Word {
+impl OutageNote {
     /// Reads the note; `None` if another process has put it on record meanwhile.
     pub(crate) fn read(&self) -> Option<Outage> {
         let name = self.0.file_stem().filter(|_| self.0.exists())?.to_str()?;
@@ -116,10 +116,10 @@ impl Word {
 }
 
 /// All notes of outages, oldest first.
-pub(crate) fn words(roll: &Roll) -> Vec<Word> {
-    let mut words = roll.words.clone();
-    words.sort();
-    words.into_iter().map(Word).collect()
+pub(crate) fn outage_notes(writers: &WriterList) -> Vec<OutageNote> {
+    let mut outage_notes = writers.outage_notes.clone();
+    outage_notes.sort();
+    outage_notes.into_iter().map(OutageNote).collect()
 }
 
 impl Drop for Registration {
@@ -147,42 +147,42 @@ fn unavailable(path: &Path, error: &std::io::Error) -> EngineError {
 }
 
 /// Lists all registered writers, and which of them crashed. Changes nothing.
-pub(crate) fn roll(home: &Home) -> Result<Roll, EngineError> {
+pub(crate) fn list(home: &Home) -> Result<WriterList, EngineError> {
     let folder = home.writers();
-    let mut roll = Roll::default();
+    let mut writers = WriterList::default();
     let entries = match std::fs::read_dir(&folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(roll),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(writers),
         other => other.map_err(|error| unavailable(&folder, &error))?,
     };
     for entry in entries {
         let path = entry.map_err(|error| unavailable(&folder, &error))?.path();
         if path.extension().is_some_and(|ending| ending == TURNED_AWAY) {
-            roll.words.push(path);
+            writers.outage_notes.push(path);
             continue;
         }
         let name = path.file_name().and_then(|name| name.to_str());
         let Some(name) = name.filter(|name| HEXLOWER.decode(name.as_bytes()).is_ok()) else {
             continue;
         };
-        match look(&path).map_err(|error| unavailable(&path, &error))? {
+        match inspect(&path).map_err(|error| unavailable(&path, &error))? {
             Some((true, pid)) => {
-                roll.fallen.push(Fallen { name: WriterName::lossy(name), pid, path });
+                writers.fallen.push(CrashedWriter { name: WriterName::lossy(name), pid, path });
             }
-            Some((false, pid)) => roll.living.extend(pid),
+            Some((false, pid)) => writers.living.extend(pid),
             None => {}
         }
     }
-    roll.fallen.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(roll)
+    writers.fallen.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(writers)
 }
 
 /// Lists the writers that crashed.
-pub fn fallen(home: &Home) -> Result<Vec<Fallen>, EngineError> {
-    roll(home).map(|roll| roll.fallen)
+pub fn crashed_writers(home: &Home) -> Result<Vec<CrashedWriter>, EngineError> {
+    list(home).map(|writers| writers.fallen)
 }
 
 /// Whether a file's process is gone, and its process id; `None` if it ended normally meanwhile.
-fn look(path: &Path) -> std::io::Result<Option<(bool, Option<u32>)>> {
+fn inspect(path: &Path) -> std::io::Result<Option<(bool, Option<u32>)>> {
     let mut file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         other => other?,
@@ -201,9 +201,9 @@ fn look(path: &Path) -> std::io::Result<Option<(bool, Option<u32>)>> {
 }
 
 /// The lock for recovery: one process recovers at a time, the others wait.
-pub(crate) struct Recovering(File);
+pub(crate) struct RecoveryLock(File);
 
-impl Recovering {
+impl RecoveryLock {
     pub(crate) fn begin(home: &Home, patience: Duration) -> Result<Self, EngineError> {
         let path = home.recovery_lock();
         let file = File::options().create(true).write(true).truncate(false).open(&path);
@@ -211,7 +211,7 @@ impl Recovering {
         let deadline = Instant::now() + patience;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Recovering(file)),
+                Ok(()) => return Ok(RecoveryLock(file)),
                 Err(TryLockError::Error(error)) => return Err(unavailable(&path, &error)),
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
                     return Err(EngineError::TimedOut(patience.as_secs()));
@@ -223,9 +223,9 @@ impl Recovering {
 }
 
 /// Removes the registrations of crashed writers after recovery.
-pub(crate) fn strike<'f>(
+pub(crate) fn remove_registrations<'f>(
     home: &Home,
-    fallen: impl Iterator<Item = &'f Fallen>,
+    fallen: impl Iterator<Item = &'f CrashedWriter>,
 ) -> Result<(), EngineError> {
     clear_half_arrived(&home.writers());
     for own in fallen {
@@ -252,7 +252,7 @@ fn clear_half_arrived(folder: &Path) {
     }
 }
 
-impl Drop for Recovering {
+impl Drop for RecoveryLock {
     fn drop(&mut self) {
         // Unlocking fails only for a file that is not open.
         let _ = self.0.unlock();

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_key_files_are_said_to_be_so() {
+    fn damaged_key_files_are_reported() {
         let (_folder, keys) = keyring();
         let ada = UserId::new("ada").unwrap();
         for content in ["", "althing secret key v1\nzz\n", "nonsense", "althing sealed key v1\n"] {

@@ -3,8 +3,8 @@
 mod content;
 pub mod field;
 pub mod history;
-pub mod places;
 pub mod row;
 mod scope;
 pub mod subscription;
 pub mod trail_query;
+pub mod workspace_info;

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::read::places::Places;
+use crate::read::workspace_info::WorkspaceDirectory;
 use crate::snapshot::world::READ_BYTES;
 
 /// The fields that all entries have.
@@ -159,10 +159,10 @@ impl Source {
     }
 
     /// Facts about all workspaces. Earlier owners and groups need a walk through the trail.
-    pub fn places(&self, with_history: bool) -> Result<Places, EngineError> {
+    pub fn places(&self, with_history: bool) -> Result<WorkspaceDirectory, EngineError> {
         let mut places = match self {
-            Source::Project(engine) => Places::of_state(&engine.world()?.state),
-            Source::File(_) => Places::default(),
+            Source::Project(engine) => WorkspaceDirectory::of_state(&engine.world()?.state),
+            Source::File(_) => WorkspaceDirectory::default(),
         };
         if with_history || matches!(self, Source::File(_)) {
             self.each(0, &mut |row| {

@@ -28,7 +28,7 @@ impl Engine {
         }
         let source = Source::Project(self.clone());
         let owners = query.owner.is_some();
-        let places = query.asks_whose().then(|| source.places(owners)).transpose()?;
+        let places = query.needs_workspace_info().then(|| source.places(owners)).transpose()?;
         Ok(Some(TrailQuery { within: self.scope(viewer)?, places: places.map(Arc::new), ..query }))
     }
 

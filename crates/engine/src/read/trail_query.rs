@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use crate::error::EngineError;
 use crate::read::field::FieldTest;
-use crate::read::places::Places;
 use crate::read::row::{Row, Scope, before};
+use crate::read::workspace_info::WorkspaceDirectory;
 use crate::snapshot::world::READ_BYTES;
 
 /// Most entries in one answer.
@@ -65,7 +65,7 @@ pub struct TrailQuery {
     /// Facts about workspaces, if the query needs them.
     #[serde(skip)]
     #[schemars(skip)]
-    pub places: Option<Arc<Places>>,
+    pub places: Option<Arc<WorkspaceDirectory>>,
 }
 
 /// An entry that was found, with its line.
@@ -89,7 +89,7 @@ impl TrailQuery {
     }
 
     /// Whether the answer needs facts about workspaces.
-    pub fn asks_whose(&self) -> bool {
+    pub fn needs_workspace_info(&self) -> bool {
         self.role.is_some() || self.originator.is_some() || self.owner.is_some()
     }
 
@@ -105,7 +105,7 @@ impl TrailQuery {
                 .is_none_or(|id| row.workspace.as_deref() == Some(id.as_str()))
             && self.within.has(row)
             && self.mentions.as_ref().is_none_or(|text| row.line.contains(text.as_str()))
-            && (!self.asks_whose() || self.is_whose(row))
+            && (!self.needs_workspace_info() || self.is_whose(row))
             && (self.fields.is_empty() || self.has_fields(row))
     }
 
@@ -132,7 +132,7 @@ impl TrailQuery {
 
     /// Finds entries, in the order of the trail.
     pub fn find(&self, log: &mut dyn LogReader) -> Result<Vec<Found>, EngineError> {
-        if self.asks_whose() && self.places.is_none() {
+        if self.needs_workspace_info() && self.places.is_none() {
             let what = "a question by role, owner or originator was not made ready";
             return Err(EngineError::Defect(what.to_owned()));
         }

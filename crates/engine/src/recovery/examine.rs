@@ -10,7 +10,7 @@ use althing_kernel::recovery::orphans;
 use althing_kernel::text::Text;
 use althing_kernel::violation::{ActionTaken, IntegrityViolation, SubjectType, Violation};
 use althing_kernel::{Blob, EntryId, Event};
-use althing_trail::log::Misfit;
+use althing_trail::log::DamagedTile;
 use althing_trail::verify::{Options, Verifier};
 use althing_trail::{Commit, Entry, Hash, LogReader};
 use data_encoding::HEXLOWER;
@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::commit::writer_registry::Roll;
+use crate::commit::writer_registry::WriterList;
 use crate::error::{EngineError, damaged};
 use crate::snapshot;
 use crate::snapshot::replay_base;
@@ -52,9 +52,9 @@ pub(crate) enum Remedy {
     /// Only report it; there is nothing to quarantine.
     None,
     /// Quarantine the file.
-    SetAside(PathBuf),
+    Quarantine(PathBuf),
     /// Quarantine a copy, and rebuild it.
-    Remake(Misfit),
+    Rebuild(DamagedTile),
 }
 
 /// Result of an examination.
@@ -85,12 +85,12 @@ struct Gathered {
     orphans: Vec<(u64, EntryId, AnyId)>,
 }
 
-/// Examines a project. `roll` tells which unfinished files are abandoned.
+/// Examines a project. `writers` tells which unfinished files are abandoned.
 pub(crate) fn examine(
     home: &Home,
     log: &mut dyn LogReader,
     depth: Depth,
-    roll: &Roll,
+    writers: &WriterList,
 ) -> Result<Examination, EngineError> {
     let start = match depth {
         Depth::Everything => replay_base::beginning(home, log)?,
@@ -107,7 +107,7 @@ pub(crate) fn examine(
     tiles(log, after, &mut found)?;
     snapshots(home, log, &world, &mut found)?;
     found.retain(|found| found.violation.as_ref().is_none_or(|own| !gathered.has_told(own)));
-    found.extend(left_over(home, &world, roll));
+    found.extend(left_over(home, &world, writers));
     Ok(Examination { after, entries: world.seq() - after, world, found })
 }
 
@@ -200,7 +200,7 @@ fn content(home: &Home, gathered: &Gathered, found: &mut Vec<Found>) {
                     blobs.held_in(blob).map_or_else(|| error.to_string(), |held| held.to_string());
                 let what = format!("the content {blob}, which entry {seq} names, is damaged");
                 let subject = (subject_id.clone(), *subject_type);
-                let remedy = Remedy::SetAside(blobs.path(blob));
+                let remedy = Remedy::Quarantine(blobs.path(blob));
                 found.push(mismatch(what, subject, &expected, &actual, remedy));
             }
         }
@@ -227,12 +227,12 @@ fn mismatch(
 
 /// Checks the tiles of leaf hashes that make proofs fast.
 fn tiles(log: &mut dyn LogReader, after: u64, found: &mut Vec<Found>) -> Result<(), EngineError> {
-    for misfit in log.misfits(after)? {
-        let subject = subject_at(log, misfit.last)?;
-        let what = format!("the tree hashes up to entry {} do not fit it", misfit.last);
-        let stored = misfit.stored.get(..32).unwrap_or(&misfit.stored);
-        let (expected, actual) = (hex(&misfit.expected), HEXLOWER.encode(stored));
-        found.push(mismatch(what, subject, &expected, &actual, Remedy::Remake(misfit)));
+    for damaged_tile in log.damaged_tiles(after)? {
+        let subject = subject_at(log, damaged_tile.last)?;
+        let what = format!("the tree hashes up to entry {} do not fit it", damaged_tile.last);
+        let stored = damaged_tile.stored.get(..32).unwrap_or(&damaged_tile.stored);
+        let (expected, actual) = (hex(&damaged_tile.expected), HEXLOWER.encode(stored));
+        found.push(mismatch(what, subject, &expected, &actual, Remedy::Rebuild(damaged_tile)));
     }
     Ok(())
 }
@@ -253,7 +253,7 @@ fn snapshots(
         let Some((expected, actual)) = snapshot::damage(&path) else { continue };
         let subject = subject_at(log, snapshot::position(&path).unwrap_or(world.seq()))?;
         let what = format!("the snapshot {} is damaged", path.display());
-        found.push(mismatch(what, subject, &expected, &actual, Remedy::SetAside(path)));
+        found.push(mismatch(what, subject, &expected, &actual, Remedy::Quarantine(path)));
     }
     Ok(())
 }
@@ -272,14 +272,14 @@ fn subject_at(log: &mut dyn LogReader, seq: u64) -> Result<(AnyId, SubjectType),
 }
 
 /// Unfinished files of processes that have ended.
-fn left_over(home: &Home, world: &World, roll: &Roll) -> Vec<Found> {
+fn left_over(home: &Home, world: &World, writers: &WriterList) -> Vec<Found> {
     let mut folders: Vec<PathBuf> = vec![home.root().to_owned()];
     folders.extend(home.store().parent().map(Path::to_owned));
     folders.extend(world.state.project().map(|own| home.snapshots().join(own.id.as_str())));
     folders.dedup();
     let gone = |pid: u32| {
-        let ended = roll.fallen.iter().any(|own| own.pid == Some(pid));
-        ended && !roll.living.contains(&pid) && pid != std::process::id()
+        let ended = writers.fallen.iter().any(|own| own.pid == Some(pid));
+        ended && !writers.living.contains(&pid) && pid != std::process::id()
     };
     let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
     let files = files.flatten().filter_map(|entry| entry.ok().map(|entry| entry.path()));
@@ -287,7 +287,7 @@ fn left_over(home: &Home, world: &World, roll: &Roll) -> Vec<Found> {
     unfinished
         .map(|path| {
             let what = format!("{} was never finished", path.display());
-            Found { what, violation: None, remedy: Remedy::SetAside(path) }
+            Found { what, violation: None, remedy: Remedy::Quarantine(path) }
         })
         .collect()
 }

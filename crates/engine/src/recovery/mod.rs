@@ -20,7 +20,7 @@ use std::time::Duration;
 use crate::clock::Clock;
 use crate::commit::core::{Core, Job};
 use crate::commit::shared::Outage;
-use crate::commit::writer_registry::{self, Fallen, Recovering, Roll, Word};
+use crate::commit::writer_registry::{self, CrashedWriter, OutageNote, RecoveryLock, WriterList};
 use crate::error::EngineError;
 use crate::recovery::examine::{Depth, Examination, Found, Remedy, examine};
 use crate::recovery::repair::Repaired;
@@ -32,7 +32,7 @@ use crate::store::quarantine::Quarantine;
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// Writers that crashed.
-    pub fallen: Vec<Fallen>,
+    pub fallen: Vec<CrashedWriter>,
     /// Last entry that had been examined before.
     pub after: u64,
     /// Number of entries examined.
@@ -50,10 +50,10 @@ pub struct Report {
 }
 
 impl Report {
-    fn of(roll: &Roll, examined: &Examination, now: Timestamp) -> Self {
+    fn of(writers: &WriterList, examined: &Examination, now: Timestamp) -> Self {
         let state = &examined.world.state;
         Report {
-            fallen: roll.fallen.clone(),
+            fallen: writers.fallen.clone(),
             after: examined.after,
             examined: examined.entries,
             found: examined.found.clone(),
@@ -72,51 +72,55 @@ impl Report {
 }
 
 /// The project to recover, with its clock and store.
-pub(crate) struct Ground<'a> {
+pub(crate) struct Recovery<'a> {
     pub(crate) home: &'a Home,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) patience: Duration,
     pub(crate) store: &'a dyn Store,
 }
 
-impl Ground<'_> {
+impl Recovery<'_> {
     /// Examines everything and returns what recovery would do.
-    pub(crate) fn look(&self) -> Result<Report, EngineError> {
-        let roll = writer_registry::roll(self.home)?;
+    pub(crate) fn preview(&self) -> Result<Report, EngineError> {
+        let writers = writer_registry::list(self.home)?;
         let mut log = self.store.reader()?;
-        let examined = examine(self.home, &mut *log, Depth::Everything, &roll)?;
-        Ok(Report::of(&roll, &examined, self.clock.now()))
+        let examined = examine(self.home, &mut *log, Depth::Everything, &writers)?;
+        Ok(Report::of(&writers, &examined, self.clock.now()))
     }
 
     /// Recovers from all crashed writers. Other processes that want to recover wait.
-    pub(crate) fn after_deaths(&self, core: &mut Core) -> Result<(), EngineError> {
-        let _turn = Recovering::begin(self.home, self.patience)?;
+    pub(crate) fn after_crashes(&self, core: &mut Core) -> Result<(), EngineError> {
+        let _turn = RecoveryLock::begin(self.home, self.patience)?;
         loop {
-            let roll = writer_registry::roll(self.home)?;
+            let writers = writer_registry::list(self.home)?;
             // Another process may have recovered meanwhile.
-            if roll.fallen.is_empty() {
+            if writers.fallen.is_empty() {
                 return Ok(());
             }
-            self.recover(core, &roll, Depth::Unexamined, &[])?;
+            self.recover(core, &writers, Depth::Unexamined, &[])?;
         }
     }
 
     /// Records outages that other processes could not record, then removes their notes. One process
     /// does so at a time.
-    pub(crate) fn after_outages(&self, core: &mut Core, roll: &Roll) -> Result<(), EngineError> {
-        let words = writer_registry::words(roll);
-        if words.is_empty() {
+    pub(crate) fn after_outages(
+        &self,
+        core: &mut Core,
+        writers: &WriterList,
+    ) -> Result<(), EngineError> {
+        let outage_notes = writer_registry::outage_notes(writers);
+        if outage_notes.is_empty() {
             return Ok(());
         }
-        let _turn = Recovering::begin(self.home, self.patience)?;
-        let told: Vec<(Outage, Word)> =
-            words.into_iter().filter_map(|word| Some((word.read()?, word))).collect();
+        let _turn = RecoveryLock::begin(self.home, self.patience)?;
+        let told: Vec<(Outage, OutageNote)> =
+            outage_notes.into_iter().filter_map(|note| Some((note.read()?, note))).collect();
         let outages = told.iter().map(|(outage, _)| outage.clone());
         let Some(outage) = outages.reduce(Outage::and) else { return Ok(()) };
         let caller =
             Caller { principal: Principal::System, key: core.key().public(), session: None };
         core.run_own(self.clock, Job { caller, command: outage.note(), proof: None })?;
-        told.into_iter().try_for_each(|(_, word)| word.forget())
+        told.into_iter().try_for_each(|(_, note)| note.forget())
     }
 
     /// Recovers at a person's request: everything is examined.
@@ -125,22 +129,22 @@ impl Ground<'_> {
         core: &mut Core,
         mended: &[Repaired],
     ) -> Result<Report, EngineError> {
-        let _turn = Recovering::begin(self.home, self.patience)?;
-        let roll = writer_registry::roll(self.home)?;
-        self.recover(core, &roll, Depth::Everything, mended)
+        let _turn = RecoveryLock::begin(self.home, self.patience)?;
+        let writers = writer_registry::list(self.home)?;
+        self.recover(core, &writers, Depth::Everything, mended)
     }
 
     fn recover(
         &self,
         core: &mut Core,
-        roll: &Roll,
+        writers: &WriterList,
         depth: Depth,
         mended: &[Repaired],
     ) -> Result<Report, EngineError> {
         let mut log = self.store.reader()?;
-        let examined = examine(self.home, &mut *log, depth, roll)?;
+        let examined = examine(self.home, &mut *log, depth, writers)?;
         drop(log);
-        let mut report = Report::of(roll, &examined, self.clock.now());
+        let mut report = Report::of(writers, &examined, self.clock.now());
         report.mended = mended.to_vec();
         if report.is_needed() {
             report.completed = self.record(core, &report)?;
@@ -148,12 +152,12 @@ impl Ground<'_> {
         }
         snapshot::save_examined(self.home, &examined.world)?;
         // One recovery names a limited number of writers; the next one names the others.
-        let is_over = |own: &&Fallen| {
+        let is_over = |own: &&CrashedWriter| {
             report.completed.as_ref().is_none_or(|completed| {
                 completed.writers.contains(&own.name) || completed.known_writers.contains(&own.name)
             })
         };
-        writer_registry::strike(self.home, roll.fallen.iter().filter(is_over))?;
+        writer_registry::remove_registrations(self.home, writers.fallen.iter().filter(is_over))?;
         Ok(report)
     }
 
@@ -193,10 +197,10 @@ impl Ground<'_> {
         for own in found {
             match &own.remedy {
                 Remedy::None => {}
-                Remedy::SetAside(path) => aside.take(path)?,
-                Remedy::Remake(misfit) => {
-                    aside.put(&format!("tile-{}", misfit.number), &misfit.stored)?;
-                    core.remake(misfit)?;
+                Remedy::Quarantine(path) => aside.take(path)?,
+                Remedy::Rebuild(damaged_tile) => {
+                    aside.put(&format!("tile-{}", damaged_tile.number), &damaged_tile.stored)?;
+                    core.rebuild_tile(damaged_tile)?;
                 }
             }
         }

@@ -25,7 +25,7 @@ use std::time::Duration;
 use crate::error::{EngineError, damaged};
 use crate::snapshot::world::READ_BYTES;
 use crate::snapshot::{self, replay_base};
-use crate::store::archive_files::Turn;
+use crate::store::archive_files::ArchiveLock;
 use crate::store::home::Home;
 use crate::store::quarantine::Quarantine;
 
@@ -72,7 +72,7 @@ struct Repair {
 /// commit or has another one, nothing is changed.
 pub fn repair(home: &Home, copy: &Path, patience: Duration) -> Result<Vec<Repaired>, EngineError> {
     // Keeps compaction from moving entries meanwhile.
-    let _turn = Turn::take(home, patience)?;
+    let _lock = ArchiveLock::take(home, patience)?;
     let mut log = SqliteReader::open(home.store())?;
     let repairs = prove(home, &mut log, copy)?;
     drop(log);
@@ -86,8 +86,8 @@ pub fn repair(home: &Home, copy: &Path, patience: Duration) -> Result<Vec<Repair
         let name = format!("commit-{}.jsonl", repair.stored.last);
         let stored = format!("{}\n{}", repair.stored.lines, repair.stored.head);
         let path = aside.put(&name, stored.as_bytes())?;
-        writer.put_back(&repair.right).map_err(EngineError::Unavailable)?;
-        mended.push(repair.told(path)?);
+        writer.replace_commit(&repair.right).map_err(EngineError::Unavailable)?;
+        mended.push(repair.repaired(path)?);
     }
     set_snapshots_aside(home, &mended, &aside)?;
     Ok(mended)
@@ -137,7 +137,7 @@ fn commit_in(copy: &Path, first: u64) -> Result<Option<Commit>, EngineError> {
 }
 
 impl Repair {
-    fn told(self, aside: PathBuf) -> Result<Repaired, EngineError> {
+    fn repaired(self, aside: PathBuf) -> Result<Repaired, EngineError> {
         let seq = self.finding.seq.max(self.right.first);
         let at = usize::try_from(seq - self.right.first).unwrap_or(usize::MAX);
         let entry = self.right.entries().nth(at).and_then(|line| Entry::read(line).ok());

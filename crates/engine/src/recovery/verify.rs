@@ -113,7 +113,8 @@ pub fn verify(
             Ok(Verdict::Bad(Finding { seq: trail.entries, fault }))
         }
         _ => {
-            let gone = found.iter().filter(|known| known.shelf.stage == Stage::Pruned).count();
+            let gone =
+                found.iter().filter(|known| known.archive_record.stage == Stage::Pruned).count();
             Ok(Verdict::Sound(Report {
                 trail,
                 snapshots: compared,
@@ -127,13 +128,13 @@ pub fn verify(
 
 /// Checks that the archives are those on record, and that every deletion is on record.
 pub(crate) fn check_record(state: &State, found: &[Inspected]) -> Result<(), EngineError> {
-    for Inspected { shelf, .. } in found {
-        let number = shelf.number;
-        let record = state.archive(number).filter(|known| known.hash == shelf.hash);
+    for Inspected { archive_record, .. } in found {
+        let number = archive_record.number;
+        let record = state.archive(number).filter(|known| known.hash == archive_record.hash);
         let Some(record) = record else {
             return Err(not_on_record(&format!("archive {number} is not the one on record")));
         };
-        if shelf.stage == Stage::Pruned && record.pruned.is_none() {
+        if archive_record.stage == Stage::Pruned && record.pruned.is_none() {
             let what = format!("archive {number} was deleted, and nothing on record says so");
             return Err(not_on_record(&what));
         }
@@ -157,7 +158,7 @@ impl Tiles {
         for hash in hashes {
             self.hashes.push(*hash);
             if self.hashes.len() as u64 == TILE {
-                if !log.tile_fits(self.number, &self.hashes)? {
+                if !log.is_tile_intact(self.number, &self.hashes)? {
                     let first = self.number * TILE + 1;
                     let what = "the hashes kept for proofs, from this entry on, are not its own";
                     return Err(EngineError::Damaged { seq: first, what: what.to_owned() });
@@ -191,5 +192,5 @@ fn sound_snapshots(
 fn is_same(world: &World, verifier: &Verifier) -> bool {
     // Where entries are deleted, only the chain can be compared until the replay base.
     world.chain.image() == verifier.chain().image()
-        && (verifier.is_blind() || world.state.image() == verifier.state().image())
+        && (verifier.is_state_unknown() || world.state.image() == verifier.state().image())
 }

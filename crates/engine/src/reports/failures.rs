@@ -12,8 +12,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::EngineError;
-use crate::read::places::Places;
 use crate::read::row::{Row, Scope, Source, text};
+use crate::read::workspace_info::WorkspaceDirectory;
 
 /// Default time to look back, in seconds.
 pub const WINDOW_DEFAULT_S: u64 = 3_600;
@@ -226,7 +226,7 @@ pub fn normalised(reason: &str) -> String {
 struct Reading<'a> {
     source: &'a Source,
     /// Facts about workspaces; looked up at the first failure.
-    places: Option<Places>,
+    places: Option<WorkspaceDirectory>,
     open: BTreeMap<(Sort, String), Burst>,
     done: Vec<Burst>,
     spread: BTreeMap<(Sort, String), BTreeSet<String>>,

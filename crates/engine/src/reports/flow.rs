@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::runs::{beginning, chosen, deleted, no_run};
 use crate::error::EngineError;
-use crate::read::places::Places;
 use crate::read::row::{Row, Scope, Source, text};
+use crate::read::workspace_info::WorkspaceDirectory;
 
 /// Default number of messages listed.
 const MESSAGES_DEFAULT: usize = 100;
@@ -117,7 +117,7 @@ pub struct Flow {
 }
 
 /// The key by which messages are counted together: sender, receiver, whether signals, type, author.
-type Alike = (String, String, bool, String, Option<String>);
+type MessageKey = (String, String, bool, String, Option<String>);
 
 /// A vector clock: the counter of each workspace.
 type Clock = BTreeMap<usize, u64>;
@@ -133,7 +133,7 @@ struct Reading {
     run: String,
     signals: bool,
     wanted: usize,
-    places: Places,
+    places: WorkspaceDirectory,
     parties: Vec<Party>,
     numbers: BTreeMap<String, usize>,
     clocks: Vec<Clock>,
@@ -141,7 +141,7 @@ struct Reading {
     open: BTreeMap<String, Clock>,
     /// The sender of the message listed last, and its counter.
     above: Option<(usize, u64)>,
-    edges: BTreeMap<Alike, (u64, u64)>,
+    edges: BTreeMap<MessageKey, (u64, u64)>,
     count: u64,
     listed: VecDeque<Message>,
     used: std::collections::BTreeSet<String>,
@@ -189,7 +189,7 @@ impl Reading {
     }
 
     /// Advances the counter of a workspace; `None` in runs that are too large.
-    fn moved(&mut self, who: &str) -> Option<(usize, u64)> {
+    fn advance(&mut self, who: &str) -> Option<(usize, u64)> {
         if self.parties.len() > CLOCKS_MAX {
             return None;
         }
@@ -204,7 +204,7 @@ impl Reading {
         if self.places.get(from).is_none_or(|place| place.run != self.run) {
             return;
         }
-        let moved = self.moved(from);
+        let moved = self.advance(from);
         let clock = moved.and_then(|(number, _)| self.clocks.get(number)).cloned();
         if let Some(clock) = &clock {
             self.open.insert(id.to_owned(), clock.clone());
@@ -275,7 +275,7 @@ impl Reading {
         // An undelivered message is known by its ends alone; it counts with the first type that
         // matches.
         let kind = text(body, "type").map(str::to_owned);
-        let fits = |(a, b, signal, own, _): &Alike| {
+        let fits = |(a, b, signal, own, _): &MessageKey| {
             a == from && b == to && !signal && kind.as_ref().is_none_or(|kind| kind == own)
         };
         if let Some((_, counts)) = self.edges.iter_mut().find(|(key, _)| fits(key)) {
@@ -327,7 +327,7 @@ pub fn flow(source: &Source, scope: &Scope, asked: &OfFlow) -> Result<Flow, Engi
     let mut reading = Reading {
         signals: asked.signals,
         wanted: asked.last.unwrap_or(MESSAGES_DEFAULT).min(MESSAGES_MAX),
-        places: Places::default(),
+        places: WorkspaceDirectory::default(),
         parties: Vec::new(),
         numbers: BTreeMap::new(),
         clocks: Vec::new(),

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use super::OfRun;
 use super::runs::{beginning, chosen, deleted, no_run};
 use crate::error::EngineError;
-use crate::read::places::Places;
 use crate::read::row::{Row, Scope, Source, text};
+use crate::read::workspace_info::WorkspaceDirectory;
 
 /// A gate that waits for an answer, or was answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -107,14 +107,14 @@ pub struct Highway {
 
 struct Reading {
     highway: Highway,
-    places: Places,
+    places: WorkspaceDirectory,
     gates: BTreeMap<String, usize>,
     escalations: BTreeMap<String, usize>,
     current: Option<String>,
     last_at: Timestamp,
 }
 
-fn said(body: &Value, name: &str) -> Option<String> {
+fn owned_text(body: &Value, name: &str) -> Option<String> {
     text(body, name).map(str::to_owned)
 }
 
@@ -162,7 +162,7 @@ impl Reading {
     /// Counts an answer or injection, if a person made it.
     fn by(&mut self, row: &Row<'_>, body: &Value) -> Option<String> {
         // The body names the person who answered; if it does not, the actor did.
-        let by = said(body, "actor").or_else(|| row.person().map(str::to_owned))?;
+        let by = owned_text(body, "actor").or_else(|| row.person().map(str::to_owned))?;
         if !matches!(by.as_str(), "fallback" | "system" | "protocol" | "coordinator") {
             *self.highway.people.entry(by.clone()).or_default() += 1;
         }
@@ -170,13 +170,14 @@ impl Reading {
     }
 
     fn closed(&mut self, row: &Row<'_>, body: &Value) {
-        let Some(gate) = said(body, "gate_id") else { return };
+        let Some(gate) = owned_text(body, "gate_id") else { return };
         self.gates.insert(gate.clone(), self.highway.gates.len());
         self.highway.gates.push(Gate {
             gate,
-            kind: said(body, "gate_type").unwrap_or_default(),
-            subject: said(body, "subject"),
-            workspace: said(body, "workspace").or_else(|| row.workspace.as_deref().map(Into::into)),
+            kind: owned_text(body, "gate_type").unwrap_or_default(),
+            subject: owned_text(body, "subject"),
+            workspace: owned_text(body, "workspace")
+                .or_else(|| row.workspace.as_deref().map(Into::into)),
             at: row.at,
             ..Gate::default()
         });
@@ -193,9 +194,9 @@ impl Reading {
         }
         gate.resolved_at = Some(row.at);
         gate.timed_out |= timed_out;
-        gate.outcome = said(body, if timed_out { "fallback_action" } else { "action" });
+        gate.outcome = owned_text(body, if timed_out { "fallback_action" } else { "action" });
         gate.by = by;
-        gate.reason = said(body, "reason");
+        gate.reason = owned_text(body, "reason");
     }
 
     fn injected(&mut self, row: &Row<'_>, body: &Value) {
@@ -203,20 +204,20 @@ impl Reading {
         self.highway.injections.push(Injection {
             at: row.at,
             by,
-            to: said(body, "to").unwrap_or_default(),
-            kind: said(body, "type").unwrap_or_default(),
-            status: said(body, "status").unwrap_or_default(),
-            reason: said(body, "reason"),
+            to: owned_text(body, "to").unwrap_or_default(),
+            kind: owned_text(body, "type").unwrap_or_default(),
+            status: owned_text(body, "status").unwrap_or_default(),
+            reason: owned_text(body, "reason"),
         });
     }
 
     fn asked(&mut self, row: &Row<'_>, body: &Value) {
-        let Some(signal) = said(body, "signal_id") else { return };
+        let Some(signal) = owned_text(body, "signal_id") else { return };
         self.escalations.insert(signal.clone(), self.highway.escalations.len());
         self.highway.escalations.push(Escalation {
             signal,
-            workspace: said(body, "workspace"),
-            reason: said(body, "reason"),
+            workspace: owned_text(body, "workspace"),
+            reason: owned_text(body, "reason"),
             at: row.at,
             ..Escalation::default()
         });
@@ -232,7 +233,8 @@ impl Reading {
         }
         asked.resolved_at = Some(row.at);
         asked.timed_out |= timed_out;
-        asked.outcome = said(body, if timed_out { "fallback_action" } else { "response_type" });
+        asked.outcome =
+            owned_text(body, if timed_out { "fallback_action" } else { "response_type" });
         asked.by = by;
     }
 
@@ -263,7 +265,7 @@ pub fn highway(source: &Source, scope: &Scope, asked: &OfRun) -> Result<Highway,
     let after = beginning(source, &run)?;
     let mut reading = Reading {
         highway: Highway { run, ..Highway::default() },
-        places: Places::default(),
+        places: WorkspaceDirectory::default(),
         gates: BTreeMap::new(),
         escalations: BTreeMap::new(),
         current: None,

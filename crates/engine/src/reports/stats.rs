@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use crate::error::EngineError;
 use crate::read::field::{Field, FieldError};
-use crate::read::places::Places;
 use crate::read::row::{Row, Source};
 use crate::read::trail_query::TrailQuery;
+use crate::read::workspace_info::WorkspaceDirectory;
 
 /// Most groups in memory.
 pub const GROUPS_MAX: usize = 100_000;
@@ -61,7 +61,7 @@ const WORDS: &[(&str, Dimension)] = &[
 ];
 
 impl Dimension {
-    fn asks_whose(&self) -> bool {
+    fn needs_workspace_info(&self) -> bool {
         self.asks_history()
             || matches!(self, Dimension::Role | Dimension::Run | Dimension::Originator)
     }
@@ -72,7 +72,7 @@ impl Dimension {
     }
 
     /// The value of an entry in this dimension; null if it has none.
-    fn of(&self, row: &Row<'_>, entry: &Value, places: &Places) -> Value {
+    fn of(&self, row: &Row<'_>, entry: &Value, places: &WorkspaceDirectory) -> Value {
         let place = || places.of(row);
         match self {
             Dimension::Kind => row.kind.as_ref().into(),
@@ -242,8 +242,9 @@ impl TrailStats {
     }
 
     /// Whether the answer needs facts about workspaces.
-    fn asks_whose(&self) -> bool {
-        self.filter.asks_whose() || self.group_by.iter().any(Dimension::asks_whose)
+    fn needs_workspace_info(&self) -> bool {
+        self.filter.needs_workspace_info()
+            || self.group_by.iter().any(Dimension::needs_workspace_info)
     }
 
     /// Statistics of a project's trail, from what a viewer may read.
@@ -267,7 +268,7 @@ impl TrailStats {
     }
 
     fn gather(&self, source: &Source, mut filter: TrailQuery) -> Result<Stats, EngineError> {
-        if self.asks_whose() {
+        if self.needs_workspace_info() {
             let history =
                 filter.owner.is_some() || self.group_by.iter().any(Dimension::asks_history);
             filter.places = Some(Arc::new(source.places(history)?));

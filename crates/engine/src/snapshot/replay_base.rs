@@ -27,13 +27,18 @@ struct Content {
 /// Writes a state to begin replay with.
 pub(crate) fn save(home: &Home, world: &World) -> Result<Floor, EngineError> {
     let content = Content { chain: world.chain.image(), state: world.state.image() };
-    let text = serde_json::to_vec(&content)
-        .map_err(|error| EngineError::Defect(format!("a floor cannot be written: {error}")))?;
+    let text = serde_json::to_vec(&content).map_err(|error| {
+        EngineError::Defect(format!("the replay base cannot be written: {error}"))
+    })?;
     let floor = home.archives().put_floor(world.seq(), &text)?;
     // Read it back before relying on it.
     let read = world_of(read(&home.archives(), &floor)?, &floor)?;
     let same = read.chain.image() == content.chain && read.state.image() == content.state;
-    if same { Ok(floor) } else { Err(EngineError::Defect("a floor reads otherwise".to_owned())) }
+    if same {
+        Ok(floor)
+    } else {
+        Err(EngineError::Defect("the replay base reads back differently".to_owned()))
+    }
 }
 
 /// Loads the state to begin replay with, if a log needs one.

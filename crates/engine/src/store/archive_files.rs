@@ -2,7 +2,7 @@
 
 use althing_kernel::State;
 use althing_kernel::archive::Floor;
-use althing_trail::archive::{Archives, DATA, MANIFEST, Shelf, UNFINISHED};
+use althing_trail::archive::{ArchiveRecord, Archives, DATA, MANIFEST, UNFINISHED};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::beside;
 use althing_trail::{LogError, LogReader};
@@ -20,9 +20,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The lock for changing archives. One process has it at a time; the system releases it if that
 /// process dies.
-pub(crate) struct Turn(File);
+pub(crate) struct ArchiveLock(File);
 
-impl Turn {
+impl ArchiveLock {
     /// Waits for the lock, but not for longer than `patience`.
     pub(crate) fn take(home: &Home, patience: Duration) -> Result<Self, EngineError> {
         let path = beside(home.store(), "-archiving");
@@ -32,7 +32,7 @@ impl Turn {
         let deadline = Instant::now() + patience;
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Turn(file)),
+                Ok(()) => return Ok(ArchiveLock(file)),
                 Err(TryLockError::Error(error)) => {
                     return Err(EngineError::file("lock", &path)(error));
                 }
@@ -49,7 +49,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for ArchiveLock {
     fn drop(&mut self) {
         // Unlocking fails only for a file that is not open.
         let _ = self.0.unlock();
@@ -57,9 +57,11 @@ impl Drop for Turn {
 }
 
 /// Names of the files of recorded archives and of the replay base.
-fn expected(home: &Home, state: &State, shelves: &[Shelf]) -> BTreeSet<String> {
+fn expected(home: &Home, state: &State, archive_records: &[ArchiveRecord]) -> BTreeSet<String> {
     let on_record = state.archives().map(|(number, archive)| Archives::name(number, &archive.hash));
-    let known = shelves.iter().map(|shelf| Archives::name(shelf.number, &shelf.hash));
+    let known = archive_records
+        .iter()
+        .map(|archive_record| Archives::name(archive_record.number, &archive_record.hash));
     let names: BTreeSet<String> = on_record.chain(known).collect();
     let files =
         names.into_iter().flat_map(|name| [DATA, MANIFEST].map(|end| format!("{name}.{end}")));
@@ -73,8 +75,8 @@ fn name_of(path: &Path) -> String {
 
 /// Files beside the archives that nothing on record refers to: left by a killed process, of a
 /// replaced trail, or an older replay base.
-pub fn leftovers(home: &Home, state: &State, shelves: &[Shelf]) -> Vec<PathBuf> {
-    let expected = expected(home, state, shelves);
+pub fn leftovers(home: &Home, state: &State, archive_records: &[ArchiveRecord]) -> Vec<PathBuf> {
+    let expected = expected(home, state, archive_records);
     let Ok(files) = std::fs::read_dir(home.archives().folder()) else { return Vec::new() };
     let unexpected = |path: &PathBuf| path.is_file() && !expected.contains(&name_of(path));
     let mut found: Vec<PathBuf> =
@@ -85,8 +87,12 @@ pub fn leftovers(home: &Home, state: &State, shelves: &[Shelf]) -> Vec<PathBuf> 
 
 /// Removes leftovers before something new is written. Unfinished files are deleted; complete ones
 /// are quarantined.
-pub(crate) fn tidy(home: &Home, state: &State, shelves: &[Shelf]) -> Result<(), EngineError> {
-    let left = leftovers(home, state, shelves);
+pub(crate) fn remove_leftovers(
+    home: &Home,
+    state: &State,
+    archive_records: &[ArchiveRecord],
+) -> Result<(), EngineError> {
+    let left = leftovers(home, state, archive_records);
     if left.is_empty() {
         return Ok(());
     }
@@ -103,20 +109,21 @@ pub(crate) fn tidy(home: &Home, state: &State, shelves: &[Shelf]) -> Result<(), 
 
 /// Copies the archives that one store refers to beside another, and its replay base. Deleted
 /// archives have a manifest only.
-pub(crate) fn carry(
+pub(crate) fn copy_archives(
     from: &Archives,
     to: &Archives,
     log: &mut dyn LogReader,
 ) -> Result<(), EngineError> {
-    let (shelves, floor) = (log.shelves()?, log.floor()?);
-    if shelves.is_empty() && floor.is_none() {
+    let (archive_records, floor) = (log.archive_records()?, log.floor()?);
+    if archive_records.is_empty() && floor.is_none() {
         return Ok(());
     }
     let folder = to.folder();
     std::fs::create_dir_all(folder).map_err(EngineError::file("create", folder))?;
-    for shelf in &shelves {
+    for archive_record in &archive_records {
         for file in [Archives::data, Archives::manifest] {
-            let path = |archives: &Archives| file(archives, shelf.number, &shelf.hash);
+            let path =
+                |archives: &Archives| file(archives, archive_record.number, &archive_record.hash);
             copy_once(&path(from), &path(to))?;
         }
     }

@@ -9,17 +9,17 @@ use crate::mint::random;
 use crate::store::home::{Home, sync_folder_of};
 
 /// A temporary folder to build a store in. It is removed on drop.
-pub(crate) struct Workbench {
+pub(crate) struct WorkFolder {
     folder: PathBuf,
     store: PathBuf,
 }
 
-impl Workbench {
+impl WorkFolder {
     pub(crate) fn new(home: &Home) -> Result<Self, EngineError> {
         clear_left_over(home.root());
         let folder = home.root().join(format!("work-{}", HEXLOWER.encode(&random::<8>()?)));
         std::fs::create_dir(&folder).map_err(EngineError::file("create", &folder))?;
-        Ok(Workbench { store: folder.join("trail.db"), folder })
+        Ok(WorkFolder { store: folder.join("trail.db"), folder })
     }
 
     pub(crate) fn store(&self) -> &Path {
@@ -40,7 +40,7 @@ fn clear_left_over(root: &Path) {
     }
 }
 
-impl Drop for Workbench {
+impl Drop for WorkFolder {
     fn drop(&mut self) {
         // A folder that cannot be removed now does no harm; it is removed another time.
         let _ = std::fs::remove_dir_all(&self.folder);

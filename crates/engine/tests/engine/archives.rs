@@ -255,7 +255,7 @@ fn blob_named(path: &Path) -> String {
 
 /// Shows W-TRAIL-41.
 #[test]
-fn whatever_a_stopped_compaction_left_the_next_one_finishes() {
+fn the_next_compaction_finishes_a_stopped_one() {
     let project = Project::new();
     let engine = project.open();
     ended(&engine, 20);
@@ -289,9 +289,10 @@ fn whatever_a_stopped_compaction_left_the_next_one_finishes() {
     std::fs::write(folder.folder().join("unfinished-1-2"), "x").unwrap();
     std::fs::write(folder.folder().join("000002-0000000000000000.zst"), "x").unwrap();
     let world = engine.world().unwrap();
-    let shelves = engine.reader().unwrap().shelves().unwrap();
+    let archive_records = engine.reader().unwrap().archive_records().unwrap();
     let left = |world: &World| {
-        althing_engine::archive_files::leftovers(&project.home, &world.state, &shelves).len()
+        althing_engine::archive_files::leftovers(&project.home, &world.state, &archive_records)
+            .len()
     };
     assert_eq!(left(&world), 2);
     compact(&engine);
@@ -331,7 +332,7 @@ fn writers_go_on_while_entries_are_moved() {
 
 /// Shows W-TRAIL-41.
 #[test]
-fn a_missing_archive_is_named_and_only_what_needs_it_stops() {
+fn a_missing_archive_is_named_and_only_its_entries_are_unreadable() {
     let project = Project::new();
     let engine = project.open();
     let workspaces = ended(&engine, 20);
@@ -366,7 +367,7 @@ fn a_missing_archive_is_named_and_only_what_needs_it_stops() {
 
 /// Shows W-TRAIL-45.
 #[test]
-fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
+fn recorded_deletions_keep_their_places_in_the_trail() {
     let project = Project::new();
     let engine = project.open();
     let workspaces = ended(&engine, 20);
@@ -419,8 +420,8 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     }
     assert!(!is_noticed(&project));
     let engine = project.open();
-    let shelves = engine.reader().unwrap().shelves().unwrap();
-    assert_eq!(shelves[0].stage, Stage::Pruned);
+    let archive_records = engine.reader().unwrap().archive_records().unwrap();
+    assert_eq!(archive_records[0].stage, Stage::Pruned);
 }
 
 fn is_floor(path: &Path) -> bool {

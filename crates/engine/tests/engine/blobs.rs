@@ -77,7 +77,7 @@ fn content_comes_back_as_it_was_stored() {
 }
 
 #[test]
-fn asking_for_what_is_not_there_is_answered_and_writes_nothing() {
+fn reading_missing_content_writes_nothing() {
     let place = place();
     let blob = Blob::from_digest([7; 32]);
     let error = place.blobs.get(&blob).unwrap_err();
@@ -129,7 +129,7 @@ fn input_that_breaks_off_is_not_stored() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_no_content_and_goes_after_a_day() {
+fn unfinished_files_are_not_content_and_are_removed_after_a_day() {
     let place = place();
     let blob = place.blobs.put(&content(1)).unwrap();
     let old = |path: &Path| {
@@ -159,7 +159,7 @@ fn what_a_killed_process_left_is_no_content_and_goes_after_a_day() {
 }
 
 #[test]
-fn damaged_content_is_never_handed_out_and_mended_by_storing_it_again() {
+fn damaged_content_is_never_returned_and_repaired_by_storing_it_again() {
     let place = place();
     let whole = content(1);
     let mut other = whole.clone();
@@ -199,7 +199,7 @@ fn a_file_larger_than_any_content_is_damaged_whatever_it_holds() {
 }
 
 #[test]
-fn what_is_no_content_is_not_listed() {
+fn other_files_are_not_listed() {
     let place = place();
     let blob = place.blobs.put(b"abc").unwrap();
     let hex = blob.hex();
@@ -215,7 +215,7 @@ fn what_is_no_content_is_not_listed() {
 
 /// A file stands in the way, since permissions would not stop the superuser.
 #[test]
-fn where_nothing_can_be_written_the_store_is_unavailable_until_it_can() {
+fn an_unwritable_store_is_unavailable_until_it_can_be_written() {
     let place = place();
     std::fs::write(place.home.blobs(), "in the way").unwrap();
     for error in [
@@ -290,7 +290,7 @@ fn the_content_a_trail_names_is_known() {
 }
 
 #[test]
-fn content_travels_with_a_backup_and_nothing_is_taken_away() {
+fn content_is_part_of_a_backup_and_a_restore_removes_none() {
     let elsewhere = place();
     let named = elsewhere.blobs.put(&content(1)).unwrap();
     let project = naming(&[&named]);
@@ -322,7 +322,7 @@ fn content_travels_with_a_backup_and_nothing_is_taken_away() {
 }
 
 #[test]
-fn lost_content_is_told_and_does_not_keep_the_rest_from_travelling() {
+fn lost_content_is_reported_and_the_rest_is_copied() {
     let elsewhere = place();
     let lost = elsewhere.blobs.put(&content(1)).unwrap();
     let rotten = elsewhere.blobs.put(&content(2)).unwrap();

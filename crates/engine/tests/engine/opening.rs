@@ -116,7 +116,7 @@ fn damaged_and_foreign_snapshots_are_ignored() {
 }
 
 #[test]
-fn a_snapshot_that_tells_another_story_is_found_by_verification() {
+fn verification_finds_a_snapshot_that_differs_from_the_trail() {
     let project = Project::new();
     grow(&project, 1_500);
     let path = snapshots(&project).remove(0);
@@ -176,7 +176,7 @@ fn without_the_runtimes_key_a_trail_can_be_read_and_taken_over_on_the_record() {
 }
 
 #[test]
-fn a_runtime_that_was_taken_over_from_writes_no_more() {
+fn a_runtime_whose_trail_was_taken_over_writes_no_more() {
     let project = Project::new();
     let old = project.open();
     agent(&old, "alice").execute(claim("a")).unwrap();
@@ -207,7 +207,7 @@ fn a_takeover_comes_before_everything_that_is_overdue() {
 }
 
 #[test]
-fn a_takeover_by_somebody_else_is_found_where_the_key_is() {
+fn verification_with_the_key_finds_a_takeover() {
     let project = Project::new();
     grow(&project, 3);
     let own = std::fs::read(Keyring::of(&project.home).runtime_path()).unwrap();
@@ -221,7 +221,7 @@ fn a_takeover_by_somebody_else_is_found_where_the_key_is() {
 }
 
 #[test]
-fn a_clock_at_the_end_of_time_is_not_believed() {
+fn a_clock_beyond_the_year_2200_is_refused() {
     let project = Project::new();
     grow(&project, 1);
     let before = project.open().world().unwrap().seq();
@@ -240,7 +240,7 @@ fn setting_up_again_changes_nothing_even_without_keys() {
 }
 
 #[test]
-fn what_was_seen_and_is_gone_is_not_written_over() {
+fn a_trail_without_its_remembered_head_is_not_written() {
     let project = Project::new();
     grow(&project, 5);
     let conn = rusqlite::Connection::open(project.home.store()).unwrap();

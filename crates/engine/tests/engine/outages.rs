@@ -95,14 +95,14 @@ impl Log for SwitchableLog {
         self.inner.try_hold()
     }
 
-    fn let_go(&mut self) {
-        self.inner.let_go();
+    fn release(&mut self) {
+        self.inner.release();
     }
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
         match self.mode.load(Ordering::SeqCst) {
             REFUSES => {
-                self.let_go();
+                self.release();
                 Err(AppendError::Refused(broken(LogErrorKind::Unwritable)))
             }
             LOSES_ANSWERS | LOSES_ANSWERS_BUT_READS => {
@@ -133,7 +133,7 @@ fn kinds(engine: &Engine) -> Vec<Kind> {
 
 /// Shows W-REC-09, W-TRAIL-03.
 #[test]
-fn while_the_store_refuses_nothing_happens_and_reads_go_on() {
+fn during_an_outage_nothing_happens_and_reads_go_on() {
     let project = Project::new();
     let (engine, mode) = with_switch(&project);
     let alice = agent(&engine, "alice");
@@ -211,7 +211,7 @@ fn a_store_at_its_size_limit_refuses_and_recovers() {
 
 /// Shows W-REC-09.
 #[test]
-fn while_nothing_can_be_stored_nothing_is_delivered_no_step_is_taken_and_no_signal_counts() {
+fn an_outage_stops_delivery_steps_and_signals() {
     let project = Project::new();
     let (engine, mode) = with_switch(&project);
     let (lead, bob) = (agent(&engine, "lead"), agent(&engine, "bob"));

@@ -56,13 +56,13 @@ const FIRST: &str = "00000000000000aa";
 const SECOND: &str = "00000000000000bb";
 
 #[test]
-fn whoever_ends_well_leaves_nothing_and_nobody_alive_is_taken_for_dead() {
+fn a_normal_end_removes_the_registration_and_running_writers_are_not_recovered() {
     let project = Project::new();
     let (one, other) = (project.open(), project.open());
     agent(&one, "alice").execute(claim("a")).unwrap();
     agent(&other, "bob").execute(claim("b")).unwrap();
     assert_eq!(std::fs::read_dir(project.home.writers()).unwrap().count(), 2);
-    assert_eq!(writer_registry::fallen(&project.home).unwrap(), []);
+    assert_eq!(writer_registry::crashed_writers(&project.home).unwrap(), []);
     drop((one, other));
     assert_eq!(std::fs::read_dir(project.home.writers()).unwrap().count(), 0);
     assert_eq!(project.count(Kind::RecoveryCompleted), 0);
@@ -70,7 +70,7 @@ fn whoever_ends_well_leaves_nothing_and_nobody_alive_is_taken_for_dead() {
 
 /// Shows W-REC-06, W-REC-07.
 #[test]
-fn a_death_is_on_record_once_however_often_recovery_is_cut_short() {
+fn a_crash_is_recorded_once_however_often_recovery_is_interrupted() {
     let project = Project::new();
     project.grow(3);
     project.kill(FIRST);
@@ -78,13 +78,13 @@ fn a_death_is_on_record_once_however_often_recovery_is_cut_short() {
     assert_eq!(project.count(Kind::RecoveryCompleted), 0, "reading recovers nothing");
     agent(&project.open(), "bob").execute(claim("b")).unwrap();
     assert_eq!(project.count(Kind::RecoveryCompleted), 1);
-    assert_eq!(writer_registry::fallen(&project.home).unwrap(), []);
+    assert_eq!(writer_registry::crashed_writers(&project.home).unwrap(), []);
     // The recovering process was killed before it could remove the crashed writer from the
     // registry.
     project.kill(FIRST);
     agent(&project.open(), "bob").execute(claim("c")).unwrap();
     assert_eq!(project.count(Kind::RecoveryCompleted), 1, "that death is known");
-    assert_eq!(writer_registry::fallen(&project.home).unwrap(), []);
+    assert_eq!(writer_registry::crashed_writers(&project.home).unwrap(), []);
     project.kill(FIRST);
     project.kill(SECOND);
     agent(&project.open(), "bob").execute(claim("d")).unwrap();
@@ -100,7 +100,7 @@ fn a_death_is_on_record_once_however_often_recovery_is_cut_short() {
 
 /// Shows W-REC-07.
 #[test]
-fn of_many_who_come_at_once_one_recovers_and_the_others_wait() {
+fn of_many_writers_one_recovers_and_the_others_wait() {
     let project = Project::new();
     project.grow(300);
     project.kill(FIRST);
@@ -143,7 +143,7 @@ fn a_machine_whose_clock_went_back_goes_on_above_the_largest_stamp() {
 
 /// Entries that were examined once are not examined again.
 #[test]
-fn recovery_examines_what_was_not_examined_before() {
+fn recovery_examines_only_new_entries() {
     let project = Project::new();
     project.grow(30);
     let examined = |name| {
@@ -164,7 +164,7 @@ fn recovery_examines_what_was_not_examined_before() {
 
 /// Shows W-REC-02.
 #[test]
-fn a_trail_that_does_not_hold_is_not_recovered_on() {
+fn a_damaged_trail_is_not_recovered() {
     let project = Project::new();
     project.grow(5);
     project.change(
@@ -196,7 +196,7 @@ fn workspace(reply: althing_kernel::Reply) -> String {
 
 /// Shows W-REC-02, W-ID-11.
 #[test]
-fn what_can_be_set_aside_is_set_aside_and_what_is_missing_is_told() {
+fn damaged_files_are_quarantined_and_missing_ones_reported() {
     let project = Project::new();
     project.grow(600);
     let engine = project.open();
@@ -233,7 +233,7 @@ fn what_can_be_set_aside_is_set_aside_and_what_is_missing_is_told() {
     assert!(damaged.exists() && unfinished.exists(), "looking changes nothing");
     agent(&project.open(), "bob").execute(claim("b")).unwrap();
     assert!(!damaged.exists() && !unfinished.exists() && kept.exists());
-    assert_eq!(SqliteReader::open(project.home.store()).unwrap().misfits(0).unwrap(), []);
+    assert_eq!(SqliteReader::open(project.home.store()).unwrap().damaged_tiles(0).unwrap(), []);
     let told: Vec<_> = project
         .entries()
         .iter()
@@ -263,7 +263,7 @@ fn what_can_be_set_aside_is_set_aside_and_what_is_missing_is_told() {
 
 /// Shows W-REC-02.
 #[test]
-fn a_damaged_entry_is_put_back_from_a_copy_that_has_the_very_same() {
+fn a_damaged_entry_is_repaired_from_an_identical_copy() {
     let project = Project::new();
     project.grow(20);
     let folder = project.folder.path().join("copy");
@@ -303,7 +303,7 @@ fn a_damaged_entry_is_put_back_from_a_copy_that_has_the_very_same() {
 }
 
 #[test]
-fn a_copy_that_tells_another_story_is_not_believed() {
+fn a_copy_with_other_entries_is_not_trusted() {
     let project = Project::new();
     project.grow(20);
     let folder = project.folder.path().join("copy");

@@ -5,7 +5,7 @@ use althing_kernel::archive::{Number, is_archivable, may_be_archivable};
 use sha2::Digest as _;
 use std::collections::BTreeMap;
 
-use super::{Archives, Checked, Shelf, Stage, Stub, check_files, damaged};
+use super::{ArchiveRecord, Archives, Checked, Stage, Stub, check_files, damaged};
 use crate::entry::Entry;
 use crate::log::{LogError, LogErrorKind, LogReader};
 
@@ -14,7 +14,7 @@ const READ_BYTES: usize = 4 << 20;
 
 /// Stubs found in the store for one archive.
 #[derive(Default)]
-struct Left {
+struct StubTally {
     stubs: sha2::Sha256,
     count: u64,
 }
@@ -22,11 +22,11 @@ struct Left {
 /// Reads every archive of a log and compares it with its manifest, and the stubs in the log with
 /// both. The error names every missing archive.
 pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Checked>, LogError> {
-    let shelves = log.shelves()?;
-    let mut found = Vec::with_capacity(shelves.len());
+    let archive_records = log.archive_records()?;
+    let mut found = Vec::with_capacity(archive_records.len());
     let mut missing: Vec<String> = Vec::new();
-    for shelf in &shelves {
-        match check_files(archives, shelf) {
+    for archive_record in &archive_records {
+        match check_files(archives, archive_record) {
             Ok(checked) => found.push(checked),
             Err(error) if error.kind == LogErrorKind::ArchiveMissing => missing.push(error.message),
             Err(error) => return Err(error),
@@ -35,19 +35,19 @@ pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Check
     if !missing.is_empty() {
         return Err(LogError::new(LogErrorKind::ArchiveMissing, missing.join("; ")));
     }
-    let left = walk(log, &shelves)?;
-    for Checked { shelf, manifest } in &found {
+    let left = walk(log, &archive_records)?;
+    for Checked { archive_record, manifest } in &found {
         // While entries are being moved, some lines are still in the store.
-        if shelf.stage == Stage::Moving {
+        if archive_record.stage == Stage::Moving {
             continue;
         }
-        let left = left.get(&shelf.number);
+        let left = left.get(&archive_record.number);
         let count = left.map_or(0, |left| left.count);
         let stubs = left.map_or_else(sha2::Sha256::new, |left| left.stubs.clone());
         let stubs = Blob::from_digest(stubs.finalize().into());
         if count != manifest.count || stubs != manifest.stubs {
             let message = "what stands in the store for its entries was changed";
-            return Err(damaged(shelf.number, message));
+            return Err(damaged(archive_record.number, message));
         }
     }
     Ok(found)
@@ -55,8 +55,11 @@ pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Check
 
 /// Walks all stubs of a log. A stub must match its entry, if that can still be read, and only
 /// entries that may be archived have stubs.
-fn walk(log: &mut dyn LogReader, shelves: &[Shelf]) -> Result<BTreeMap<Number, Left>, LogError> {
-    let mut left: BTreeMap<Number, Left> = BTreeMap::new();
+fn walk(
+    log: &mut dyn LogReader,
+    archive_records: &[ArchiveRecord],
+) -> Result<BTreeMap<Number, StubTally>, LogError> {
+    let mut left: BTreeMap<Number, StubTally> = BTreeMap::new();
     let mut after = 0;
     loop {
         let raw = log.raw_tail(after, READ_BYTES)?;
@@ -78,7 +81,7 @@ fn walk(log: &mut dyn LogReader, shelves: &[Shelf]) -> Result<BTreeMap<Number, L
                     of_archive.stubs.update(line.as_bytes());
                     of_archive.stubs.update(b"\n");
                     of_archive.count += 1;
-                    is_known(log, shelves, seq, &stub)?;
+                    is_known(log, archive_records, seq, &stub)?;
                 }
             }
         }
@@ -108,12 +111,14 @@ fn read(seq: u64, line: &str, entry: &str) -> Result<Stub, LogError> {
 /// Whether the store knows the archive that a stub names. Asks again, since it may be new.
 fn is_known(
     log: &mut dyn LogReader,
-    shelves: &[Shelf],
+    archive_records: &[ArchiveRecord],
     seq: u64,
     stub: &Stub,
 ) -> Result<(), LogError> {
-    let known = |shelves: &[Shelf]| shelves.iter().any(|shelf| shelf.number == stub.archive);
-    if known(shelves) || known(&log.shelves()?) {
+    let known = |archive_records: &[ArchiveRecord]| {
+        archive_records.iter().any(|archive_record| archive_record.number == stub.archive)
+    };
+    if known(archive_records) || known(&log.archive_records()?) {
         return Ok(());
     }
     let what =

@@ -9,16 +9,16 @@
 //! In the store a [`Stub`] stands in the place of an entry that is in an archive. It keeps both
 //! hashes of the entry, so the chains and the tree can be followed without the archive.
 
-mod floor;
 mod inspect;
 mod manifest;
 mod read;
+mod replay_base;
 mod stub;
 mod write;
 
 pub use inspect::inspect;
 pub use manifest::{Manifest, Segment};
-pub(crate) use read::Cold;
+pub(crate) use read::ArchiveFetcher;
 pub use read::{Checked, Lines, check_files};
 pub use stub::{Stub, StubError, Wanted};
 pub use write::{ArchiveWriter, UNFINISHED, Written};
@@ -57,7 +57,7 @@ pub enum Stage {
 
 /// The store's record of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
+pub struct ArchiveRecord {
     /// Its number.
     pub number: Number,
     /// The hash of its manifest.

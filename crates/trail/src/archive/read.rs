@@ -9,7 +9,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use super::{
-    Archives, Manifest, Segment, Shelf, Stage, Stub, Wanted, blob_of, damaged, unreadable,
+    ArchiveRecord, Archives, Manifest, Segment, Stage, Stub, Wanted, blob_of, damaged, unreadable,
 };
 use crate::commit::Commit;
 use crate::log::{LogError, LogErrorKind};
@@ -21,13 +21,13 @@ const PIECES_KEPT: usize = 16;
 const ARCHIVES_OPEN: usize = 64;
 
 /// An uncompressed segment of an archive.
-pub(super) struct Unfolded {
+pub(super) struct Uncompressed {
     text: String,
     /// Byte range of each line, by sequence number.
     lines: Vec<(u64, std::ops::Range<usize>)>,
 }
 
-impl Unfolded {
+impl Uncompressed {
     fn line(&self, seq: u64) -> Option<&str> {
         let at = self.lines.binary_search_by_key(&seq, |(own, _)| *own).ok()?;
         self.text.get(self.lines[at].1.clone())
@@ -45,7 +45,11 @@ fn seq_of(line: &str) -> Option<u64> {
 }
 
 /// Reads one segment and checks its hash.
-fn unfold(file: &mut File, number: Number, segment: &Segment) -> Result<Unfolded, LogError> {
+fn uncompress(
+    file: &mut File,
+    number: Number,
+    segment: &Segment,
+) -> Result<Uncompressed, LogError> {
     let wrong = |what: &str| {
         let (from, to) = (segment.range.from, segment.range.to);
         damaged(number, format!("entries {from} to {to}: {what}"))
@@ -73,7 +77,7 @@ fn unfold(file: &mut File, number: Number, segment: &Segment) -> Result<Unfolded
         && lines.len() as u64 == segment.count
         && range == (Some(segment.range.from), Some(segment.range.to))
         && lines.is_sorted_by(|a, b| a.0 < b.0);
-    if fits { Ok(Unfolded { text, lines }) } else { Err(wrong("they are not what is said")) }
+    if fits { Ok(Uncompressed { text, lines }) } else { Err(wrong("they are not what is said")) }
 }
 
 /// An open archive.
@@ -83,17 +87,17 @@ struct Opened {
 }
 
 /// Fetches lines from the archives of a store.
-pub(crate) struct Cold {
+pub(crate) struct ArchiveFetcher {
     archives: Archives,
     opened: BTreeMap<Number, Opened>,
-    pieces: VecDeque<(Number, usize, Arc<Unfolded>)>,
+    pieces: VecDeque<(Number, usize, Arc<Uncompressed>)>,
     wanted: Wanted,
 }
 
-impl Cold {
+impl ArchiveFetcher {
     pub(crate) fn new(archives: Archives) -> Self {
         let (opened, pieces) = (BTreeMap::new(), VecDeque::new());
-        Cold { archives, opened, pieces, wanted: Wanted::default() }
+        ArchiveFetcher { archives, opened, pieces, wanted: Wanted::default() }
     }
 
     /// Fetches only entries that may match this filter from now on.
@@ -106,7 +110,7 @@ impl Cold {
     pub(crate) fn resolve(
         &mut self,
         commit: Commit,
-        known: &dyn Fn(Number) -> Result<Option<Shelf>, LogError>,
+        known: &dyn Fn(Number) -> Result<Option<ArchiveRecord>, LogError>,
     ) -> Result<Commit, LogError> {
         if !commit.has_stubs() {
             return Ok(commit);
@@ -140,8 +144,8 @@ impl Cold {
         &mut self,
         seq: u64,
         number: Number,
-        known: &dyn Fn(Number) -> Result<Option<Shelf>, LogError>,
-    ) -> Result<Option<Arc<Unfolded>>, LogError> {
+        known: &dyn Fn(Number) -> Result<Option<ArchiveRecord>, LogError>,
+    ) -> Result<Option<Arc<Uncompressed>>, LogError> {
         if !self.opened.contains_key(&number) {
             let place = known(number)?.ok_or_else(|| unknown(seq, number))?;
             if place.stage == Stage::Pruned {
@@ -154,7 +158,7 @@ impl Cold {
                 Err(error) => {
                     // The archive may have been deleted since the store was asked.
                     let again = known(number)?;
-                    if again.is_some_and(|shelf| shelf.stage == Stage::Pruned) {
+                    if again.is_some_and(|archive_record| archive_record.stage == Stage::Pruned) {
                         return Ok(None);
                     }
                     return Err(unreadable(number, &path, &error));
@@ -171,7 +175,8 @@ impl Cold {
         if let Some(kept) = kept {
             return Ok(Some(self.pieces[kept].2.clone()));
         }
-        let unfolded = Arc::new(unfold(&mut open.file, number, &open.manifest.segments[place])?);
+        let unfolded =
+            Arc::new(uncompress(&mut open.file, number, &open.manifest.segments[place])?);
         if self.pieces.len() >= PIECES_KEPT {
             self.pieces.pop_front();
         }
@@ -196,7 +201,7 @@ fn not_in(seq: u64, number: Number) -> LogError {
 #[derive(Clone, Debug)]
 pub struct Checked {
     /// The store's record of it.
-    pub shelf: Shelf,
+    pub archive_record: ArchiveRecord,
     /// Its manifest.
     pub manifest: Manifest,
 }
@@ -205,7 +210,7 @@ pub struct Checked {
 pub struct Lines {
     manifest: Manifest,
     file: File,
-    piece: Option<Unfolded>,
+    piece: Option<Uncompressed>,
     /// Index of the next segment, and of the next line in the open one.
     next: (usize, usize),
 }
@@ -234,7 +239,7 @@ impl Lines {
         let open = self.piece.as_ref().map_or(0, |piece| piece.lines.len());
         if self.next.1 >= open {
             let Some(segment) = self.manifest.segments.get(self.next.0) else { return Ok(None) };
-            self.piece = Some(unfold(&mut self.file, self.manifest.number, segment)?);
+            self.piece = Some(uncompress(&mut self.file, self.manifest.number, segment)?);
             self.next = (self.next.0 + 1, 0);
         }
         let Some(piece) = &self.piece else { return Ok(None) };
@@ -250,11 +255,14 @@ impl Lines {
 
 /// Reads a whole archive and compares it with its hashes. For a deleted archive only the manifest
 /// is checked.
-pub fn check_files(archives: &Archives, shelf: &Shelf) -> Result<Checked, LogError> {
-    let Shelf { number, hash, stage } = shelf;
+pub fn check_files(
+    archives: &Archives,
+    archive_record: &ArchiveRecord,
+) -> Result<Checked, LogError> {
+    let ArchiveRecord { number, hash, stage } = archive_record;
     if *stage == Stage::Pruned {
         let manifest = archives.read_manifest(*number, hash)?;
-        return Ok(Checked { shelf: shelf.clone(), manifest });
+        return Ok(Checked { archive_record: archive_record.clone(), manifest });
     }
     let mut lines = Lines::open(archives, *number, hash)?;
     let mut content = sha2::Sha256::new();
@@ -264,7 +272,7 @@ pub fn check_files(archives: &Archives, shelf: &Shelf) -> Result<Checked, LogErr
         lines.pass();
     }
     if Blob::from_digest(content.finalize().into()) == lines.manifest.content {
-        Ok(Checked { shelf: shelf.clone(), manifest: lines.manifest })
+        Ok(Checked { archive_record: archive_record.clone(), manifest: lines.manifest })
     } else {
         Err(damaged(*number, "its lines are not those its manifest tells of"))
     }

@@ -25,11 +25,11 @@ pub struct ArchiveWriter {
     path: PathBuf,
     piece: Piece,
     stubs: sha2::Sha256,
-    press: Option<Press>,
+    compressor: Option<Compressor>,
 }
 
 /// The compressing thread and the channel to it.
-type Press = (SyncSender<Piece>, JoinHandle<Result<Pressed, LogError>>);
+type Compressor = (SyncSender<Piece>, JoinHandle<Result<Compressed, LogError>>);
 
 /// A finished archive on the disk.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ struct Piece {
 }
 
 /// Segments and hashes that the compressing thread has written.
-struct Pressed {
+struct Compressed {
     file: File,
     segments: Vec<Segment>,
     content: Blob,
@@ -65,19 +65,23 @@ impl Piece {
 }
 
 /// Compresses and writes segments as they arrive; each is read back and compared at once.
-fn press(path: &Path, mut file: File, pieces: &Receiver<Piece>) -> Result<Pressed, LogError> {
+fn compress_segments(
+    path: &Path,
+    mut file: File,
+    pieces: &Receiver<Piece>,
+) -> Result<Compressed, LogError> {
     let failed = |error: std::io::Error| unwritable(path, &error);
     let (mut segments, mut content) = (Vec::<Segment>::new(), sha2::Sha256::new());
     let mut offset = 0;
     while let Ok(Piece { lines, range, count }) = pieces.recv() {
         content.update(&lines);
-        let pressed = zstd::bulk::compress(&lines, LEVEL).map_err(failed)?;
+        let compressed = zstd::bulk::compress(&lines, LEVEL).map_err(failed)?;
         file.seek(SeekFrom::Start(offset))
-            .and_then(|_| file.write_all(&pressed))
+            .and_then(|_| file.write_all(&compressed))
             .map_err(failed)?;
-        let (bytes, size) = (lines.len() as u64, pressed.len() as u64);
-        let hash = blob_of(&pressed);
-        let mut back = pressed;
+        let (bytes, size) = (lines.len() as u64, compressed.len() as u64);
+        let hash = blob_of(&compressed);
+        let mut back = compressed;
         back.fill(0);
         file.seek(SeekFrom::Start(offset))
             .and_then(|_| file.read_exact(&mut back))
@@ -91,7 +95,7 @@ fn press(path: &Path, mut file: File, pieces: &Receiver<Piece>) -> Result<Presse
         offset += size;
     }
     let content = Blob::from_digest(content.finalize().into());
-    Ok(Pressed { file, segments, content })
+    Ok(Compressed { file, segments, content })
 }
 
 impl ArchiveWriter {
@@ -111,14 +115,15 @@ impl ArchiveWriter {
         let (send, receive) = sync_channel(1);
         let own = path.clone();
         let thread = std::thread::Builder::new().name("althing-press".to_owned());
-        let thread = thread.spawn(move || press(&own, file, &receive)).map_err(failed)?;
+        let thread =
+            thread.spawn(move || compress_segments(&own, file, &receive)).map_err(failed)?;
         let nothing = blob_of(b"");
         Ok(ArchiveWriter {
             archives: archives.clone(),
             manifest: Manifest::new(number, project, nothing.clone(), nothing),
             piece: Piece::new(),
             stubs: sha2::Sha256::new(),
-            press: Some((send, thread)),
+            compressor: Some((send, thread)),
             path,
         })
     }
@@ -150,19 +155,19 @@ impl ArchiveWriter {
 
     fn end_piece(&mut self) -> Result<(), LogError> {
         let piece = std::mem::replace(&mut self.piece, Piece::new());
-        let sent = match &self.press {
+        let sent = match &self.compressor {
             Some((send, _)) if piece.count > 0 => send.send(piece).is_ok(),
             _ => true,
         };
         // The thread stops taking segments only if one could not be written; joining it returns the
         // error.
-        if sent { Ok(()) } else { self.end_press().map(|_| ()) }
+        if sent { Ok(()) } else { self.end_compressor().map(|_| ()) }
     }
 
     /// Waits until everything is written.
-    fn end_press(&mut self) -> Result<Pressed, LogError> {
+    fn end_compressor(&mut self) -> Result<Compressed, LogError> {
         let over = || unwritable(&self.path, &std::io::Error::other("its writer came to an end"));
-        let (send, thread) = self.press.take().ok_or_else(over)?;
+        let (send, thread) = self.compressor.take().ok_or_else(over)?;
         drop(send);
         thread.join().map_err(|_| over())?
     }
@@ -170,7 +175,7 @@ impl ArchiveWriter {
     /// Finishes the archive: both files are on the disk under their names when this returns.
     pub fn finish(mut self, workspaces: Vec<Moved>) -> Result<Written, LogError> {
         self.end_piece()?;
-        let Pressed { file, segments, content } = self.end_press()?;
+        let Compressed { file, segments, content } = self.end_compressor()?;
         let mut manifest = self.manifest.clone();
         manifest.segments = segments;
         manifest.content = content;
@@ -201,9 +206,9 @@ impl ArchiveWriter {
 
 impl Drop for ArchiveWriter {
     fn drop(&mut self) {
-        if self.press.is_some() {
+        if self.compressor.is_some() {
             // The archive is being abandoned, so an error while ending it does not matter.
-            let _ = self.end_press();
+            let _ = self.end_compressor();
         }
         // A finished archive has been renamed, so nothing has this name.
         let _ = std::fs::remove_file(&self.path);

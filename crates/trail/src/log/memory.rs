@@ -98,7 +98,7 @@ impl Log for MemoryLog {
         Ok(true)
     }
 
-    fn let_go(&mut self) {}
+    fn release(&mut self) {}
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
         let mut commits = self.commits();

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use althing_kernel::archive::Floor;
 
-use crate::archive::{Shelf, Wanted};
+use crate::archive::{ArchiveRecord, Wanted};
 use crate::commit::Commit;
 use crate::hash::Hash;
 
@@ -69,7 +69,7 @@ pub enum AppendError {
 
 /// Derived data of a log (a tile of leaf hashes) that does not match its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Misfit {
+pub struct DamagedTile {
     /// Number of the tile.
     pub number: u64,
     /// Last entry it covers.
@@ -98,7 +98,7 @@ pub trait LogReader: Send {
     fn narrow(&mut self, _wanted: Wanted) {}
 
     /// The archives that hold entries of this log.
-    fn shelves(&mut self) -> Result<Vec<Shelf>, LogError> {
+    fn archive_records(&mut self) -> Result<Vec<ArchiveRecord>, LogError> {
         Ok(Vec::new())
     }
 
@@ -121,12 +121,12 @@ pub trait LogReader: Send {
 
     /// Whether the tile with this number matches the hashes of its [`TILE`] entries. A tile that is
     /// not stored matches.
-    fn tile_fits(&mut self, _number: u64, _hashes: &[Hash]) -> Result<bool, LogError> {
+    fn is_tile_intact(&mut self, _number: u64, _hashes: &[Hash]) -> Result<bool, LogError> {
         Ok(true)
     }
 
     /// The tiles over entries after a position that do not match their entries.
-    fn misfits(&mut self, _after: u64) -> Result<Vec<Misfit>, LogError> {
+    fn damaged_tiles(&mut self, _after: u64) -> Result<Vec<DamagedTile>, LogError> {
         Ok(Vec::new())
     }
 
@@ -154,7 +154,7 @@ pub trait Log: LogReader {
         Ok(())
     }
 
-    /// Takes the exclusive right to append until the next append or [`Log::let_go`]. A log without
+    /// Takes the exclusive right to append until the next append or [`Log::release`]. A log without
     /// such a right returns at once; appending is a compare-and-set either way.
     fn hold(&mut self) -> Result<(), LogError>;
 
@@ -163,13 +163,13 @@ pub trait Log: LogReader {
     fn try_hold(&mut self) -> Result<bool, LogError>;
 
     /// Gives up the right that [`Log::hold`] took.
-    fn let_go(&mut self);
+    fn release(&mut self);
 
     /// Appends a commit after the expected position, durably, or not at all.
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError>;
 
     /// Rebuilds a damaged tile from its entries.
-    fn remake(&mut self, _misfit: &Misfit) -> Result<(), LogError> {
+    fn rebuild_tile(&mut self, _misfit: &DamagedTile) -> Result<(), LogError> {
         Ok(())
     }
 

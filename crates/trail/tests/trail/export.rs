@@ -18,7 +18,7 @@ fn import(bytes: &[u8]) -> Result<Vec<Commit>, ImportError> {
 }
 
 #[test]
-fn what_is_exported_imports_as_the_same_commits() {
+fn an_export_imports_as_the_same_commits() {
     let commits = sample(25).commits;
     let text = exported(&commits);
     assert_eq!(import(&text).unwrap(), commits);

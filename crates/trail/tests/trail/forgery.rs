@@ -85,7 +85,7 @@ fn a_grant_in_somebody_elses_name_or_for_too_long_is_noticed() {
 }
 
 #[test]
-fn ending_what_is_not_ones_own_is_noticed() {
+fn ending_something_of_somebody_else_is_noticed() {
     let (honest, hers) = two_holders();
     let args = serde_json::json!({ "lease": hers });
     let release = next(&honest, "alice", command("lease.release", &args)).stamped;
@@ -115,7 +115,7 @@ fn ending_what_is_not_ones_own_is_noticed() {
 }
 
 #[test]
-fn people_and_sessions_out_of_nowhere_are_noticed() {
+fn users_and_sessions_that_never_began_are_noticed() {
     let (honest, _) = two_holders();
     let opened = next(&honest, "bob", command("session.open", &serde_json::json!({}))).stamped;
     let by_alice = edited(&opened, |e| e["actor"] = "agent:alice".into());
@@ -138,7 +138,7 @@ fn people_and_sessions_out_of_nowhere_are_noticed() {
 
 /// Shows W-SEC-13.
 #[test]
-fn a_persons_deed_without_their_signature_is_noticed() {
+fn a_persons_entry_without_their_signature_is_noticed() {
     let (honest, _) = two_holders();
     let opened = next(&honest, "bob", command("session.open", &serde_json::json!({}))).stamped;
     let key = SecretKey::from_seed(&[5; 32]).public();
@@ -233,7 +233,7 @@ fn a_takeover_shows_and_passes_only_if_its_key_is_expected() {
 }
 
 #[test]
-fn what_came_before_a_takeover_is_vouched_for_by_the_old_key() {
+fn heads_before_a_takeover_are_signed_by_the_old_key() {
     let new = SecretKey::from_seed(&[66; 32]);
     let mut forged = sample(4);
     // The whole past is made up: it names the old key, but nobody had it.
@@ -247,7 +247,7 @@ fn what_came_before_a_takeover_is_vouched_for_by_the_old_key() {
 }
 
 #[test]
-fn nothing_is_no_trail() {
+fn an_empty_trail_is_refused() {
     let finding = verify(&[], Options::default()).unwrap_err();
     assert!(matches!(finding.fault, Fault::Empty), "{finding}");
 }

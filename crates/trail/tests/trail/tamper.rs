@@ -107,7 +107,7 @@ fn dropped_doubled_and_swapped_entries_are_noticed() {
 }
 
 #[test]
-fn a_cut_tail_is_noticed_by_whoever_kept_a_head() {
+fn a_kept_head_shows_a_cut_tail() {
     let commits = sample(12).commits;
     for kept_at in 0..commits.len() {
         let kept = vec![SignedHead::parse(&commits[kept_at].head).unwrap()];
@@ -123,7 +123,7 @@ fn a_cut_tail_is_noticed_by_whoever_kept_a_head() {
 
 /// Shows W-TRAIL-09.
 #[test]
-fn a_rewritten_history_is_noticed_by_whoever_kept_a_head() {
+fn a_kept_head_shows_a_rewritten_history() {
     let honest = sample(6);
     let kept = SignedHead::parse(&honest.commits[5].head).unwrap();
     // Even the runtime itself, with its own key, cannot rewrite the past.
@@ -155,7 +155,7 @@ type Change = fn(&str) -> String;
 
 /// Shows W-TRAIL-24, W-TRAIL-26.
 #[test]
-fn the_first_bad_entry_and_what_is_wrong_with_it_are_named() {
+fn the_first_bad_entry_and_its_fault_are_named() {
     let commits = sample(8).commits;
     let cases: &[(Change, &str)] = &[
         (|line| line.replace("tests", "toasts"), "local hash does not fit"),

@@ -72,12 +72,12 @@ pub fn is_look_up(line: &str) -> bool {
 }
 
 fn protocol(entry: &Stamped) -> Option<String> {
-    let (actor, action, detail) = said(entry)?;
+    let (actor, action, detail) = log_fields(entry)?;
     Some(format!("{}\t{actor}\t{action}\t{}\n", utc(entry.at), escaped(&detail)))
 }
 
 /// Component, action and details of an entry's log line.
-fn said(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
+fn log_fields(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
     Some(match &entry.draft.event {
         Event::SymbolSet(body) => ("resolve", "set", format!("{}={}", body.id, body.value)),
         Event::FactSet(body) => ("blackboard", "set", format!("{}={}", body.key, body.value)),

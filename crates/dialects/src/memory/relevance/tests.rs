@@ -90,7 +90,7 @@ fn tags_recency_and_standing_decide_between_equals() {
 }
 
 #[test]
-fn items_are_replaced_and_leave_without_a_trace() {
+fn items_are_replaced_and_removed() {
     let mut index = Index::default();
     for round in 0..40_u64 {
         for number in 0..100_u64 {

@@ -190,7 +190,7 @@ fn run(seed: u64, steps: u64) -> Counts {
 }
 
 #[test]
-fn what_everybody_shares_is_the_same_for_all_whatever_goes_wrong() {
+fn the_blackboard_is_consistent_under_faults() {
     let seeds = seeds(60);
     let mut counts = Counts::new();
     for seed in seeds.clone() {

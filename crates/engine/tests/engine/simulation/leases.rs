@@ -204,7 +204,7 @@ fn run(seed: u64, steps: u64) -> Counts {
 
 /// Shows W-CLK-05, W-REC-01, W-REC-07.
 #[test]
-fn many_processes_agree_whatever_goes_wrong() {
+fn many_processes_agree_under_faults() {
     let seeds = seeds(200);
     let mut counts = Counts::new();
     for seed in seeds.clone() {

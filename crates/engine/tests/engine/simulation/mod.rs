@@ -142,7 +142,7 @@ impl Log for FaultyLog {
         Ok(true)
     }
 
-    fn let_go(&mut self) {}
+    fn release(&mut self) {}
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
         let fault = *self.fault.lock().unwrap();

@@ -370,7 +370,7 @@ impl Scenario for Remembered {
 }
 
 #[test]
-fn what_is_remembered_is_what_the_log_says_whatever_goes_wrong() {
+fn records_match_the_log_under_faults() {
     let seeds = seeds(40);
     let mut counts = Counts::new();
     for seed in seeds.clone() {

@@ -500,7 +500,7 @@ fn expected() -> Vec<String> {
 /// Shows W-CP-07, W-CP-08, W-TASK-03, W-TASK-05, W-TASK-06, W-TASK-10, W-TASK-11.
 /// Shows W-REC-04, W-REC-08.
 #[test]
-fn runs_keep_their_promises_whatever_goes_wrong() {
+fn runs_keep_their_invariants_under_faults() {
     let seeds = seeds(140);
     let mut counts = Counts::new();
     for seed in seeds.clone() {
@@ -520,7 +520,7 @@ fn runs_keep_their_promises_whatever_goes_wrong() {
 
 /// One history that grows: hundreds of workspaces, thousands of envelopes.
 #[test]
-fn a_long_history_keeps_its_promises() {
+fn a_long_history_keeps_its_invariants() {
     let counts = run(1_000_001, 7_600);
     let count = |what: &str| counts.get(what).copied().unwrap_or_default();
     println!("{counts:#?}");

@@ -11,7 +11,7 @@ use rusqlite::config::DbConfig;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use super::spot::Spot;
+use super::open_files::OpenFiles;
 
 /// Number of commits after which a writer counts as busy.
 const BUSY_COMMITS: u32 = 100;
@@ -34,7 +34,7 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// Counts a commit, and starts a checkpoint if one is due.
-    pub(super) fn note(&mut self, conn: &Connection, spot: &Arc<Spot>, bytes: usize) {
+    pub(super) fn note(&mut self, conn: &Connection, open_files: &Arc<OpenFiles>, bytes: usize) {
         self.commits = self.commits.saturating_add(1);
         self.bytes += bytes;
         if self.commits < BUSY_COMMITS || self.bytes < ROUND_BYTES {
@@ -42,7 +42,7 @@ impl Checkpoints {
         }
         self.bytes = 0;
         if self.thread.is_none() {
-            self.thread = start(conn, spot);
+            self.thread = start(conn, open_files);
         }
         if let Some(thread) = &self.thread {
             // If the last checkpoint is still running, the next one covers these pages too.
@@ -52,17 +52,17 @@ impl Checkpoints {
 }
 
 /// Starts the thread. Without one, commits go on doing checkpoints themselves.
-fn start(conn: &Connection, spot: &Arc<Spot>) -> Option<SyncSender<()>> {
+fn start(conn: &Connection, open_files: &Arc<OpenFiles>) -> Option<SyncSender<()>> {
     let (send, receive) = sync_channel(1);
-    let spot = spot.clone();
+    let open_files = open_files.clone();
     let thread = std::thread::Builder::new().name("althing-fold".to_owned());
-    thread.spawn(move || fold(&spot, &receive)).ok()?;
+    thread.spawn(move || fold(&open_files, &receive)).ok()?;
     conn.pragma_update(None, "wal_autocheckpoint", LAST_RESORT_PAGES).ok()?;
     Some(send)
 }
 
-fn fold(spot: &Spot, rounds: &Receiver<()>) {
-    let Ok(conn) = Connection::open(spot.path()) else { return };
+fn fold(open_files: &OpenFiles, rounds: &Receiver<()>) {
+    let Ok(conn) = Connection::open(open_files.path()) else { return };
     // Durability settings equal to the writer's; if they cannot be set, this thread leaves the
     // work to the writer.
     let set = conn
@@ -71,7 +71,7 @@ fn fold(spot: &Spot, rounds: &Receiver<()>) {
     if set.is_err() {
         return;
     }
-    while rounds.recv().is_ok() && spot.check().is_ok() {
+    while rounds.recv().is_ok() && open_files.check().is_ok() {
         // Passive: it copies what it can without making anybody wait, and the rest next time.
         let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     }

@@ -6,13 +6,13 @@
 //!
 //! Writers take turns in a queue of file locks ([`queue`]).
 
+mod archived;
 mod checkpoint;
-mod cold;
 mod fault;
-mod mend;
+mod open_files;
 mod queue;
+mod repair;
 mod replace;
-mod spot;
 mod tiles;
 
 use althing_kernel::archive::Floor;
@@ -23,18 +23,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{
-    AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Misfit, Store,
+    AppendError, COMMIT_BYTES_LIMIT, DamagedTile, Log, LogError, LogErrorKind, LogReader, Store,
 };
-use crate::archive::{Archives, Cold, Shelf, Wanted};
+use crate::archive::{ArchiveFetcher, ArchiveRecord, Archives, Wanted};
 use crate::commit::Commit;
 use crate::hash::Hash;
+pub use archived::{Swap, Swapper};
 use checkpoint::Checkpoints;
-pub use cold::{Swap, Swapper};
 use fault::{Doing, fault};
+use open_files::OpenFiles;
 use queue::Queue;
 pub use queue::beside;
 pub use replace::{Replacing, Reserved};
-use spot::Spot;
 use tiles::TileWriter;
 
 /// Application id of a store of Althing ("Alth").
@@ -82,8 +82,8 @@ pub struct SqliteReader {
     // Declared before the open files, so that the connection closes first.
     conn: Connection,
     path: PathBuf,
-    spot: Arc<Spot>,
-    cold: Cold,
+    open_files: Arc<OpenFiles>,
+    archived: ArchiveFetcher,
 }
 
 /// A SQLite log that can be written.
@@ -119,15 +119,16 @@ impl SqliteReader {
             // Only the database file is open, so there are no journal files to compare.
             return open();
         }
-        let (mut reader, spot) = Spot::opened(path, false, open)?;
-        reader.spot = spot;
+        let (mut reader, open_files) = OpenFiles::opened(path, false, open)?;
+        reader.open_files = open_files;
         Ok(reader)
     }
 
     /// Wraps an open connection. The caller notes which files it has open.
     fn over(conn: Connection, path: &Path) -> Result<Self, LogError> {
-        let (spot, cold) = (Arc::new(Spot::of(path)?), Cold::new(Archives::beside(path)));
-        Ok(SqliteReader { conn, path: path.to_owned(), spot, cold })
+        let (open_files, archived) =
+            (Arc::new(OpenFiles::of(path)?), ArchiveFetcher::new(Archives::beside(path)));
+        Ok(SqliteReader { conn, path: path.to_owned(), open_files, archived })
     }
 
     /// Checks that the file is a store and returns its format version.
@@ -296,15 +297,15 @@ impl LogReader for SqliteReader {
     }
 
     fn narrow(&mut self, wanted: Wanted) {
-        self.cold.narrow(wanted);
+        self.archived.narrow(wanted);
     }
 
-    fn shelves(&mut self) -> Result<Vec<Shelf>, LogError> {
-        self.reading(cold::shelves(&self.conn))
+    fn archive_records(&mut self) -> Result<Vec<ArchiveRecord>, LogError> {
+        self.reading(archived::archive_records(&self.conn))
     }
 
     fn floor(&mut self) -> Result<Option<Floor>, LogError> {
-        self.reading(cold::floor(&self.conn))
+        self.reading(archived::floor(&self.conn))
     }
 
     fn head_of(&mut self, seq: u64) -> Result<Option<(u64, String)>, LogError> {
@@ -335,12 +336,12 @@ impl LogReader for SqliteReader {
             .map_err(|error| fault(Doing::Read, &self.path, &error))
     }
 
-    fn tile_fits(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
+    fn is_tile_intact(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
         self.reading(tiles::fits(&self.conn, number, hashes))
     }
 
-    fn misfits(&mut self, after: u64) -> Result<Vec<Misfit>, LogError> {
-        self.reading(tiles::misfits(&self.conn, after))
+    fn damaged_tiles(&mut self, after: u64) -> Result<Vec<DamagedTile>, LogError> {
+        self.reading(tiles::damaged_tiles(&self.conn, after))
     }
 
     fn generation(&mut self) -> Result<u64, LogError> {
@@ -348,7 +349,7 @@ impl LogReader for SqliteReader {
     }
 
     fn in_place(&mut self) -> Result<(), LogError> {
-        self.spot.check()
+        self.open_files.check()
     }
 
     fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError> {
@@ -369,9 +370,9 @@ impl LogReader for SqliteReader {
 impl SqliteReader {
     /// Replaces the stubs of a commit by their archived lines.
     fn resolve(&mut self, commit: Commit) -> Result<Commit, LogError> {
-        let SqliteReader { conn, path, cold, spot: _ } = self;
-        cold.resolve(commit, &|number| {
-            cold::shelf(conn, number).map_err(|error| fault(Doing::Read, path, &error))
+        let SqliteReader { conn, path, archived, open_files: _ } = self;
+        archived.resolve(commit, &|number| {
+            archived::archive_record(conn, number).map_err(|error| fault(Doing::Read, path, &error))
         })
     }
 }
@@ -384,8 +385,8 @@ fn commit_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Commit> {
 impl SqliteLog {
     /// Opens an existing log for writing.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let (mut log, spot) = Spot::opened(path, true, || SqliteLog::open_once(path))?;
-        log.reader.spot = spot;
+        let (mut log, open_files) = OpenFiles::opened(path, true, || SqliteLog::open_once(path))?;
+        log.reader.open_files = open_files;
         Ok(log)
     }
 
@@ -397,7 +398,7 @@ impl SqliteLog {
         if format < STORE_FORMAT {
             log.queue.enter_within(BUSY_TIMEOUT)?;
             let renewed = log.renew();
-            log.let_go();
+            log.release();
             renewed?;
         }
         Ok(log)
@@ -416,7 +417,7 @@ impl SqliteLog {
             Ok(_) => log.renew(),
             Err(error) => Err(error),
         };
-        log.let_go();
+        log.release();
         checked?;
         log.set_durable()?;
         drop(log);
@@ -424,9 +425,9 @@ impl SqliteLog {
     }
 
     fn begin(&mut self) -> Result<(), LogError> {
-        let there = self.reader.spot.check();
+        let there = self.reader.open_files.check();
         let begun = there.and_then(|()| self.writing(self.execute("BEGIN IMMEDIATE")));
-        begun.inspect_err(|_| self.let_go())
+        begun.inspect_err(|_| self.release())
     }
 
     fn connect(path: &Path, mode: OpenFlags, queue: Queue) -> Result<Self, LogError> {
@@ -515,7 +516,7 @@ fn set_up(conn: &mut Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     transaction.execute_batch(SCHEMA)?;
-    transaction.execute_batch(cold::SCHEMA)?;
+    transaction.execute_batch(archived::SCHEMA)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
     transaction.commit()
@@ -523,7 +524,7 @@ fn set_up(conn: &mut Connection) -> rusqlite::Result<()> {
 
 fn renew(conn: &mut Connection) -> rusqlite::Result<()> {
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    transaction.execute_batch(cold::SCHEMA)?;
+    transaction.execute_batch(archived::SCHEMA)?;
     transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
     transaction.commit()
 }
@@ -545,8 +546,8 @@ impl LogReader for SqliteLog {
         self.reader.narrow(wanted);
     }
 
-    fn shelves(&mut self) -> Result<Vec<Shelf>, LogError> {
-        self.reader.shelves()
+    fn archive_records(&mut self) -> Result<Vec<ArchiveRecord>, LogError> {
+        self.reader.archive_records()
     }
 
     fn floor(&mut self) -> Result<Option<Floor>, LogError> {
@@ -565,12 +566,12 @@ impl LogReader for SqliteLog {
         self.reader.subtree(start, size)
     }
 
-    fn tile_fits(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
-        self.reader.tile_fits(number, hashes)
+    fn is_tile_intact(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
+        self.reader.is_tile_intact(number, hashes)
     }
 
-    fn misfits(&mut self, after: u64) -> Result<Vec<Misfit>, LogError> {
-        self.reader.misfits(after)
+    fn damaged_tiles(&mut self, after: u64) -> Result<Vec<DamagedTile>, LogError> {
+        self.reader.damaged_tiles(after)
     }
 
     fn generation(&mut self) -> Result<u64, LogError> {
@@ -606,7 +607,7 @@ impl Log for SqliteLog {
         if self.queue.try_enter()? { self.begin().map(|()| true) } else { Ok(false) }
     }
 
-    fn let_go(&mut self) {
+    fn release(&mut self) {
         if self.queue.is_held() && !self.reader.conn.is_autocommit() {
             // A rollback that fails leaves the transaction to be rolled back with the connection;
             // nothing of it was acknowledged.
@@ -624,10 +625,10 @@ impl Log for SqliteLog {
         let appended = self.insert(expected, commit).and_then(|()| self.commit_transaction());
         // A commit written to a deleted or replaced file was not stored.
         let appended =
-            appended.and_then(|()| self.reader.spot.check().map_err(AppendError::Unknown));
-        self.let_go();
+            appended.and_then(|()| self.reader.open_files.check().map_err(AppendError::Unknown));
+        self.release();
         if appended.is_ok() {
-            self.checkpoints.note(&self.reader.conn, &self.reader.spot, commit.bytes());
+            self.checkpoints.note(&self.reader.conn, &self.reader.open_files, commit.bytes());
         } else {
             // The tile writer must forget entries that were not stored.
             self.tiles = TileWriter::default();
@@ -635,8 +636,8 @@ impl Log for SqliteLog {
         appended
     }
 
-    fn remake(&mut self, misfit: &Misfit) -> Result<(), LogError> {
-        self.remake_tile(misfit)
+    fn rebuild_tile(&mut self, damaged_tile: &DamagedTile) -> Result<(), LogError> {
+        self.rebuild_damaged_tile(damaged_tile)
     }
 
     fn commit_bytes_max(&self) -> usize {

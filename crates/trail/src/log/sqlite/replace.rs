@@ -69,7 +69,7 @@ impl Replacing<'_> {
     /// Commits the replacement durably.
     pub fn finish(self) -> Result<(), LogError> {
         let log = &mut *self.0;
-        let copied = super::cold::take_from_incoming(&log.reader.conn).and_then(|()| {
+        let copied = super::archived::take_from_incoming(&log.reader.conn).and_then(|()| {
             log.reader.conn.execute_batch(
                 "DELETE FROM commits;
              DELETE FROM tiles;
@@ -92,7 +92,7 @@ impl Replacing<'_> {
 
 impl Drop for Replacing<'_> {
     fn drop(&mut self) {
-        self.0.let_go();
+        self.0.release();
         // Closing the connection detaches it at the latest.
         let _ = self.0.reader.conn.execute_batch("DETACH DATABASE incoming");
     }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use crate::archive::Stub;
 use crate::commit::{Claimed, Commit};
 use crate::hash::Hash;
-use crate::log::{Misfit, TILE};
+use crate::log::{DamagedTile, TILE};
 use crate::tree::{Frontier, node};
 
 const HASH_BYTES: usize = 32;
@@ -150,7 +150,7 @@ fn fold(mut roots: Vec<Hash>) -> Hash {
 }
 
 /// The tiles over entries after a position that do not match the entries.
-pub(super) fn misfits(conn: &Connection, after: u64) -> rusqlite::Result<Vec<Misfit>> {
+pub(super) fn damaged_tiles(conn: &Connection, after: u64) -> rusqlite::Result<Vec<DamagedTile>> {
     let query = "SELECT number, root, leaves FROM tiles WHERE number >= ? ORDER BY number";
     let mut statement = conn.prepare_cached(query)?;
     let mut rows = statement.query([after / TILE])?;
@@ -163,7 +163,7 @@ pub(super) fn misfits(conn: &Connection, after: u64) -> rusqlite::Result<Vec<Mis
         let leaves: Vec<u8> = hashes.iter().flat_map(|hash| *hash.as_bytes()).collect();
         if stored != [expected.as_bytes().as_slice(), &leaves].concat() {
             let last = number.saturating_add(1).saturating_mul(TILE);
-            found.push(Misfit { number, last, expected, stored });
+            found.push(DamagedTile { number, last, expected, stored });
         }
     }
     Ok(found)
@@ -175,7 +175,7 @@ fn bytes_of(cell: rusqlite::types::ValueRef<'_>) -> Vec<u8> {
 }
 
 /// Rebuilds a tile. A tile over entries that do not exist is deleted.
-pub(super) fn remake(conn: &Connection, number: u64) -> rusqlite::Result<()> {
+pub(super) fn rebuild_tile(conn: &Connection, number: u64) -> rusqlite::Result<()> {
     let hashes = hashes_of_entries(conn, number.saturating_mul(TILE), TILE)?;
     if hashes.len() as u64 == TILE {
         return write(conn, number, &hashes);

@@ -7,13 +7,16 @@ use rusqlite::params;
 
 use super::{SqliteLog, TileWriter, tiles};
 use crate::commit::Commit;
-use crate::log::{Log as _, LogError, LogErrorKind, Misfit};
+use crate::log::{DamagedTile, Log as _, LogError, LogErrorKind};
 
 impl SqliteLog {
     /// Rebuilds a tile from its entries.
-    pub(super) fn remake_tile(&mut self, misfit: &Misfit) -> Result<(), LogError> {
+    pub(super) fn rebuild_damaged_tile(
+        &mut self,
+        damaged_tile: &DamagedTile,
+    ) -> Result<(), LogError> {
         self.alone(|log| {
-            let remade = tiles::remake(&log.reader.conn, misfit.number);
+            let remade = tiles::rebuild_tile(&log.reader.conn, damaged_tile.number);
             log.writing(remade)?;
             log.writing(log.execute("COMMIT"))
         })
@@ -21,7 +24,7 @@ impl SqliteLog {
 
     /// Replaces the stored commit at this place. Every writer and reader starts over, since its
     /// state may come from the damaged commit.
-    pub fn put_back(&mut self, commit: &Commit) -> Result<(), LogError> {
+    pub fn replace_commit(&mut self, commit: &Commit) -> Result<(), LogError> {
         self.alone(|log| {
             if !log.writing(log.update(commit))? {
                 let message = "there is no commit in that place to put right";
@@ -49,7 +52,7 @@ impl SqliteLog {
     ) -> Result<(), LogError> {
         self.hold()?;
         let done = work(self);
-        self.let_go();
+        self.release();
         self.tiles = TileWriter::default();
         done
     }

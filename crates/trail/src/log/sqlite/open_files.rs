@@ -19,14 +19,14 @@ const OPEN_TRIES: usize = 8;
 /// Databases this process has open. SQLite shares its memory maps between all connections of a
 /// process to one file: a later connection gets the files that the first one opened, whatever is at
 /// the path now.
-static OPEN: Mutex<Vec<Weak<Spot>>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<Weak<OpenFiles>>> = Mutex::new(Vec::new());
 
 /// Device and inode, which tell a file from any other that takes its name.
 type Number = (u64, u64);
 
 /// The files of an open database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct OpenFiles {
     path: PathBuf,
     /// The path itself, which may be a symbolic link.
     name: Number,
@@ -35,7 +35,7 @@ pub(super) struct Spot {
     beside: Vec<(PathBuf, Number)>,
 }
 
-impl Spot {
+impl OpenFiles {
     /// Looks up the files at a path. A database has all of its files once something was read from
     /// it.
     pub(super) fn of(path: &Path) -> Result<Self, LogError> {
@@ -48,7 +48,7 @@ impl Spot {
             let found = std::fs::metadata(&path).ok()?;
             Some((path, number(&found)))
         });
-        Ok(Spot { path: path.to_owned(), name, file, beside: beside.collect() })
+        Ok(OpenFiles { path: path.to_owned(), name, file, beside: beside.collect() })
     }
 
     /// Opens a database and determines which files it has open. Files that are the same before and
@@ -58,16 +58,16 @@ impl Spot {
         path: &Path,
         to_write: bool,
         open: impl Fn() -> Result<T, LogError>,
-    ) -> Result<(T, Arc<Spot>), LogError> {
+    ) -> Result<(T, Arc<OpenFiles>), LogError> {
         let mut known = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|spot| spot.strong_count() > 0);
+        known.retain(|open_files| open_files.strong_count() > 0);
         for tries in 1..=OPEN_TRIES {
-            let before = Spot::of(path).ok();
+            let before = OpenFiles::of(path).ok();
             let made = open()?;
-            let now = Spot::of(path)?;
+            let now = OpenFiles::of(path)?;
             let is_enough = if to_write { now.is_whole() } else { now.shared().is_some() };
             // After several attempts without such a file there is none: nothing was written yet.
-            let shares = |own: &Arc<Spot>| own.file == now.file && own.shared().is_some();
+            let shares = |own: &Arc<OpenFiles>| own.file == now.file && own.shared().is_some();
             let is_sure = match known.iter().filter_map(Weak::upgrade).find(shares) {
                 Some(held) => {
                     held.check()?;

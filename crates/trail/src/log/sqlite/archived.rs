@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use std::path::Path;
 
 use super::{Doing, SqliteLog, fault};
-use crate::archive::{Shelf, Stage};
+use crate::archive::{ArchiveRecord, Stage};
 use crate::commit::Commit;
 use crate::log::{Log as _, LogError, LogErrorKind, LogReader as _};
 
@@ -63,9 +63,9 @@ fn hash_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Blob> {
     row.get_ref(column)?.as_str()?.parse().map_err(|_| not_ours(column))
 }
 
-fn shelf_in(row: &Row<'_>) -> rusqlite::Result<Shelf> {
+fn shelf_in(row: &Row<'_>) -> rusqlite::Result<ArchiveRecord> {
     let stage = stage_of(row.get(2)?).ok_or_else(|| not_ours(2))?;
-    Ok(Shelf { number: Number(row.get(0)?), hash: hash_in(row, 1)?, stage })
+    Ok(ArchiveRecord { number: Number(row.get(0)?), hash: hash_in(row, 1)?, stage })
 }
 
 /// Whether the file's format has tables for archives.
@@ -74,7 +74,7 @@ fn has_archives(conn: &Connection, schema: &str) -> rusqlite::Result<bool> {
     conn.query_row(&count, [], |row| row.get::<_, i64>(0)).map(|found| found > 0)
 }
 
-pub(super) fn shelves(conn: &Connection) -> rusqlite::Result<Vec<Shelf>> {
+pub(super) fn archive_records(conn: &Connection) -> rusqlite::Result<Vec<ArchiveRecord>> {
     if !has_archives(conn, "main")? {
         return Ok(Vec::new());
     }
@@ -82,7 +82,10 @@ pub(super) fn shelves(conn: &Connection) -> rusqlite::Result<Vec<Shelf>> {
     statement.query_map([], shelf_in)?.collect()
 }
 
-pub(super) fn shelf(conn: &Connection, number: Number) -> rusqlite::Result<Option<Shelf>> {
+pub(super) fn archive_record(
+    conn: &Connection,
+    number: Number,
+) -> rusqlite::Result<Option<ArchiveRecord>> {
     if !has_archives(conn, "main")? {
         return Ok(None);
     }
@@ -155,13 +158,13 @@ impl Swapper {
     }
 
     /// The record of an archive.
-    pub fn shelf(&self, number: Number) -> Result<Option<Shelf>, LogError> {
-        self.log.reader.reading(shelf(&self.log.reader.conn, number))
+    pub fn archive_record(&self, number: Number) -> Result<Option<ArchiveRecord>, LogError> {
+        self.log.reader.reading(archive_record(&self.log.reader.conn, number))
     }
 
     /// Records an archive, or its progress.
-    pub fn note(&mut self, known: &Shelf) -> Result<(), LogError> {
-        let Shelf { number, hash, stage } = known;
+    pub fn note(&mut self, known: &ArchiveRecord) -> Result<(), LogError> {
+        let ArchiveRecord { number, hash, stage } = known;
         let row = "INSERT OR REPLACE INTO archives (number, hash, stage) VALUES (?, ?, ?)";
         self.change(|conn| {
             let mut statement = conn.prepare_cached(row)?;
@@ -180,7 +183,7 @@ impl Swapper {
     }
 
     /// Makes all changes so far durable.
-    pub fn make_last(&mut self) -> Result<(), LogError> {
+    pub fn make_durable(&mut self) -> Result<(), LogError> {
         let sync = |how: &str| self.log.reader.conn.pragma_update(None, "synchronous", how);
         let path = self.log.reader.path.clone();
         let failed = |error: rusqlite::Error| fault(Doing::Write, &path, &error);
@@ -199,7 +202,7 @@ impl Swapper {
     pub fn swap(&mut self, swaps: &[Swap], alone: bool) -> Result<(), LogError> {
         let bytes: usize = swaps.iter().map(|swap| swap.after.len()).sum();
         self.log.hold()?;
-        let changed = self.within_turn(|conn| {
+        let changed = self.in_transaction(|conn| {
             let row = "UPDATE commits SET entries = ? WHERE last = ? AND octet_length(entries) = ?";
             let mut statement = conn.prepare_cached(row)?;
             for Swap { last, before, after } in swaps {
@@ -230,18 +233,18 @@ impl Swapper {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LogError> {
         self.log.hold()?;
-        let worked = self.within_turn(work);
+        let worked = self.in_transaction(work);
         self.log.writing(worked)
     }
 
     /// Runs the change in one transaction, inside a turn that has begun.
-    fn within_turn<T>(
+    fn in_transaction<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         let conn = &self.log.reader.conn;
         let worked = work(conn).and_then(|done| self.log.execute("COMMIT").map(|()| done));
-        self.log.let_go();
+        self.log.release();
         worked
     }
 }

@@ -7,7 +7,7 @@ use crate::read::row::{Row, text};
 
 /// Facts about a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct WorkspaceInfo {
     /// Its role.
     pub role: String,
     /// Its originator: a user, or `system`.
@@ -20,7 +20,7 @@ pub struct Place {
     owners: Vec<(u64, String)>,
 }
 
-impl Place {
+impl WorkspaceInfo {
     /// Its owner at an entry.
     pub fn owner(&self, seq: u64) -> &str {
         let later = self.owners.partition_point(|(since, _)| *since <= seq);
@@ -30,23 +30,25 @@ impl Place {
 
 /// Facts about all workspaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places(BTreeMap<String, Place>);
+pub struct WorkspaceDirectory(BTreeMap<String, WorkspaceInfo>);
 
-impl Places {
+impl WorkspaceDirectory {
     /// The workspaces of a state, without earlier owners.
     pub fn of_state(state: &State) -> Self {
-        let place = |known: &althing_kernel::workspace::Workspace| Place {
+        let place = |known: &althing_kernel::workspace::Workspace| WorkspaceInfo {
             role: known.charter.role.to_string(),
             originator: known.charter.originator.to_string(),
             run: known.charter.root.to_string(),
             group: known.charter.group.as_ref().map(ToString::to_string),
             owners: vec![(0, known.owner.to_string())],
         };
-        Places(state.workspaces().map(|(id, known)| (id.to_string(), place(known))).collect())
+        WorkspaceDirectory(
+            state.workspaces().map(|(id, known)| (id.to_string(), place(known))).collect(),
+        )
     }
 
     /// The facts about a workspace, if it belongs to a run.
-    pub fn get(&self, workspace: &str) -> Option<&Place> {
+    pub fn get(&self, workspace: &str) -> Option<&WorkspaceInfo> {
         self.0.get(workspace)
     }
 
@@ -60,7 +62,7 @@ impl Places {
     }
 
     /// The workspace of an entry.
-    pub fn of(&self, row: &Row<'_>) -> Option<&Place> {
+    pub fn of(&self, row: &Row<'_>) -> Option<&WorkspaceInfo> {
         self.get(row.workspace.as_deref()?)
     }
 
@@ -84,7 +86,7 @@ impl Places {
         let above = text(&body, "parent").and_then(|parent| self.0.get(parent));
         let run = above.map_or(id, |place| &place.run).to_owned();
         let said = |name: &str| text(&body, name).unwrap_or("system").to_owned();
-        let place = Place {
+        let place = WorkspaceInfo {
             role: said("role"),
             originator: said("originator"),
             run,
