@@ -4,8 +4,8 @@
 //! it; where a trail has to end in the middle of something, one is made that does.
 
 use crate::support::Sandbox;
+use althing_engine::message_keys::MessageKeys;
 use althing_engine::mint::RandomMint;
-use althing_engine::secrets::Secrets;
 use althing_engine::{Blobs, Clock as _, Engine, Home, Keyring, Options, SystemClock};
 use althing_kernel::{AgentName, Caller, Command, Kind, Turn};
 use althing_trail::Log as _;
@@ -79,7 +79,7 @@ impl Sandbox {
         let caller = Caller { principal: credential.principal().clone(), key, session: None };
         let command = Command::read(name, &args.to_string()).unwrap().unwrap();
         let mut mint = RandomMint::new().unwrap();
-        let seal = Secrets::of(&keys.runtime().unwrap().unwrap());
+        let seal = MessageKeys::of(&keys.runtime().unwrap().unwrap());
         let turn = Turn::begin(world.state.clone(), SystemClock.now(), &mut mint);
         let mut turn = turn.sealed_by(&seal);
         turn.decide(&caller, &command).unwrap().result.unwrap();

@@ -4,7 +4,7 @@
 //! call them with bytes that a coverage-guided fuzzer finds; the whole-system tests call them on
 //! stable Rust with many small changes to good input.
 
-use althing_engine::{door, keyring, snapshot};
+use althing_engine::{api, keyring, snapshot};
 use althing_kernel::{Actor, AgentName, Principal, PublicKey, Surface, UserId};
 use althing_trail::export::{self, Commits};
 use althing_trail::proof::{Consistency, Inclusion};
@@ -151,10 +151,10 @@ struct Call<'a> {
 pub fn door(data: &[u8]) {
     // Names in the data come first, so that whole lines can be tried as well.
     let (name, args) = text(data).split_once(' ').unwrap_or((text(data), ""));
-    let _ = door::read(name, args);
+    let _ = api::read(name, args);
     if let Ok(call) = Call::arbitrary(&mut Unstructured::new(data)) {
-        let names = door::list();
-        let _ = door::read(names[usize::from(call.which) % names.len()].name, call.args);
+        let names = api::list();
+        let _ = api::read(names[usize::from(call.which) % names.len()].name, call.args);
     }
 }
 

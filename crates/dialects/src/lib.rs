@@ -1,8 +1,8 @@
-//! How Althing is spoken: the words of other protocols, read and written.
+//! Dialects: translation between Althing and other protocols.
 //!
-//! A dialect translates and does not decide. It knows how its messages, names and texts look; what
-//! is allowed, who holds what and what is true it asks the kernel. Nothing here touches files, the
-//! clock, the terminal or the environment: what is needed comes in as arguments.
+//! A dialect translates and does not decide. It knows the form of its messages, names and texts;
+//! permissions, leases and the state are the kernel's. Nothing here touches files, the clock, the
+//! terminal or the environment: everything comes in as arguments.
 
 pub mod frugal;
 pub mod memory;

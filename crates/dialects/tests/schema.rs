@@ -1,13 +1,13 @@
-//! The published schema and the validator say the same of every message, and what the validator
-//! accepts can be read as a message.
+//! The published schema and the validator agree on every message, and every valid message can be
+//! read.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
 use althing_dialects::frugal::message::{SHAPES, check, read, schema};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// As much of a reader of draft-07 schemas as this schema needs. It panics on words it does not
-/// know, so that none is passed over.
+/// As much of a draft-07 validator as this schema needs. Panics on keywords it does not know, so
+/// that none is ignored.
 fn holds(schema: &Value, value: &Value) -> bool {
     schema.as_object().unwrap().iter().all(|(word, wanted)| match word.as_str() {
         "$schema" | "$id" | "title" | "then" => true,
@@ -121,13 +121,13 @@ proptest! {
 }
 
 #[test]
-fn every_type_has_a_good_message_that_survives_the_way() {
+fn every_type_has_a_valid_message_that_is_read_back() {
     for (word, _) in SHAPES {
         let message = good(word);
         assert_eq!(check(&message), Vec::<String>::new());
         let read = read(message.to_string().as_bytes()).unwrap();
         let mut again = serde_json::to_value(&read).unwrap();
-        // Null where null may be is the same as nothing.
+        // Where null is allowed, it means the same as leaving the field out.
         if message.get("wave") == Some(&Value::Null) {
             again["wave"] = Value::Null;
         }
@@ -136,7 +136,7 @@ fn every_type_has_a_good_message_that_survives_the_way() {
 }
 
 #[test]
-fn faults_are_said_in_the_documented_words_and_order() {
+fn faults_have_the_documented_texts_and_order() {
     for (message, expected) in [
         (
             json!({}),

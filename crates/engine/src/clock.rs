@@ -1,11 +1,11 @@
-//! Where the time comes from. Nothing else in the workspace asks the system for it.
+//! The source of time. Nothing else in the workspace asks the system for it.
 
 use althing_kernel::Timestamp;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// The time now.
+    /// The current time.
     fn now(&self) -> Timestamp;
 }
 
@@ -15,7 +15,7 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        // Before 1970 there is no trail; the trail's clock carries on from its last stamp.
+        // A clock before 1970 reads as 1970; the trail's clock continues from its last stamp.
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_micros(u64::try_from(since_epoch.as_micros()).unwrap_or(u64::MAX))
     }

@@ -1,14 +1,14 @@
 //! The engine: a project opened by this process.
 
-use althing_kernel::access::{NoteDenied, Viewer, readable, reads, reads_everything};
+use althing_kernel::access::Viewer;
 use althing_kernel::authentication::NoteAuthentic;
 use althing_kernel::project;
 use althing_kernel::query::{Answer as View, Query, answer_to};
 use althing_kernel::runtime::{NoteUnauthentic, Rekey};
 use althing_kernel::text::Text;
 use althing_kernel::{
-    AgentName, Blob, Caller, Command, Content, Mint, Principal, PublicKey, Refusal, Reply, Rule,
-    Span, State, Timestamp, WorkspaceId,
+    AgentName, Blob, Caller, Command, Content, Mint, Principal, PublicKey, Reply, Span, State,
+    Timestamp, WorkspaceId,
 };
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
@@ -17,48 +17,44 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use crate::blobs::Blobs;
 use crate::clock::{Clock, SystemClock};
-use crate::compact::{self, Upkeep};
-use crate::core::{Core, Job};
-use crate::deployment;
-use crate::disk::Disk;
+use crate::commit::background::Background;
+use crate::commit::core::{Core, Job};
+use crate::commit::queue::{Done, Ticket};
+use crate::commit::shared::Shared;
+use crate::commit::witness;
+use crate::commit::writer::WriterHandle;
+use crate::commit::writer_registry::{self, Registration};
 use crate::error::EngineError;
-use crate::home::Home;
-use crate::keyring::{Credential, Keyring};
-use crate::mend::Mended;
+use crate::identity::deployment;
+use crate::identity::keyring::{Credential, Keyring};
 use crate::mint::{RandomMint, project_id, random};
-use crate::presence::{self, Presence};
-use crate::queue::{Done, Ticket};
-use crate::recovery::{Ground, Report};
-use crate::row::{Scope, Source};
-use crate::shared::Shared;
+use crate::recovery::repair::Repaired;
+use crate::recovery::{Recovery, Report};
 use crate::snapshot;
-use crate::subscription::Subscription;
-use crate::trail_query::TrailQuery;
-use crate::witness;
-use crate::world::{World, as_of};
-use crate::writer::WriterHandle;
+use crate::snapshot::world::{World, as_of};
+use crate::store::blobs::Blobs;
+use crate::store::disk::Disk;
+use crate::store::home::Home;
 
-/// How an engine is set up.
+/// Options of an engine.
 #[derive(Clone)]
 pub struct Options {
-    /// Where the time comes from.
+    /// Source of the time.
     pub clock: Arc<dyn Clock>,
-    /// How long a command may wait for its turn.
+    /// Longest time a command waits for its turn.
     pub patience: Duration,
-    /// The largest the store may grow, in bytes, if limited.
+    /// Largest size of the store, in bytes, if limited.
     pub store_bytes_max: Option<u64>,
-    /// How long ended workspaces stay as they are before what may go to an archive does so by
-    /// itself; never, if there is no such time.
+    /// Age after which ended workspaces are archived automatically; never, if not set.
     pub compact_after: Option<Span>,
-    /// Whoever keeps something beside the trail in step with it.
+    /// Keeps derived files in step with the trail.
     pub follower: Option<Arc<dyn Follower>>,
 }
 
-/// Somebody who keeps something beside the trail in step with it.
+/// Keeps something derived, such as files of another tool, in step with the trail.
 pub trait Follower: Send + Sync {
-    /// Something may have been appended. What goes wrong here is no failure of the command.
+    /// Called when something may have been appended. Its errors do not fail the command.
     fn follow(&self, engine: &Engine);
 }
 
@@ -80,10 +76,10 @@ struct Inner {
     store: Arc<dyn Store>,
     shared: Arc<Shared>,
     reader: Mutex<Option<Box<dyn LogReader>>>,
-    /// Started when the first command comes, and again if the log was replaced.
+    /// Started by the first command, and again if the log was replaced.
     writer: Mutex<Option<Arc<WriterHandle>>>,
     snapshot_seq: u64,
-    upkeep: Upkeep,
+    background: Background,
 }
 
 /// A project, open for reading and writing. Clones share it; the last one closes it.
@@ -91,7 +87,7 @@ struct Inner {
 pub struct Engine(Arc<Inner>);
 
 impl Engine {
-    /// Sets a project up in a state folder, or finds it already set up. Returns whether it is new.
+    /// Creates a project in a state folder, if there is none. Returns whether it is new.
     pub fn create(home: &Home, name: &str, options: &Options) -> Result<bool, EngineError> {
         let name = Text::new(name).map_err(|error| EngineError::Invalid(error.to_string()))?;
         match SqliteReader::open(home.store()).and_then(|mut log| log.position()) {
@@ -105,8 +101,8 @@ impl Engine {
             {
                 return Err(error.into());
             }
-            // Not there, or left half set up by somebody who was killed: opening it for writing
-            // mends that, or says what is wrong.
+            // The store is missing, or a killed process left it half created: opening it for
+            // writing repairs that, or returns the error.
             Err(_) => {}
         }
         witness::refuse_if_any(home)?;
@@ -120,30 +116,31 @@ impl Engine {
         let command = Command::ProjectCreate(project::Create { name, project: project_id()? });
         let mint = Box::new(RandomMint::new()?);
         let mut core = Core::new(Box::new(log), key, mint, World::default());
-        // Look only once nobody else can append: of many who set up at once, one does it.
+        // Check again once nobody else can append: of several processes that create it at once, one
+        // does.
         core.hold_within(options.patience)?;
         core.catch_up()?;
         if core.world().seq() > 0 {
-            core.let_go();
+            core.release();
             return Ok(false);
         }
         core.run_own(&*options.clock, Job { caller, command, proof: None }).map(|_| true)
     }
 
-    /// Opens a project. This reads; the store is opened for writing when the first command comes.
+    /// Opens a project for reading. The first command opens the store for writing.
     pub fn open(home: &Home, options: Options) -> Result<Self, EngineError> {
         let (path, bytes_max) = (home.store().to_owned(), options.store_bytes_max);
         let opened = Engine::with_store(home, options, Arc::new(SqliteStore { path, bytes_max }));
         if let Err(EngineError::Store(error)) = &opened
             && error.kind == LogErrorKind::Missing
         {
-            // There was one: that is not the same as none yet.
+            // If a head is remembered, the store was deleted; that is another error than none yet.
             witness::refuse_if_any(home)?;
         }
         opened
     }
 
-    /// Opens a project whose trail is kept in any store.
+    /// Opens a project whose trail is in any store.
     pub fn with_store(
         home: &Home,
         options: Options,
@@ -157,7 +154,7 @@ impl Engine {
             if snapshot_seq == 0 {
                 return Err(error);
             }
-            // The trail does not follow from the snapshot. The trail is the truth.
+            // The trail does not continue the snapshot. The trail counts.
             snapshot_seq = 0;
             world = World::default();
             world.catch_up(&mut *reader)?;
@@ -174,7 +171,7 @@ impl Engine {
             reader: Mutex::new(Some(reader)),
             writer: Mutex::new(None),
             snapshot_seq,
-            upkeep: Upkeep::default(),
+            background: Background::default(),
         })))
     }
 
@@ -183,17 +180,17 @@ impl Engine {
         &self.0.home
     }
 
-    /// How this engine is set up.
+    /// Options of this engine.
     pub(crate) fn options(&self) -> &Options {
         &self.0.options
     }
 
-    /// The time, as this engine tells it.
+    /// The current time of the engine's clock.
     pub fn now(&self) -> Timestamp {
         self.0.options.clock.now()
     }
 
-    /// Everything as of the last entry any process appended. Waits for no writer.
+    /// The state as of the last entry that any process appended. Waits for no writer.
     pub fn world(&self) -> Result<Arc<World>, EngineError> {
         let shared = &self.0.shared;
         let mut opened = self.0.reader.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,7 +200,7 @@ impl Engine {
             other => other.map(|()| opened.is_none())?,
         };
         if moved {
-            // Nothing is opened on other files as long as something is open on these.
+            // Close the old files before opening the new ones.
             *opened = None;
             if let Ok(mut writer) = self.0.writer.try_lock() {
                 *writer = None;
@@ -216,7 +213,7 @@ impl Engine {
         let generation = reader.generation()?;
         let replaced = moved || shared.generation() != generation;
         if replaced && !moved {
-            // By another trail, perhaps in another file.
+            // Replaced by another trail, perhaps in another file.
             drop(reader);
             reader = self.0.store.reader()?;
         }
@@ -239,19 +236,19 @@ impl Engine {
         Ok(shared.view())
     }
 
-    /// What is true now: what the trail says, and what has fallen due since; and when that is.
+    /// The current state, including what has fallen due since the last entry, and its time.
     pub fn present(&self) -> Result<(State, Timestamp), EngineError> {
         let world = self.world()?;
         let now = self.moment(&world.state);
         Ok((as_of(&world.state, now)?, now))
     }
 
-    /// Answers a question about what is true now.
+    /// Answers a query of the current state.
     pub fn ask(&self, query: &Query) -> Result<View, EngineError> {
         self.ask_as(query, None)
     }
 
-    /// The same, with what the viewer may see.
+    /// Answers a query of the current state with what the viewer may see.
     pub fn ask_as(&self, query: &Query, viewer: Viewer<'_>) -> Result<View, EngineError> {
         let world = self.world()?;
         self.check_viewer(&world.state, viewer)?;
@@ -266,90 +263,34 @@ impl Engine {
         }
     }
 
-    /// The same query, narrowed to what the viewer may read. Asking for a workspace one may not
-    /// read finds nothing, which is `None` here, and is recorded.
-    pub fn narrowed(
-        &self,
-        query: TrailQuery,
-        viewer: Viewer<'_>,
-    ) -> Result<Option<TrailQuery>, EngineError> {
-        let state = &self.world()?.state;
-        self.check_viewer(state, viewer)?;
-        if let Some(who) = viewer.filter(|_| !reads_everything(state, viewer))
-            && query.workspace.as_ref().is_some_and(|target| !reads(state, viewer, target))
-        {
-            self.note_denied(who, &query.digest(), query.workspace.clone())?;
-            return Ok(None);
-        }
-        let source = Source::Project(self.clone());
-        let owners = query.owner.is_some();
-        let places = query.asks_whose().then(|| source.places(owners)).transpose()?;
-        Ok(Some(TrailQuery { within: self.scope(viewer)?, places: places.map(Arc::new), ..query }))
-    }
-
-    /// What a viewer may read of the trail.
-    pub fn scope(&self, viewer: Viewer<'_>) -> Result<Scope, EngineError> {
-        let state = &self.world()?.state;
-        let limited = !reads_everything(state, viewer);
-        Ok(Scope(limited.then(|| readable(state, viewer))))
-    }
-
-    /// Refuses a viewer who may not read everything, and records that.
-    pub fn check_reads_everything(&self, viewer: Viewer<'_>) -> Result<(), EngineError> {
-        let state = &self.world()?.state;
-        self.check_viewer(state, viewer)?;
-        let Some(who) = viewer.filter(|_| !reads_everything(state, viewer)) else {
-            return Ok(());
-        };
-        self.note_denied(who, "", None)?;
-        let message = format!("{who} reads the trail of their own workspaces, not all of it");
-        Err(Refusal::denied(Rule::TrailScope, message).into())
-    }
-
-    fn note_denied(
-        &self,
-        who: &Principal,
-        digest: &str,
-        scope: Option<WorkspaceId>,
-    ) -> Result<(), EngineError> {
-        let filter_digest = Text::lossy(digest);
-        let note = NoteDenied { filter_digest, requester: who.clone(), scope };
-        self.execute_own(Command::TrailDenied(note)).map(|_| ())
-    }
-
-    /// Has the runtime itself issue a command.
+    /// Executes a command of the runtime itself.
     pub(crate) fn execute_own(&self, command: Command) -> Result<Reply, EngineError> {
         self.execute(self.own_job(command)?)
     }
 
-    /// A job of the runtime's own.
+    /// A job of the runtime itself.
     fn own_job(&self, command: Command) -> Result<Job, EngineError> {
         let key = self.runtime_key()?.public();
         let caller = Caller { principal: Principal::System, key, session: None };
         Ok(Job { caller, command, proof: None })
     }
 
-    /// Now, or the trail's clock if that is ahead.
+    /// The current time, or the trail's clock if that is ahead.
     pub fn moment(&self, state: &State) -> Timestamp {
         self.now().max(state.clock())
     }
 
-    /// Another handle for reading the log.
+    /// Opens another handle for reading the log.
     pub fn reader(&self) -> Result<Box<dyn LogReader>, EngineError> {
         Ok(self.0.store.reader()?)
     }
 
-    /// Entries after a position, and those to come.
-    pub fn subscribe(&self, after: u64) -> Result<Subscription, EngineError> {
-        Ok(Subscription::new(self.reader()?, after))
-    }
-
-    /// The credential of an agent, with a key made on first use. A name that is bound to a key
-    /// which is not here stays out of reach.
+    /// The credential of an agent; its key is made on first use. Fails if the name is registered
+    /// with a key that is not on this machine.
     pub fn agent(&self, name: &AgentName) -> Result<Credential, EngineError> {
         let keys = Keyring::of(&self.0.home);
-        // A key is made before its name is registered, so whoever was registered by now has had
-        // one by the time it is looked for.
+        // A key is made before its name is registered, so an agent that is registered by now had
+        // its key by the time it is looked for.
         let registered = self.world()?.state.agent(name).is_some();
         if let Some(known) = keys.agent(name)? {
             return Ok(known);
@@ -362,15 +303,15 @@ impl Engine {
         keys.agent_or_new(name)
     }
 
-    /// Lets somebody with a credential issue commands.
+    /// A client that issues commands with a credential.
     pub fn client(&self, credential: Credential, signing: Signing) -> Client {
         let key = credential.key().public();
         let brought = BTreeSet::new();
         Client { engine: self.clone(), credential, key, session: None, signing, brought }
     }
 
-    /// Has this runtime take over a trail that was signed with another key, on the record.
-    /// Returns whether there was anything to take over.
+    /// Takes over a trail that was signed with another key, on the record. Returns whether there
+    /// was anything to take over.
     pub fn rekey(&self, reason: &str) -> Result<bool, EngineError> {
         let key = Keyring::of(&self.0.home).runtime_or_new()?;
         let reason = Text::new(reason).map_err(|error| EngineError::Invalid(error.to_string()))?;
@@ -390,30 +331,31 @@ impl Engine {
         core.run_own(&*self.0.options.clock, job).map(|_| needed)
     }
 
-    fn ground(&self) -> Ground<'_> {
+    fn recovery(&self) -> Recovery<'_> {
         let Inner { home, options, store, .. } = &*self.0;
-        Ground { home, options, store: &**store }
+        let Options { clock, patience, .. } = options;
+        Recovery { home, clock: &**clock, patience: *patience, store: &**store }
     }
 
-    /// Looks at everything and says what recovery would do. This changes nothing.
+    /// Examines the project and returns what recovery would do. Changes nothing.
     pub fn recovery_plan(&self) -> Result<Report, EngineError> {
-        self.ground().look()
+        self.recovery().preview()
     }
 
-    /// Examines everything, sets aside what is damaged and can be, and makes good what was left
-    /// half done. `mended` is what was put back from a copy before.
-    pub fn recover(&self, mended: &[Mended]) -> Result<Report, EngineError> {
+    /// Examines the whole project, quarantines damaged files and completes what was left half done.
+    /// `mended` lists the entries that were repaired from a copy before.
+    pub fn recover(&self, mended: &[Repaired]) -> Result<Report, EngineError> {
         let inner = &*self.0;
         let world = World::clone(&*self.world()?);
         let key = self.runtime_key()?;
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
-        let _presence = Presence::enter(&inner.home)?;
+        let _presence = Registration::enter(&inner.home)?;
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
-        self.ground().on_request(&mut core, mended)
+        self.recovery().on_request(&mut core, mended)
     }
 
-    /// Records that a door could not tell somebody to be who they said.
+    /// Records that a caller failed to authenticate.
     pub fn note_unauthentic(
         &self,
         entity: Principal,
@@ -425,7 +367,7 @@ impl Engine {
         self.execute_own(command).map(|_| ())
     }
 
-    /// Records that somebody showed who they are, where that was all they came for.
+    /// Records a successful authentication that no command followed.
     pub fn note_authentic(&self, credential: &Credential) -> Result<(), EngineError> {
         let (entity, key) = (credential.principal().clone(), credential.key().public());
         self.execute_own(Command::RuntimeAuthentic(NoteAuthentic { entity, key })).map(|_| ())
@@ -435,7 +377,7 @@ impl Engine {
     fn execute(&self, job: Job) -> Result<Reply, EngineError> {
         let (send, receive) = mpsc::sync_channel(1);
         let done = Box::new(move |answer| {
-            // Nobody listens any more only if the caller's thread is gone.
+            // Sending fails only if the caller's thread is gone.
             let _ = send.send(answer);
         });
         let writer = self.writer()?;
@@ -450,29 +392,30 @@ impl Engine {
             Err(_) => receive.recv().unwrap_or_else(|_| Err(lost())),
         };
         self.retire_if_replaced(&writer, &answer);
-        self.keep_up();
+        self.compact_in_background();
         self.follow();
         answer
     }
 
-    /// Lets the follower catch up. Commands that are waited for do so by themselves; whoever
-    /// submits many does so once they are answered.
+    /// Lets the follower catch up. [`Client::execute`] calls this by itself; callers of
+    /// [`Client::submit`] call it once their commands are answered.
     pub fn follow(&self) {
         if let Some(follower) = &self.0.options.follower {
             follower.follow(self);
         }
     }
 
-    /// Has what ended long ago go to an archive, if it is time. Nobody waits for it.
-    fn keep_up(&self) {
-        let Some(after) = self.0.options.compact_after else { return };
-        let view = self.0.shared.view();
-        if compact::is_worthwhile(&view.state, after, self.moment(&view.state)) {
-            self.0.upkeep.begin(&self.0.home, &self.0.options, after);
-        }
+    /// The state that was published last, without looking for newer entries.
+    pub(crate) fn published(&self) -> Arc<World> {
+        self.0.shared.view()
     }
 
-    /// A writer whose log was replaced has nothing left to do; the next command gets another.
+    /// The background work of this engine.
+    pub(crate) fn background(&self) -> &Background {
+        &self.0.background
+    }
+
+    /// Drops a writer whose log was replaced; the next command starts another.
     fn retire_if_replaced(&self, writer: &Arc<WriterHandle>, answer: &Result<Reply, EngineError>) {
         let replaced = answer.as_ref().is_err_and(EngineError::is_of_another_store);
         if replaced || writer.has_ended() {
@@ -483,7 +426,7 @@ impl Engine {
         }
     }
 
-    /// The writer, started when the first command comes.
+    /// The writer; the first command starts it.
     fn writer(&self) -> Result<Arc<WriterHandle>, EngineError> {
         let inner = &*self.0;
         let mut current = inner.writer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -495,18 +438,18 @@ impl Engine {
         // Opening may fail now and work later; then the next command tries again.
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
-        let presence = Presence::enter(&inner.home)?;
+        let presence = Registration::enter(&inner.home)?;
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
         let mechanisms = deployment::in_place(&inner.home);
         let core = Core::new(log, key, mint, world).with_mechanisms(mechanisms);
         let mut core = core.within(Box::new(Disk::of(&inner.home)));
-        let roll = presence::roll(&inner.home)?;
+        let writers = writer_registry::list(&inner.home)?;
         let before = core.world().seq();
-        if !roll.fallen.is_empty() {
-            self.ground().after_deaths(&mut core)?;
+        if !writers.fallen.is_empty() {
+            self.recovery().after_crashes(&mut core)?;
         }
-        match self.ground().after_outages(&mut core, &roll) {
-            // The outage is not over; word of it stays.
+        match self.recovery().after_outages(&mut core, &writers) {
+            // The outage is not over; the note of it stays.
             Ok(()) | Err(EngineError::Unavailable(_)) => {}
             Err(error) => return Err(error),
         }
@@ -522,7 +465,7 @@ impl Engine {
         Ok(current.insert(Arc::new(writer)).clone())
     }
 
-    /// The runtime's key, if it is the one the trail is signed with.
+    /// The runtime's key, if the trail is signed with it.
     fn runtime_key(&self) -> Result<SecretKey, EngineError> {
         let world = self.world()?;
         let expected = world.state.project().map(|project| project.runtime_key);
@@ -549,7 +492,7 @@ pub enum Signing {
     Channel,
 }
 
-/// Somebody at a door: an authenticated caller who can issue commands.
+/// An authenticated caller who can issue commands.
 #[derive(Clone)]
 pub struct Client {
     engine: Engine,
@@ -557,30 +500,30 @@ pub struct Client {
     key: PublicKey,
     session: Option<WorkspaceId>,
     signing: Signing,
-    /// Content the caller gave as such, and not by its name.
+    /// Content that the caller supplied as such, and not by its name.
     brought: BTreeSet<Blob>,
 }
 
 impl Client {
-    /// The same caller, speaking in a session.
+    /// Sets the session of the commands.
     #[must_use]
     pub fn in_session(self, session: Option<WorkspaceId>) -> Self {
         Client { session, ..self }
     }
 
-    /// The same caller, who brought this content along: it was stored by its own door.
+    /// Adds content that the caller supplied and that is already stored.
     #[must_use]
     pub fn bringing(self, brought: BTreeSet<Blob>) -> Self {
         Client { brought, ..self }
     }
 
-    /// Who it is.
+    /// The caller.
     pub fn principal(&self) -> &Principal {
         self.credential.principal()
     }
 
-    /// Whether it holds the key that the trail knows it by. Commands are asked this anyway; this is
-    /// for what the runtime does on somebody's word.
+    /// Fails unless the caller holds the key that the trail knows it by. The kernel checks this for
+    /// commands; this is for actions that the runtime takes on a caller's request.
     pub(crate) fn check_key(&self) -> Result<(), EngineError> {
         let world = self.engine.world()?;
         let known = match self.principal() {
@@ -596,7 +539,7 @@ impl Client {
         Err(EngineError::Credential(format!("{}: {reason}", self.principal())))
     }
 
-    /// Issues a command and hands the answer to `done` once it is durable. `done` runs on the
+    /// Issues a command and passes the answer to `done` once it is durable. `done` runs on the
     /// writer's thread and should only pass the answer on.
     pub fn submit(&self, command: Command, done: Done) -> Result<Ticket, EngineError> {
         let job = self.job(command)?;
@@ -606,7 +549,7 @@ impl Client {
             if let (Some(engine), Some(writer)) = (engine.upgrade(), own.upgrade()) {
                 let engine = Engine(engine);
                 engine.retire_if_replaced(&writer, &answer);
-                engine.keep_up();
+                engine.compact_in_background();
             }
             done(answer);
         });
@@ -628,8 +571,8 @@ impl Client {
         Ok(Job { caller, command, proof })
     }
 
-    /// Stores the content a command brings along, before anything can cite it. What it cites by
-    /// name must be there.
+    /// Stores the content of a command before an entry can refer to it. Content it refers to by
+    /// name must exist.
     fn store_content(&self, command: &mut Command) -> Result<(), EngineError> {
         let blobs = Blobs::of(self.engine.home());
         for text in command.texts() {
@@ -647,7 +590,7 @@ impl Client {
         })
     }
 
-    /// Content one only knows the name of is one's own if one may read it.
+    /// Fails if an agent names content that it may not read.
     fn check_cites(&self, blob: &Blob) -> Result<(), EngineError> {
         match self.principal() {
             Principal::Agent(name) if !self.brought.contains(blob) => {

@@ -1,15 +1,16 @@
-//! What can go wrong between a door and the kernel.
+//! Errors of the engine.
 
 use althing_kernel::{ApplyError, Blob, Refusal, RefusalKind, Rule};
 use althing_trail::log::{LogError, LogErrorKind};
+use althing_trail::verify::Finding;
 use std::path::PathBuf;
 
 use crate::mint::RandomError;
 
-/// Why a command or a question got no good answer.
+/// Reasons why a command or a query failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// The kernel said no, and recorded it.
+    /// The kernel refused, and recorded it.
     #[error("{}", .0.message)]
     Refused(Box<Refusal>),
     /// The store cannot take the command now. It was not carried out.
@@ -26,15 +27,15 @@ pub enum EngineError {
     /// The command waited too long for its turn and was withdrawn. It was not carried out.
     #[error("the command waited {0} s for its turn to be written and was withdrawn")]
     TimedOut(u64),
-    /// What is stored does not follow from itself.
+    /// The stored trail is inconsistent.
     #[error("the trail is damaged at entry {seq}: {what}")]
     Damaged {
-        /// Where it was noticed.
+        /// Entry where it was noticed.
         seq: u64,
-        /// What is wrong.
+        /// Description of the damage.
         what: String,
     },
-    /// What an entry said is gone, on record.
+    /// The content of an entry was deleted, on record.
     #[error(
         "entry {seq} was in an archive that is deleted, so what came before it cannot be replayed"
     )]
@@ -42,12 +43,12 @@ pub enum EngineError {
         /// The entry.
         seq: u64,
     },
-    /// Stored content is not what its name says.
+    /// Stored content does not match its name.
     #[error("the content {blob} is damaged: {} holds something else", .path.display())]
     BlobDamaged {
         /// The name of the content.
         blob: Blob,
-        /// Where something else is.
+        /// File with other content.
         path: PathBuf,
     },
     /// Entries that this machine has seen are not in the trail.
@@ -56,14 +57,14 @@ pub enum EngineError {
         .witness.display()
     )]
     CutOff {
-        /// How many entries there are.
+        /// Number of entries there are.
         found: u64,
-        /// How many there were.
+        /// Number of entries there were.
         kept: u64,
-        /// Where that head is kept.
+        /// File with the remembered head.
         witness: PathBuf,
     },
-    /// What this machine remembered of the trail cannot be read.
+    /// The remembered head cannot be read.
     #[error("the head this machine remembers in {0} cannot be read")]
     WitnessUnreadable(PathBuf),
     /// This machine's clock cannot be right.
@@ -71,35 +72,35 @@ pub enum EngineError {
         "this machine's clock is beyond the year 2200, which cannot be right; nothing was recorded"
     )]
     Clock(althing_kernel::Timestamp),
-    /// A snapshot is not the state its trail leads to.
+    /// A snapshot does not match the state its trail leads to.
     #[error("the snapshot {0} is not the state the trail leads to; delete it, nothing is lost")]
     BadSnapshot(PathBuf),
     /// This runtime does not hold the key the trail is signed with.
     #[error("{0}")]
     RuntimeKey(String),
-    /// A name is bound to a key that is not here.
+    /// A name is bound to a key that is not on this machine.
     #[error("{0}")]
     KeyMissing(String),
-    /// A passphrase or a user key is not right.
+    /// A passphrase or a user key is wrong.
     #[error("{0}")]
     Credential(String),
     /// A file of the state folder could not be used.
     #[error("cannot {doing} {path}: {source}")]
     File {
-        /// What was tried.
+        /// Operation that failed.
         doing: &'static str,
-        /// On what.
+        /// File or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A command came without anybody who asks for it.
+    /// A command came without a caller.
     #[error("this command changes something, so it must be known who asks")]
     NoCaller,
-    /// What was asked about is not there.
+    /// The requested thing does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// Content is larger than content may be.
+    /// Content is larger than allowed.
     #[error("content has at most {0} bytes; nothing was stored")]
     TooLarge(u64),
     /// A value cannot be stored as it is.
@@ -154,7 +155,7 @@ impl ErrorKind {
 }
 
 impl EngineError {
-    /// Whether the store that was open is not the one at its place any more.
+    /// Whether the open store is no longer the one at its path.
     pub fn is_of_another_store(&self) -> bool {
         matches!(
             self,
@@ -205,7 +206,7 @@ impl EngineError {
         }
     }
 
-    /// The rule it rests on.
+    /// The rule that the error rests on.
     pub fn rule(&self) -> Rule {
         match self {
             EngineError::Refused(refusal) => refusal.rule,
@@ -274,4 +275,9 @@ impl From<RandomError> for EngineError {
     fn from(error: RandomError) -> Self {
         EngineError::Defect(error.to_string())
     }
+}
+
+/// The error for a finding of the verifier.
+pub(crate) fn damaged(finding: &Finding) -> EngineError {
+    EngineError::Damaged { seq: finding.seq, what: finding.fault.to_string() }
 }

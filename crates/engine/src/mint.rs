@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 /// Letters and digits without the ones people confuse; sorted, so that encoded numbers sort too.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// How many random bytes are fetched at a time.
+/// Random bytes to fetch at a time.
 const POOL_BYTES: usize = 1024;
 
-/// No random numbers could be had from the system.
+/// Error: the system returned no random numbers.
 #[derive(Debug, thiserror::Error)]
 #[error("the system's random source fails: {0}")]
 pub struct RandomError(getrandom::Error);
@@ -20,15 +20,15 @@ pub fn random<const N: usize>() -> Result<[u8; N], RandomError> {
     Ok(bytes)
 }
 
-/// Mints ids of 128 bits: 56 bits of time, then 72 random bits; entries carry no prefix and sort
-/// by their time, other things carry one for people to read.
+/// Mints ids of 128 bits: 56 bits of time, then 72 random bits. Entry ids have no prefix and sort
+/// by their time; other ids have a readable prefix.
 pub struct RandomMint {
     pool: [u8; POOL_BYTES],
     used: usize,
 }
 
 impl RandomMint {
-    /// A mint, ready to use.
+    /// Makes a mint. Fails if the system has no random numbers.
     pub fn new() -> Result<Self, RandomError> {
         Ok(RandomMint { pool: random()?, used: 0 })
     }
@@ -36,8 +36,8 @@ impl RandomMint {
     fn take(&mut self) -> [u8; 9] {
         let mut bytes = [0; 9];
         if self.used + bytes.len() > POOL_BYTES {
-            // A source that worked when the process began does not fail later; if it did, the
-            // hash chain of the old pool still never repeats.
+            // A source that worked when the process began does not fail later; if it did, the hash
+            // chain of the old pool still never repeats.
             self.pool = random().unwrap_or_else(|_| stretch(&self.pool));
             self.used = 0;
         }

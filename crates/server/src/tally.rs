@@ -6,7 +6,7 @@
 //! is tried again with the next, and at the end it is said how much never was.
 
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
-use althing_engine::{EngineError, door};
+use althing_engine::{EngineError, api};
 use althing_services::Error;
 use althing_services::desk::{Desk, Identity};
 use serde_json::json;
@@ -187,7 +187,7 @@ impl Recorder {
         // Counting is no reason to set a project up.
         self.desk.opened()?;
         let client = self.desk.client(&line.who)?;
-        let door::Request::Command(command) = door::read("ledger.log", &line.args())? else {
+        let api::Request::Command(command) = api::read("ledger.log", &line.args())? else {
             return Err(Error::defect("ledger.log is no command"));
         };
         client.submit(*command, done)?;

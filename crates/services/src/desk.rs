@@ -1,6 +1,6 @@
 //! The desk: what tools work with. The project, whoever is asking, and their key.
 
-use althing_engine::{Client, Engine, EngineError, ErrorKind, Home, Options, Signing, door};
+use althing_engine::{Client, Engine, EngineError, ErrorKind, Home, Options, Signing, api};
 use althing_kernel::{AgentName, Principal, PublicKey};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -140,8 +140,8 @@ impl Desk {
     /// Asks a question by its name.
     pub fn ask(&self, who: &Identity, name: &str, args: &Value) -> Result<Value, Fault> {
         let viewer = Principal::Agent(who.agent.clone());
-        let request = door::read_made(name, args)?;
-        value(&door::perform(&self.opened()?, None, Some(&viewer), request)?)
+        let request = api::read_made(name, args)?;
+        value(&api::perform(&self.opened()?, None, Some(&viewer), request)?)
     }
 }
 
@@ -169,8 +169,8 @@ pub(crate) fn perform(
     name: &str,
     args: &Value,
 ) -> Result<Value, Fault> {
-    let request = door::read_made(name, args)?;
-    value(&door::perform(engine, Some(client), Some(client.principal()), request)?)
+    let request = api::read_made(name, args)?;
+    value(&api::perform(engine, Some(client), Some(client.principal()), request)?)
 }
 
 fn value(raw: &RawValue) -> Result<Value, Fault> {

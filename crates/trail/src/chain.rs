@@ -1,4 +1,4 @@
-//! The chains: what the next entry hangs on, and the one place where entries are made.
+//! The chains: the hashes the next entry links to, and the only place where entries are made.
 
 use althing_kernel::{Event, ProjectId, Stamped, Stream, WorkspaceId};
 use imbl::OrdMap;
@@ -13,7 +13,7 @@ use crate::key::SecretKey;
 use crate::request::Signature;
 use crate::tree::Frontier;
 
-/// Where the trail stands: the ends of its chains and the tree over it. Cheap to clone.
+/// The end of the trail: last hashes of its chains and the tree over it. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
     project: Option<ProjectId>,
@@ -24,35 +24,35 @@ pub struct Chain {
     streams: OrdMap<Stream, u64>,
 }
 
-/// How an entry does not hang on the chain.
+/// Reasons why an entry does not continue the chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misplaced {
-    /// Not the next one.
+    /// Not the next sequence number.
     #[error("its sequence number is {found}, where {expected} comes next")]
     Sequence {
-        /// What comes next.
+        /// Sequence number that comes next.
         expected: u64,
-        /// What it claims.
+        /// Sequence number the entry claims.
         found: u64,
     },
-    /// Hangs on something else than the entry before it.
+    /// Links to another entry than the one before it.
     #[error("its `prev` is not the hash of the entry before it")]
     Prev,
-    /// Hangs on something else in its workspace.
+    /// Links to another entry of its workspace than the one before it.
     #[error("its `local_prev` is not the local hash of the entry before it in its workspace")]
     LocalPrev,
-    /// Not the next one of its stream.
+    /// Not the next sequence number of its stream.
     #[error("its place in its stream is {found}, where {expected} comes next")]
     StreamSequence {
-        /// What comes next.
+        /// Sequence number that comes next.
         expected: u64,
-        /// What it claims.
+        /// Sequence number the entry claims.
         found: u64,
     },
 }
 
 impl Chain {
-    /// How many entries there are.
+    /// Number of entries.
     pub fn seq(&self) -> u64 {
         self.frontier.size()
     }
@@ -72,7 +72,7 @@ impl Chain {
         self.project.as_ref()
     }
 
-    /// What the head of a commit that ends here says, once there is a project.
+    /// The head of a commit that ends here; `None` before there is a project.
     pub fn head(&self) -> Option<Head> {
         Some(Head {
             project: self.project.clone()?,
@@ -82,7 +82,7 @@ impl Chain {
         })
     }
 
-    /// Whether an entry claims the place that comes next. This compares; it does not hash.
+    /// Checks that an entry claims the next place. Compares only; does not hash.
     pub fn expects(&self, entry: &Entry) -> Result<(), Misplaced> {
         let draft = &entry.stamped.draft;
         if entry.seq != self.seq() + 1 {
@@ -102,7 +102,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Takes an entry as it was read, trusting its hashes. Replay uses this.
+    /// Adds an entry as it was read, trusting its hashes. Used by replay.
     pub fn follow(&mut self, entry: &Entry) -> Result<(), Misplaced> {
         self.expects(entry)?;
         let local = entry.local.map(|link| link.hash);
@@ -110,7 +110,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Takes the text of a commit's signed head.
+    /// Adds the text of a commit's signed head.
     pub fn close(&mut self, head: &str) {
         self.last_commit = Some(SignedHead::hash_of(head));
     }
@@ -137,7 +137,7 @@ impl Chain {
         self.last = Some(*hash);
     }
 
-    /// Goes past an entry of which only its place is left.
+    /// Adds an entry of which only the stub is left.
     fn pass(&mut self, stub: &Stub) {
         let stream = Stream::workspace(&stub.workspace);
         let next = self.next_in(&stream);
@@ -190,7 +190,7 @@ impl Chain {
         }
     }
 
-    /// The chain an image was made of, if the image is sound.
+    /// Restores a chain from an image; `None` if the image is inconsistent.
     pub fn from_image(image: ChainImage) -> Option<Self> {
         image.frontier.is_sound().then(|| Chain {
             project: image.project,
@@ -203,7 +203,7 @@ impl Chain {
     }
 }
 
-/// A commit in the making, on a chain of its own.
+/// A commit being built, on its own copy of the chain.
 pub struct Builder {
     chain: Chain,
     first: u64,
@@ -212,7 +212,7 @@ pub struct Builder {
     hashes: Vec<Hash>,
 }
 
-/// Why a commit could not be made.
+/// Reasons why a commit could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// An entry could not be written as JSON.
@@ -221,7 +221,7 @@ pub enum BuildError {
     /// There is nothing to commit, or no project to commit it to.
     #[error("a commit needs at least one entry, and a project")]
     Empty,
-    /// What was written is not text.
+    /// The written entries are not UTF-8.
     #[error("an entry is not text")]
     Text(#[from] std::string::FromUtf8Error),
 }
@@ -245,36 +245,36 @@ impl Builder {
         }
         let from = self.lines.len();
         let hash = self.chain.seal(&mut self.pieces, stamped, proof, &mut self.lines)?;
-        // Types that come in through a door promise that their text can be read again; a trail
-        // with an entry that cannot is lost. The simulation and every test check it here.
+        // Every type that is accepted as input promises that its text can be read again; a trail
+        // with an unreadable entry is lost. The simulation and every test check it here.
         debug_assert!(can_be_read(&self.lines[from..]), "{stamped:?} cannot be read again");
         self.hashes.push(hash);
         Ok(())
     }
 
-    /// Goes past an entry of which only its place is left. Nothing is committed after that: this
-    /// is for whoever verifies.
+    /// Moves past an entry of which only the stub is left. Only verification uses this; nothing can
+    /// be committed afterwards.
     pub(crate) fn skip(&mut self, stub: &Stub) {
         self.chain.pass(stub);
         self.hashes.push(stub.hash);
     }
 
-    /// The chain as it is with the entries so far.
+    /// The chain including the entries so far.
     pub fn chain(&self) -> &Chain {
         &self.chain
     }
 
-    /// How many bytes the entries so far take.
+    /// Size of the entries so far, in bytes.
     pub fn bytes(&self) -> usize {
         self.lines.len()
     }
 
-    /// The chain and the hashes of what was added, when it is not to be committed.
+    /// The chain and the hashes of the added entries, for a commit that is not to be stored.
     pub(crate) fn into_parts(self) -> (Chain, Vec<Hash>) {
         (self.chain, self.hashes)
     }
 
-    /// The line of the last entry added.
+    /// The line of the entry that was added last.
     pub fn last_line(&self) -> &[u8] {
         self.lines.rsplit(|byte| *byte == b'\n').next().unwrap_or_default()
     }

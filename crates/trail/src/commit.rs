@@ -1,4 +1,5 @@
-//! Commits: the unit of storage. The entries one batch of commands produced, and their head.
+//! Commits: the unit of storage. A commit holds the entries of one batch of commands, and their
+//! head.
 
 use serde::Deserialize;
 
@@ -17,8 +18,8 @@ pub struct Commit {
     pub lines: String,
     /// The signed head after it.
     pub head: String,
-    /// The hashes of its entries, where whoever made the commit knows them. They say nothing that
-    /// the entries do not, so two commits are the same whether or not they are known.
+    /// The hashes of its entries, if the maker of the commit knows them. They follow from the
+    /// entries, so comparing two commits ignores them.
     pub hashes: Vec<Hash>,
 }
 
@@ -32,30 +33,30 @@ impl PartialEq for Commit {
 impl Eq for Commit {}
 
 impl Commit {
-    /// Its entries, one line each, as far as they can be read: those whose archive was deleted,
-    /// or that nobody asked for, are left out.
+    /// Its entries, one line each, without stubs: entries whose archive was deleted, or that the
+    /// reader did not ask for, are left out.
     pub fn entries(&self) -> impl Iterator<Item = &str> {
         self.slots().filter(|line| !Stub::is_in(line))
     }
 
-    /// Everything it holds, in its place: entries, and stubs of those that are elsewhere.
+    /// All lines in their order: entries, and stubs of archived entries.
     pub fn slots(&self) -> impl Iterator<Item = &str> {
         self.lines.split('\n')
     }
 
-    /// Whether some of its entries are elsewhere.
+    /// Whether some of its entries are stubs.
     pub fn has_stubs(&self) -> bool {
-        // A line break inside an entry is escaped, so this can only be the start of a line.
+        // A line break inside an entry is escaped, so this matches only the start of a line.
         Stub::is_in(&self.lines) || memchr::memmem::find(self.lines.as_bytes(), b"\n#").is_some()
     }
 
-    /// How many bytes it takes.
+    /// Size in bytes.
     pub fn bytes(&self) -> usize {
         self.lines.len() + self.head.len()
     }
 }
 
-/// The sequence number and hash an entry's line claims, without reading the rest.
+/// The sequence number and hash that an entry's line claims, without reading the rest.
 #[derive(Deserialize)]
 pub(crate) struct Claimed {
     pub(crate) hash: Hash,

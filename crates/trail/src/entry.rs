@@ -1,11 +1,11 @@
-//! Entries: what happened, with its place in the chains, as one line of canonical JSON.
+//! Entries: events with their place in the chains, each one line of canonical JSON.
 //!
-//! The canonical form is RFC 8785 with integers only: keys sorted, no spaces, nothing left to
-//! taste. It is written straight from the typed entry, field by field in sorted order. The
-//! pieces a chain hash covers are cut from the same bytes:
+//! The canonical form is RFC 8785 with integers only: keys sorted, no spaces. It is written
+//! straight from the typed entry, field by field in sorted order. The chain hashes cover parts of
+//! the same bytes:
 //!
 //! - the local hash covers everything except `hash`, `local_hash`, `prev` and `seq`;
-//! - the global hash covers everything except `hash`, so it anchors the local one.
+//! - the global hash covers everything except `hash`, so it also covers the local one.
 
 use althing_kernel::event::Draft;
 use althing_kernel::{Event, Kind, Stamped};
@@ -21,19 +21,19 @@ pub const ENTRY_BYTES_MAX: usize = 4 << 20;
 /// An entry of the trail.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its place in the trail, from 1.
+    /// Place in the trail, from 1.
     pub seq: u64,
-    /// What happened, and when.
+    /// The event and its time.
     pub stamped: Stamped,
-    /// Its place in its stream, from 1.
+    /// Place in its stream, from 1.
     pub stream_seq: u64,
-    /// What its caller signed, if the caller signs.
+    /// The caller's signature, if the caller signs.
     pub proof: Option<Signature>,
     /// The hash of the entry before it.
     pub prev: Option<Hash>,
-    /// Its own hash.
+    /// Its own hash in the trail.
     pub hash: Hash,
-    /// Its place in the chain of its workspace, if it has one.
+    /// Place in the chain of its workspace, if it has one.
     pub local: Option<LocalLink>,
 }
 
@@ -46,7 +46,7 @@ pub struct LocalLink {
     pub hash: Hash,
 }
 
-/// A line that is not an entry.
+/// Reasons why a line is not an entry.
 #[derive(Debug, thiserror::Error)]
 pub enum EntryError {
     /// Not JSON of the right shape.
@@ -55,19 +55,19 @@ pub enum EntryError {
     /// The body does not fit the kind.
     #[error("its body is not one of `{0}`: {1}")]
     Body(Kind, #[source] serde_json::Error),
-    /// A local hash without a workspace, or the other way round.
+    /// A local hash without a workspace, or a workspace without a local hash.
     #[error("it has a workspace or a local hash, but not both")]
     Local,
-    /// A number beyond what JSON holds exactly.
+    /// A number larger than JSON represents exactly.
     #[error("its sequence number is beyond 2^53")]
     Sequence,
-    /// Too long to be one.
+    /// Longer than [`ENTRY_BYTES_MAX`].
     #[error("it is {0} bytes long, over the limit of {ENTRY_BYTES_MAX}")]
     TooLong(usize),
 }
 
 impl Entry {
-    /// Reads an entry from its line. This checks its form, not its hashes.
+    /// Reads an entry from its line. Checks its form, not its hashes.
     pub fn read(line: &str) -> Result<Self, EntryError> {
         if line.len() > ENTRY_BYTES_MAX {
             return Err(EntryError::TooLong(line.len()));
@@ -105,7 +105,7 @@ impl Entry {
 }
 
 impl Entry {
-    /// Whether the entry's hashes are those of its content, and the line its canonical form.
+    /// Whether the entry's hashes match its content and the line is its canonical form.
     pub fn is_own_hash(&self, line: &str) -> bool {
         let mut pieces = Pieces::default();
         let local_prev = self.local.and_then(|link| link.prev);
@@ -118,7 +118,7 @@ impl Entry {
     }
 }
 
-/// An event's body as something that can be serialised.
+/// Serializes an event's body.
 struct Body<'a>(&'a Event);
 
 impl Serialize for Body<'_> {
@@ -127,7 +127,7 @@ impl Serialize for Body<'_> {
     }
 }
 
-/// The pieces of an entry's line that its hashes are cut from, in the order of the line.
+/// The parts of an entry's line that its hashes cover, in the order of the line.
 #[derive(Default)]
 pub(crate) struct Pieces {
     /// From `actor` to `correlation`.
@@ -140,7 +140,7 @@ pub(crate) struct Pieces {
     proof: Vec<u8>,
     /// From `stream` to `workspace`, and the closing brace.
     closing: Vec<u8>,
-    /// What only the global hash covers besides: `local_hash` and `prev` around `local_prev`.
+    /// Fields that only the global hash covers: `local_hash` and `prev` around `local_prev`.
     links: Vec<u8>,
     /// `seq`
     sequence: Vec<u8>,
@@ -202,7 +202,7 @@ impl Pieces {
         }
         self.sequence.clear();
         self.sequence.extend_from_slice(b",\"seq\":");
-        // Writing a number to a buffer in memory does not fail.
+        // Writing a number to a buffer in memory cannot fail.
         let _ = serde_json::to_writer(&mut self.sequence, &seq);
         let Pieces { opening, naming, proof, closing, links, sequence, .. } = &*self;
         let covered: [&[u8]; 6] = [opening, naming, links, proof, sequence, closing];

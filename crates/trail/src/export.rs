@@ -1,12 +1,12 @@
-//! A trail as JSON lines: each entry as it is, and after the entries of a commit its head.
+//! A trail as JSON lines: the entries of each commit as they are, followed by its head.
 //!
 //! ```text
 //! {"actor":"system","at":…}
 //! {"head":"althing/…\n…"}
 //! ```
 //!
-//! The entries are byte for byte those of the log, so an exported trail can be verified by
-//! itself, and importing it gives back the very same trail.
+//! The entries are byte for byte those of the log, so an exported trail can be verified by itself,
+//! and importing it restores the identical trail.
 
 use std::io::{BufRead, Write};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::commit::{Claimed, Commit};
 use crate::entry::ENTRY_BYTES_MAX;
 
-/// More than any commit of any log.
+/// Limit for one commit, in bytes: that of every log.
 const COMMIT_BYTES_MAX: usize = crate::log::COMMIT_BYTES_LIMIT;
 
 /// The line that closes a commit.
@@ -25,32 +25,32 @@ struct HeadLine {
     head: String,
 }
 
-/// Why lines are not a trail.
+/// Reasons why lines are not an exported trail.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Reading failed.
     #[error("reading failed at line {line}")]
     Read {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What happened.
+        /// Cause.
         source: std::io::Error,
     },
-    /// Not an entry and not a head.
+    /// Neither an entry nor a head.
     #[error("line {line} is neither an entry nor a head: {source}")]
     Form {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Cause.
         source: serde_json::Error,
     },
-    /// A head line that says the same in other words. There is one way to write a trail.
+    /// A head line in another form than the canonical one.
     #[error("line {0} is a head, but not written the way heads are")]
     HeadForm(u64),
-    /// More entries without a head than any commit has.
+    /// More entries without a head than a commit may have.
     #[error("by line {0} there is no head after more entries than a commit can hold")]
     NoHead(u64),
-    /// Longer than any entry.
+    /// Longer than an entry may be.
     #[error("line {0} is longer than any entry may be")]
     TooLong(u64),
     /// A head without entries before it.
@@ -69,15 +69,15 @@ pub fn write(out: &mut dyn Write, commit: &Commit) -> std::io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Reads commits one after another. What it returns has the right shape; whether it is a trail
-/// is for the [`crate::verify::Verifier`] to say.
+/// Reads commits one after another. Checks their shape only; the [`crate::verify::Verifier`] checks
+/// whether they form a trail.
 pub struct Commits<R> {
     input: R,
     line: u64,
 }
 
 impl<R: BufRead> Commits<R> {
-    /// Begins to read.
+    /// Starts reading.
     pub fn new(input: R) -> Self {
         Commits { input, line: 0 }
     }

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 
-/// What a hash is taken of. The name goes into the hash, so a value made for one purpose never
-/// passes for another.
+/// Purpose of a hash. Its name goes into the hash, so a value made for one purpose is invalid for
+/// another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// An entry in the chain of its workspace.
@@ -18,7 +18,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// The bytes a hash or signature for this purpose begins with.
+    /// Prefix of everything hashed or signed for this purpose.
     pub fn prefix(self) -> &'static [u8] {
         match self {
             Domain::Local => b"althing/v1/local\0",
@@ -33,13 +33,13 @@ impl Domain {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hash([u8; 32]);
 
-/// Text that is not a hash.
+/// Error for text that is not a hash.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a hash is written as 64 lower-case hex digits")]
 pub struct HashError;
 
 impl Hash {
-    /// A hash from its 32 bytes.
+    /// Makes a hash from its 32 bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Hash(bytes)
     }
@@ -49,7 +49,7 @@ impl Hash {
         &self.0
     }
 
-    /// The hash of some pieces, one after another, for a purpose.
+    /// Hashes some parts, one after another, for a purpose.
     pub fn of(domain: Domain, pieces: &[&[u8]]) -> Self {
         let mut digest = sha2::Sha256::new();
         digest.update(domain.prefix());
@@ -59,7 +59,7 @@ impl Hash {
         Hash(digest.finalize().into())
     }
 
-    /// The plain SHA-256 of some pieces, for forms that others define.
+    /// The plain SHA-256 of some parts, for formats defined elsewhere.
     pub(crate) fn plain(pieces: &[&[u8]]) -> Self {
         let mut digest = sha2::Sha256::new();
         for piece in pieces {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn purposes_do_not_mix() {
+    fn hashes_of_different_domains_differ() {
         let domains = [Domain::Local, Domain::Global, Domain::Commit, Domain::Command];
         let hashes: std::collections::BTreeSet<_> =
             domains.iter().map(|domain| Hash::of(*domain, &[b"x"])).collect();

@@ -28,16 +28,16 @@ const SIGNATURE_BYTES: usize = 4 + 64;
 /// The longest text a head is read from, in bytes; witnesses may have added lines.
 pub const HEAD_BYTES_MAX: usize = 16 << 10;
 
-/// What a head says.
+/// The statement of a head.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Whose trail it is.
+    /// Project of the trail.
     pub project: ProjectId,
-    /// How many entries there are.
+    /// Number of entries.
     pub size: u64,
-    /// The root of the tree over them.
+    /// Root of the tree over the entries.
     pub root: Hash,
-    /// The commit before, unless this is the first.
+    /// Hash of the previous commit, unless this is the first.
     pub prev: Option<Hash>,
 }
 
@@ -50,7 +50,7 @@ pub struct SignedHead {
     signature: [u8; 64],
 }
 
-/// Text that is not a signed head.
+/// Error for text that is not a signed head.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not a signed head: {0}")]
 pub struct HeadError(&'static str);
@@ -63,8 +63,8 @@ impl Head {
         format!("{ORIGIN}{project}\n{size}\n{root}\n{prev}")
     }
 
-    /// Whether a text is this head with a signature line of the runtime and nothing else. This
-    /// looks at the form of the signature, not at whose it is.
+    /// Whether a text is this head with one signature line of the runtime and nothing else. Checks
+    /// the form of the signature, not whose it is.
     pub fn is_head_in(&self, text: &str) -> bool {
         let signature = text
             .strip_prefix(self.body().as_str())
@@ -74,7 +74,7 @@ impl Head {
             .and_then(|rest| rest.strip_prefix(self.project.as_str()))
             .and_then(|rest| rest.strip_prefix(' '))
             .and_then(|rest| rest.strip_suffix('\n'));
-        // The decoder takes one text per value, so two texts cannot pass for one signature.
+        // The decoder accepts one text per value, so one signature has only one text.
         signature.is_some_and(|blob| {
             BASE64.decode(blob.as_bytes()).is_ok_and(|bytes| bytes.len() == SIGNATURE_BYTES)
         })
@@ -93,7 +93,7 @@ impl Head {
 }
 
 impl SignedHead {
-    /// Reads a signed head. Signature lines of others (witnesses) may stand behind the first.
+    /// Reads a signed head. Signature lines of witnesses may follow the first.
     pub fn parse(text: &str) -> Result<Self, HeadError> {
         if text.len() > HEAD_BYTES_MAX {
             return Err(HeadError("it is too long"));
@@ -119,7 +119,7 @@ impl SignedHead {
         Ok(SignedHead { head, text: text.to_owned(), key_id, signature })
     }
 
-    /// What it says.
+    /// The statement.
     pub fn head(&self) -> &Head {
         &self.head
     }
@@ -135,7 +135,7 @@ impl SignedHead {
             && is_signed_by(key, self.head.body().as_bytes(), &self.signature)
     }
 
-    /// The hash by which the next head names the one with this text.
+    /// The hash by which the next head refers to the head with this text.
     pub fn hash_of(text: &str) -> Hash {
         Hash::of(Domain::Commit, &[text.as_bytes()])
     }
@@ -180,7 +180,7 @@ fn key_id(project: &ProjectId, key: &PublicKey) -> [u8; 4] {
     id
 }
 
-/// The runtime's key in the form verifiers of signed notes take.
+/// The runtime's key in the verifier-key format of signed notes.
 pub fn verifier_key(project: &ProjectId, key: &PublicKey) -> String {
     let id = data_encoding::HEXLOWER.encode(&key_id(project, key));
     let mut blob = vec![1];
@@ -188,9 +188,9 @@ pub fn verifier_key(project: &ProjectId, key: &PublicKey) -> String {
     format!("{ORIGIN}{project}+{id}+{}", BASE64.encode(&blob))
 }
 
-/// Reads a key in that form. Its name and id must fit it.
+/// Reads a key in the verifier-key format. Its name and id must match the key.
 pub fn parse_verifier_key(text: &str) -> Option<PublicKey> {
-    // The last part may hold a `+` of its own.
+    // The last part may contain a `+`.
     let mut parts = text.splitn(3, '+');
     let (name, _, blob) = (parts.next()?, parts.next()?, parts.next()?);
     let blob = BASE64.decode(blob.as_bytes()).ok()?;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn text_that_is_not_a_head_is_refused() {
         for text in ["", "\n\n", "althing/p\n1\n", "x\n1\nAAAA\n\n— x AAAA\n"] {
             assert!(SignedHead::parse(text).is_err(), "{text:?}");
         }

@@ -1,9 +1,9 @@
-//! Secret keys: signing, and what the public side checks.
+//! Secret keys for signing, and the check of signatures.
 
 use althing_kernel::PublicKey;
 use ed25519_dalek::{Signer as _, SigningKey, VerifyingKey};
 
-/// An Ed25519 secret key. It never prints itself and is wiped when dropped.
+/// An Ed25519 secret key. Its `Debug` output shows the public half only; it is wiped when dropped.
 #[derive(Clone)]
 pub struct SecretKey(SigningKey);
 
@@ -13,7 +13,7 @@ impl SecretKey {
         SecretKey(SigningKey::from_bytes(seed))
     }
 
-    /// The seed, for whoever stores the key.
+    /// The seed, for storing the key.
     pub fn seed(&self) -> [u8; 32] {
         self.0.to_bytes()
     }
@@ -35,7 +35,7 @@ impl std::fmt::Debug for SecretKey {
     }
 }
 
-/// Whether the signature over the message is that of the key. Malleable forms do not pass.
+/// Whether a signature over the message was made by the key. Malleable forms are rejected.
 pub fn is_signed_by(key: &PublicKey, message: &[u8], signature: &[u8; 64]) -> bool {
     VerifyingKey::from_bytes(key.as_bytes()).is_ok_and(|key| {
         key.verify_strict(message, &ed25519_dalek::Signature::from_bytes(signature)).is_ok()

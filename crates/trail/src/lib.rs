@@ -1,13 +1,13 @@
-//! How it is kept: the record of everything that happened.
+//! The trail: a tamper-evident record of every event.
 //!
-//! The kernel says what happened; this crate makes it an [`entry`], chains it twice (over the
-//! whole trail, and over its workspace), gathers entries into [`commit`]s, covers each commit
-//! with a signed tree [`head`], and keeps commits in a [`log`]. What the log no longer has to
-//! hold goes to an [`archive`], and a stub stays. Anybody can [`verify`] the
-//! result offline, and prove single entries or the growth of the trail ([`proof`], [`tree`]).
+//! The kernel produces events. This crate makes each an [`entry`], chains it twice (over the whole
+//! trail, and over its workspace), gathers entries into [`commit`]s, covers each commit with a
+//! signed tree [`head`], and stores commits in a [`log`]. Old entries move to an [`archive`], and a
+//! stub stays in the log. Anybody can [`verify`] the result offline, and prove single entries or
+//! the growth of the trail ([`proof`], [`tree`]).
 //!
-//! Nothing here decides anything, and nothing but [`chain::Chain::seal`] makes entries: writing
-//! and verifying run the same code, so they cannot drift apart.
+//! This crate decides nothing, and only [`chain::Chain::seal`] makes entries: writing and verifying
+//! run the same code, so they cannot drift apart.
 
 pub mod archive;
 pub mod chain;

@@ -1,11 +1,10 @@
-//! Reading the line of an entry.
+//! Parsing the line of an entry.
 //!
-//! A line that Althing wrote has its fields in one order and almost never an escape, so it can be
-//! cut into fields without a general parser; that is more than twice as fast, and reading lines
-//! is most of what replay does. Whatever does not look exactly like that is read by the general
-//! parser, which also finds the words for what is wrong. The cut decides nothing: each field is
-//! checked by its own type either way, and the two readers are held to the same answers by a
-//! test.
+//! A line that Althing wrote has its fields in a fixed order and almost never an escape, so it can
+//! be split into fields without a general parser. That is more than twice as fast, and parsing
+//! lines is most of the work of replay. Any other line goes to the general parser, which also
+//! produces the error messages. Splitting accepts nothing on its own: the type of each field checks
+//! it either way, and a test compares the two parsers.
 
 use althing_kernel::{Actor, EntryId, Kind, Stream, Timestamp, WorkspaceId};
 use memchr::memchr2;
@@ -56,7 +55,7 @@ impl<'a> Line<'a> {
         serde_json::from_str(text)
     }
 
-    /// Reads a line that has the usual form; `None` if it has not.
+    /// Splits a line of the usual form into fields; `None` if it has another form.
     pub(crate) fn cut(text: &'a str) -> Option<Self> {
         let mut fields = Fields(text);
         let line = Line {
@@ -81,7 +80,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Where the text that begins at `start` ends: the place of its closing quote.
+/// Index of the closing quote of the text that begins at `start`.
 fn end_of_text(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
@@ -93,18 +92,18 @@ fn end_of_text(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// What is left of a line.
+/// The unread rest of a line.
 struct Fields<'a>(&'a str);
 
 impl<'a> Fields<'a> {
-    /// Goes past a name that must come next.
+    /// Consumes a field name that must come next.
     fn after(&mut self, name: &str) -> Option<&mut Self> {
         self.0 = self.0.strip_prefix(name)?;
         Some(self)
     }
 
-    /// A text without escapes. Control characters would have to be escaped; every type that is
-    /// read from one refuses them anyway.
+    /// Consumes a text without escapes. Control characters would have to be escaped; every type
+    /// that is read from a text refuses them anyway.
     fn text(&mut self) -> Option<&'a str> {
         let rest = self.0.strip_prefix('"')?;
         let end = memchr2(b'"', b'\\', rest.as_bytes())?;
@@ -113,7 +112,7 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
-    /// An integer as JSON writes it: no sign, no zero in front.
+    /// Consumes an integer as JSON writes it: no sign, no leading zero.
     fn number(&mut self) -> Option<u64> {
         let end = self.0.bytes().position(|byte| !byte.is_ascii_digit())?;
         let (digits, rest) = self.0.split_at(end);
@@ -129,7 +128,7 @@ impl<'a> Fields<'a> {
         (micros <= Timestamp::MAX.micros()).then(|| Timestamp::from_micros(micros))
     }
 
-    /// An object, whatever it holds; whoever reads it checks that it is one.
+    /// Consumes an object without looking inside; its reader checks that it is one.
     fn value(&mut self) -> Option<&'a str> {
         let bytes = self.0.as_bytes();
         let (mut depth, mut at) = (0u32, 0);
@@ -152,7 +151,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A field that may be missing. The outer `None` means that it is there but unusual.
+    /// Consumes a field that may be missing. The outer `None` means that it is there but unusual.
     #[expect(clippy::option_option, reason = "missing and unusual are different answers")]
     fn optional<T>(&mut self, name: &str, read: fn(&str) -> Option<T>) -> Option<Option<T>> {
         match self.0.strip_prefix(name) {
@@ -187,7 +186,7 @@ mod tests {
         GOLDEN.lines().filter(|line| !line.starts_with("{\"head\"")).collect()
     }
 
-    /// What a reader makes of a line, as something to compare.
+    /// The result of parsing a line, in a form to compare.
     fn shown(line: &Line<'_>) -> String {
         format!(
             "{} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?} {} {:?} {} {:?}",
@@ -211,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_lines_are_cut() {
+    fn usual_lines_are_split() {
         assert!(lines().len() > 10);
         for text in lines() {
             let cut = Line::cut(text).expect("a line of a trail has the usual form");
@@ -239,7 +238,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4_000))]
 
-        /// Whatever is done to a line, what is cut is what the parser reads.
+        /// Both parsers agree on any mutation of a line.
         #[test]
         fn both_readers_agree(
             which in any::<prop::sample::Index>(),
@@ -259,7 +258,7 @@ mod tests {
             }
             let text = format!("{}{patch}{}", &line[..at], &line[end..]);
             if let Some(cut) = Line::cut(&text) {
-                // A body or proof that is no JSON is found by whoever reads it next.
+                // A body or proof that is not JSON is found by its own reader.
                 let parsed = Line::parse(&text);
                 let body_ok = serde_json::from_str::<serde_json::Value>(cut.body).is_ok();
                 match parsed {

@@ -1,4 +1,4 @@
-//! Proofs that can be handed to somebody else: an entry is in the trail, or a trail continued.
+//! Proofs to hand to others: that an entry is in the trail, or that one trail continues another.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -12,11 +12,11 @@ use crate::head::SignedHead;
 use crate::log::{LogError, LogErrorKind, LogLeaves, LogReader};
 use crate::tree;
 
-/// That an entry is part of the trail a head was signed for.
+/// Proof that an entry is part of the trail a head was signed for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inclusion {
-    /// The entry, as it stands in the trail.
+    /// The entry's line.
     pub entry: Box<RawValue>,
     /// The signed head.
     pub head: String,
@@ -24,7 +24,7 @@ pub struct Inclusion {
     pub path: Vec<Hash>,
 }
 
-/// That the trail of one head continues that of an older one.
+/// Proof that the trail of one head continues that of an older one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Consistency {
@@ -32,23 +32,23 @@ pub struct Consistency {
     pub from: String,
     /// The newer signed head.
     pub to: String,
-    /// The proof.
+    /// The consistency path.
     pub path: Vec<Hash>,
 }
 
-/// A proof that does not hold, or cannot be made.
+/// Reasons why a proof is invalid or cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum ProofError {
     /// The trail has no such entry.
     #[error("the trail has no entry {0}")]
     NoEntry(u64),
-    /// What the entry said was deleted.
+    /// The content of the entry was deleted.
     #[error("entry {0} was in an archive that is deleted; its place is all that is left")]
     Pruned(u64),
     /// The proof is not of the right form.
     #[error("the proof cannot be read: {0}")]
     Form(String),
-    /// The hash of the entry is not that of its content.
+    /// The hash of the entry does not match its content.
     #[error("the entry's hash does not fit its content")]
     EntryHash,
     /// The path does not lead to the root.
@@ -82,14 +82,14 @@ fn corrupt(error: &dyn std::fmt::Display) -> ProofError {
 }
 
 impl Inclusion {
-    /// Proves that an entry is covered by the newest head.
+    /// Proves that the newest head covers an entry.
     pub fn make(log: &mut dyn LogReader, seq: u64) -> Result<Self, ProofError> {
         let head = newest_head(log)?;
         let size = head.head().size;
         if seq == 0 || seq > size {
             return Err(ProofError::NoEntry(seq));
         }
-        // Other entries of the same commit are not needed, wherever they are.
+        // Other entries of the same commit need not be fetched from archives.
         log.narrow(Wanted { after: seq - 1, upto: Some(seq), ..Wanted::default() });
         let commit = log.commit_of(seq);
         log.narrow(Wanted::default());
@@ -102,11 +102,12 @@ impl Inclusion {
         let entry = RawValue::from_string(line.to_owned()).map_err(|error| corrupt(&error))?;
         let path = tree::inclusion(&mut LogLeaves(log), seq - 1, size)?;
         let proof = Inclusion { entry, head: head.text().to_owned(), path };
-        // What leaves here holds: a damaged index must not make a proof that fails elsewhere.
+        // Check the proof before it leaves: a damaged tile must not make a proof that fails
+        // elsewhere.
         proof.check_path().map(|_| proof)
     }
 
-    /// Checks the proof against the keys that are known to be the trail's.
+    /// Checks the proof against the keys of the trail.
     pub fn check(&self, keys: &[PublicKey]) -> Result<Entry, ProofError> {
         let entry = self.check_path()?;
         check_signature(&self.head, keys).map(|()| entry)
@@ -138,8 +139,7 @@ impl Consistency {
         proof.check_path().map(|()| proof)
     }
 
-    /// Checks the proof against the keys that are known to be the trail's: each head is signed
-    /// with one of them.
+    /// Checks the proof against the keys of the trail: each head must be signed with one of them.
     pub fn check(&self, keys: &[PublicKey]) -> Result<(), ProofError> {
         for text in [&self.from, &self.to] {
             check_signature(text, keys)?;

@@ -1,4 +1,4 @@
-//! A command as its caller signed it: the proof an entry carries of who asked for what.
+//! Signed commands: an entry's proof of who asked for what.
 
 use althing_kernel::command::Args;
 use althing_kernel::{Caller, Command, Principal, ProjectId, PublicKey, WorkspaceId};
@@ -8,15 +8,15 @@ use serde_json::value::RawValue;
 use crate::hash::Domain;
 use crate::key::{SecretKey, is_signed_by};
 
-/// What a caller signed, and the signature. Fields stand in canonical order.
+/// A signed request and its signature. Fields stand in canonical order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
     /// The caller's key.
     pub key: PublicKey,
-    /// A value no other request of the caller has.
+    /// Unique value among the caller's requests.
     pub nonce: String,
-    /// The command as it was asked for.
+    /// The command that was asked for.
     pub request: Request,
     /// The session it was asked in, if one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,11 +31,11 @@ pub struct Signature {
 pub struct Request {
     /// The arguments, in canonical form.
     pub args: Box<RawValue>,
-    /// The command.
+    /// Name of the command.
     pub name: String,
 }
 
-/// A signature that does not hold.
+/// Reasons why a signature is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     /// Not made by that key over that request.
@@ -46,7 +46,7 @@ pub enum SignatureError {
     Request,
 }
 
-/// What is signed, in canonical order.
+/// The signed statement, in canonical order.
 #[derive(Serialize)]
 struct Statement<'a> {
     caller: &'a Principal,
@@ -88,7 +88,7 @@ impl Signature {
         Ok(Signature { key: key.public(), nonce, request, session: caller.session.clone(), sig })
     }
 
-    /// Checks the signature against who is said to have asked. Returns what was asked for.
+    /// Checks the signature against the claimed caller. Returns the command.
     pub fn check(
         &self,
         project: &ProjectId,

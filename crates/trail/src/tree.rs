@@ -1,8 +1,8 @@
 //! The Merkle tree over the trail, as RFC 6962 defines it.
 //!
-//! A leaf is the global hash of an entry. Whoever appends needs only the [`Frontier`]: the
-//! roots of the full subtrees so far, at most 64 of them. Proofs need subtree roots inside the
-//! tree and ask a [`Leaves`] for them.
+//! A leaf is the global hash of an entry. Appending needs only the [`Frontier`]: the roots of the
+//! full subtrees so far, at most 64 of them. Proofs need subtree roots inside the tree and ask a
+//! [`Leaves`] for them.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,12 +18,12 @@ pub fn node(left: &Hash, right: &Hash) -> Hash {
     Hash::plain(&[&[1], left.as_bytes(), right.as_bytes()])
 }
 
-/// The root of the tree without leaves.
+/// The root of the empty tree.
 pub fn empty() -> Hash {
     Hash::plain(&[])
 }
 
-/// What an appender has to know of the tree: one root per set bit of its size, largest first.
+/// The state needed to append: one root per set bit of the size, largest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frontier {
     size: u64,
@@ -31,7 +31,7 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// How many leaves there are.
+    /// Number of leaves.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -55,15 +55,15 @@ impl Frontier {
         smallest_first.fold(*last, |right, left| node(left, &right))
     }
 
-    /// Whether the parts fit together, for one that was read from somewhere.
+    /// Whether a frontier that was read from storage is consistent.
     pub fn is_sound(&self) -> bool {
         self.roots.len() == self.size.count_ones() as usize
     }
 }
 
-/// Where the roots of subtrees come from.
+/// A source of subtree roots.
 pub trait Leaves {
-    /// What can go wrong on the way.
+    /// Error of the source.
     type Error;
 
     /// The root of the subtree over the leaves `[start, start + size)`, counted from 0. `size`
@@ -71,7 +71,7 @@ pub trait Leaves {
     fn subtree(&mut self, start: u64, size: u64) -> Result<Hash, Self::Error>;
 }
 
-/// The root over any run of leaves that begins where RFC 6962 may cut a tree.
+/// The root over any range of leaves that begins where RFC 6962 may split a tree.
 fn range_root<L: Leaves>(leaves: &mut L, start: u64, end: u64) -> Result<Hash, L::Error> {
     let size = end - start;
     if size.is_power_of_two() {
@@ -150,7 +150,7 @@ pub fn consistency<L: Leaves>(leaves: &mut L, from: u64, size: u64) -> Result<Ve
             start = split;
         }
     }
-    // The old root itself is known to whoever asks.
+    // The verifier already knows the old root itself.
     if start != 0 {
         path.push(range_root(leaves, start, end)?);
     }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_frontier_is_the_tree() {
+    fn the_frontier_has_the_root_of_the_tree() {
         let mut frontier = Frontier::default();
         for (count, entry) in entries(200).iter().enumerate() {
             assert_eq!(frontier.root(), reference_root(&entries(count as u64)), "{count}");

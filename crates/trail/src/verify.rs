@@ -1,13 +1,13 @@
-//! Verification: walking a trail from its first entry and finding the first thing that is wrong.
+//! Verification: walks a trail from its first entry and reports the first fault.
 //!
-//! Each entry is read, and the entry that *should* stand there is made anew from what it says
-//! happened; the two must be the same bytes. That one comparison covers the canonical form, both
-//! chains, the anchoring of one in the other, sequence numbers and streams. The kernel then
-//! audits and applies the entry, so a record of what the rules forbid is noticed even if it is
-//! sealed and signed. After each commit the root and the link to the commit before are compared
-//! with its head. The signature of the newest head vouches for all older ones, because each head
-//! names the one before it; where a key took over from another, the last head of the old one is
-//! checked too. Every signature can be checked on its own, at the cost of one verification each.
+//! Each entry is read, and the entry that *should* stand there is made anew from its event; the two
+//! must be the same bytes. That one comparison covers the canonical form, both chains, the
+//! anchoring of one in the other, sequence numbers and streams. The kernel then audits and applies
+//! the entry, so an event that breaks a rule is noticed even if it is hashed and signed correctly.
+//! After each commit the root and the link to the commit before are compared with its head. The
+//! signature of the newest head vouches for all older ones, because each head names the one before
+//! it; where a key took over from another, the last head of the old one is checked too. Every
+//! signature can be checked on its own, at the cost of one verification each.
 
 use althing_kernel::archive::{Floor, Number};
 use althing_kernel::audit::{self, Breach};
@@ -22,73 +22,73 @@ use crate::hash::{Domain, Hash};
 use crate::head::{Head, HeadError, SignedHead};
 use crate::request::SignatureError;
 
-/// What is wrong with an entry, or with the commit that ends with it.
+/// Fault of an entry, or of the commit that ends with it.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// A commit begins somewhere else than after the one before.
+    /// A commit does not begin right after the one before.
     #[error("the commit begins at entry {found}, where {expected} comes next")]
     Gap {
-        /// What comes next.
+        /// Entry that comes next.
         expected: u64,
-        /// Where it begins.
+        /// Entry it begins with.
         found: u64,
     },
-    /// A commit does not hold the entries it says.
+    /// A commit does not hold the entries it claims.
     #[error("the commit says it ends at entry {claimed}, but ends at {found}")]
     Extent {
-        /// Where it says it ends.
+        /// Last entry it claims.
         claimed: u64,
-        /// Where it ends.
+        /// Last entry it holds.
         found: u64,
     },
     /// Not an entry.
     #[error("{0}")]
     Unreadable(#[from] EntryError),
-    /// Not where it belongs.
+    /// Not at its place in the chain.
     #[error("{0}")]
     Misplaced(#[from] Misplaced),
-    /// The hash is not that of the content.
+    /// The hash does not match the content.
     #[error("its hash does not fit its content")]
     Hash,
-    /// The local hash is not that of the content.
+    /// The local hash does not match the content.
     #[error("its local hash does not fit its content")]
     LocalHash,
-    /// The same content in other bytes.
+    /// Right content, but not in canonical form.
     #[error("it is not written in canonical form")]
     NotCanonical,
-    /// Could not have happened after what came before.
+    /// Impossible after the entries before.
     #[error("it cannot follow from the state before it: {0}")]
     CannotFollow(#[from] ApplyError),
     /// Breaks a rule.
     #[error("the rules do not allow it: {0}")]
     Forbidden(#[from] Breach),
-    /// The signature of whoever asked for it does not hold.
+    /// The caller's signature is invalid.
     #[error("{0}")]
     Proof(#[from] SignatureError),
-    /// The caller's signature is made with another key than the caller's.
+    /// The caller's signature was made with another key than the caller's.
     #[error("it is signed with another key than its actor's")]
     ProofKey,
     /// Done in a person's name without their signature.
     #[error("it is done in a person's name, but the person did not sign it")]
     ProofMissing,
-    /// What the caller signed is not what happened.
+    /// The caller signed something else.
     #[error("its caller signed a request for something else")]
     ProofContent,
-    /// What the caller signed once is used again.
+    /// A caller's signature is used a second time.
     #[error("its caller's signature was used before")]
     ProofReused,
     /// The head cannot be read.
     #[error("the head of its commit: {0}")]
     Head(#[from] HeadError),
-    /// The head is that of another project.
+    /// The head belongs to another project.
     #[error("the head of its commit is that of another project")]
     HeadProject,
     /// The head is for another number of entries.
     #[error("the head of its commit is for {found} entries, not {expected}")]
     HeadSize {
-        /// How many there are.
+        /// Number of entries there are.
         expected: u64,
-        /// How many it says.
+        /// Number of entries it claims.
         found: u64,
     },
     /// The head has another root.
@@ -97,21 +97,21 @@ pub enum Fault {
     /// The head does not name the commit before.
     #[error("the head of its commit does not name the commit before it")]
     HeadPrev,
-    /// The head has something added to what the runtime wrote.
+    /// The head contains more than the runtime wrote.
     #[error("the head of its commit is not in the form the runtime writes")]
     HeadForm,
     /// The head is not signed by the runtime.
     #[error("the head of its commit is not signed with the runtime's key")]
     HeadSignature,
-    /// A head somebody kept has another root at that size.
+    /// A kept head has another root at that size.
     #[error("a head kept earlier has another root for these entries")]
     KeptRoot,
-    /// A head somebody kept is for more entries than there are.
+    /// A kept head covers more entries than there are.
     #[error(
         "a head kept earlier covers {kept} entries, but the trail ends here: entries were cut off"
     )]
     KeptBeyond {
-        /// How many entries the kept head covers.
+        /// Number of entries the kept head covers.
         kept: u64,
     },
     /// A kept head belongs to another trail.
@@ -120,16 +120,16 @@ pub enum Fault {
     /// A kept head is not signed by a key this trail ever had.
     #[error("a head kept earlier is not signed with a key of this trail")]
     KeptSignature,
-    /// There is nothing.
+    /// The trail is empty.
     #[error("there are no entries; every trail has at least one")]
     Empty,
-    /// It is in an archive that is gone, and nothing says what it led to.
+    /// The entry is in a deleted archive, and no replay base says what it led to.
     #[error("it was in archive {0}, which is gone, and replay does not begin behind it")]
     Gone(Number),
-    /// In place of the entry stands something else.
+    /// Something else stands in the place of the entry.
     #[error("{0}")]
     Stub(#[from] StubError),
-    /// Where replay begins is not where the trail leads to.
+    /// The replay base does not match the trail.
     #[error("the state that replay begins with is not the one the trail says")]
     Floor,
     /// A key that is not among those expected.
@@ -140,29 +140,29 @@ pub enum Fault {
     },
 }
 
-/// The first thing wrong.
+/// The first fault of a trail.
 #[derive(Debug, thiserror::Error)]
 #[error("entry {seq}: {fault}")]
 pub struct Finding {
-    /// The entry it was found at; 0 stands for the trail as a whole.
+    /// Entry of the fault; 0 stands for the trail as a whole.
     pub seq: u64,
-    /// What is wrong.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What to check besides the chains.
+/// Checks to make besides the chains.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Check every head's signature and every caller's, not only the newest head's.
     pub every_signature: bool,
     /// Heads kept from earlier; each must be part of this trail.
     pub kept: Vec<SignedHead>,
-    /// The keys the trail may be signed with; any, if there are none. A takeover by another key
-    /// is on record, but nobody who held the old key has vouched for it.
+    /// The keys the trail may be signed with; any key if empty. A takeover by another key is on
+    /// record, but nobody who held the old key has vouched for it.
     pub keys: Vec<PublicKey>,
 }
 
-/// What was checked.
+/// Summary of the checks made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Checked {
     /// Entries read, hashed, chained and applied.
@@ -177,38 +177,38 @@ pub struct Checked {
     pub kept_heads: u64,
     /// The keys that signed heads, in order.
     pub keys: Vec<PublicKey>,
-    /// Entries whose archive was deleted: their places in the chains and the tree were checked,
-    /// not what they said.
+    /// Entries whose archive was deleted: their places in the chains and the tree were checked, not
+    /// their content.
     pub pruned: u64,
-    /// Entries that the rules could not be asked about, because some before them are gone.
+    /// Entries that could not be audited against the rules, because earlier ones are deleted.
     pub unaudited: u64,
 }
 
-/// What replay begins with once archives were deleted.
+/// The base that replay begins with once archives were deleted.
 #[derive(Clone, Debug)]
 pub struct Base {
-    /// How many entries led there, and the hash of what is known of it.
+    /// Position of the base, and the hash of its file.
     pub floor: Floor,
-    /// Where the trail stood.
+    /// The chain at that position.
     pub chain: ChainImage,
-    /// What was true.
+    /// The state at that position.
     pub state: State,
 }
 
-/// A walk along a trail.
+/// A verification in progress.
 pub struct Verifier {
     options: Options,
     chain: Chain,
     state: State,
     newest: Option<String>,
-    /// What callers signed so far, as hashes; only kept if every signature is checked.
+    /// Hashes of the requests that callers signed so far; only kept if every signature is checked.
     requests: HashSet<Hash>,
     checked: Checked,
-    /// What takes over once the entries before it are walked, if some of them are gone.
+    /// The base to continue from after the deleted entries, if there are any.
     base: Option<Base>,
-    /// Whether something is gone, so that what is true is not known until the base.
-    blind: bool,
-    stood_on: Option<Floor>,
+    /// Whether an entry is deleted, so that the state is unknown until the base.
+    state_unknown: bool,
+    base_reached: Option<Floor>,
     key: Option<PublicKey>,
     hashes: Vec<Hash>,
 }
@@ -230,14 +230,14 @@ impl Verifier {
             requests: HashSet::new(),
             checked: Checked::default(),
             base: None,
-            blind: false,
-            stood_on: None,
+            state_unknown: false,
+            base_reached: None,
             key: None,
             hashes: Vec::new(),
         }
     }
 
-    /// Goes on from entries that were verified before, with what they led to.
+    /// Continues after entries that were verified before, from the state they led to.
     pub fn resume(options: Options, chain: Chain, state: State) -> Self {
         let key = state.project().map(|project| project.runtime_key);
         Verifier { chain, state, key, ..Verifier::new(options) }
@@ -268,10 +268,10 @@ impl Verifier {
             return Err(found_at(last, fault));
         }
         self.check_head(commit).map_err(|fault| found_at(last, fault))?;
-        self.stand_on_base().map_err(|fault| found_at(last, fault))
+        self.continue_from_base().map_err(|fault| found_at(last, fault))
     }
 
-    /// Goes past an entry that is gone. Its hashes stand in the chains and in the tree.
+    /// Adds an entry whose archive is deleted. Its hashes count for the chains and the tree.
     fn check_stub(&mut self, builder: &mut Builder, line: &str) -> Result<(), Fault> {
         let stub = Stub::read(line)?;
         let seq = builder.chain().seq() + 1;
@@ -279,34 +279,34 @@ impl Verifier {
             return Err(Fault::Gone(stub.archive));
         }
         builder.skip(&stub);
-        self.blind = true;
+        self.state_unknown = true;
         self.checked.pruned += 1;
         Ok(())
     }
 
-    /// Once everything is walked that came before it, the base says what is true. It has to have
-    /// come from these very entries.
-    fn stand_on_base(&mut self) -> Result<(), Fault> {
+    /// Continues from the base once all entries before it are walked. The base must come from these
+    /// very entries.
+    fn continue_from_base(&mut self) -> Result<(), Fault> {
         let seq = self.chain.seq();
         let Some(base) = self.base.as_ref().filter(|base| base.floor.seq <= seq) else {
             return Ok(());
         };
         let same = base.floor.seq == seq && base.chain == self.chain.image();
-        let known = self.blind || base.state.image() == self.state.image();
+        let known = self.state_unknown || base.state.image() == self.state.image();
         if !same || !known {
             return Err(Fault::Floor);
         }
         self.state = base.state.clone();
-        self.stood_on = self.base.take().map(|base| base.floor);
-        self.blind = false;
+        self.base_reached = self.base.take().map(|base| base.floor);
+        self.state_unknown = false;
         Ok(())
     }
 
-    /// Whether what is known of this place from elsewhere fits.
+    /// Compares the chain with the kept heads of this size.
     fn check_kept(&self, chain: &Chain) -> Result<(), Fault> {
         let size = chain.seq();
         for kept in self.options.kept.iter().filter(|kept| kept.head().size == size) {
-            // Whether it is of this project at all is said at the end.
+            // A head of another project is reported at the end.
             let own = chain.project() == Some(&kept.head().project);
             if own && kept.head().root != chain.frontier().root() {
                 return Err(Fault::KeptRoot);
@@ -328,7 +328,7 @@ impl Verifier {
             Event::RuntimeRekeyed(body) => self.key = Some(body.new_key),
             _ => {}
         }
-        if self.blind {
+        if self.state_unknown {
             self.checked.unaudited += 1;
             return Ok(());
         }
@@ -342,15 +342,16 @@ impl Verifier {
             return Ok(());
         }
         let Some(proof) = &entry.proof else {
-            // What a person does is one entry, signed with the key only they can open. Agents
-            // may be known by their channel, and one command of theirs may lead to several.
+            // A person's command makes one entry, signed with the key only they can decrypt. Agents
+            // may be authenticated by their channel, and one command of theirs may make several
+            // entries.
             let by_person =
                 matches!(entry.stamped.draft.actor, Actor::Principal(Principal::User(_)));
             return if by_person { Err(Fault::ProofMissing) } else { Ok(()) };
         };
         let Some(project) = self.state.project() else { return Ok(()) };
-        // A refusal for a false identity is the runtime's entry; whom the caller claimed to be
-        // stands in its body, and its signature proves only that it held some other key.
+        // A refusal for a false identity is the runtime's entry; its body names the claimed caller,
+        // and the signature proves only that the sender held some other key.
         let Actor::Principal(actor) = &entry.stamped.draft.actor else { return Ok(()) };
         let asked = proof.check(&project.id, actor)?;
         let draft = &entry.stamped.draft;
@@ -397,7 +398,7 @@ impl Verifier {
             if !self.options.keys.is_empty() && !self.options.keys.contains(&key) {
                 return Err(Fault::ForeignKey { found: key });
             }
-            // The new key cannot vouch for what came before it took over.
+            // The new key cannot vouch for commits before it took over.
             if !self.options.every_signature
                 && let Some(last_of_old_key) = self.newest.take()
             {
@@ -423,9 +424,9 @@ impl Verifier {
         &self.hashes
     }
 
-    /// Whether something is gone, so that what is true is not known here.
-    pub fn is_blind(&self) -> bool {
-        self.blind
+    /// Whether an entry is deleted, so that the state is unknown here.
+    pub fn is_state_unknown(&self) -> bool {
+        self.state_unknown
     }
 
     /// The state after the entries so far.
@@ -438,7 +439,7 @@ impl Verifier {
         &self.chain
     }
 
-    /// Checks what can only be checked at the end, and says what was checked.
+    /// Makes the checks that need the whole trail, and returns the summary.
     pub fn finish(mut self) -> Result<Checked, Finding> {
         let last = self.chain.seq();
         self.check_end().map_err(|fault| found_at(last, fault))?;
@@ -449,8 +450,9 @@ impl Verifier {
         if self.chain.seq() == 0 {
             return Err(Fault::Empty);
         }
-        // Whoever deleted archives put on record what replay begins with.
-        let recorded = self.stood_on.is_none() || self.stood_on.as_ref() == self.state.floor();
+        // The deletion of archives records the replay base in the trail.
+        let recorded =
+            self.base_reached.is_none() || self.base_reached.as_ref() == self.state.floor();
         if self.base.is_some() || !recorded {
             return Err(Fault::Floor);
         }
@@ -475,7 +477,7 @@ impl Verifier {
     }
 }
 
-/// Names how a head differs from the one that should stand there.
+/// Names how a head differs from the expected one.
 fn head_difference(expected: &Head, text: &str) -> Fault {
     let signed = match SignedHead::parse(text) {
         Ok(signed) => signed,
@@ -495,7 +497,7 @@ fn head_difference(expected: &Head, text: &str) -> Fault {
     }
 }
 
-/// Names how a line differs from the one that should stand there.
+/// Names how a line differs from the expected one.
 fn difference(made: &[u8], entry: &Entry) -> Fault {
     let made = std::str::from_utf8(made).ok().and_then(|line| Entry::read(line).ok());
     match made {

@@ -1,6 +1,6 @@
 //! Many hosts at once: each with a server process of its own, all on one project.
 
-use althing_engine::{Engine, Home, Options, door};
+use althing_engine::{Engine, Home, Options, api};
 use althing_kernel::query::{Answer, LeaseList, Query};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -103,7 +103,7 @@ fn await_counts(home: &Home) -> Result<(), Failure> {
     let engine = Engine::open(home, Options::default())?;
     let deadline = Instant::now() + Duration::from_mins(2);
     loop {
-        let report = door::perform(&engine, None, None, door::read("ledger.report", "{}")?)?;
+        let report = api::perform(&engine, None, None, api::read("ledger.report", "{}")?)?;
         let report: Value = serde_json::from_str(report.get()).map_err(failed)?;
         if report["total"]["messages"].as_u64() >= Some(HOSTS.into()) {
             return Ok(());

@@ -3,7 +3,7 @@
 //! The sizes of the first two are those that the protocol's reference publishes figures for; the
 //! third is what a busy project may come to in years.
 
-use althing_engine::{Client, Engine, Home, Options, Signing, door};
+use althing_engine::{Client, Engine, Home, Options, Signing, api};
 use althing_kernel::{AgentName, Command};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -179,8 +179,8 @@ impl Filler {
 }
 
 fn command(name: &str, args: &Value) -> Result<Command, Failure> {
-    match door::read(name, &args.to_string())? {
-        door::Request::Command(command) => Ok(*command),
+    match api::read(name, &args.to_string())? {
+        api::Request::Command(command) => Ok(*command),
         _ => Err(failed(format!("{name} is no command"))),
     }
 }

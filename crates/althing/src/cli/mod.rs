@@ -256,7 +256,7 @@ pub(crate) struct Status {
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub(crate) window: String,
     /// How many alike it takes to be shown.
-    #[arg(long, value_name = "N", default_value_t = althing_engine::failures::LEAST_DEFAULT)]
+    #[arg(long, value_name = "N", default_value_t = althing_engine::reports::failures::LEAST_DEFAULT)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) least: u64,
 }

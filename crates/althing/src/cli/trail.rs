@@ -1,7 +1,7 @@
 //! The arguments of `althing trail` and what can be done with it.
 
 use althing_engine::field::{Field, FieldTest};
-use althing_engine::stats::Dimension;
+use althing_engine::reports::stats::Dimension;
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::Party;
 use clap::{Args, Subcommand};

@@ -1,7 +1,7 @@
 //! `althing trail runs` and `althing trail compare`
 
+use althing_engine::reports::runs::{self, Comparison, FIGURES, Figure, RunDigest, TaskDigest};
 use althing_engine::row::{Scope, Source};
-use althing_engine::views::runs::{self, Comparison, FIGURES, Figure, RunDigest, TaskDigest};
 use althing_kernel::{Span, WorkspaceId};
 use serde_json::json;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! `althing do`
 
 use althing_dialects::memory::secrets::repeated;
-use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
+use althing_engine::api::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::{Client, Engine, EngineError};
 use althing_kernel::query::Query;
 use althing_kernel::{Command, Rule};
@@ -16,7 +16,7 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
         return list(app);
     }
     if let Some(name) = &args.schema {
-        let schema = door::schema(name)
+        let schema = api::schema(name)
             .ok_or_else(|| Failure::not_found(format!("there is nothing called {name:?}")))?;
         return app.out.value(&schema);
     }
@@ -34,18 +34,18 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     let engine = project.engine()?;
     let client = client_for(app, &project, &engine, &request)?;
     let viewer = project.viewer()?;
-    let reply = door::perform(&engine, client.as_ref(), viewer.as_ref(), request)?;
+    let reply = api::perform(&engine, client.as_ref(), viewer.as_ref(), request)?;
     app.out.value(&reply)
 }
 
 fn list(app: &App) -> Result<(), Failure> {
-    let doors = door::list();
+    let doors = api::list();
     if app.out.json {
         return app.out.value(&doors);
     }
-    let sort = |door: &door::Door| match door.sort {
-        door::Sort::Command => "command",
-        door::Sort::Question => "question",
+    let sort = |door: &api::Operation| match door.sort {
+        api::Sort::Command => "command",
+        api::Sort::Question => "question",
     };
     let rows: Vec<Vec<String>> = doors
         .iter()
@@ -62,7 +62,7 @@ pub(super) fn read_request(
     name: &str,
     args: &str,
 ) -> Result<Request, Failure> {
-    let read = door::read(name, args);
+    let read = api::read(name, args);
     // What cannot be read is looked through as well, since the refusal repeats some of it.
     let is_kept = ["memory.", "lease."].iter().any(|begins| name.starts_with(begins));
     if is_kept && !matches!(read, Ok(Request::Query(_))) {

@@ -2,7 +2,8 @@
 
 use althing_engine::witness::{self, Witness};
 use althing_engine::{
-    Blobs, Engine, Keyring, archives, compact, home, inventory, keyring, presence, snapshot,
+    Blobs, Engine, Keyring, archive_files, compact, home, inventory, keyring, snapshot,
+    writer_registry,
 };
 use althing_kernel::{Blob, Rule, Span};
 use althing_services::ErrorKind;
@@ -324,12 +325,14 @@ fn snapshots(project: &Project, engine: &Engine) -> Finding {
 fn archived(project: &Project, engine: &Engine) -> Finding {
     let archives = project.home.archives();
     let looked = engine.world().and_then(|world| {
-        let shelves = engine.reader()?.shelves()?;
-        for shelf in shelves.iter().filter(|shelf| shelf.stage != Stage::Pruned) {
-            Lines::open(&archives, shelf.number, &shelf.hash)?;
+        let archive_records = engine.reader()?.archive_records()?;
+        for archive_record in
+            archive_records.iter().filter(|archive_record| archive_record.stage != Stage::Pruned)
+        {
+            Lines::open(&archives, archive_record.number, &archive_record.hash)?;
         }
-        let left = archives::leftovers(&project.home, &world.state, &shelves);
-        Ok((shelves.len() as u64, compact::unfinished(engine)?, left))
+        let left = archive_files::leftovers(&project.home, &world.state, &archive_records);
+        Ok((archive_records.len() as u64, compact::unfinished(engine)?, left))
     });
     let (count, open, left) = match looked {
         Ok(looked) => looked,
@@ -354,7 +357,7 @@ fn archived(project: &Project, engine: &Engine) -> Finding {
 }
 
 fn writers(project: &Project) -> Finding {
-    match presence::fallen(&project.home) {
+    match writer_registry::crashed_writers(&project.home) {
         Ok(fallen) if fallen.is_empty() => {
             Finding::good("writers", "everybody who wrote ended well")
         }

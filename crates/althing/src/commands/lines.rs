@@ -4,7 +4,7 @@
 //! asked once everything before it is answered, and nothing after it is begun before it is: what
 //! it sees is what the lines before it did.
 
-use althing_engine::door::{self, ARGS_BYTES_MAX, Request};
+use althing_engine::api::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::queue::{Answer as Outcome, Ticket};
 use althing_engine::{Client, Engine, EngineError};
 use althing_kernel::Principal;
@@ -215,7 +215,7 @@ impl Printer {
         match next {
             Next::Known(answer) => (answer, None),
             Next::Question { line, request, asked } => {
-                let reply = door::perform(&self.engine, None, self.viewer.as_ref(), *request);
+                let reply = api::perform(&self.engine, None, self.viewer.as_ref(), *request);
                 let answer = match reply {
                     Ok(reply) => answered(line, serde_json::from_str(reply.get())),
                     Err(error) => failed(line, &error.into()),

@@ -1,7 +1,7 @@
 //! `althing recover`
 
-use althing_engine::mend;
 use althing_engine::recovery::Report;
+use althing_engine::recovery::repair;
 
 use crate::app::App;
 use crate::cli::Recover;
@@ -17,7 +17,7 @@ pub(crate) fn run(app: &App, args: &Recover) -> Result<(), Failure> {
             let message = format!("there is no {} to put entries back from", copy.display());
             return Err(Failure::not_found(message).hint("Name a backup or an exported trail."));
         }
-        Some(copy) => mend::mend(&project.home, copy, project.options().patience)?,
+        Some(copy) => repair::repair(&project.home, copy, project.options().patience)?,
         None => Vec::new(),
     };
     let engine = project.engine()?;

@@ -1,6 +1,6 @@
 //! `althing trail stats`
 
-use althing_engine::stats::{Dimension, Figures, Group, Stats, TrailStats as Asked};
+use althing_engine::reports::stats::{Dimension, Figures, Group, Stats, TrailStats as Asked};
 use althing_engine::{Clock as _, SystemClock};
 use althing_kernel::Timestamp;
 use serde_json::Value;

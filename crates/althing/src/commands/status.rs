@@ -1,6 +1,6 @@
 //! `althing status`
 
-use althing_engine::failures::{Failures, OfFailures, Sort, failures};
+use althing_engine::reports::failures::{Failures, OfFailures, Sort, failures};
 use althing_engine::row::Source;
 use althing_engine::trail_query::{Found, TrailQuery};
 use althing_engine::{World, witness};

@@ -1,6 +1,6 @@
 //! `althing trail compact`, `tiers`, `prune` and `snapshot`: how the trail is stored.
 
-use althing_engine::door::Compact;
+use althing_engine::api::Compact;
 use althing_engine::tiers::{ArchiveView, TierView, Tiers};
 use althing_engine::{compact, prune, tiers, transfer};
 use althing_kernel::Rule;

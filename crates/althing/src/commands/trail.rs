@@ -2,7 +2,7 @@
 
 use althing_engine::row::Row;
 use althing_engine::trail_query::{ENTRIES_MAX, Found, TrailQuery};
-use althing_engine::{Engine, door, transfer, verify};
+use althing_engine::{Engine, api, transfer, verify};
 use althing_kernel::workspace::Party;
 use althing_kernel::{
     Actor, AgentName, Event, Kind, Principal, PublicKey, Rule, Timestamp, UserId, WorkspaceId,
@@ -218,7 +218,7 @@ fn show(app: &App, seq: u64) -> Result<(), Failure> {
 }
 
 fn head(app: &App, key: bool) -> Result<(), Failure> {
-    let head = door::head(&app.project()?.engine()?)?;
+    let head = api::head(&app.project()?.engine()?)?;
     if app.out.json {
         return app.out.value(&head);
     }
@@ -235,7 +235,7 @@ fn prove(app: &App, args: &TrailProve) -> Result<(), Failure> {
             let proof = Consistency::make(&mut *engine.reader()?, &from);
             app.out.value(&proof.map_err(not_proved)?)
         }
-        (None, seq) => app.out.value(&door::prove(&engine, seq.unwrap_or_default())?),
+        (None, seq) => app.out.value(&api::prove(&engine, seq.unwrap_or_default())?),
     }
 }
 

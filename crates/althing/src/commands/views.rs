@@ -1,12 +1,12 @@
 //! `althing view`: pictures of a run, a workspace, messages and the human highway.
 
+use althing_engine::reports::OfRun;
+use althing_engine::reports::flow::{Flow, Message, OfFlow, Party, flow};
+use althing_engine::reports::highway::{Highway, highway};
+use althing_engine::reports::lanes::Lane;
+use althing_engine::reports::runs::{self, RunDigest};
+use althing_engine::reports::timeline::{OfTimeline, Timeline, timeline};
 use althing_engine::row::{Scope, Source};
-use althing_engine::views::OfRun;
-use althing_engine::views::flow::{Flow, Message, OfFlow, Party, flow};
-use althing_engine::views::highway::{Highway, highway};
-use althing_engine::views::lanes::Lane;
-use althing_engine::views::runs::{self, RunDigest};
-use althing_engine::views::timeline::{OfTimeline, Timeline, timeline};
 use althing_kernel::Timestamp;
 use althing_trail::Entry;
 use std::path::Path;
@@ -268,7 +268,7 @@ fn column(flow: &Flow, id: &str) -> Option<usize> {
 }
 
 fn flow_edges(flow: &Flow) -> Vec<(usize, usize, String)> {
-    let edge = |edge: &althing_engine::views::flow::Edge| {
+    let edge = |edge: &althing_engine::reports::flow::Edge| {
         let (from, to) = (column(flow, &edge.from)?, column(flow, &edge.to)?);
         let by = edge.by.as_ref().map_or_else(String::new, |person| format!(" by {person}"));
         Some((from, to, format!("{}{by} x{}", edge.kind, edge.count)))

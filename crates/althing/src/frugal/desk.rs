@@ -1,6 +1,6 @@
 //! The project as the frugal dialect sees it: questions and commands by name, and who asks.
 
-use althing_engine::{Client, Engine, EngineError, Options, Signing, door};
+use althing_engine::{Client, Engine, EngineError, Options, Signing, api};
 use althing_kernel::query::{Answer, LeaseList, LeaseView, Query};
 use althing_kernel::text::Text;
 use althing_kernel::{AgentName, Principal, Rule};
@@ -76,9 +76,9 @@ impl Desk {
 
     /// Asks by name. Nothing is found where there is no project yet.
     pub(crate) fn ask(&self, name: &str, args: &Value) -> Result<Option<Value>, Failure> {
-        let request = door::read_made(name, args)?;
+        let request = api::read_made(name, args)?;
         let Some(engine) = self.opened()? else { return Ok(None) };
-        match door::perform(engine, None, None, request) {
+        match api::perform(engine, None, None, request) {
             Ok(answer) => read(answer.get()).map(Some),
             Err(EngineError::NotFound(_)) => Ok(None),
             Err(error) => Err(error.into()),
@@ -112,8 +112,8 @@ impl Desk {
 
     /// Does something by name, as a client.
     pub(crate) fn act_as(&self, name: &str, args: &Value, who: &Client) -> Result<Value, Failure> {
-        let request = door::read_made(name, args)?;
-        read(door::perform(self.engine()?, Some(who), None, request)?.get())
+        let request = api::read_made(name, args)?;
+        read(api::perform(self.engine()?, Some(who), None, request)?.get())
     }
 
     /// Whoever asks: as set for everything else, or the HAID of this person in this project.

@@ -3,7 +3,7 @@
 use althing_dialects::frugal::planning::{
     self, CAPSULES, Entries, read_capsule, read_entries, read_strings,
 };
-use althing_engine::{Client, Engine, door};
+use althing_engine::{Client, Engine, api};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -51,9 +51,9 @@ pub(crate) fn adopt(
         };
         refused.extend(entries.bad.iter().map(|(name, why)| format!("{path}: {name:?}: {why}")));
         for (name, args) in meant(engine, path, &text, &entries)? {
-            let request = door::read_made(name, &args);
+            let request = api::read_made(name, &args);
             let done =
-                request.and_then(|request| door::perform(engine, Some(client), None, request));
+                request.and_then(|request| api::perform(engine, Some(client), None, request));
             if let Err(error) = done {
                 refused.push(format!("{path}: {name}: {error}"));
             }

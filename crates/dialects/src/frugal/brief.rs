@@ -1,7 +1,7 @@
-//! Delta briefs: what a worker is handed. A task, the symbols it names, the capsules it builds on,
-//! and where the invariants are; never the plan, the conversation or restated criteria.
+//! Delta briefs for workers: a task, the symbols it names, the capsules it builds on, and a
+//! reference to the invariants; never the plan, the conversation or restated criteria.
 //!
-//! The same material makes the same bytes, always.
+//! Equal input always makes equal bytes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,34 +9,34 @@ use std::fmt::Write as _;
 use super::invariants::Found;
 use super::plain::plain;
 
-/// How unresolved references are dealt with.
+/// Treatment of unresolved references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// They are shown in their place, as the protocol's first tools did.
+    /// Shown in their place, as the protocol's first tools did.
     Seed,
     /// They make the brief incomplete, which it says at the top and at the end.
     Strict,
 }
 
-/// What the brief is about.
+/// The requested brief.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// The task.
     pub task: String,
-    /// What to do.
+    /// The instructions.
     pub spec: String,
-    /// How unresolved references are dealt with.
+    /// Treatment of unresolved references.
     pub mode: Mode,
-    /// The most tokens it may have.
+    /// Most tokens, if limited.
     pub tokens_max: Option<u64>,
 }
 
-/// A symbol that was referred to.
+/// A referenced symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Its id.
     pub id: String,
-    /// What it stands for, if anything.
+    /// Its value, if it has one.
     pub value: Option<String>,
 }
 
@@ -49,31 +49,31 @@ pub struct Capsule {
     pub text: String,
 }
 
-/// What was found for the references.
+/// Resolved references.
 #[derive(Clone, Debug, Default)]
 pub struct Material {
     /// The symbols, in the order they were named.
     pub symbols: Vec<Symbol>,
     /// The closure of the named capsules, dependencies first.
     pub capsules: Vec<Capsule>,
-    /// The capsules that were named; the others are there because those depend on them.
+    /// The capsules that were named; the others are their dependencies.
     pub named_capsules: Vec<String>,
     /// Whether any capsule was named.
     pub wants_capsules: bool,
-    /// Named capsules that are not there.
+    /// Named capsules that do not exist.
     pub unknown_capsules: Vec<String>,
-    /// Capsules that others depend on and that are not there.
+    /// Dependencies that do not exist.
     pub missing_dependencies: Vec<String>,
-    /// The reference to invariants, and what was found of it.
+    /// The reference to invariants, and the result of looking it up.
     pub invariants: Option<(String, Found)>,
 }
 
-/// A reference that leads nowhere.
+/// A reference that cannot be resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unresolved {
     /// The reference.
     pub reference: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -82,22 +82,22 @@ pub struct Unresolved {
 pub struct Brief {
     /// Its text.
     pub text: String,
-    /// What leads nowhere.
+    /// References that could not be resolved.
     pub unresolved: Vec<Unresolved>,
-    /// What was left out to stay within the limit.
+    /// Items left out to stay within the limit.
     pub left_out: Vec<String>,
 }
 
-/// A brief that cannot be made as short as asked.
+/// Error: the brief cannot be made as short as asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLong {
-    /// How many tokens it has with everything left out that can be.
+    /// Tokens with everything left out that can be.
     pub tokens: u64,
-    /// How many it may have.
+    /// Most tokens allowed.
     pub tokens_max: u64,
 }
 
-/// A comma-separated list: blanks are dropped, and what is named twice counts once.
+/// Splits a comma-separated list: drops blanks and duplicates.
 pub fn list(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for item in text.split(',') {
@@ -110,7 +110,7 @@ pub fn list(text: &str) -> Vec<String> {
 }
 
 impl Material {
-    /// Everything that leads nowhere.
+    /// All references that cannot be resolved.
     pub fn unresolved(&self) -> Vec<Unresolved> {
         let of = |reference: &str, why: &str| Unresolved {
             reference: reference.to_owned(),
@@ -133,7 +133,7 @@ impl Material {
     }
 }
 
-/// Builds the brief. `count` counts tokens and is asked only if there is a limit.
+/// Builds the brief. `count` counts tokens and is called only if there is a limit.
 pub fn build(
     asked: &Asked,
     material: &Material,
@@ -143,7 +143,7 @@ pub fn build(
     let order = material.drop_order();
     let without = |dropped: usize| {
         let kept = Kept::without(material, &order[..dropped]);
-        // It is shown on terminals, and some of it comes from elsewhere.
+        // Terminals show it, and some of it comes from elsewhere.
         let text = plain(&write(asked, material, &unresolved, &kept));
         Brief { text, unresolved: unresolved.clone(), left_out: kept.left_out }
     };
@@ -152,7 +152,8 @@ pub fn build(
     if fits(0) {
         return Ok(without(0));
     }
-    // Counting is what takes time, so of many the least that has to go is found by halving.
+    // Counting takes the time, so the smallest number of items to leave out is found by binary
+    // search.
     let (mut least, mut most) = (1, order.len());
     while most.saturating_sub(least) > FEW {
         let middle = usize::midpoint(least, most);
@@ -165,11 +166,11 @@ pub fn build(
     })
 }
 
-/// How many lengths are tried one after another: to name what is left out takes room, too, so of
-/// short things a few more may have to go, or fewer.
+/// Lengths to try one after another: naming an item that is left out takes room too, so of short
+/// items a few more may have to go, or fewer.
 const FEW: usize = 16;
 
-/// Something that can be left out, by its place.
+/// An item that can be left out, by its index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Item {
     Capsule(usize),
@@ -177,8 +178,8 @@ enum Item {
 }
 
 impl Material {
-    /// What goes first if there is no room. Capsules go before symbols, and of capsules those that
-    /// were only depended on go first: a symbol is a line, and without it the task cannot be read.
+    /// The order in which items are left out. Capsules go before symbols, and dependencies before
+    /// named capsules: a symbol is a line, and without it the task cannot be read.
     fn drop_order(&self) -> Vec<Item> {
         let all = 0..self.capsules.len();
         let is_named = |at: &usize| self.named_capsules.contains(&self.capsules[*at].id);
@@ -188,7 +189,7 @@ impl Material {
     }
 }
 
-/// What is still in the brief, and what is not.
+/// The items that are in the brief, and those left out.
 struct Kept<'a> {
     symbols: Vec<&'a Symbol>,
     capsules: Vec<&'a Capsule>,
@@ -220,7 +221,7 @@ impl<'a> Kept<'a> {
 fn write(asked: &Asked, material: &Material, unresolved: &[Unresolved], kept: &Kept<'_>) -> String {
     let strict = asked.mode == Mode::Strict;
     let mut text = format!("=== DELTA BRIEF — task {} ===\n", one_line(&asked.task));
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     if strict && !unresolved.is_empty() {
         let count = unresolved.len();
         let _ = writeln!(
@@ -236,7 +237,7 @@ fn write(asked: &Asked, material: &Material, unresolved: &[Unresolved], kept: &K
     if material.wants_capsules && !none_left {
         text += "CONTEXT CAPSULES (dependency closure of referenced ids ONLY):\n";
         if !strict && !material.unknown_capsules.is_empty() {
-            // As far as it can be written; the rest is said on standard error.
+            // Stops at the first failed write; the error is reported on standard error.
             return text;
         }
         let texts: Vec<&str> = capsules.iter().map(|own| own.text.trim_end_matches('\n')).collect();
@@ -296,7 +297,7 @@ fn indented(text: &str) -> String {
     text.split('\n').map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// A value cannot pass itself off as another line of the brief.
+/// Joins the lines of a value, so that it cannot pass for another line of the brief.
 fn one_line(text: &str) -> String {
     text.replace('\r', "\\r").replace('\n', "\\n")
 }
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_form_is_kept_to_the_byte() {
+    fn the_seed_form_is_unchanged() {
         let brief = build(&asked(Mode::Seed, None), &material(), &words).unwrap();
         let expected = "\
 === DELTA BRIEF — task 3.2 ===
@@ -368,7 +369,7 @@ INVARIANTS REF: INVARIANTS.md
     }
 
     #[test]
-    fn the_limit_is_a_limit_and_what_went_is_named() {
+    fn the_limit_holds_and_omitted_items_are_named() {
         let whole = words(&build(&asked(Mode::Seed, None), &material(), &words).unwrap().text);
         let mut least = None;
         for most in 0..=whole {
@@ -387,7 +388,7 @@ INVARIANTS REF: INVARIANTS.md
     }
 
     #[test]
-    fn what_was_only_depended_on_goes_first_wherever_it_stands() {
+    fn dependencies_are_left_out_first() {
         let mut material = material();
         material.capsules.reverse();
         let whole = words(&build(&asked(Mode::Seed, None), &material, &words).unwrap().text);

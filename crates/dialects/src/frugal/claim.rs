@@ -8,27 +8,27 @@ use std::fmt::Write as _;
 use super::haid::Haid;
 use super::planning::{called, utc};
 
-/// A claim, as this dialect shows it.
+/// A claim in the form of this dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Claim {
-    /// Who holds it.
+    /// The holder.
     pub haid: String,
-    /// The person in that.
+    /// The person in the holder's HAID.
     pub human: String,
-    /// What is held.
+    /// The claimed surfaces.
     pub claimed_surfaces: Vec<String>,
-    /// What for.
+    /// The task.
     pub task_ref: String,
-    /// Since when.
+    /// Time of the claim.
     pub claimed_at: String,
-    /// For how long after the last sign of life, in minutes, begun ones counted.
+    /// Time to live after the last heartbeat, in minutes, rounded up.
     pub ttl_minutes: u64,
-    /// The last sign of life.
+    /// Time of the last heartbeat.
     pub heartbeat: String,
 }
 
 impl Claim {
-    /// A lease as a claim.
+    /// Converts a lease.
     pub fn of(lease: &LeaseView) -> Self {
         let haid = called(&lease.holder);
         // A renewal lasts as long as the lease was granted for.
@@ -46,40 +46,40 @@ impl Claim {
     }
 }
 
-/// The person in a HAID; whoever has none stands for themselves.
+/// The person in a HAID; a name without one stands for itself.
 pub fn human(shown: &str) -> String {
     Haid::new(shown).map_or_else(|_| shown.to_owned(), |haid| haid.human().to_owned())
 }
 
-/// Seconds as minutes, begun ones counted.
+/// Seconds as minutes, rounded up.
 pub fn minutes(secs: u64) -> u64 {
     secs.div_ceil(60)
 }
 
-/// Something in the way.
+/// An overlap with another claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlap {
-    /// What was asked for.
+    /// The requested surface.
     pub asked: String,
-    /// What overlaps it.
+    /// The held surface.
     pub held: String,
-    /// Who holds that.
+    /// Its holder.
     pub holder: String,
-    /// The person in that.
+    /// The person in the holder's HAID.
     pub human: String,
-    /// What for.
+    /// The holder's task.
     pub task: String,
 }
 
-/// What the task of a claim that came through the server begins its door with.
+/// Prefix of the origin in the task of a claim that came through the server.
 const VIA: &str = "via heimdall-ledger-mcp:";
 
-/// The door of a claim that came through the server.
+/// The origin of a claim that came through the server.
 pub fn via(haid: &str) -> String {
     format!("{VIA}{haid}")
 }
 
-/// A claim's task, with the door it came through if that was the server.
+/// A claim's task, with its origin if that was the server.
 pub fn task_ref(task: Option<&str>, purpose: Option<&str>) -> String {
     let name = task.or(purpose).unwrap_or("?");
     match purpose {
@@ -88,7 +88,7 @@ pub fn task_ref(task: Option<&str>, purpose: Option<&str>) -> String {
     }
 }
 
-/// Claimed.
+/// Message: claimed.
 pub fn claimed(surfaces: &[String], haid: &str, task: &str, ttl_minutes: u64) -> String {
     let count = surfaces.len();
     let mut text =
@@ -99,7 +99,7 @@ pub fn claimed(surfaces: &[String], haid: &str, task: &str, ttl_minutes: u64) ->
     text
 }
 
-/// Not claimed.
+/// Message: not claimed, because of overlaps.
 pub fn collision(overlaps: &[Overlap]) -> String {
     let mut text = "COLLISION: cannot claim — surfaces overlap active claims:\n".to_owned();
     for Overlap { asked, held, holder, task, .. } in overlaps {
@@ -108,7 +108,7 @@ pub fn collision(overlaps: &[Overlap]) -> String {
     text + "resolve via the governance override flow or sequence the work; do NOT force.\n"
 }
 
-/// In the way, found by asking.
+/// Message: overlaps found by a query.
 pub fn in_the_way(overlaps: &[Overlap]) -> String {
     let mut text =
         "COLLISION: requested surfaces overlap ACTIVE claims by other agents:\n".to_owned();
@@ -121,7 +121,7 @@ pub fn in_the_way(overlaps: &[Overlap]) -> String {
     text
 }
 
-/// The list of claims.
+/// Message: a list of claims.
 pub fn list(claims: &[Claim]) -> String {
     if claims.is_empty() {
         return "(no active claims)\n".to_owned();
@@ -133,7 +133,7 @@ pub fn list(claims: &[Claim]) -> String {
     text
 }
 
-/// One claim.
+/// Message: one claim.
 pub fn show(claim: &Claim) -> String {
     let Claim { haid, task_ref, ttl_minutes, heartbeat, claimed_surfaces, .. } = claim;
     let surfaces = claimed_surfaces.join(", ");

@@ -1,28 +1,28 @@
-//! A gate's report as a message that refers to it.
+//! Conversion of a gate's report to a message that refers to it.
 //!
-//! Only the fields every gate has are read: `gate_id`, `status` and `wave`. What a gate measured
-//! stays in the report.
+//! Only the fields every gate has are read: `gate_id`, `status` and `wave`. The measurements stay
+//! in the report.
 
 use serde_json::Value;
 
 use super::message::{Body, GateReport, GateStatus, Message, NonEmpty, Nullable};
 
-/// What is needed besides the report.
+/// Fields of the message that are not in the report.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// Who says it.
+    /// Sender.
     pub from: NonEmpty,
     /// The message's id.
     pub msg_id: NonEmpty,
-    /// The wave; beats the report's.
+    /// The wave; overrides the report's.
     pub wave: Option<&'a str>,
-    /// Where the report is, from the root of the file system.
+    /// Absolute path of the report.
     pub report_ref: &'a str,
-    /// When it is said.
+    /// Time of the message.
     pub ts: &'a str,
 }
 
-/// Makes the message, or says how the report breaks its contract.
+/// Makes the message, or returns how the report breaks its contract.
 pub fn to_message(report: &[u8], asked: Asked<'_>) -> Result<Message, String> {
     let report: Value = serde_json::from_slice(report).unwrap_or_default();
     let text =

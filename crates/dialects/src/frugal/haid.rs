@@ -1,17 +1,17 @@
-//! HAIDs: who an agent is, derived from the person, the machine and the project.
+//! HAIDs: identities of agents, derived from the person, the machine and the project.
 //!
-//! `haid:{human}.{machine}-{hash4}[/{role}]`. The kernel's names have no `/`; there it is a `+`,
-//! which no HAID has, so the two stand for each other one to one.
+//! `haid:{human}.{machine}-{hash4}[/{role}]`. Kernel names cannot contain `/`; there it is a `+`,
+//! which no HAID has, so the two forms map one to one.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
 
-/// The longest part that a slug keeps, in bytes.
+/// Longest part that a slug keeps, in bytes.
 const SLUG_BYTES_MAX: usize = 24;
-/// How much of its hash stands for what was cut off, in characters.
+/// Hash characters that stand for the part that was cut off.
 const HASH_CHARS: usize = 8;
-/// How every HAID begins.
+/// Prefix of every HAID.
 const PREFIX: &str = "haid:";
 
 /// Lower case, everything but letters and digits as single dashes, at most 24 bytes.
@@ -19,8 +19,8 @@ pub fn slug(text: &str) -> String {
     words(text).chars().take(SLUG_BYTES_MAX).collect()
 }
 
-/// The same as part of a name: of a longer one the beginning and a few digits of its hash, so that
-/// two that begin alike are two.
+/// A slug as part of a name. A longer text is cut and gets a few digits of its hash, so that two
+/// texts with the same beginning differ.
 fn part(text: &str) -> String {
     let words = words(text);
     if words.len() <= SLUG_BYTES_MAX {
@@ -31,10 +31,9 @@ fn part(text: &str) -> String {
     format!("{begin}-{}", &hash[..HASH_CHARS])
 }
 
-/// The same for names that people and hosts choose: whatever a slug cannot show, other than the case
-/// of letters and blanks between words, is in a few digits of a hash, so that two names are two.
-/// `None` if there is no letter or digit of any script in it. A name that is to stand apart from one
-/// that differs in blanks alone has the digits in any case.
+/// A slug of a name that people or hosts choose. Differences that a slug cannot show, other than
+/// case and blanks, go into a few digits of a hash, so that two names stay two. `None` if the name
+/// has no letter or digit of any script. With `apart` the digits are always added.
 fn role(text: &str, apart: bool) -> Option<String> {
     let text = text.trim();
     if !text.chars().any(char::is_alphanumeric) {
@@ -70,7 +69,7 @@ fn words(text: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Haid(String);
 
-/// A text that is not a HAID.
+/// Error for a text that is not a HAID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed(String);
 
@@ -92,7 +91,8 @@ impl Haid {
         if is_haid(text) { Ok(Haid(text.to_owned())) } else { Err(Malformed(text.to_owned())) }
     }
 
-    /// The HAID of a person on a machine in a project. What slugs to nothing is `unknown`.
+    /// Derives the HAID of a person on a machine in a project. A part whose slug is empty becomes
+    /// `unknown`.
     pub fn derive(human: &str, machine: &str, repo: &str) -> Self {
         let known = |text: &str| {
             let part = part(text);
@@ -104,17 +104,17 @@ impl Haid {
         Haid(format!("{PREFIX}{human}.{machine}-{}", &hash[..4]))
     }
 
-    /// The HAID of somebody this one started. `None` if nobody could say the role.
+    /// The HAID of an agent that this one started. `None` if the role has no letter or digit.
     pub fn spawn(&self, name: &str) -> Option<Self> {
         role(name, false).map(|role| Haid(format!("{}/{role}", self.root())))
     }
 
-    /// The same for a name that only differs in blanks from one that somebody else has.
+    /// The HAID of a started agent whose name differs only in blanks from a name that is taken.
     pub fn spawn_apart(&self, name: &str) -> Option<Self> {
         role(name, true).map(|role| Haid(format!("{}/{role}", self.root())))
     }
 
-    /// It without a role.
+    /// The HAID without its role.
     pub fn root(&self) -> &str {
         self.0.split_once('/').map_or(&self.0, |(root, _)| root)
     }
@@ -124,29 +124,29 @@ impl Haid {
         self.0.split_once('/').map(|(_, role)| role)
     }
 
-    /// The person in it.
+    /// The person.
     pub fn human(&self) -> &str {
         let rest = self.0.strip_prefix(PREFIX).unwrap_or(&self.0);
         rest.split_once('.').map_or(rest, |(human, _)| human)
     }
 
-    /// As text.
+    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Its name as an agent of the kernel.
+    /// The agent name for the kernel.
     pub fn agent_name(&self) -> String {
         self.0.replacen('/', "+", 1)
     }
 
-    /// The HAID that an agent's name stands for, if it stands for one.
+    /// The HAID of a kernel agent name, if it has one.
     pub fn of_agent(name: &str) -> Option<Self> {
         Haid::new(&name.replacen('+', "/", 1)).ok().filter(|haid| haid.agent_name() == name)
     }
 }
 
-/// The kernel's name of an agent that somebody names: by its HAID in either form, or plainly.
+/// The kernel's name of an agent that is named by its HAID in either form, or plainly.
 pub fn agent_named(text: &str) -> Result<String, Malformed> {
     match Haid::new(text).ok().or_else(|| Haid::of_agent(text)) {
         Some(haid) => Ok(haid.agent_name()),
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_known_vector_comes_out() {
+    fn the_known_haid_is_derived() {
         let haid = Haid::derive("rj", "mbp", "/work/repo");
         assert_eq!(haid.as_str(), "haid:rj.mbp-680e");
         assert_eq!(Haid::new(haid.as_str()), Ok(haid));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn only_haids_are_haids() {
+    fn other_texts_are_not_haids() {
         let good = ["haid:rj.mbp-680e", "haid:rj.mbp-680e/cursor", "haid:a-b.c-d-0000/x-1"];
         for text in good {
             assert!(Haid::new(text).is_ok(), "{text}");

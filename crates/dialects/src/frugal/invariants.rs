@@ -1,6 +1,6 @@
-//! References to invariants: `path` or `path#anchor`, an anchor being a heading's slug.
+//! References to invariants: `path` or `path#anchor`, where the anchor is a heading's slug.
 
-/// A reference, cut into its parts.
+/// A parsed reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvariantsRef<'a> {
     /// The file, relative to the project.
@@ -9,19 +9,19 @@ pub struct InvariantsRef<'a> {
     pub anchor: Option<&'a str>,
 }
 
-/// What was found of a reference.
+/// Result of looking a reference up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The file, and the heading if one was named.
+    /// The file exists, and the heading if one was named.
     Verified {
         /// Whether a heading was named.
         anchor: bool,
     },
-    /// It cannot be what was meant, or is not there.
+    /// Invalid, or not found, with the reason.
     Dangling(String),
 }
 
-/// Cuts a reference. `None` if it is no reference at all.
+/// Parses a reference. `None` if the text is not one.
 pub fn parse(text: &str) -> Option<InvariantsRef<'_>> {
     let (path, anchor) = match text.split_once('#') {
         Some((path, anchor)) => (path, Some(anchor)),
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Option<InvariantsRef<'_>> {
     fits.then_some(InvariantsRef { path, anchor })
 }
 
-/// Looks a reference up. `read` gives the text of a file of the project, or says why it has none.
+/// Looks a reference up. `read` returns the text of a file of the project, or an error.
 pub fn look_up(text: &str, read: &dyn Fn(&str) -> Result<String, String>) -> Found {
     let Some(InvariantsRef { path, anchor }) = parse(text) else {
         return Found::Dangling("MALFORMED: want <path>[#<anchor>]".to_owned());
@@ -47,8 +47,8 @@ pub fn look_up(text: &str, read: &dyn Fn(&str) -> Result<String, String>) -> Fou
     }
 }
 
-/// The anchors of a Markdown text, as they are known where such texts are shown: lower case,
-/// blanks as dashes, other signs gone, repeated ones numbered.
+/// The anchors of a Markdown text, in the usual form: lower case, blanks as dashes, other signs
+/// removed, repeated ones numbered.
 pub fn anchors(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let mut fence: Option<&str> = None;
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn references_hold_or_say_why_not() {
+    fn references_resolve_or_give_a_reason() {
         for (text, expected) in [
             ("INV.md", Found::Verified { anchor: false }),
             ("INV.md#rules", Found::Verified { anchor: true }),

@@ -2,46 +2,47 @@
 
 use std::fmt::Write as _;
 
-/// What one role used.
+/// Usage of one role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Total {
-    /// The role, or whatever it was asked by.
+    /// The role, or the other key the report is grouped by.
     pub name: String,
-    /// How many tokens.
+    /// Number of tokens.
     pub tokens: u64,
-    /// In how many messages.
+    /// Number of messages.
     pub messages: u64,
 }
 
-/// What a role used, beside what it used before.
+/// Usage of a role compared with its baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta {
     /// The role.
     pub role: String,
-    /// Before.
+    /// Baseline.
     pub baseline: Option<u64>,
-    /// Now.
+    /// Measured now.
     pub measured: u64,
 }
 
-/// The change from one number to another in whole per cent, with its sign. `None` from nothing.
+/// The change from one number to another in whole per cent, with its sign. `None` if the first is
+/// 0.
 pub fn percent(before: u64, after: u64) -> Option<String> {
     let (before, after) = (i128::from(before), i128::from(after));
     if before == 0 {
         return None;
     }
-    // Half of a per cent goes to the even side, as it always did.
+    // Rounds half to even, as the protocol's first tools did.
     let (scaled, twice) = (100 * (before - after), 2 * before);
     let (whole, rest) = ((2 * scaled + before).div_euclid(twice), (2 * scaled + before) % twice);
     let saved = if rest == 0 && whole % 2 != 0 { whole - 1 } else { whole };
     Some(if saved < 0 { format!("+{}%", -saved) } else { format!("-{saved}%") })
 }
 
-/// The report per role, or by whatever else it was asked.
+/// The report per role, or per other key.
 pub fn report(by: &str, totals: &[Total]) -> String {
     let mut text = format!("token ledger — per-{by} totals (this run)\n");
     for Total { name, tokens, messages } in totals {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  {name}: {tokens} tokens ({messages} msgs)");
     }
     let sum: u64 = totals.iter().map(|total| total.tokens).sum();
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_rounded_and_growth_is_growth() {
+    fn percentages_are_rounded_and_signed() {
         for (before, after, expected) in [
             (41_000, 11_250, Some("-73%")),
             (41_000, 12_000, Some("-71%")),

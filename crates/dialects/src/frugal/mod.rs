@@ -1,9 +1,9 @@
-//! The frugal dialect: short references in place of restated text, and a count of what that saves.
+//! The frugal dialect: short references in place of restated text, and a count of the savings.
 //!
-//! `message` is what agents tell each other, `haid` who they are, `brief` what a worker is handed,
-//! `tokens` how much text that is, `wave` what it comes to for a whole wave of workers; `gate`,
-//! `ledger` and `claim` are the texts of the commands of those names; `planning` is what the files
-//! under `.planning/` say, `plain` what is safe to show.
+//! `message` has the messages between agents, `haid` their identities, `brief` the briefs for
+//! workers, `tokens` the token counter, and `wave` the cost of a whole wave of workers; `gate`,
+//! `ledger` and `claim` have the texts of the commands of those names; `planning` has the files
+//! under `.planning/`, and `plain` makes text safe to show.
 
 pub mod brief;
 pub mod capsule;
@@ -19,5 +19,5 @@ pub mod receipt;
 pub mod tokens;
 pub mod wave;
 
-/// The version stamped into every file of this dialect.
+/// Version written into every file of this dialect.
 pub const VERSION: &str = "2.0.0";

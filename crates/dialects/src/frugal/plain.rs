@@ -1,11 +1,11 @@
-//! Text that a terminal shows and does not act on.
+//! Text without control sequences, safe to show on a terminal.
 
-/// The text with its line breaks and tabs; any other control character is spelled out.
+/// Escapes control characters other than line breaks and tabs.
 pub fn plain(text: &str) -> String {
     spelled(text, |c| c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
-/// The text on one line: what would end the line or a field of it is spelled out too.
+/// Escapes all control characters, so that the text stays on one line and in one field.
 pub fn escaped(text: &str) -> String {
     spelled(text, |c| c.is_control() || c == '\\')
 }
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_act_on_is_spelled_out() {
+    fn control_characters_are_escaped() {
         for (text, shown, line) in [
             ("plain é", "plain é", "plain é"),
             ("a\tb\nc\\", "a\tb\nc\\", "a\\tb\\nc\\\\"),

@@ -1,47 +1,47 @@
-//! Receiving a message: one bad message gets one more try, a second is escalated.
+//! Receiving a message: an invalid message allows one retry, a second one escalates.
 
 use super::message::{Report, report};
 
-/// How often somebody may try.
+/// Most attempts.
 pub const ATTEMPTS_MAX: u32 = 2;
 
-/// A receipt under way.
+/// A receipt in progress.
 #[derive(Debug, Default)]
 pub struct Receipt {
     attempts: u32,
 }
 
-/// What became of a line, or of the end of the stream.
+/// Result of a line, or of the end of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing was on the line.
+    /// An empty line.
     Blank,
     /// A message was accepted.
     Accepted {
-        /// At which attempt.
+        /// Number of the attempt.
         attempt: u32,
         /// Its id.
         msg_id: String,
     },
-    /// The first bad one; another may follow.
+    /// The first invalid message; a retry may follow.
     Retry {
-        /// What is wrong with it.
+        /// Its faults.
         report: Report,
     },
-    /// The second bad one.
+    /// The second invalid message.
     Escalated {
-        /// What is wrong with it.
+        /// Its faults.
         report: Report,
     },
-    /// The stream ended first.
+    /// The stream ended before a valid message.
     Ended {
-        /// How many bad ones there were.
+        /// Number of invalid messages.
         attempts: u32,
     },
 }
 
 impl Receipt {
-    /// Takes a line.
+    /// Handles a line.
     pub fn line(&mut self, line: &[u8]) -> Step {
         let line = line.trim_ascii();
         if line.is_empty() {
@@ -61,14 +61,14 @@ impl Receipt {
         }
     }
 
-    /// Nothing more comes.
+    /// Handles the end of the stream.
     pub fn end(&self) -> Step {
         Step::Ended { attempts: self.attempts }
     }
 }
 
 impl Step {
-    /// What is said on standard output.
+    /// Text for standard output.
     pub fn said(&self) -> Option<String> {
         match self {
             Step::Accepted { attempt: 1, .. } => Some("ACCEPTED".to_owned()),
@@ -79,7 +79,7 @@ impl Step {
         }
     }
 
-    /// What is said on standard error.
+    /// Lines for standard error.
     pub fn warned(&self) -> Vec<String> {
         match self {
             Step::Blank | Step::Accepted { .. } => Vec::new(),
@@ -97,7 +97,7 @@ impl Step {
         }
     }
 
-    /// Whether nothing more is read after this.
+    /// Whether reading stops after this step.
     pub fn is_last(&self) -> bool {
         !matches!(self, Step::Blank | Step::Retry { .. })
     }

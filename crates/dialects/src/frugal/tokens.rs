@@ -1,16 +1,16 @@
-//! Counting tokens, with the tokenizer that is named with every count.
+//! Token counts, with the tokenizer that is named with every count.
 //!
-//! Its table takes a moment to load and is loaded when the first text is counted, so whoever
-//! counts nothing pays nothing.
+//! Its table is loaded when the first text is counted, so a process that counts nothing does not
+//! pay for it.
 
-/// The tokenizer whose counts these are.
+/// Name of the tokenizer.
 pub const TOKENIZER: &str = "o200k_base";
 
-/// The longest piece that is counted at once, in bytes. The splitting of text into words goes
-/// back over runs of blanks, and gives up on very long ones.
+/// Longest piece that is counted at once, in bytes. The regular expression that splits text into
+/// words backtracks over runs of blanks, and gives up on very long ones.
 const PIECE_BYTES_MAX: usize = 16 * 1024;
 
-/// How many tokens a text has.
+/// Number of tokens of a text.
 pub fn count(text: &str) -> u64 {
     let tokenizer = tiktoken_rs::o200k_base_singleton();
     let tokens = |piece: &str| tokenizer.encode_ordinary(piece).len() as u64;
@@ -24,8 +24,8 @@ pub fn count(text: &str) -> u64 {
     sum + tokens(rest)
 }
 
-/// Where a long text may be cut. Between a line break and a letter or digit no token goes across,
-/// so the sum is exact; text without such a place is cut where it has to be.
+/// Position where a long text may be cut. No token crosses a line break before a letter or digit,
+/// so the sum is exact there; text without such a place is cut anywhere.
 fn cut(text: &str) -> usize {
     let bytes = text.as_bytes();
     let is_border = |at: &usize| bytes[at - 1] == b'\n' && bytes[*at].is_ascii_alphanumeric();
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_too_odd_to_be_counted() {
+    fn any_text_can_be_counted() {
         for piece in [" ", "a", "\n", "é", "\u{1f600}", "\t "] {
             assert!(count(&piece.repeat(100_000)) > 0, "{piece:?}");
         }

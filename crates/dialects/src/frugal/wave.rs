@@ -1,9 +1,9 @@
-//! What a wave of workers costs, both ways, built and counted.
+//! The token cost of a wave of workers, with and without the frugal protocol.
 //!
-//! The project in `examples/wave` is planned in ten waves of ten tasks. The old way hands every
-//! worker the plan, the criteria, the context and all that was done before. The frugal way writes
-//! a table of symbols once, hands out briefs that refer to it, and keeps capsules of what was
-//! done. Both are built here as texts and counted with the tokenizer; no figure is written down.
+//! The project in `examples/wave` is planned in ten waves of ten tasks. Without the protocol every
+//! worker gets the plan, the criteria, the context and all that was done before. The frugal way
+//! writes a table of symbols once, hands out briefs that refer to it, and keeps capsules of the
+//! work done. Both are built here as texts and counted with the tokenizer; no figure is hard-coded.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use super::invariants::Found;
 use super::ledger::percent;
 use super::message::{Body, Message, NonEmpty, TaskResult, TaskStatus};
 
-/// The most workers and waves there are tasks for.
+/// Most workers per wave that have tasks.
 pub const WORKERS_MAX: usize = 10;
-/// The most waves there are tasks for.
+/// Most waves that have tasks.
 pub const WAVES_MAX: usize = 10;
 
 const PLAN: &str = include_str!("../../../../examples/wave/plan.md");
@@ -24,9 +24,9 @@ const CONTEXT: &str = include_str!("../../../../examples/wave/context.md");
 const INTERFACES: &str = include_str!("../../../../examples/wave/interfaces.md");
 const DECISIONS: &str = include_str!("../../../../examples/wave/decisions.md");
 const TASKS: &str = include_str!("../../../../examples/wave/tasks.txt");
-/// Where the rules of that project are.
+/// The rules of that project.
 const RULES: &str = "plan.md#rules-of-the-house";
-/// Capsules carry the time they were written; here it is always the same.
+/// Time of every capsule, fixed so that the counts are reproducible.
 const TS: &str = "2026-04-01T08:00:00Z";
 
 /// A task of the project.
@@ -38,56 +38,56 @@ pub struct Task {
     pub file: String,
     /// The symbols of its criteria.
     pub criteria: Vec<String>,
-    /// What to do.
+    /// The instructions.
     pub spec: String,
-    /// What the next one has to watch out for.
+    /// A pitfall for the next task.
     pub note: String,
-    /// The capsule of what it builds on.
+    /// The capsule it builds on.
     pub builds_on: Option<String>,
-    /// What its own capsule depends on.
+    /// Dependencies of its own capsule.
     depends: Vec<String>,
 }
 
 /// The project.
 #[derive(Clone, Debug)]
 pub struct Project {
-    /// The table: files and criteria.
+    /// The symbol table: files and criteria.
     pub symbols: Vec<(String, String)>,
     /// Its tasks, by wave.
     pub waves: Vec<Vec<Task>>,
 }
 
-/// What was counted.
+/// The measured token counts.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Measured {
-    /// How many workers each wave has.
+    /// Workers per wave.
     pub workers: usize,
-    /// How many waves.
+    /// Number of waves.
     pub waves: usize,
     /// The tokenizer.
     pub tokenizer: &'static str,
-    /// Tokens of the old way, by what they are.
+    /// Tokens without the protocol, by purpose.
     pub restated: BTreeMap<&'static str, u64>,
-    /// Tokens of the frugal way.
+    /// Tokens with the protocol, by purpose.
     pub frugal: BTreeMap<&'static str, u64>,
-    /// How many references briefs have.
+    /// Number of references in briefs.
     pub references: usize,
     /// References that a worker could not have followed from the brief alone.
     pub unresolved: Vec<String>,
 }
 
 impl Measured {
-    /// All tokens of the old way.
+    /// All tokens without the protocol.
     pub fn restated_tokens(&self) -> u64 {
         self.restated.values().sum()
     }
 
-    /// All tokens of the frugal way.
+    /// All tokens with the protocol.
     pub fn frugal_tokens(&self) -> u64 {
         self.frugal.values().sum()
     }
 
-    /// The change, as `-95%`.
+    /// The change, such as `-95%`.
     pub fn change(&self) -> String {
         percent(self.restated_tokens(), self.frugal_tokens()).unwrap_or_default()
     }
@@ -162,7 +162,7 @@ impl Project {
             mode: Mode::Strict,
             tokens_max: None,
         };
-        // Without a limit nothing is too long.
+        // Without a limit no brief is too long.
         brief::build(&asked, &material, &|_| 0).unwrap_or_else(|_| Brief {
             text: String::new(),
             unresolved: Vec::new(),
@@ -170,7 +170,7 @@ impl Project {
         })
     }
 
-    /// What a task builds on, dependencies first.
+    /// The tasks that a task builds on, dependencies first.
     fn closure(&self, task: &Task) -> Vec<&Task> {
         let mut found: Vec<&Task> = Vec::new();
         let mut next = task.builds_on.as_deref().and_then(|id| self.task(id));
@@ -184,7 +184,7 @@ impl Project {
         found
     }
 
-    /// What the old way hands to a worker.
+    /// The text a worker gets without the protocol.
     fn restated(&self, task: &Task, done: &str) -> String {
         let criteria: Vec<&str> = task.criteria.iter().map(String::as_str).collect();
         let (file, spec) = (self.value(&task.file).unwrap_or_default(), &task.spec);
@@ -196,8 +196,8 @@ impl Project {
         )
     }
 
-    /// How the old way tells that a task is done: in words, with the criteria it met.
-    fn told(&self, task: &Task) -> String {
+    /// The report of a finished task without the protocol: prose, with the criteria it met.
+    fn prose_report(&self, task: &Task) -> String {
         let file = self.value(&task.file).unwrap_or_default();
         let met = task.criteria.iter().filter_map(|id| Some(format!(" {id}: {}", self.value(id)?)));
         format!(
@@ -209,7 +209,7 @@ impl Project {
         )
     }
 
-    /// References of a brief, and those that cannot be followed from its text alone.
+    /// Number of references in a brief, and those that cannot be followed from its text alone.
     fn follow(&self, task: &Task, text: &str) -> (usize, Vec<String>) {
         let symbols = std::iter::once(&task.file)
             .chain(&task.criteria)
@@ -231,7 +231,7 @@ impl Project {
         (wanted.len(), lacking.collect())
     }
 
-    /// Builds and counts both ways.
+    /// Builds and counts both.
     pub fn measure(&self, workers: usize, waves: usize, count: &dyn Fn(&str) -> u64) -> Measured {
         let (workers, waves) = (workers.min(WORKERS_MAX), waves.min(WAVES_MAX));
         let mut measured = Measured {
@@ -249,7 +249,7 @@ impl Project {
         let mut done = String::new();
         for wave in self.waves.iter().take(waves) {
             let tasks = &wave[..workers.min(wave.len())];
-            let told: String = tasks.iter().map(|task| self.told(task)).collect();
+            let told: String = tasks.iter().map(|task| self.prose_report(task)).collect();
             for task in tasks {
                 self.measure_task(task, &done, &mut measured, count);
             }
@@ -267,7 +267,7 @@ impl Project {
     ) {
         *measured.restated.entry("restated_brief").or_default() +=
             count(&self.restated(task, done));
-        *measured.restated.entry("report").or_default() += count(&self.told(task));
+        *measured.restated.entry("report").or_default() += count(&self.prose_report(task));
         let brief = self.brief(task);
         let (references, lacking) = self.follow(task, &brief.text);
         measured.references += references;
@@ -279,7 +279,7 @@ impl Project {
 }
 
 impl Task {
-    /// The capsule of what was done.
+    /// The capsule of the work done.
     pub fn capsule(&self) -> String {
         capsule::render(&Said {
             id: &self.id,
@@ -292,7 +292,7 @@ impl Task {
         })
     }
 
-    /// The message a worker ends with.
+    /// The final message of a worker.
     pub fn result(&self) -> String {
         let number =
             |id: &String| id.strip_prefix('C').and_then(|number| number.parse::<u64>().ok());
@@ -332,7 +332,7 @@ mod tests {
     use crate::frugal::{message, tokens};
 
     #[test]
-    fn the_project_is_whole() {
+    fn the_example_project_is_complete() {
         let project = Project::example().unwrap();
         assert_eq!(project.waves.len(), WAVES_MAX);
         assert!(project.waves.iter().all(|wave| wave.len() == WORKERS_MAX));

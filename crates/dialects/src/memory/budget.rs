@@ -1,24 +1,24 @@
-//! Budgets: how long an answer may be. No answer is longer, whatever is stored.
+//! Budgets: limits for the length of an answer, whatever is stored.
 //!
-//! Lists are cut from their end, so what matters most comes first; what was left out is counted
-//! beside it, and a page says where to go on. Text is cut and said to be cut; where nothing else is
-//! left, parts of parts go as a whole.
+//! Lists are cut from their end, so the most important items come first; the number of items left
+//! out is given, and a page says where to continue. Texts are cut and marked as cut; if that is not
+//! enough, nested parts are removed as a whole.
 
 use serde_json::{Map, Value};
 
 use crate::frugal::tokens::count;
 
-/// The longest answer where nothing is said, in characters.
+/// Default limit of an answer, in characters.
 pub const CHARS_DEFAULT: usize = 40_000;
-/// The smallest budget in tokens that can be kept.
+/// Smallest possible budget, in tokens.
 pub const TOKENS_MIN: u64 = 300;
-/// What is kept free for what is added to an answer on its way out.
+/// Characters to keep free for additions to an answer on its way out.
 const CHARS_SPARE: usize = 400;
 const TOKENS_SPARE: u64 = 100;
-/// No text is cut to less, in bytes.
+/// Shortest length that a text is cut to, in bytes.
 const TEXT_MIN: usize = 80;
 
-/// How long an answer may be.
+/// The limits of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     chars: usize,
@@ -30,12 +30,12 @@ pub struct Budget {
 pub struct Page {
     /// The items that fit.
     pub items: Vec<Value>,
-    /// How many did not.
+    /// Number of items that did not fit.
     pub omitted: usize,
 }
 
 impl Budget {
-    /// A budget of so many characters, and perhaps tokens.
+    /// A budget of characters, and optionally of tokens.
     pub fn new(chars: usize, tokens: Option<u64>) -> Result<Self, String> {
         match tokens {
             Some(few) if few < TOKENS_MIN => {
@@ -45,12 +45,12 @@ impl Budget {
         }
     }
 
-    /// Whether something is short enough.
+    /// Whether a value is within the limits.
     pub fn fits(&self, value: &Value) -> bool {
         self.over(value) == 0
     }
 
-    /// About how many bytes something is too long by.
+    /// Estimate of the excess length, in bytes.
     fn over(&self, value: &Value) -> usize {
         let text = value.to_string();
         let over = (text.len() + CHARS_SPARE).saturating_sub(self.chars);
@@ -65,7 +65,7 @@ impl Budget {
         over.max(too_many.saturating_mul(each))
     }
 
-    /// As many of the items as fit beside the rest of an answer; at least one, cut if need be.
+    /// As many items as fit beside the rest of an answer; at least one, cut if necessary.
     pub fn page(&self, rest: &Value, items: Vec<Value>) -> Page {
         let asked = items.len();
         let answer = |items: &[Value]| {
@@ -90,14 +90,14 @@ impl Budget {
         Page { omitted: asked - kept.len(), items: kept }
     }
 
-    /// What is left of it beside something.
+    /// The remaining budget beside a value.
     fn beside(&self, rest: &Value) -> Budget {
         let text = rest.to_string();
         let tokens = self.tokens.map(|own| own.saturating_sub(count(&text)).max(TOKENS_MIN));
         Budget { chars: self.chars.saturating_sub(text.len()).max(CHARS_SPARE * 2), tokens }
     }
 
-    /// The same, cut until it fits: the longest list or text first.
+    /// Cuts a value until it fits: the longest list or text first.
     pub fn shorten(&self, value: Value) -> Value {
         let mut value = value;
         loop {
@@ -114,7 +114,7 @@ impl Budget {
     }
 }
 
-/// Takes the largest part of a part out. Says whether there was one.
+/// Removes the largest nested part. Returns whether there was one.
 fn drop_part(value: &mut Value) -> bool {
     let Value::Object(own) = value else { return false };
     let size = |part: &Value| match part {
@@ -138,7 +138,7 @@ fn drop_part(value: &mut Value) -> bool {
     true
 }
 
-/// Takes items off the end until about so many bytes are gone, but leaves one.
+/// Removes items from the end until about so many bytes are gone, but leaves one.
 fn drop_tail(items: &mut Vec<Value>, over: usize) -> usize {
     let (mut gone, mut dropped) = (0, 0);
     while gone < over && items.len() > 1 {
@@ -148,7 +148,7 @@ fn drop_tail(items: &mut Vec<Value>, over: usize) -> usize {
     dropped
 }
 
-/// The largest thing that can be cut, with the way to it.
+/// The largest list or text that can be cut, with its path.
 fn largest(value: &Value) -> Option<(usize, Vec<String>)> {
     let Value::Object(own) = value else { return None };
     let best = own.iter().filter_map(|(key, child)| {
@@ -192,7 +192,7 @@ fn cut(value: &mut Value, path: &[String], over: usize) {
 fn cut_field(own: &mut Map<String, Value>, key: &str, over: usize) {
     match own.get_mut(key) {
         Some(Value::String(text)) => {
-            // Some characters are longer in the answer than in the text.
+            // Escaped characters are longer in the answer than in the text.
             let written = Value::from(text.as_str()).to_string().len().max(1);
             let less = (over + 32).saturating_mul(text.len()).div_ceil(written);
             let keep = text.len().saturating_sub(less).max(TEXT_MIN);
@@ -266,13 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_makes_it_go_on_for_ever() {
+    fn shortening_always_ends() {
         let budget = Budget::new(600, Some(TOKENS_MIN)).unwrap();
         let many: Map<String, Value> = (0..500).map(|n| (format!("k{n}"), n.into())).collect();
         budget.shorten(Value::Object(many));
         let deep = (0..60).fold(json!("x".repeat(5_000)), |inner, _| json!({ "a": [inner] }));
         budget.shorten(deep);
-        // What has neither long texts nor long lists gives up parts.
+        // A value without long texts or long lists loses nested parts.
         let parts: Map<String, Value> =
             (0..200).map(|n| (format!("k{n}"), json!({ "n": n }))).collect();
         let short = budget.shorten(json!({ "status": "ok", "result": parts }));

@@ -1,4 +1,4 @@
-//! Data: what callers say of a thing they create or change, as the kernel takes it.
+//! Data of records that callers create or change, translated to the kernel's arguments.
 
 use althing_kernel::Surface;
 use althing_kernel::memory::record::{Body, Tags};
@@ -12,7 +12,7 @@ use super::item::kernel_name;
 use super::moment;
 use super::secrets::repeated;
 
-/// What is given by the house and by nobody else.
+/// Fields that only Althing sets.
 const OWN: [&str; 9] = [
     "id",
     "kind",
@@ -25,21 +25,21 @@ const OWN: [&str; 9] = [
     "project_id",
 ];
 
-/// What can be given for every kind.
+/// Fields that every kind has.
 const COMMON: [&str; 3] = ["text", "tags", "provenance"];
 
-/// The arguments of `memory.create`, with what the caller said about themselves.
+/// The arguments of `memory.create`, with the author the caller named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Creation {
     /// The arguments.
     pub args: Value,
-    /// The author they named.
+    /// The named author.
     pub author: Option<String>,
-    /// The state it is to have, if the kernel does not let it begin there.
+    /// The state to set after creation, if the kernel does not allow it as the first.
     pub then: Option<&'static str>,
 }
 
-/// Reads what is to be created.
+/// Reads the data of a new record.
 pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, String> {
     let data = renamed(kind, data)?;
     let Some(Value::String(text)) = data.get("text").filter(|text| !is_blank(text)) else {
@@ -81,7 +81,7 @@ pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, Strin
     Ok(Creation { args, author, then })
 }
 
-/// Reads what is to be changed: the arguments of `memory.update` without the id.
+/// Reads a change: the arguments of `memory.update` without the id.
 pub fn change(kind: Kind, patch: &Map<String, Value>) -> Result<Value, String> {
     if patch.is_empty() {
         return Err("nothing is to be changed: name a field in 'patch'".to_owned());
@@ -140,7 +140,7 @@ fn is_blank(value: &Value) -> bool {
     value.as_str().is_none_or(|text| text.trim().is_empty())
 }
 
-/// The same with the kernel's names for what others call differently.
+/// Replaces alternative field names by the kernel's.
 fn renamed(kind: Kind, data: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     let mut own = Map::new();
     for (name, value) in data {
@@ -161,7 +161,7 @@ fn renamed(kind: Kind, data: &Map<String, Value>) -> Result<Map<String, Value>, 
     Ok(own)
 }
 
-/// What callers call a field.
+/// The callers' name of a field.
 fn shown(kind: Kind, name: &str) -> &str {
     match (kind, name) {
         (Kind::Candidate, "candidate_type") => "type",
@@ -186,7 +186,7 @@ fn check_name(kind: Kind, name: &str, allowed: &[&str], when: &str) -> Result<()
     Err(format!("{one} has no field '{}' to be set, only {names}", repeated(name)))
 }
 
-/// A field as the kernel takes it. What the kernel would not take is refused by its name.
+/// Translates a field. Fails, naming the field, if the kernel would not accept it.
 fn field(kind: Kind, name: &str, value: &Value) -> Result<Value, String> {
     let value = translated(name, value)?;
     let alone: Map<String, Value> = [(name.to_owned(), value.clone())].into_iter().collect();
@@ -198,7 +198,7 @@ fn field(kind: Kind, name: &str, value: &Value) -> Result<Value, String> {
     Ok(value)
 }
 
-/// What the fields of records take.
+/// The schema of the fields of records.
 fn schema() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
     let settings = settings.with(|settings| settings.inline_subschemas = true);
@@ -236,7 +236,7 @@ fn time(name: &str, value: &Value) -> Result<Value, String> {
     })
 }
 
-/// Paths of the project. Those that lead out of it are refused.
+/// Paths inside the project. Fails for paths that lead out of it.
 fn paths(name: &str, value: &Value) -> Result<Value, String> {
     let read = |text: String| match Surface::new(&text) {
         Ok(surface) => Ok(surface.as_str().to_owned()),
@@ -248,7 +248,7 @@ fn paths(name: &str, value: &Value) -> Result<Value, String> {
     Ok(list?.into())
 }
 
-/// Steps: objects with a text, or just texts.
+/// Steps: objects with a text, or plain texts.
 fn steps(value: &Value) -> Result<Value, String> {
     let wrong = || "'steps' must be a list of texts or of {text, status, assignee}".to_owned();
     let list = match value {
@@ -265,7 +265,7 @@ fn steps(value: &Value) -> Result<Value, String> {
     Ok(list?.into())
 }
 
-/// A list of objects, with the names in them as the kernel has them.
+/// A list of objects, with the kernel's field names.
 fn listed(name: &str, value: &Value) -> Result<Vec<Value>, String> {
     let wrong = || format!("'{name}' must be a list of objects");
     let list = value.as_array().ok_or_else(wrong)?;
@@ -276,7 +276,7 @@ fn listed(name: &str, value: &Value) -> Result<Vec<Value>, String> {
     list.iter().map(each).collect()
 }
 
-/// The same with the names of agents as the kernel has them.
+/// Replaces the names of agents by the kernel's.
 fn with_names(mut own: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in &mut own {
         if let ("agent" | "assignee" | "reviewer", Some(said)) = (name.as_str(), value.as_str()) {
@@ -286,7 +286,7 @@ fn with_names(mut own: Map<String, Value>) -> Map<String, Value> {
     own
 }
 
-/// Where something comes from, in the words of this house and of others.
+/// The provenance of a record, from its own or another format.
 fn provenance(value: &Value) -> Result<Value, String> {
     let given = object("provenance", value)?;
     let kind = given.get("kind").and_then(Value::as_str).unwrap_or("agent");
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_in_other_words_is_understood() {
+    fn alternative_field_names_are_understood() {
         let made = create(
             Kind::Plan,
             &json!({
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_field() {
         for (kind, data, word) in [
             (Kind::Plan, json!({}), "'text'"),
             (Kind::Plan, json!({ "text": " " }), "'text'"),

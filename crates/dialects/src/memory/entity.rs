@@ -1,10 +1,10 @@
-//! Entities: the kinds of things that are remembered, by the names and ids that callers use.
+//! Entities: kinds of records, by the names and ids that callers use.
 
 use althing_kernel::memory::{Kind, RecordId, Status};
 
 use super::secrets::repeated;
 
-/// The entity of that name, in the singular or the plural.
+/// The kind with that name, in the singular or the plural.
 pub fn named(text: &str) -> Result<Kind, String> {
     let word = text.trim().to_ascii_lowercase();
     let is = |own: &Kind| word == own.as_str() || word.strip_suffix('s') == Some(own.as_str());
@@ -24,7 +24,7 @@ pub fn id(kind: Kind, text: &str) -> Result<RecordId, String> {
     })
 }
 
-/// A state of a kind, by its name or another one for it.
+/// A state of a kind, by its name or an alias.
 pub fn status(kind: Kind, text: &str) -> Result<Status, String> {
     let word = text.trim().to_ascii_lowercase().replace([' ', '-'], "_");
     kind.table().state(&word).ok_or_else(|| {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_houses_mean_ours() {
+    fn aliases_of_states_are_understood() {
         for (kind, word, own) in [
             (Kind::Plan, "todo", Status::Open),
             (Kind::Plan, "In Progress", Status::InProgress),

@@ -1,11 +1,11 @@
-//! The shape in which the larger verbs answer: what was meant, what came of it, what to do next.
+//! The answer format of the larger verbs: intent, result, and next steps.
 
 use serde_json::{Map, Value, json};
 
-/// The most next steps that are named.
+/// Most next steps in an answer.
 pub const NEXT_MAX: usize = 3;
 
-/// An answer that is put together.
+/// An answer being built.
 #[derive(Clone, Debug)]
 pub struct Facade {
     status: &'static str,
@@ -20,7 +20,7 @@ pub struct Facade {
 }
 
 impl Facade {
-    /// An answer to an intent.
+    /// Begins an answer to an intent.
     pub fn new(intent: &str) -> Self {
         Facade {
             status: "ok",
@@ -35,37 +35,37 @@ impl Facade {
         }
     }
 
-    /// Only a part of it was done.
+    /// Marks the answer as partial.
     pub fn partial(&mut self) -> &mut Self {
         self.status = "partial";
         self
     }
 
-    /// A part of the result.
+    /// Adds a part of the result.
     pub fn result(&mut self, name: &str, value: impl Into<Value>) -> &mut Self {
         self.result.insert(name.to_owned(), value.into());
         self
     }
 
-    /// A field of the answer itself.
+    /// Adds a field of the answer itself.
     pub fn field(&mut self, name: &str, value: impl Into<Value>) -> &mut Self {
         self.extra.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Something that is there now.
+    /// Adds a created thing.
     pub fn artifact(&mut self, kind: &str, id: &str) -> &mut Self {
         self.artifacts.push(json!({ "type": kind, "id": id }));
         self
     }
 
-    /// Something that was done on the way.
+    /// Adds a side effect.
     pub fn effect(&mut self, action: &str, entity: &str, id: &str) -> &mut Self {
         self.side_effects.push(json!({ "action": action, "entity": entity, "id": id }));
         self
     }
 
-    /// Something the caller should know.
+    /// Adds a warning.
     pub fn warn(&mut self, code: &str, message: impl Into<String>) -> &mut Self {
         let message = message.into();
         self.warning_details.push(json!({ "code": code, "message": message }));
@@ -73,7 +73,7 @@ impl Facade {
         self
     }
 
-    /// Something the caller could do next. Only the first few are kept.
+    /// Adds a next step. Only the first few are kept.
     #[expect(clippy::needless_pass_by_value, reason = "callers write it down where they name it")]
     pub fn next(&mut self, tool: &str, args: Value, when: &str) -> &mut Self {
         if self.next_actions.len() < NEXT_MAX {
@@ -82,7 +82,7 @@ impl Facade {
         self
     }
 
-    /// The answer.
+    /// The finished answer.
     pub fn answer(self) -> Value {
         let mut answer = self.extra;
         answer.insert("status".to_owned(), self.status.into());

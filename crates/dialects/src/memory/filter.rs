@@ -1,4 +1,4 @@
-//! Filters: which of the things that are remembered are asked for. Conditions add up.
+//! Filters for records. All conditions must hold.
 
 use althing_kernel::Principal;
 use althing_kernel::memory::{Kind, RecordId, Status};
@@ -8,14 +8,14 @@ use super::entity;
 use super::input::{either, texts};
 use super::secrets::repeated;
 
-/// How many items a page has where nothing is said.
+/// Default number of items on a page.
 pub const LIMIT_DEFAULT: usize = 50;
-/// The most items of a page.
+/// Most items on a page.
 pub const LIMIT_MAX: usize = 500;
-/// How sure of itself something has to be that a program noticed by itself, in percent.
+/// Default minimum confidence of generated records, in percent.
 pub const CONFIDENCE_DEFAULT: u8 = 60;
 
-/// The keys that every kind knows.
+/// The keys that every kind has.
 const KEYS: [&str; 11] = [
     "status",
     "tag",
@@ -30,42 +30,42 @@ const KEYS: [&str; 11] = [
     "minAutoReflectConfidence",
 ];
 
-/// A filter that was read.
+/// A parsed filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
-    /// Only what stands so.
+    /// Only records in this state.
     pub status: Option<Status>,
-    /// Only what has this tag.
+    /// Only records with this tag.
     pub tag: Option<String>,
-    /// Only what has any of these tags.
+    /// Only records with any of these tags.
     pub tags: Vec<String>,
-    /// Only what this one wrote.
+    /// Only records of this author.
     pub author: Option<String>,
-    /// Only what belongs to this plan.
+    /// Only records of this plan.
     pub plan: Option<RecordId>,
-    /// Only what came from there.
+    /// Only records from this source.
     pub source: Option<String>,
-    /// Only what a program noticed by itself, or only what it did not.
+    /// Only generated records, or only others.
     pub auto_generated: Option<bool>,
-    /// Only what was given to, or is held by, this agent.
+    /// Only records given to, or held by, this agent.
     pub agent: Option<String>,
-    /// Only what is addressed to this one.
+    /// Only records addressed to this one.
     pub to: Option<String>,
-    /// Only plans of this one.
+    /// Only plans of this assignee.
     pub assignee: Option<String>,
     /// Only claims that overlap this scope.
     pub scope: Option<String>,
-    /// How many items.
+    /// Number of items.
     pub limit: usize,
-    /// How many to pass over.
+    /// Number of items to skip.
     pub offset: usize,
-    /// Whether what came from an older house counts.
+    /// Whether imported legacy records count.
     pub legacy: bool,
-    /// How sure of itself what a program noticed has to be, in percent.
+    /// Minimum confidence of generated records, in percent.
     pub confidence: u8,
 }
 
-/// The keys a kind knows beside those of all.
+/// The keys of one kind besides the common ones.
 fn own_keys(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Claim => &["agent", "scope"],
@@ -78,7 +78,7 @@ fn own_keys(kind: Kind) -> &'static [&'static str] {
 }
 
 impl Filter {
-    /// Reads a filter for a kind of thing.
+    /// Reads a filter for a kind of record.
     pub fn read(kind: Kind, given: &Map<String, Value>) -> Result<Self, String> {
         let mut filter = Filter {
             status: None,
@@ -133,7 +133,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Whoever says `me` means themselves.
+    /// Replaces `me` by the caller.
     pub fn of(&mut self, who: &Principal) {
         for name in [&mut self.author, &mut self.agent, &mut self.to, &mut self.assignee] {
             if name.as_deref() == Some("me") {
@@ -142,7 +142,7 @@ impl Filter {
         }
     }
 
-    /// Whether something with these tags is asked for.
+    /// Whether a record with these tags matches.
     pub fn has_tags(&self, own: &[&str]) -> bool {
         self.tag.as_ref().is_none_or(|tag| own.iter().any(|own| own == tag))
             && (self.tags.is_empty() || own.iter().any(|own| self.tags.iter().any(|t| t == own)))
@@ -166,7 +166,7 @@ fn switch(key: &str, value: &Value) -> Result<bool, String> {
     value.as_bool().ok_or_else(|| format!("'{key}' must be true or false"))
 }
 
-/// How many items, as asked for.
+/// Reads the number of items.
 pub fn limit(value: &Value) -> Result<usize, String> {
     let count = value.as_u64().and_then(|count| usize::try_from(count).ok());
     count
@@ -174,13 +174,13 @@ pub fn limit(value: &Value) -> Result<usize, String> {
         .ok_or_else(|| format!("'limit' must be a whole number from 1 to {LIMIT_MAX}"))
 }
 
-/// How many items to pass over, as asked for.
+/// Reads the number of items to skip.
 pub fn offset(value: &Value) -> Result<usize, String> {
     let count = value.as_u64().and_then(|count| usize::try_from(count).ok());
     count.ok_or_else(|| "'offset' must be a whole number".to_owned())
 }
 
-/// A share from 0 to 1 as percent.
+/// Reads a share from 0 to 1 as percent.
 fn percent(key: &str, value: &Value) -> Result<u8, String> {
     let share = value.as_f64().filter(|share| (0.0..=1.0).contains(share));
     let wrong = || format!("'{key}' must be a number from 0 to 1");
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_adds_up() {
+    fn all_conditions_of_a_filter_hold() {
         let filter = read(Kind::Plan, &json!({ "tag": "a", "tags": "b,c" })).unwrap();
         assert!(filter.has_tags(&["a", "b"]));
         assert!(!filter.has_tags(&["a"]));

@@ -1,11 +1,11 @@
-//! Forms: what an argument or a field takes, in words that callers can act on. They are made from the
-//! schema, so what is said is what is taken.
+//! Descriptions of accepted values, for error messages that callers can act on. They are made from
+//! the schema, so they match what is accepted.
 
 use serde_json::Value;
 
 use super::secrets::repeated;
 
-/// What is taken, in words.
+/// The accepted values in words.
 pub fn words(schema: &Value) -> String {
     let choices = choices(schema);
     if !choices.is_empty() {
@@ -31,8 +31,8 @@ pub fn words(schema: &Value) -> String {
     }
 }
 
-/// Whether a value is of the sort that is taken, as far as the schema goes. Some callers put switches
-/// into a string first.
+/// Whether a value is of the accepted type, as far as the schema says. Some callers send booleans
+/// as strings.
 pub fn fits(schema: &Value, value: &Value) -> bool {
     let choices = choices(schema);
     if !choices.is_empty() {
@@ -61,7 +61,7 @@ pub fn fits(schema: &Value, value: &Value) -> bool {
     }
 }
 
-/// The words of a closed set, none if it is none.
+/// The words of a closed set; empty for other schemas.
 pub fn choices(schema: &Value) -> Vec<&str> {
     choices_of(given(schema))
 }
@@ -79,7 +79,7 @@ fn choices_of(schema: &Value) -> Vec<&str> {
     .collect()
 }
 
-/// The schema of what is given, where nothing may be given as well.
+/// The schema of a value without its null alternative.
 fn given(schema: &Value) -> &Value {
     let each = schema["anyOf"].as_array();
     each.and_then(|each| each.iter().find(|one| one["type"] != "null")).unwrap_or(schema)
@@ -109,20 +109,20 @@ fn object(schema: &Value) -> String {
     }
 }
 
-/// What reading something came to: where the reader only names the types of this program, nothing
-/// but the word it stumbled over is worth repeating.
+/// A parse error. The JSON parser names Rust types, which mean nothing to a caller, so only the
+/// offending word is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// A sentence of ours, to be told as it is.
+    /// A message of Althing itself, to be shown as it is.
     Ours(String),
-    /// A word that is not known, missing, or given twice.
+    /// An unknown, missing or repeated word.
     Word(&'static str, String),
-    /// Something of another sort.
+    /// A value of another type.
     Sort,
 }
 
 impl Said {
-    /// Reads an error of the reader of JSON.
+    /// Classifies an error message of the JSON parser.
     pub fn read(error: &str) -> Self {
         let error = error.split(" at line ").next().unwrap_or(error);
         let quoted = || error.split('`').nth(1).unwrap_or_default().to_owned();
@@ -142,7 +142,7 @@ impl Said {
         if is_theirs { Said::Sort } else { Said::Ours(error.to_owned()) }
     }
 
-    /// A whole sentence about something with this name that takes this.
+    /// A sentence about an argument with this name and these accepted values.
     pub fn about(&self, name: &str, takes: &str) -> String {
         match self {
             Said::Ours(said) => format!("'{name}': {said}"),
@@ -160,7 +160,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_taken_is_said_in_words() {
+    fn accepted_values_are_described() {
         let word = json!({ "oneOf": [{ "const": "low" }, { "const": "high" }] });
         for (schema, said) in [
             (json!({ "type": "string" }), "a text"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn values_fit_or_do_not() {
+    fn values_match_the_schema_or_not() {
         let texts = json!({ "type": "array", "items": { "type": "string" } });
         assert!(fits(&texts, &json!(["a"])) && !fits(&texts, &json!(["a", 1])));
         assert!(!fits(&texts, &json!("a")));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_reader_says_of_its_types_is_left_out() {
+    fn rust_types_are_left_out_of_errors() {
         for (error, said) in [
             ("invalid type: integer `5`, expected struct Place", "'x' must be a text"),
             (

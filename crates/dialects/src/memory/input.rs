@@ -1,11 +1,11 @@
-//! Input: what callers may write in more than one way, read as one.
+//! Input that callers may write in more than one form.
 
 use serde_json::{Map, Value};
 
-/// The minutes of a working day.
+/// Minutes of a working day.
 const DAY_MINUTES: u64 = 8 * 60;
 
-/// An object, or the text of one: some callers put what they give into a string first.
+/// An object, or its JSON text: some callers send it as a string.
 pub fn object(name: &str, value: &Value) -> Result<Map<String, Value>, String> {
     match value {
         Value::Object(own) => Ok(own.clone()),
@@ -18,7 +18,7 @@ pub fn object(name: &str, value: &Value) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// A list of texts: a list, the JSON text of one, or texts with commas between them.
+/// A list of texts: a list, its JSON text, or texts separated by commas.
 pub fn texts(name: &str, value: &Value) -> Result<Vec<String>, String> {
     let wrong = || format!("'{name}' must be a list of texts, or one text with commas");
     let list = match value {
@@ -52,7 +52,7 @@ pub fn ttl(name: &str, value: &Value) -> Result<u64, String> {
     amount(value, &units).ok_or_else(wrong)
 }
 
-/// A whole number, or one with a unit behind it.
+/// A whole number, or one with a unit.
 fn amount(value: &Value, units: &[(&str, u64)]) -> Option<u64> {
     let text = match value {
         Value::Number(number) => return number.as_u64(),
@@ -64,7 +64,7 @@ fn amount(value: &Value, units: &[(&str, u64)]) -> Option<u64> {
     text[..at].parse::<u64>().ok()?.checked_mul(*factor)
 }
 
-/// The two names one thing may be given under. Both are fine as long as they agree.
+/// The value of an argument that has two names. Both may be given if they agree.
 pub fn either<'v>(
     (one, first): (&str, Option<&'v str>),
     (other, second): (&str, Option<&'v str>),

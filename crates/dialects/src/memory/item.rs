@@ -1,4 +1,4 @@
-//! Items: records as this dialect shows them.
+//! Items: records in the form of this dialect.
 
 use althing_kernel::memory::word::Origin;
 use althing_kernel::memory::{Kind, Record, RecordId};
@@ -10,7 +10,7 @@ use super::words;
 use crate::frugal::haid::{Haid, agent_named};
 use crate::frugal::planning::called;
 
-/// A record as an item.
+/// Converts a record to an item.
 pub fn item(record: &Record, now: Timestamp) -> Value {
     let kind = record.id.kind;
     let mut item = json!({
@@ -33,7 +33,7 @@ pub fn item(record: &Record, now: Timestamp) -> Value {
     let fields = serde_json::to_value(&record.fields).unwrap_or_default();
     if let Value::Object(fields) = fields {
         for (name, value) in fields {
-            // How the kernel counts, and when plain things entered their states, concerns nobody.
+            // Internal counters of the kernel, and times of states of plain records, are left out.
             if name == "steps_made" || (name == "stamps" && kind != Kind::Assignment) {
                 continue;
             }
@@ -79,7 +79,7 @@ fn field(kind: Kind, name: &str, value: Value) -> (String, Value) {
     (shown.to_owned(), value)
 }
 
-/// Where a record comes from, with the entries of the trail that made it what it is.
+/// The provenance of a record, with the entries of the trail that made it.
 fn provenance(record: &Record) -> Value {
     let own = &record.provenance;
     let mut shown = json!({
@@ -99,22 +99,22 @@ fn provenance(record: &Record) -> Value {
     shown
 }
 
-/// Whether a record came from an older house.
+/// Whether a record is an imported legacy one.
 pub fn is_legacy(record: &Record) -> bool {
     record.provenance.kind == Origin::Legacy
 }
 
-/// Whether a program noticed it by itself.
+/// Whether a program generated it.
 pub fn is_auto(record: &Record) -> bool {
     record.provenance.kind == Origin::Auto
 }
 
-/// How sure of itself it is, in percent. What says nothing is sure.
+/// Its confidence in percent; 100 if it says nothing.
 pub fn confidence(record: &Record) -> u8 {
     record.provenance.confidence_percent.unwrap_or(100)
 }
 
-/// Whether somebody is meant by a name.
+/// Whether a name means this principal.
 pub fn is_called(who: &Principal, name: &str) -> bool {
     match who {
         Principal::Agent(own) => own.as_str() == kernel_name(name),
@@ -123,18 +123,18 @@ pub fn is_called(who: &Principal, name: &str) -> bool {
     }
 }
 
-/// A name as the kernel has it: agents may be called by their HAID as well, in either form.
+/// The kernel's name of a principal: agents may be named by their HAID as well, in either form.
 pub fn kernel_name(text: &str) -> String {
     let bare = text.strip_prefix("agent:").unwrap_or(text);
     agent_named(bare).unwrap_or_else(|_| bare.to_owned())
 }
 
-/// Who changed a record last, if that was not its author.
+/// The last editor of a record, if that was not its author.
 pub fn edited_by(record: &Record) -> Option<String> {
     (record.updated_by != record.author).then(|| called(&record.updated_by))
 }
 
-/// The places in answers where agents stand.
+/// The fields of answers that name agents.
 const NAMED: [&str; 11] = [
     "agent",
     "agents",
@@ -149,7 +149,7 @@ const NAMED: [&str; 11] = [
     "updated_by",
 ];
 
-/// Writes agents in an answer by their HAID, as they are told who they are.
+/// Replaces agent names in an answer by their HAIDs.
 pub fn with_haids(answer: &mut Value) {
     match answer {
         Value::Array(list) => list.iter_mut().for_each(with_haids),
@@ -157,7 +157,7 @@ pub fn with_haids(answer: &mut Value) {
             for (name, value) in own {
                 match value {
                     Value::String(text) if NAMED.contains(&name.as_str()) => in_haid_form(text),
-                    // What is said of an effect may name somebody.
+                    // The detail of an effect may name an agent.
                     Value::String(text) if name == "detail" => *text = words::with_haids(text),
                     Value::Array(list) if NAMED.contains(&name.as_str()) => {
                         for one in list {

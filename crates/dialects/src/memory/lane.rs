@@ -1,9 +1,8 @@
-//! Files with which a worker that cannot reach the protocol reports: its result, and signs of life.
+//! Files of workers that cannot reach the protocol: their result, and heartbeats.
 //!
-//! A result file names the assignment it is for, and the attempt and nonce it was offered with, so
-//! that one from an earlier attempt or another lane is recognised and never taken for news. The
-//! type here is also the published schema. Reading files is done elsewhere; here is what their
-//! names and contents mean.
+//! A result file names its assignment, and the attempt and nonce of the offer, so that one from an
+//! earlier attempt or another lane is recognised as stale. The type here is also the published
+//! schema. This module interprets names and contents; other code reads the files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,57 +11,57 @@ use serde_json::{Map, Value, json};
 use super::form;
 use super::secrets::repeated;
 
-/// The result file, at the root of the worktree.
+/// Name of the result file, at the root of the worktree.
 pub const RESULT_FILE: &str = "LANE-RESULT.json";
-/// The version of the result file's schema. Files of the same first number are read.
+/// Version of the result file's schema. Files with the same major version are read.
 pub const SCHEMA_VERSION: &str = "1.0";
-/// Where the schema says it lives.
+/// Id of the schema.
 pub const SCHEMA_ID: &str = "urn:althing:lane-result:1.0";
-/// Where that of heartbeats does.
+/// Id of the heartbeat schema.
 const HEARTBEAT_SCHEMA_ID: &str = "urn:althing:heartbeat:1.0";
-/// How long a result file may be.
+/// Largest result file, in bytes.
 pub const RESULT_BYTES_MAX: u64 = 256 * 1024;
-/// How far ahead another clock may be before it is not believed, in microseconds.
+/// Longest time another clock may be ahead, in microseconds, before it is ignored.
 pub const AHEAD_MAX_US: u64 = 5 * 60 * 1_000_000;
-/// What the names of files begin with that belong to the protocol and not to the work.
+/// Prefix of file names that belong to the protocol and not to the work.
 const OWN_PREFIX: &str = ".brainclaw";
 const HEARTBEAT_PREFIX: &str = ".brainclaw-heartbeat-";
 
-/// What became of a lane.
+/// Outcome of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The work is done.
     Completed,
-    /// It cannot go on before something else happens.
+    /// Waits for something else.
     Blocked,
-    /// It did not work out.
+    /// The work failed.
     Failed,
 }
 
-/// What a review came to.
+/// Verdict of a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Good as it is.
+    /// Approved as it is.
     Approve,
-    /// Something has to change first.
+    /// Changes are required.
     RequestChanges,
 }
 
-/// Something that came out of a lane.
+/// A product of a lane.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Artifact {
-    /// What sort of thing it is.
+    /// Kind of artifact.
     #[serde(rename = "type")]
     #[schemars(length(min = 1, max = 100))]
     pub sort: String,
-    /// Where it is: a path, a commit, an address.
+    /// Location: a path, a commit, an address.
     #[serde(rename = "ref")]
     #[schemars(length(min = 1, max = 400))]
     pub place: String,
-    /// What it is, in words.
+    /// Description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
     pub description: Option<String>,
@@ -71,16 +70,16 @@ pub struct Artifact {
 /// The result of a lane, as a worker leaves it at the root of its worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LaneResult {
-    /// The version of this schema that was written to; 1.0 if it is not said.
+    /// Version of this schema that the file follows; 1.0 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(regex(pattern = r"^1(\.[0-9]+)?$"))]
     pub schema_version: Option<String>,
     /// The assignment, by its id or short label.
     #[schemars(length(min = 1, max = 100))]
     pub assignment_id: String,
-    /// What became of it.
+    /// Outcome.
     pub status: Outcome,
-    /// The same in a few sentences.
+    /// Summary in a few sentences.
     #[schemars(length(min = 1, max = 16000))]
     pub summary: String,
     /// The attempt, as the offer named it. May be left out of the first one.
@@ -90,26 +89,26 @@ pub struct LaneResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 100))]
     pub nonce: Option<String>,
-    /// Files that were changed, relative to the worktree.
+    /// Changed files, relative to the worktree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 2000), inner(length(min = 1, max = 400)))]
     pub files_changed: Vec<String>,
-    /// What came out of it.
+    /// Products of the work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub artifacts: Vec<Artifact>,
-    /// Anything else worth saying.
+    /// Other remarks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16000))]
     pub notes: Option<String>,
-    /// Of a review: what it came to.
+    /// Of a review: its verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review_verdict: Option<Verdict>,
-    /// Of a review: why.
+    /// Of a review: its reasons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 16000))]
     pub review_summary: Option<String>,
-    /// Anything else, which is kept out of the way and named.
+    /// Unknown fields; they are ignored and reported.
     #[serde(flatten)]
     #[schemars(skip)]
     pub other: Map<String, Value>,
@@ -120,13 +119,13 @@ pub fn schema() -> Value {
     let settings = schemars::generate::SchemaSettings::draft07();
     let mut schema = settings.into_generator().into_root_schema_for::<LaneResult>();
     schema.insert("$id".to_owned(), SCHEMA_ID.into());
-    // What a later minor version adds is no fault in a file.
+    // A field that a later minor version adds is no fault.
     schema.insert("additionalProperties".to_owned(), true.into());
     schema.to_value()
 }
 
-/// The schema of what a heartbeat file may say. Its name says whose it is and its time when, so it may
-/// as well be empty or hold any other text: nothing in it is read.
+/// The schema of a heartbeat file. Its name identifies the assignment and its modification time the
+/// heartbeat, so it may be empty or hold any text: its content is not read.
 pub fn heartbeat_schema() -> Value {
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -149,7 +148,7 @@ pub fn heartbeat_schema() -> Value {
     })
 }
 
-/// Reads a result file, or says in a sentence why it is none.
+/// Reads a result file, or explains in a sentence why it is invalid.
 pub fn read(bytes: &[u8]) -> Result<LaneResult, String> {
     if bytes.len() as u64 > RESULT_BYTES_MAX {
         return Err(format!("{RESULT_FILE} is longer than {RESULT_BYTES_MAX} bytes"));
@@ -159,7 +158,7 @@ pub fn read(bytes: &[u8]) -> Result<LaneResult, String> {
     Ok(result)
 }
 
-/// Says where a file cannot be read, without the types of this program.
+/// Describes where a file is invalid, without naming Rust types.
 fn unread(error: &serde_json::Error) -> String {
     let why = match form::Said::read(&error.to_string()) {
         form::Said::Ours(said) => said,
@@ -207,32 +206,32 @@ fn within(name: &str, text: Option<&String>, min: usize, max: usize) -> Result<(
     Ok(())
 }
 
-/// The offer that a result has to answer.
+/// The offer that a result must answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
     /// The names of the assignment: its id and its short label.
     pub names: &'a [&'a str],
-    /// Which attempt it is.
+    /// Number of the attempt.
     pub attempt: u32,
     /// The nonce it was offered with.
     pub nonce: Option<&'a str>,
 }
 
-/// Why a result is none of this offer.
+/// Reasons why a result does not answer the offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stale {
-    /// It is for another assignment.
+    /// For another assignment.
     OtherAssignment,
-    /// It is of another attempt, or of one that it does not say though there were several.
+    /// Of another attempt, or of an unnamed one though there were several.
     OtherAttempt,
-    /// It answers an offer with another nonce.
+    /// With the nonce of another offer.
     OtherNonce,
 }
 
 impl LaneResult {
-    /// Whether this answers the offer. The nonce is different for each attempt, so a result that
-    /// has it need not say which attempt it is; one that says neither is of the first.
+    /// Whether this answers the offer. Each attempt has another nonce, so a result with the nonce
+    /// need not name the attempt; one that names neither is of the first.
     pub fn fits(&self, offer: &Offer<'_>) -> Result<(), Stale> {
         if !offer.names.contains(&self.assignment_id.as_str()) {
             return Err(Stale::OtherAssignment);
@@ -248,7 +247,7 @@ impl LaneResult {
         if is_current { Ok(()) } else { Err(Stale::OtherAttempt) }
     }
 
-    /// The fields that are not in the schema, which nobody reads.
+    /// The fields that are not in the schema and are ignored.
     pub fn ignored(&self) -> Vec<&str> {
         // The reference's fence and review fields are known and not needed.
         const KNOWN: &[&str] = &[
@@ -263,7 +262,7 @@ impl LaneResult {
     }
 }
 
-/// A sign that somebody works, strongest first.
+/// Evidence of work, strongest first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -275,23 +274,23 @@ pub enum Evidence {
     Commit,
     /// The heartbeat file.
     HeartbeatFile,
-    /// A file of the worktree was changed.
+    /// A changed file of the worktree.
     WorktreeFile,
-    /// The offer was taken note of.
+    /// The acknowledgement of the offer.
     AckFile,
 }
 
-/// A sign of life and when it was given, in microseconds.
+/// A sign of life and its time, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sign {
-    /// What shows it.
+    /// The evidence.
     pub evidence: Evidence,
-    /// When.
+    /// Time, in microseconds.
     pub at: u64,
 }
 
-/// A moment that a file or commit claims, as far as it can be believed. A clock a little ahead
-/// means now; one far ahead means nothing.
+/// The time that a file or commit claims, if plausible. A clock a little ahead counts as now; one
+/// far ahead is ignored.
 pub fn believed(at: u64, now: u64) -> Option<u64> {
     (at <= now.saturating_add(AHEAD_MAX_US)).then_some(at.min(now))
 }
@@ -303,7 +302,7 @@ pub fn since(signs: &[Sign], from: u64) -> Vec<Sign> {
     signs
 }
 
-/// Where heartbeats of an assignment may lie, relative to its worktree.
+/// Paths of an assignment's heartbeats, relative to its worktree.
 pub fn heartbeat_files(assignment: &str) -> [String; 2] {
     [
         format!("{HEARTBEAT_PREFIX}{assignment}"),
@@ -311,12 +310,12 @@ pub fn heartbeat_files(assignment: &str) -> [String; 2] {
     ]
 }
 
-/// Where the note lies that an offer arrived, relative to the worktree.
+/// Path of the acknowledgement of an offer, relative to the worktree.
 pub fn ack_file(assignment: &str) -> String {
     format!(".brainclaw/coordination/runtime/ack/{assignment}.ack")
 }
 
-/// Whether the file at a path belongs to the protocol and is no work to be kept.
+/// Whether the file at a path belongs to the protocol and is not work to keep.
 pub fn is_own(path: &[u8]) -> bool {
     let mut parts = path.split(|byte| *byte == b'/');
     let is_result = path.eq_ignore_ascii_case(RESULT_FILE.as_bytes());
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_schema_asks_for_is_what_is_read() {
+    fn the_schema_matches_the_reader() {
         let schema = schema();
         let required: Vec<&str> =
             schema["required"].as_array().unwrap().iter().filter_map(Value::as_str).collect();

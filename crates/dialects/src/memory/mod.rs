@@ -1,11 +1,12 @@
-//! The memory dialect: what a project remembers, in eight kinds of things and seven verbs.
+//! The memory dialect: the records of a project, in eight kinds and seven verbs.
 //!
-//! `entity` is what can be named, `filter` what can be asked for, `data` what can be said, `form` in
-//! which form, `item` how it is shown, `words` how numbers, ids and names stand in sentences, `input`
-//! what callers may write in more than one way, `moment` the times they write, `budget` how long an
-//! answer may be, `facade` how the larger verbs answer. `secrets` finds what must not be remembered,
-//! `relevance` what matters for a question, and `lane` says what the files of workers mean that cannot
-//! reach the protocol. Nothing here decides what may happen: that is the kernel's business.
+//! `entity` has the kinds and their names, `filter` the conditions of queries, `data` the fields of
+//! new and changed records, `form` the descriptions of accepted values, `item` the shown form of
+//! records, `words` numbers, ids and names inside sentences, `input` arguments with several
+//! spellings, `moment` times, `budget` the limits of answers, `facade` the answer format of the
+//! larger verbs. `secrets` finds secrets, which must not be stored, `relevance` ranks records for a
+//! question, and `lane` interprets the files of workers that cannot reach the protocol. Nothing
+//! here decides what is allowed: the kernel does.
 
 pub mod budget;
 pub mod data;
@@ -21,5 +22,5 @@ pub mod relevance;
 pub mod secrets;
 pub mod words;
 
-/// The version of the protocol that is spoken.
+/// Version of the protocol.
 pub const PROTOCOL: &str = "0.1";

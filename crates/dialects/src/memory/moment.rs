@@ -1,14 +1,14 @@
-//! Moments as this dialect reads and writes them.
+//! Times in the formats of this dialect.
 
 use althing_kernel::Timestamp;
 
 pub use crate::frugal::planning::utc;
 
-/// The alphabet of ids that begin with the time they were made at.
+/// The alphabet of ids that begin with their time.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// How many characters follow the prefix of such an id.
+/// Number of characters after the prefix of such an id.
 const ID_CHARS: usize = 26;
-/// How many bits of an id come after its time.
+/// Number of bits of an id after its time.
 const RANDOM_BITS: u32 = 72;
 
 /// Reads `2026-06-11`, `2026-06-11T12:07Z` or `2026-06-11T12:07:27.5+02:00`. Without a zone it is
@@ -42,7 +42,7 @@ fn day(date: &str) -> Option<i64> {
     if parts.next().is_some() || !(1..=last).contains(&day) {
         return None;
     }
-    // Years are counted from March, so that the odd day comes last.
+    // Years are counted from March, so that the leap day comes last.
     let shifted = if month > 2 { year } else { year - 1 };
     let month = (month + 9) % 12;
     let era = shifted.div_euclid(400);
@@ -90,7 +90,7 @@ fn zone_secs(text: &str) -> Option<i128> {
     Some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// When an id was made that begins with its time, such as that of a session.
+/// The time when an id was made, for ids that begin with it, such as those of sessions.
 pub fn of_id(id: &str) -> Option<Timestamp> {
     let (_, digits) = id.split_once('_')?;
     if digits.len() != ID_CHARS {

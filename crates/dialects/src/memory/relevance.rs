@@ -1,12 +1,12 @@
-//! Which of what is remembered matters for a question, a path, or both.
+//! Ranking of records by relevance for a question, a path, or both.
 //!
-//! Words are ranked the way full-text engines do it (BM25): a rare word that an item says often
-//! counts more than a common one. On top of that count ties to the path at hand, tags, and how
-//! recent an item is; what is over, stale or replaced counts less.
+//! Words are ranked as full-text engines do it (BM25): a rare word that an item says often counts
+//! more than a common one. Added to that are ties to the path at hand, tags, and recency; items
+//! that are closed, stale or superseded count less.
 //!
-//! The index is a few maps in memory. `SQLite`'s FTS5 was measured for the same and takes a tenth of
-//! a second and more for a common word among a hundred thousand items; this takes milliseconds. And
-//! a question cannot be a syntax error, since it is never a piece of syntax.
+//! The index is a few maps in memory. `SQLite`'s FTS5 was measured for the same task and takes a
+//! tenth of a second and more for a common word among a hundred thousand items; this takes
+//! milliseconds. And a question cannot be a syntax error, since it is never parsed as syntax.
 
 mod words;
 
@@ -15,86 +15,86 @@ use std::sync::Arc;
 
 use words::{asked, each_word};
 
-/// How many items below a path are looked at.
+/// Most items below a path that are considered.
 const BELOW_MAX: usize = 2_000;
-/// BM25: how soon saying a word again stops mattering, and how much longer texts are discounted.
+/// BM25 parameters: saturation of repeated words, and discount of longer texts.
 const SATURATION: f64 = 1.2;
 const LENGTH_WEIGHT: f64 = 0.4;
-/// A tag says what an item is about: it counts as if the word were said so often.
+/// Number of occurrences that a tag counts as.
 const TAG_COUNT: u16 = 3;
-/// What a tie to the path at hand is worth in points, of which a rare word has about eight.
+/// Points for a tie to the path at hand; a rare word has about eight.
 const PATH_POINTS: f64 = 10.0;
-/// How much more the newest item counts than the oldest that is otherwise its equal.
+/// Bonus of the newest item over the oldest, as a share.
 const RECENCY_SHARE: f64 = 0.15;
-/// What is old enough to be doubted counts so much of what it would.
+/// Weight of a stale item.
 const STALE_WEIGHT: f64 = 0.6;
 
-/// Something remembered, as far as ranking needs to know it.
+/// The fields of a record that ranking needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Item {
     /// Its id.
     pub id: String,
-    /// What it is.
+    /// Its kind.
     pub kind: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// Its tags.
     pub tags: Vec<String>,
-    /// The paths it is about. What follows a wildcard is not looked at.
+    /// The paths it is about. Anything after a wildcard is ignored.
     pub paths: Vec<String>,
-    /// Where on the trail it last changed.
+    /// Position in the trail of its last change.
     pub updated_seq: u64,
-    /// Whether it still holds.
+    /// Whether it is live.
     pub live: bool,
-    /// From when on it is old enough to be doubted, in whatever the question counts time in.
+    /// Time from which on it is stale, in the unit of [`Question::now`].
     pub stale_from: Option<u64>,
-    /// Whether something else took its place.
+    /// Whether another record supersedes it.
     pub superseded: bool,
 }
 
-/// What is asked for. Everything may be empty: then the newest items matter most.
+/// A question. Everything may be empty: then the newest items rank first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Question<'a> {
-    /// Any text at all.
+    /// Free text.
     pub text: &'a str,
     /// The path at hand.
     pub path: Option<&'a str>,
-    /// Only items of these kinds; all if there are none.
+    /// Only items of these kinds; all if empty.
     pub kinds: &'a [&'a str],
-    /// When it is asked.
+    /// Current time.
     pub now: u64,
-    /// Whether what has nothing to do with the question fills the places left, newest first.
+    /// Whether unrelated items fill the remaining places, newest first.
     pub fill: bool,
-    /// How many items are wanted.
+    /// Number of items wanted.
     pub limit: usize,
 }
 
-/// An item that matters.
+/// A relevant item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// Which.
+    /// Its id.
     pub id: String,
-    /// How much, compared with others of the same answer.
+    /// Points, comparable within one answer.
     pub points: f64,
-    /// Whether it says words of the question.
+    /// Whether it contains words of the question.
     pub by_words: bool,
     /// Whether it is tied to the path.
     pub by_path: bool,
 }
 
-/// What is remembered, by its words, paths and age.
+/// The index of records by words, paths and age.
 #[derive(Default)]
 pub struct Index {
-    /// Items by number. A number is given once; what left is none.
+    /// Items by number. Numbers are not reused; removed items leave a gap.
     slots: Vec<Option<Slot>>,
-    /// What ranking reads of every item, close together: same numbers.
+    /// Fields of every item that ranking reads, close together; same numbers.
     traits: Vec<Traits>,
     numbers: HashMap<String, u32>,
-    /// The words that are said, by number. A number is given again once nobody says its word.
+    /// Words by number. The number of a word that no item contains is reused.
     words: Vec<Word>,
     word_numbers: HashMap<Arc<str>, u32>,
     free_words: Vec<u32>,
-    /// The kinds there are, by number.
+    /// Kinds by number.
     kinds: Vec<String>,
     paths: BTreeMap<String, Vec<u32>>,
     by_age: BTreeSet<(u64, u32)>,
@@ -111,13 +111,13 @@ struct Slot {
 struct Traits {
     updated_seq: u64,
     stale_from: u64,
-    /// What it counts, compared with an item that holds. One that left counts nothing.
+    /// Weight compared with a live item; 0 for a removed one.
     weight: f32,
     words: u32,
     kind: u16,
 }
 
-/// A word, and the items that say it in the order in which they came.
+/// A word, and the items that contain it in the order in which they were added.
 struct Word {
     text: Arc<str>,
     postings: Vec<Posting>,
@@ -140,17 +140,17 @@ impl FromIterator<Item> for Index {
 }
 
 impl Index {
-    /// How many items there are.
+    /// Number of items.
     pub fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// Puts an item in, in the place of the one with its id.
+    /// Adds an item, replacing the one with its id.
     pub fn put(&mut self, item: &Item) {
         self.remove(&item.id);
         let Ok(number) = u32::try_from(self.slots.len()) else { return };
@@ -181,7 +181,7 @@ impl Index {
         }));
     }
 
-    /// The words of an item, with how often it says them.
+    /// The words of an item, with their counts.
     fn counted(&mut self, item: &Item) -> Vec<(u32, u16)> {
         let mut said: Vec<(u32, u16)> = Vec::new();
         let mut add = |text: &str, count: u16| {
@@ -232,7 +232,7 @@ impl Index {
         u16::try_from(number).unwrap_or(u16::MAX)
     }
 
-    /// Takes an item out. Says whether it was there.
+    /// Removes an item. Returns whether it was there.
     pub fn remove(&mut self, id: &str) -> bool {
         let Some(number) = self.numbers.remove(id) else { return false };
         let Some(slot) = self.slots.get_mut(number as usize).and_then(Option::take) else {
@@ -258,7 +258,7 @@ impl Index {
         true
     }
 
-    /// An item no longer says a word. Numbers of items only grow, so postings are in their order.
+    /// Removes an item from a word's postings. Numbers of items only grow, so postings are sorted.
     fn unsay(&mut self, word: u32, item: u32) {
         let own = &mut self.words[word as usize];
         if let Ok(at) = own.postings.binary_search_by_key(&item, |posting| posting.item) {
@@ -270,7 +270,7 @@ impl Index {
         }
     }
 
-    /// Forgets the numbers of what left, once that is most of them.
+    /// Renumbers the items once most numbers are unused.
     fn tidy(&mut self) {
         const LEFT_MIN: usize = 1_024;
         let left = self.slots.len() - self.numbers.len();
@@ -294,7 +294,7 @@ impl Index {
         self.traits.retain(|own| own.weight > 0.0);
     }
 
-    /// What matters most for a question, most first. Equals are in the order of their ids.
+    /// The most relevant items for a question, best first. Equal ones are ordered by id.
     pub fn rank(&self, question: &Question<'_>) -> Vec<Hit> {
         let mut points = self.by_words(question.text);
         let ties = question.path.map(|path| self.ties(path)).unwrap_or_default();
@@ -327,7 +327,7 @@ impl Index {
         found
     }
 
-    /// Keeps the first, in order, without sorting the rest.
+    /// Keeps the best, sorted, without sorting the rest.
     fn first(&self, hits: &mut Vec<(f64, u32)>, limit: usize) {
         let id = |number: u32| self.slot(number).map(|slot| slot.id.as_str());
         let order = |a: &(f64, u32), b: &(f64, u32)| {
@@ -340,7 +340,7 @@ impl Index {
         hits.sort_unstable_by(order);
     }
 
-    /// The newest that are not named yet, those that hold before those that do not.
+    /// Adds the newest items that are not included yet, live ones first.
     fn fill(&self, question: &Question<'_>, kinds: &[bool], points: &Points, found: &mut Vec<Hit>) {
         for holds in [true, false] {
             for (_, number) in self.by_age.iter().rev() {
@@ -365,13 +365,13 @@ impl Index {
         self.slots.get(number as usize)?.as_ref()
     }
 
-    /// Which kinds are asked for, by number.
+    /// The kinds that are asked for, by number.
     fn kinds_of(&self, question: &Question<'_>) -> Vec<bool> {
         let asked = |kind: &String| question.kinds.contains(&kind.as_str());
         self.kinds.iter().map(|kind| question.kinds.is_empty() || asked(kind)).collect()
     }
 
-    /// What ranking reads of an item, if it is of a kind that is asked for.
+    /// The fields of an item, if it is of a kind that is asked for.
     fn chosen(&self, number: u32, kinds: &[bool]) -> Option<&Traits> {
         let own = self.traits.get(number as usize)?;
         kinds.get(usize::from(own.kind))?.then_some(own)
@@ -403,7 +403,7 @@ impl Index {
         points
     }
 
-    /// How much items are tied to a path: 1 for the path itself, less for what is around it.
+    /// Ties of items to a path: 1 for the path itself, less for paths around it.
     fn ties(&self, path: &str) -> HashMap<u32, f64> {
         let path = fixed_part(path);
         let mut ties = HashMap::new();
@@ -433,13 +433,13 @@ impl Index {
 }
 
 impl Traits {
-    /// What it counts at a moment.
+    /// Its weight at a time.
     fn weight_at(&self, now: u64) -> f64 {
         f64::from(self.weight) * if now >= self.stale_from { STALE_WEIGHT } else { 1.0 }
     }
 }
 
-/// From when to when items are.
+/// The range of positions of all items.
 struct Age {
     first: u64,
     span: u64,
@@ -451,8 +451,8 @@ impl Age {
     }
 }
 
-/// What the points of items add up to. A list of all numbers is cheaper than a map when a common
-/// word is said by most of them.
+/// Sums of points by item number. A list of all numbers is cheaper than a map when most items
+/// contain a common word.
 struct Points {
     points: Vec<f64>,
     touched: Vec<u32>,
@@ -486,7 +486,7 @@ impl Points {
     }
 }
 
-/// What an item counts, compared with one that holds. That it is stale comes with time.
+/// Weight of an item compared with a live one, before staleness.
 fn weight(item: &Item) -> f32 {
     let mut weight = 1.0;
     for (is, times) in [(!item.live, 0.4), (item.superseded, 0.3)] {
@@ -502,7 +502,7 @@ fn ratio(part: u64, whole: u64) -> f64 {
     float(part) / float(whole)
 }
 
-/// A path without its ornaments, up to its first wildcard.
+/// A normalized path up to its first wildcard.
 fn fixed_part(path: &str) -> String {
     let path = path.replace('\\', "/");
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");

@@ -1,4 +1,4 @@
-//! Words: how numbers, lengths of time, ids and names stand in sentences.
+//! Numbers, durations, ids and names inside sentences.
 
 use althing_kernel::Timestamp;
 use althing_kernel::memory::RecordId;
@@ -7,15 +7,15 @@ use crate::frugal::haid::Haid;
 
 /// The units of time, largest first, with their seconds.
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
-/// What kernel names of agents with a HAID begin with.
+/// Prefix of kernel names of agents with a HAID.
 const HAID: &str = "haid:";
 
-/// A number of things, by the word for one of them.
+/// A count with its noun, in the singular or plural.
 pub fn counted(number: usize, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
-/// A length of time: the two largest units that say something.
+/// A duration in its two largest units.
 pub fn lasting(secs: u64) -> String {
     let mut left = secs;
     let mut parts = Vec::new();
@@ -29,7 +29,7 @@ pub fn lasting(secs: u64) -> String {
     if parts.is_empty() { "0s".to_owned() } else { parts.concat() }
 }
 
-/// How far away a moment is.
+/// The distance of a moment from now.
 pub fn from_now(at: Timestamp, now: Timestamp) -> String {
     if at > now {
         format!("in {}", lasting(at.since(now).secs()))
@@ -38,12 +38,12 @@ pub fn from_now(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// The first thing that a sentence names by its id or its label.
+/// The first record that a sentence names by id or label.
 pub fn first_id(text: &str) -> Option<RecordId> {
     text.split(|c| !is_part(c)).find_map(|part| part.parse().ok())
 }
 
-/// A sentence in which things go by their labels. One that has both names one of them.
+/// Replaces ids in a sentence by labels. If a sentence has both, one is removed.
 pub fn labelled(text: &str) -> String {
     let (mut said, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(is_part) {
@@ -51,13 +51,13 @@ pub fn labelled(text: &str) -> String {
         let (part, after) = named.split_at(named.find(|c| !is_part(c)).unwrap_or(named.len()));
         said.push_str(before);
         rest = after;
-        // A file may be called like a thing.
+        // A file may be named like a record.
         let is_path = before.ends_with(['/', '.', '-']) || after.starts_with(['/', '-']);
         match part.parse::<RecordId>() {
             Ok(id) if !is_path => {
                 let label = id.label();
                 rest = after.strip_prefix(&format!(" ({label})")).unwrap_or(after);
-                // An example of both spellings is one of the label.
+                // An example of both spellings is reduced to the label.
                 let other = after.strip_prefix(&format!(" or {label}"));
                 let other = other.or_else(|| after.strip_prefix(&format!("` or `{label}")));
                 rest = other.filter(|other| !other.starts_with(is_part)).unwrap_or(rest);
@@ -75,7 +75,7 @@ fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '#')
 }
 
-/// A sentence in which agents go by their HAID, as they are told who they are.
+/// Replaces agent names in a sentence by their HAIDs.
 pub fn with_haids(text: &str) -> String {
     let (mut said, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(HAID) {
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_times_are_told() {
+    fn numbers_and_durations_are_formatted() {
         assert_eq!((counted(1, "file"), counted(0, "file")), ("1 file".into(), "0 files".into()));
         let (now, later) = (Timestamp::from_secs(100), Timestamp::from_secs(100 + 14_399));
         assert_eq!(from_now(later, now), "in 3h59m");
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn things_go_by_their_labels() {
+    fn records_are_named_by_labels() {
         for (text, said) in [
             ("there is no plan pln_0000002a (pln#42)", "there is no plan pln#42"),
             (
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn agents_go_by_their_haids() {
+    fn agents_are_named_by_haids() {
         for (text, said) in [
             ("haid:ada.lab-00ff+bob is revoked.", "haid:ada.lab-00ff/bob is revoked."),
             ("for haid:ada.lab-00ff+bob.", "for haid:ada.lab-00ff/bob."),

@@ -1,4 +1,4 @@
-//! Archives under a running engine: what is moved stays part of the trail, whatever happens.
+//! Archives under a running engine: moved entries stay part of the trail, whatever happens.
 
 use crate::support::{Project, agent, claim};
 use althing_engine::compact::{self, Request};
@@ -21,7 +21,7 @@ fn ok(client: &Client, name: &str, args: &Value) -> Reply {
     client.execute(command).unwrap_or_else(|error| panic!("{name} {args}: {error}"))
 }
 
-/// A run in which `w1` and `w2` stopped and went on so many times and were then aborted, and `w3`
+/// A run in which `w1` and `w2` were paused and resumed so many times and then aborted, while `w3`
 /// goes on. Returns their workspaces.
 fn ended(engine: &Engine, times: usize) -> Vec<WorkspaceId> {
     let lead = agent(engine, "lead");
@@ -64,7 +64,7 @@ fn lines(project: &Project) -> Vec<String> {
     commits.iter().flat_map(|commit| commit.slots().map(str::to_owned)).collect()
 }
 
-/// What the store itself holds, commit by commit.
+/// The rows of the store, commit by commit.
 fn rows(project: &Project) -> Vec<(u64, String)> {
     let mut reader = SqliteReader::open(project.home.store()).unwrap();
     let commits = reader.raw_tail(0, usize::MAX).unwrap();
@@ -111,7 +111,7 @@ fn archived_entries_are_read_searched_proved_and_replayed_as_before() {
     assert!(added.iter().all(|entry| entry.stamped.draft.event.kind() == Kind::TrailCompacted));
     assert_eq!(added.len(), 2, "one for each workspace");
 
-    // The store itself has let go of them, and of nothing else.
+    // The store has stubs for these entries, and for no others.
     let stored: Vec<String> = rows(&project)
         .iter()
         .flat_map(|(_, row)| row.split('\n').map(str::to_owned).collect::<Vec<_>>())
@@ -143,7 +143,7 @@ fn archived_entries_are_read_searched_proved_and_replayed_as_before() {
     let id = format!("\"workspace\":\"{}\"}}", workspaces[0]);
     let expected: Vec<&String> = after.iter().filter(|line| line.ends_with(&id)).collect();
     assert!(found.iter().map(|found| &found.line).eq(expected));
-    // From the first entry on, with nothing but the store and its archives.
+    // Replay from the first entry on, with nothing but the store and its archives.
     let mut world = World::default();
     world.catch_up(&mut *engine.reader().unwrap()).unwrap();
     assert_eq!(world.state.image(), engine.world().unwrap().state.image());
@@ -156,7 +156,7 @@ fn archived_entries_are_read_searched_proved_and_replayed_as_before() {
     assert_eq!(then.state.image(), state);
 }
 
-/// Puts some bytes back as they were when it goes.
+/// Restores the original bytes on drop.
 struct Flipped<'p> {
     path: &'p Path,
     good: Vec<u8>,
@@ -255,7 +255,7 @@ fn blob_named(path: &Path) -> String {
 
 /// Shows W-TRAIL-41.
 #[test]
-fn whatever_a_stopped_compaction_left_the_next_one_finishes() {
+fn the_next_compaction_finishes_a_stopped_one() {
     let project = Project::new();
     let engine = project.open();
     ended(&engine, 20);
@@ -264,7 +264,7 @@ fn whatever_a_stopped_compaction_left_the_next_one_finishes() {
     compact(&engine);
     let swapped = rows(&project);
     let conn = Connection::open(project.home.store()).unwrap();
-    // On record, and the store let go of nothing, of some, of all, or of all without saying so.
+    // Recorded, with no lines replaced, some, all, or all without the final mark.
     for done in [0, swapped.len() / 3, swapped.len()] {
         conn.execute("UPDATE archives SET stage = 0", []).unwrap();
         if done == 0 {
@@ -284,14 +284,15 @@ fn whatever_a_stopped_compaction_left_the_next_one_finishes() {
         assert!(compact::unfinished(&engine).unwrap().is_empty());
         verified(&project).unwrap();
     }
-    // Never on record: files that are part of nothing go out of the way.
+    // Never recorded: unreferenced files are quarantined.
     let folder = project.home.archives();
     std::fs::write(folder.folder().join("unfinished-1-2"), "x").unwrap();
     std::fs::write(folder.folder().join("000002-0000000000000000.zst"), "x").unwrap();
     let world = engine.world().unwrap();
-    let shelves = engine.reader().unwrap().shelves().unwrap();
+    let archive_records = engine.reader().unwrap().archive_records().unwrap();
     let left = |world: &World| {
-        althing_engine::archives::leftovers(&project.home, &world.state, &shelves).len()
+        althing_engine::archive_files::leftovers(&project.home, &world.state, &archive_records)
+            .len()
     };
     assert_eq!(left(&world), 2);
     compact(&engine);
@@ -304,7 +305,7 @@ fn writers_go_on_while_entries_are_moved() {
     let project = Project::new();
     let engine = project.open();
     ended(&engine, 150);
-    // A session holds so many leases and no more: on a slow machine one writer would run into that.
+    // A session may hold a limited number of leases: on a slow machine one writer would reach it.
     let a_writer = |written: u32| agent(&engine, &format!("writer{}", written / 500));
     let mut writer = a_writer(0);
     let (sender, receiver) = std::sync::mpsc::channel();
@@ -325,13 +326,13 @@ fn writers_go_on_while_entries_are_moved() {
     let outcome = compaction.join().unwrap();
     assert!(outcome.archived > 500 && written > 3, "{outcome:?}, {written} written meanwhile");
     verified(&project).unwrap();
-    // Entries of writers stand between those the compaction made, or between its swaps.
+    // Entries of writers stand between those of the compaction, or between its replacements.
     assert_eq!(engine.world().unwrap().state.leases().count(), written as usize);
 }
 
 /// Shows W-TRAIL-41.
 #[test]
-fn a_missing_archive_is_named_and_only_what_needs_it_stops() {
+fn a_missing_archive_is_named_and_only_its_entries_are_unreadable() {
     let project = Project::new();
     let engine = project.open();
     let workspaces = ended(&engine, 20);
@@ -353,7 +354,7 @@ fn a_missing_archive_is_named_and_only_what_needs_it_stops() {
     assert_eq!(error.rule(), Rule::ArchiveThere);
     let error = verified(&project).unwrap_err();
     assert!(error.to_string().contains(data.to_str().unwrap()), "{error}");
-    // A backup of the whole is the way out.
+    // A complete backup is the way out.
     std::fs::rename(&aside, &data).unwrap();
     let copy = project.folder.path().join("copy");
     backup::backup(&project.home, &copy, true, &mut |_, _| {}).unwrap();
@@ -366,7 +367,7 @@ fn a_missing_archive_is_named_and_only_what_needs_it_stops() {
 
 /// Shows W-TRAIL-45.
 #[test]
-fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
+fn recorded_deletions_keep_their_places_in_the_trail() {
     let project = Project::new();
     let engine = project.open();
     let workspaces = ended(&engine, 20);
@@ -375,7 +376,7 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     let day = Span::from_secs(24 * 60 * 60);
     let nothing = prune::run(&engine, &lead, day, false).unwrap();
     assert!(nothing.archives.is_empty(), "nothing inside its retention is deleted");
-    // A little more, since the trail's clock may be ahead of the machine's.
+    // One second more, since the trail's clock may be ahead of the machine's.
     project.clock.pass(Span::from_secs(day.secs() + 1));
     let error = prune::run(&engine, &agent(&engine, "w3"), day, false).unwrap_err();
     assert_eq!(error.rule(), Rule::CoordinatorOnly);
@@ -386,7 +387,7 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     let report = verified(&project).unwrap();
     assert_eq!((report.archives, report.archives_pruned), (0, 1));
     assert_eq!(report.trail.pruned, archived);
-    // Work goes on, also where nothing is left but the store and the floor.
+    // Work goes on, also where nothing is left but the store and the replay base.
     let state = engine.world().unwrap().state.image();
     drop((lead, engine));
     forget_snapshots(&project);
@@ -401,7 +402,7 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     };
     let found = gone.find(&mut *engine.reader().unwrap()).unwrap();
     assert!(found.iter().all(|found| !is_archivable(&found.entry.stamped.draft.event)));
-    // The last signal that was delivered to it can be placed, but not proved.
+    // The position of its last delivered signal can be checked, but not proved.
     let stub = rows(&project).into_iter().find(|(_, row)| row.contains('#')).unwrap();
     let proof = Inclusion::make(&mut *engine.reader().unwrap(), stub.0);
     assert!(proof.is_ok() || proof.unwrap_err().to_string().contains("deleted"));
@@ -410,7 +411,7 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     drop(engine);
     backup::restore(&project.home, &copy, &project.options(), None).unwrap();
     verified(&project).unwrap();
-    // The floor is all that is left of what was, and nobody can put another in its place.
+    // The replay base is all that is left, and nobody can replace it unnoticed.
     let floor = files(&project, ".zst").into_iter().find(|path| is_floor(path)).unwrap();
     let size = usize::try_from(std::fs::metadata(&floor).unwrap().len()).unwrap();
     for at in (0..size).step_by(size / 20 + 1) {
@@ -419,8 +420,8 @@ fn what_was_deleted_on_record_leaves_its_place_in_the_trail() {
     }
     assert!(!is_noticed(&project));
     let engine = project.open();
-    let shelves = engine.reader().unwrap().shelves().unwrap();
-    assert_eq!(shelves[0].stage, Stage::Pruned);
+    let archive_records = engine.reader().unwrap().archive_records().unwrap();
+    assert_eq!(archive_records[0].stage, Stage::Pruned);
 }
 
 fn is_floor(path: &Path) -> bool {

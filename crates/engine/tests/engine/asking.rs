@@ -1,4 +1,4 @@
-//! Asking the trail for a time: found by halving, and the same as by looking at everything.
+//! Queries by time: the binary search finds the same entries as a full scan.
 
 use crate::support::{Project, agent, claim, lease_of, release};
 use althing_engine::Engine;
@@ -12,7 +12,7 @@ fn places(engine: &Engine, query: &TrailQuery) -> Vec<u64> {
 }
 
 #[test]
-fn a_time_is_found_without_reading_what_came_before() {
+fn a_search_by_time_does_not_read_earlier_entries() {
     let project = Project::new();
     let engine = project.open();
     let alice = agent(&engine, "alice");
@@ -45,7 +45,7 @@ fn a_time_is_found_without_reading_what_came_before() {
 }
 
 #[test]
-fn a_question_by_owner_is_made_ready_or_not_answered() {
+fn a_query_by_owner_must_be_narrowed_first() {
     let project = Project::new();
     let engine = project.open();
     let owner = serde_json::from_str(r#"{"owner":"ada"}"#).unwrap();

@@ -1,4 +1,4 @@
-//! Content beside the log: stored whole or not at all, read as it was stored or not at all.
+//! Content beside the log: stored whole or not at all, read unchanged or not at all.
 
 use crate::support::{Project, agent};
 use althing_engine::blobs::{BLOB_BYTES_MAX, Stored};
@@ -34,14 +34,14 @@ fn files_in(folder: &Path) -> usize {
     std::fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
-/// Bytes that no two numbers share.
+/// Different bytes for each number.
 fn content(number: usize) -> Vec<u8> {
     let mut bytes = format!("content {number} ").into_bytes();
     bytes.extend((0..10_000).map(|n| u8::try_from(n * (number + 3) % 251).unwrap()));
     bytes
 }
 
-/// Somebody reading in one piece after another, with a mishap at the end if wanted.
+/// A reader that returns these pieces one after another, with an error if wanted.
 struct Pieces(Vec<std::io::Result<Vec<u8>>>);
 
 impl std::io::Read for Pieces {
@@ -77,7 +77,7 @@ fn content_comes_back_as_it_was_stored() {
 }
 
 #[test]
-fn asking_for_what_is_not_there_is_answered_and_writes_nothing() {
+fn reading_missing_content_writes_nothing() {
     let place = place();
     let blob = Blob::from_digest([7; 32]);
     let error = place.blobs.get(&blob).unwrap_err();
@@ -129,7 +129,7 @@ fn input_that_breaks_off_is_not_stored() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_no_content_and_goes_after_a_day() {
+fn unfinished_files_are_not_content_and_are_removed_after_a_day() {
     let place = place();
     let blob = place.blobs.put(&content(1)).unwrap();
     let old = |path: &Path| {
@@ -159,7 +159,7 @@ fn what_a_killed_process_left_is_no_content_and_goes_after_a_day() {
 }
 
 #[test]
-fn damaged_content_is_never_handed_out_and_mended_by_storing_it_again() {
+fn damaged_content_is_never_returned_and_repaired_by_storing_it_again() {
     let place = place();
     let whole = content(1);
     let mut other = whole.clone();
@@ -199,7 +199,7 @@ fn a_file_larger_than_any_content_is_damaged_whatever_it_holds() {
 }
 
 #[test]
-fn what_is_no_content_is_not_listed() {
+fn other_files_are_not_listed() {
     let place = place();
     let blob = place.blobs.put(b"abc").unwrap();
     let hex = blob.hex();
@@ -213,9 +213,9 @@ fn what_is_no_content_is_not_listed() {
     assert!(matches!(error, EngineError::BlobDamaged { .. }), "a folder is no content: {error}");
 }
 
-/// The superuser may write anywhere, so what is in the way here is no permission but a file.
+/// A file stands in the way, since permissions would not stop the superuser.
 #[test]
-fn where_nothing_can_be_written_the_store_is_unavailable_until_it_can() {
+fn an_unwritable_store_is_unavailable_until_it_can_be_written() {
     let place = place();
     std::fs::write(place.home.blobs(), "in the way").unwrap();
     for error in [
@@ -268,7 +268,7 @@ fn naming(blobs: &[&Blob]) -> Project {
     let start = Command::read("run.start", "{}").unwrap().unwrap();
     lead.execute(start).unwrap();
     for blob in blobs {
-        // It is there when it is cited, and gone afterwards.
+        // The content exists when it is cited, and is deleted afterwards.
         let path = Blobs::of(&project.home).path(blob);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "").unwrap();
@@ -290,7 +290,7 @@ fn the_content_a_trail_names_is_known() {
 }
 
 #[test]
-fn content_travels_with_a_backup_and_nothing_is_taken_away() {
+fn content_is_part_of_a_backup_and_a_restore_removes_none() {
     let elsewhere = place();
     let named = elsewhere.blobs.put(&content(1)).unwrap();
     let project = naming(&[&named]);
@@ -299,7 +299,7 @@ fn content_travels_with_a_backup_and_nothing_is_taken_away() {
     let unnamed = blobs.put(&content(2)).unwrap();
     let folder = project.folder.path().join("backup");
     let made = backup::backup(&project.home, &folder, true, &mut |_, _| {}).unwrap();
-    // A run brings along what the runtime itself may have to say.
+    // A run includes texts that the runtime itself may have to send.
     let own = althing_kernel::highway::escalation::PROCEED;
     let bytes = (content(1).len() + content(2).len() + own.len()) as u64;
     let both = Inventory { whole: 3, bytes, ..Inventory::default() };
@@ -312,7 +312,7 @@ fn content_travels_with_a_backup_and_nothing_is_taken_away() {
         assert_eq!(Blobs::of(&fresh).get(blob).unwrap(), content(number));
     }
 
-    // What is here and damaged is mended, what came since stays.
+    // Damaged content is restored, newer content stays.
     let since = blobs.put(&content(3)).unwrap();
     std::fs::write(blobs.path(&named), "rot").unwrap();
     let restored = backup::restore(&project.home, &folder, &project.options(), None).unwrap();
@@ -322,7 +322,7 @@ fn content_travels_with_a_backup_and_nothing_is_taken_away() {
 }
 
 #[test]
-fn lost_content_is_told_and_does_not_keep_the_rest_from_travelling() {
+fn lost_content_is_reported_and_the_rest_is_copied() {
     let elsewhere = place();
     let lost = elsewhere.blobs.put(&content(1)).unwrap();
     let rotten = elsewhere.blobs.put(&content(2)).unwrap();
@@ -346,7 +346,7 @@ fn lost_content_is_told_and_does_not_keep_the_rest_from_travelling() {
     assert_eq!(told(&restored.blobs), (2, Vec::new(), gone));
     assert!(Blobs::of(&fresh).has(&sound).unwrap());
 
-    // What the copy lacks and the folder has is not missing.
+    // Content that the backup lacks but the folder has is not missing.
     Blobs::of(&fresh).put(&content(1)).unwrap();
     std::fs::write(folder.join("blobs").join(&sound.hex()[..2]).join(sound.hex()), "rot").unwrap();
     let restored = backup::restore(&fresh, &folder, &project.options(), None).unwrap();

@@ -1,4 +1,4 @@
-//! The engine, tested through its public doors, and simulated.
+//! Tests of the engine's public interface, and its simulation.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
 mod archives;
@@ -7,6 +7,7 @@ mod blobs;
 mod opening;
 mod outages;
 mod recovery;
+mod rooms;
 mod running;
 mod runs;
 mod security;

@@ -9,7 +9,7 @@ fn grow(project: &Project, commands: usize) {
     let engine = project.open();
     for n in 0..commands {
         let done = Box::new(|answer: althing_engine::queue::Answer| assert!(answer.is_ok()));
-        // A session holds so many leases and no more.
+        // A session may hold a limited number of leases.
         let name = if n < 900 { "alice".to_owned() } else { format!("agent{}", n / 900) };
         agent(&engine, &name).submit(claim(&format!("f{n}")), done).unwrap();
     }
@@ -51,7 +51,7 @@ fn a_snapshot_spares_reading_what_it_covers() {
     grow(&project, 600);
     let covered = snapshot::read(&snapshots(&project)[0]).unwrap().seq();
     let all = project.open().world().unwrap().seq();
-    // What a snapshot covers is not read: without the commits in the middle it opens all the same.
+    // Entries before a snapshot are not read: the project opens without the commits in the middle.
     let conn = rusqlite::Connection::open(project.home.store()).unwrap();
     let gone = conn.execute("DELETE FROM commits WHERE first > 1 AND last < ?", [covered]).unwrap();
     assert!(gone > 0 && covered > 250, "{gone} commits before {covered}");
@@ -65,8 +65,8 @@ fn of_many_processes_one_takes_a_snapshot_for_all() {
     grow(&project, 600);
     let taken = snapshots(&project);
     assert_eq!(taken.len(), 1);
-    // This one has not written yet: to it, all of that is new. It has time to tidy up, and leaves
-    // it at what the other took.
+    // This engine has not written yet, so all of that is new to it. It has time for deferred work,
+    // and relies on the snapshot that the other took.
     agent(&waiting, "bob").execute(claim("other")).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert_eq!(snapshots(&project), taken);
@@ -116,12 +116,12 @@ fn damaged_and_foreign_snapshots_are_ignored() {
 }
 
 #[test]
-fn a_snapshot_that_tells_another_story_is_found_by_verification() {
+fn verification_finds_a_snapshot_that_differs_from_the_trail() {
     let project = Project::new();
     grow(&project, 1_500);
     let path = snapshots(&project).remove(0);
     let world = snapshot::read(&path).unwrap();
-    // A sound snapshot of a state without the leases, at the same place in the trail.
+    // A valid snapshot of a state without the leases, at the same position of the trail.
     let mut forged = world.clone();
     forged.state = {
         let mut state = althing_kernel::State::default();
@@ -176,7 +176,7 @@ fn without_the_runtimes_key_a_trail_can_be_read_and_taken_over_on_the_record() {
 }
 
 #[test]
-fn a_runtime_that_was_taken_over_from_writes_no_more() {
+fn a_runtime_whose_trail_was_taken_over_writes_no_more() {
     let project = Project::new();
     let old = project.open();
     agent(&old, "alice").execute(claim("a")).unwrap();
@@ -207,7 +207,7 @@ fn a_takeover_comes_before_everything_that_is_overdue() {
 }
 
 #[test]
-fn a_takeover_by_somebody_else_is_found_where_the_key_is() {
+fn verification_with_the_key_finds_a_takeover() {
     let project = Project::new();
     grow(&project, 3);
     let own = std::fs::read(Keyring::of(&project.home).runtime_path()).unwrap();
@@ -221,7 +221,7 @@ fn a_takeover_by_somebody_else_is_found_where_the_key_is() {
 }
 
 #[test]
-fn a_clock_at_the_end_of_time_is_not_believed() {
+fn a_clock_beyond_the_year_2200_is_refused() {
     let project = Project::new();
     grow(&project, 1);
     let before = project.open().world().unwrap().seq();
@@ -240,7 +240,7 @@ fn setting_up_again_changes_nothing_even_without_keys() {
 }
 
 #[test]
-fn what_was_seen_and_is_gone_is_not_written_over() {
+fn a_trail_without_its_remembered_head_is_not_written() {
     let project = Project::new();
     grow(&project, 5);
     let conn = rusqlite::Connection::open(project.home.store()).unwrap();
@@ -264,7 +264,7 @@ fn a_running_writer_stops_at_a_damaged_entry_and_does_not_step_over_it() {
     let engine = project.open();
     let alice = agent(&engine, "alice");
     alice.execute(claim("a")).unwrap();
-    // Another process appends something that cannot follow.
+    // Another process appends an impossible entry.
     let conn = rusqlite::Connection::open(project.home.store()).unwrap();
     let copy = "INSERT INTO commits (last, first, entries, head) \
                 SELECT last + 1, last + 1, entries, head FROM commits ORDER BY last DESC LIMIT 1";

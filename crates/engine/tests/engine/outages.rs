@@ -1,4 +1,4 @@
-//! A store that refuses: what callers are told, and what is true afterwards.
+//! A store that fails: the errors of callers, and the state afterwards.
 
 use crate::support::{Project, agent, claim};
 use althing_engine::engine::Engine;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 const WORKS: u8 = 0;
-/// Nothing is written and the caller is told so.
+/// Nothing is written and the caller gets an error.
 const REFUSES: u8 = 1;
 /// Everything is written, but the answer is lost, and reading fails too.
 const LOSES_ANSWERS: u8 = 2;
@@ -21,7 +21,7 @@ const LOSES_ANSWERS_BUT_READS: u8 = 3;
 /// The queue cannot even be entered.
 const LOCKED: u8 = 4;
 
-/// A store with a switch.
+/// A store whose failures can be switched on.
 #[derive(Clone)]
 struct Switchable {
     inner: Arc<SqliteStore>,
@@ -95,14 +95,14 @@ impl Log for SwitchableLog {
         self.inner.try_hold()
     }
 
-    fn let_go(&mut self) {
-        self.inner.let_go();
+    fn release(&mut self) {
+        self.inner.release();
     }
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
         match self.mode.load(Ordering::SeqCst) {
             REFUSES => {
-                self.let_go();
+                self.release();
                 Err(AppendError::Refused(broken(LogErrorKind::Unwritable)))
             }
             LOSES_ANSWERS | LOSES_ANSWERS_BUT_READS => {
@@ -133,7 +133,7 @@ fn kinds(engine: &Engine) -> Vec<Kind> {
 
 /// Shows W-REC-09, W-TRAIL-03.
 #[test]
-fn while_the_store_refuses_nothing_happens_and_reads_go_on() {
+fn during_an_outage_nothing_happens_and_reads_go_on() {
     let project = Project::new();
     let (engine, mode) = with_switch(&project);
     let alice = agent(&engine, "alice");
@@ -211,7 +211,7 @@ fn a_store_at_its_size_limit_refuses_and_recovers() {
 
 /// Shows W-REC-09.
 #[test]
-fn while_nothing_can_be_stored_nothing_is_delivered_no_step_is_taken_and_no_signal_counts() {
+fn an_outage_stops_delivery_steps_and_signals() {
     let project = Project::new();
     let (engine, mode) = with_switch(&project);
     let (lead, bob) = (agent(&engine, "lead"), agent(&engine, "bob"));

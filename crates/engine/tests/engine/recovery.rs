@@ -1,9 +1,10 @@
-//! After a death: the next writer makes good what was left, once, and sets damage aside. A dead
-//! writer is a file that nobody has locked, which is what killing one leaves behind.
+//! Recovery after a crash: the next writer completes what was left, once, and quarantines damage. A
+//! crashed writer is a registration that nobody has locked, as a killed process leaves it.
 
 use crate::support::{Project, TestClock, agent, claim};
+use althing_engine::recovery::repair;
 use althing_engine::{
-    Blobs, Engine, EngineError, Options, backup, mend, presence, snapshot, transfer,
+    Blobs, Engine, EngineError, Options, backup, snapshot, transfer, writer_registry,
 };
 use althing_kernel::{Command, Event, Kind, Rule, Span};
 use althing_trail::log::sqlite::SqliteReader;
@@ -14,11 +15,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 impl Project {
-    /// Somebody wrote here and was killed.
+    /// Registers a writer that was killed.
     fn kill(&self, name: &str) -> PathBuf {
         std::fs::create_dir_all(self.home.writers()).unwrap();
         let path = self.home.writers().join(name);
-        // No process has this number.
+        // No process has this id.
         std::fs::write(&path, "4294967295").unwrap();
         path
     }
@@ -49,19 +50,19 @@ impl Project {
     }
 }
 
-/// How long whoever puts entries back waits for the archives.
+/// Longest time a repair waits for the lock on archives.
 const PATIENCE: Duration = Duration::from_secs(5);
 const FIRST: &str = "00000000000000aa";
 const SECOND: &str = "00000000000000bb";
 
 #[test]
-fn whoever_ends_well_leaves_nothing_and_nobody_alive_is_taken_for_dead() {
+fn a_normal_end_removes_the_registration_and_running_writers_are_not_recovered() {
     let project = Project::new();
     let (one, other) = (project.open(), project.open());
     agent(&one, "alice").execute(claim("a")).unwrap();
     agent(&other, "bob").execute(claim("b")).unwrap();
     assert_eq!(std::fs::read_dir(project.home.writers()).unwrap().count(), 2);
-    assert_eq!(presence::fallen(&project.home).unwrap(), []);
+    assert_eq!(writer_registry::crashed_writers(&project.home).unwrap(), []);
     drop((one, other));
     assert_eq!(std::fs::read_dir(project.home.writers()).unwrap().count(), 0);
     assert_eq!(project.count(Kind::RecoveryCompleted), 0);
@@ -69,7 +70,7 @@ fn whoever_ends_well_leaves_nothing_and_nobody_alive_is_taken_for_dead() {
 
 /// Shows W-REC-06, W-REC-07.
 #[test]
-fn a_death_is_on_record_once_however_often_recovery_is_cut_short() {
+fn a_crash_is_recorded_once_however_often_recovery_is_interrupted() {
     let project = Project::new();
     project.grow(3);
     project.kill(FIRST);
@@ -77,12 +78,13 @@ fn a_death_is_on_record_once_however_often_recovery_is_cut_short() {
     assert_eq!(project.count(Kind::RecoveryCompleted), 0, "reading recovers nothing");
     agent(&project.open(), "bob").execute(claim("b")).unwrap();
     assert_eq!(project.count(Kind::RecoveryCompleted), 1);
-    assert_eq!(presence::fallen(&project.home).unwrap(), []);
-    // Whoever recovered was killed before it could strike the dead off the list.
+    assert_eq!(writer_registry::crashed_writers(&project.home).unwrap(), []);
+    // The recovering process was killed before it could remove the crashed writer from the
+    // registry.
     project.kill(FIRST);
     agent(&project.open(), "bob").execute(claim("c")).unwrap();
     assert_eq!(project.count(Kind::RecoveryCompleted), 1, "that death is known");
-    assert_eq!(presence::fallen(&project.home).unwrap(), []);
+    assert_eq!(writer_registry::crashed_writers(&project.home).unwrap(), []);
     project.kill(FIRST);
     project.kill(SECOND);
     agent(&project.open(), "bob").execute(claim("d")).unwrap();
@@ -98,7 +100,7 @@ fn a_death_is_on_record_once_however_often_recovery_is_cut_short() {
 
 /// Shows W-REC-07.
 #[test]
-fn of_many_who_come_at_once_one_recovers_and_the_others_wait() {
+fn of_many_writers_one_recovers_and_the_others_wait() {
     let project = Project::new();
     project.grow(300);
     project.kill(FIRST);
@@ -141,7 +143,7 @@ fn a_machine_whose_clock_went_back_goes_on_above_the_largest_stamp() {
 
 /// Entries that were examined once are not examined again.
 #[test]
-fn recovery_examines_what_was_not_examined_before() {
+fn recovery_examines_only_new_entries() {
     let project = Project::new();
     project.grow(30);
     let examined = |name| {
@@ -162,7 +164,7 @@ fn recovery_examines_what_was_not_examined_before() {
 
 /// Shows W-REC-02.
 #[test]
-fn a_trail_that_does_not_hold_is_not_recovered_on() {
+fn a_damaged_trail_is_not_recovered() {
     let project = Project::new();
     project.grow(5);
     project.change(
@@ -194,7 +196,7 @@ fn workspace(reply: althing_kernel::Reply) -> String {
 
 /// Shows W-REC-02, W-ID-11.
 #[test]
-fn what_can_be_set_aside_is_set_aside_and_what_is_missing_is_told() {
+fn damaged_files_are_quarantined_and_missing_ones_reported() {
     let project = Project::new();
     project.grow(600);
     let engine = project.open();
@@ -231,7 +233,7 @@ fn what_can_be_set_aside_is_set_aside_and_what_is_missing_is_told() {
     assert!(damaged.exists() && unfinished.exists(), "looking changes nothing");
     agent(&project.open(), "bob").execute(claim("b")).unwrap();
     assert!(!damaged.exists() && !unfinished.exists() && kept.exists());
-    assert_eq!(SqliteReader::open(project.home.store()).unwrap().misfits(0).unwrap(), []);
+    assert_eq!(SqliteReader::open(project.home.store()).unwrap().damaged_tiles(0).unwrap(), []);
     let told: Vec<_> = project
         .entries()
         .iter()
@@ -252,7 +254,7 @@ fn what_can_be_set_aside_is_set_aside_and_what_is_missing_is_told() {
     let aside = std::fs::read_dir(aside).unwrap().next().unwrap().unwrap().path();
     assert_eq!(std::fs::read_dir(aside).unwrap().count(), 4, "nothing was thrown away");
 
-    // Looking at everything again finds nothing that the trail does not say already.
+    // A second full examination finds nothing that is not on record already.
     let count = project.entries().len();
     let again = project.open().recover(&[]).unwrap();
     assert!(!again.is_needed() && again.completed.is_none(), "{again:?}");
@@ -261,7 +263,7 @@ fn what_can_be_set_aside_is_set_aside_and_what_is_missing_is_told() {
 
 /// Shows W-REC-02.
 #[test]
-fn a_damaged_entry_is_put_back_from_a_copy_that_has_the_very_same() {
+fn a_damaged_entry_is_repaired_from_an_identical_copy() {
     let project = Project::new();
     project.grow(20);
     let folder = project.folder.path().join("copy");
@@ -273,18 +275,21 @@ fn a_damaged_entry_is_put_back_from_a_copy_that_has_the_very_same() {
     agent(&project.open(), "bob").execute(claim("later than the copy")).unwrap();
     let (before, state) = (project.entries(), project.open().world().unwrap().state.image());
     for copy in [&folder, &file] {
-        // Once so that it still reads, and once so that nothing replays any more.
+        // Damaged once so that it can still be parsed, and once so that nothing can be replayed.
         for change in ["replace(entries, '\"f3\"', '\"f4\"')", "replace(entries, '{', '')"] {
             project.change(&format!(
                 "UPDATE commits SET entries = {change} WHERE last = \
                  (SELECT max(last) FROM commits WHERE entries LIKE '%\"f3\"%')"
             ));
-            let mended = mend::mend(&project.home, copy, PATIENCE).unwrap();
+            let mended = repair::repair(&project.home, copy, PATIENCE).unwrap();
             assert_eq!(mended.len(), 1);
             assert!(mended[0].aside.exists());
             let report = project.open().recover(&mended).unwrap();
             assert_eq!(report.completed.unwrap().quarantined_entries, 1);
-            assert!(mend::mend(&project.home, copy, PATIENCE).unwrap().is_empty(), "all is well");
+            assert!(
+                repair::repair(&project.home, copy, PATIENCE).unwrap().is_empty(),
+                "all is well"
+            );
         }
     }
     let entries = project.entries();
@@ -298,7 +303,7 @@ fn a_damaged_entry_is_put_back_from_a_copy_that_has_the_very_same() {
 }
 
 #[test]
-fn a_copy_that_tells_another_story_is_not_believed() {
+fn a_copy_with_other_entries_is_not_trusted() {
     let project = Project::new();
     project.grow(20);
     let folder = project.folder.path().join("copy");
@@ -310,7 +315,7 @@ fn a_copy_that_tells_another_story_is_not_believed() {
     let copy = Connection::open(folder.join("trail.db")).unwrap();
     let other = damage.replace("'\"f4\"'", "'\"f5\"'");
     assert_eq!(copy.execute(&other, []).unwrap(), 1);
-    let error = mend::mend(&project.home, &folder, PATIENCE).unwrap_err();
+    let error = repair::repair(&project.home, &folder, PATIENCE).unwrap_err();
     assert!(matches!(error, EngineError::Damaged { .. }), "{error}");
     assert_eq!(std::fs::read(project.home.store()).unwrap(), bytes, "nothing was changed");
     assert!(!project.home.quarantine().exists());

@@ -1,4 +1,4 @@
-//! Commands, questions and subscriptions on a running engine.
+//! Commands, queries and subscriptions on a running engine.
 
 use crate::support::{Project, agent, claim, lease_of, release};
 use althing_engine::{EngineError, verify};
@@ -30,7 +30,7 @@ fn an_answer_is_durable_when_it_comes() {
     let project = Project::new();
     let engine = project.open();
     let lease = lease_of(agent(&engine, "alice").execute(claim("src")).unwrap());
-    // Another process opening the project now finds it.
+    // Another process that opens the project now finds it.
     assert_eq!(leases(&project.open()), 1);
     agent(&project.open(), "alice").execute(release(&lease)).unwrap();
     assert_eq!(leases(&engine), 0, "and the first sees what the other did");
@@ -66,7 +66,7 @@ fn many_callers_share_commits_and_each_gets_its_own_answer() {
 }
 
 #[test]
-fn engines_of_one_project_never_grant_what_overlaps() {
+fn engines_of_one_project_never_grant_overlapping_leases() {
     let project = Project::new();
     let wins: usize = std::thread::scope(|scope| {
         let racers: Vec<_> = (0..6)
@@ -132,7 +132,7 @@ fn a_subscription_wakes_at_once_for_this_process() {
 }
 
 #[test]
-fn what_fell_due_is_recorded_with_the_next_command() {
+fn due_deadlines_are_recorded_with_the_next_command() {
     let project = Project::new();
     let engine = project.open();
     for n in 0..10_000 {
@@ -173,6 +173,6 @@ fn a_command_that_waits_too_long_is_withdrawn_for_certain() {
     althing_trail::Log::hold(&mut blocker).unwrap();
     let error = agent(&engine, "alice").execute(claim("a")).unwrap_err();
     assert!(matches!(error, EngineError::TimedOut(_)), "{error}");
-    althing_trail::Log::let_go(&mut blocker);
+    althing_trail::Log::release(&mut blocker);
     agent(&engine, "bob").execute(claim("a")).expect("alice's claim was never carried out");
 }

@@ -1,4 +1,4 @@
-//! Runs on a running engine: content, signatures, precedence, and who reads what.
+//! Runs on a running engine: content, signatures, precedence, and permissions to read.
 
 use crate::support::{Project, agent};
 use althing_engine::blobs::Blobs;
@@ -80,7 +80,7 @@ fn content_is_stored_before_it_is_cited_and_never_stands_in_the_trail() {
     let all = log.tail(0, usize::MAX).unwrap();
     assert!(all.iter().all(|commit| !commit.lines.contains(secret)));
     assert!(all.iter().all(|commit| !commit.lines.contains("Write the parser.")));
-    // What is cited by name must be there.
+    // Content cited by name must exist.
     let nowhere = json!({ "blob": Blob::from_digest([1; 32]).to_string() });
     let before = engine.world().unwrap().seq();
     let args = json!({ "to": id, "type": "feedback", "payload": { "content": nowhere } });
@@ -90,7 +90,7 @@ fn content_is_stored_before_it_is_cited_and_never_stands_in_the_trail() {
 
 /// Shows W-SEC-13, W-HH-35.
 #[test]
-fn one_entry_of_each_command_is_signed_by_whoever_asked() {
+fn one_entry_of_each_command_is_signed_by_its_caller() {
     let project = Project::new();
     let engine = project.open();
     let ada = person(&project, &engine, "ada");
@@ -136,7 +136,7 @@ fn one_entry_of_each_command_is_signed_by_whoever_asked() {
     done(&ada, "task.cancel", json!({ "task": graph.tasks["b"] }));
     done(&ada, "run.hand_over", json!({}));
     done(&ada, "run.end", json!({ "reason": "done" }));
-    // What is refused is signed too.
+    // Refused commands are signed too.
     signed += 1;
     do_(&ada, "run.end", &json!({})).unwrap_err();
     let mut log = engine.reader().unwrap();
@@ -149,11 +149,11 @@ fn one_entry_of_each_command_is_signed_by_whoever_asked() {
 
 /// Shows W-CONC-02, W-CONC-01.
 #[test]
-fn an_abort_goes_before_what_agents_said_and_before_what_is_overdue() {
+fn an_abort_precedes_agents_commands_and_overdue_deadlines() {
     let project = Project::new();
     let engine = project.open();
     let (lead, w1, id) = at_work(&engine, 1_000);
-    // Somebody else holds the turn, so that all of these wait and share a commit.
+    // Another writer holds the turn, so that all of these wait and share a commit.
     let store = SqliteStore { path: project.home.store().to_owned(), bytes_max: None };
     let mut other = store.writer().unwrap();
     other.hold().unwrap();
@@ -168,7 +168,7 @@ fn an_abort_goes_before_what_agents_said_and_before_what_is_overdue() {
         scope.spawn(move || {
             // Let both get into the queue.
             std::thread::sleep(std::time::Duration::from_millis(300));
-            other.let_go();
+            other.release();
         });
         let args = json!({ "type": "complete", "workspace": id });
         submit(&w1, "signal.emit", args);
@@ -196,7 +196,7 @@ fn an_abort_goes_before_what_agents_said_and_before_what_is_overdue() {
 
 /// Shows W-CONC-05, W-CLK-06.
 #[test]
-fn a_timeout_that_is_due_goes_before_what_an_agent_says() {
+fn a_due_timeout_precedes_an_agents_command() {
     let project = Project::new();
     let engine = project.open();
     let (_, w1, id) = at_work(&engine, 10);
@@ -207,7 +207,7 @@ fn a_timeout_that_is_due_goes_before_what_an_agent_says() {
 }
 
 #[test]
-fn what_has_run_out_is_shown_so_before_anybody_records_it() {
+fn expiry_is_shown_before_it_is_recorded() {
     use althing_kernel::query::{Answer, Query};
     let project = Project::new();
     let engine = project.open();
@@ -285,7 +285,7 @@ fn a_run_goes_on_after_a_restart_from_the_trail_or_a_snapshot() {
 }
 
 #[test]
-fn looking_back_shows_workspaces_and_tasks_as_they_were() {
+fn history_shows_workspaces_and_tasks_as_they_were() {
     use althing_engine::history::{Moment, at, diff};
     let project = Project::new();
     let engine = project.open();
@@ -305,7 +305,7 @@ fn looking_back_shows_workspaces_and_tasks_as_they_were() {
 }
 
 #[test]
-fn the_words_of_the_runtime_are_what_their_hash_says_and_are_stored_in_time() {
+fn texts_of_the_runtime_match_their_hash_and_are_stored_in_time() {
     use althing_kernel::highway::escalation::{PROCEED, proceed};
     let project = Project::new();
     let engine = project.open();

@@ -1,4 +1,4 @@
-//! What waits is what was sent, what is merged is what was made, and content is for whom it is.
+//! Integrity of envelopes, checkpoints and content, and access to content.
 
 use crate::support::{Project, agent};
 use althing_engine::blobs::Blobs;
@@ -53,7 +53,7 @@ fn begun(engine: &Engine) -> (Value, Value) {
     (waits, done)
 }
 
-/// Changes a snapshot as somebody would who can write the file: the checksum is right again.
+/// Alters a snapshot and its checksum, as an attacker with access to the file would.
 fn alter_snapshot(project: &Project, from: &str, to: &str) {
     let world = project.open().world().unwrap();
     snapshot::save(&project.home, &world).unwrap();
@@ -85,7 +85,7 @@ fn an_envelope_changed_in_a_snapshot_is_never_delivered() {
     let (rejected, violations) =
         (count(&engine, Kind::EnvelopeRejected), count(&engine, Kind::IntegrityViolation));
     assert_eq!((rejected, violations), (1, 1));
-    // The trail is the truth, and says the same from its beginning.
+    // The trail counts, and replaying it from the beginning gives the original.
     std::fs::remove_dir_all(project.home.snapshots()).unwrap();
     let engine = project.open();
     let mail = ok(&agent(&engine, "w1"), "inbox.take", &json!({}));
@@ -157,7 +157,7 @@ fn damaged_content_is_found_before_it_is_merged_or_shown() {
     std::fs::write(blobs.path(&made), "made by nobody").unwrap();
     refused_as_bad(show(&engine, &id));
     refused_as_bad(do_(&lead, "integration.decide", &accept));
-    // What is gone cannot be merged; there is nothing wrong with saying what it was.
+    // Missing content cannot be merged, but the checkpoint may be shown.
     std::fs::remove_file(blobs.path(&made)).unwrap();
     refused_as_bad(do_(&lead, "integration.decide", &accept));
     show(&engine, &id).unwrap();
@@ -170,7 +170,7 @@ fn damaged_content_is_found_before_it_is_merged_or_shown() {
         .collect();
     assert_eq!(found.len(), 3);
     assert!(found.iter().all(|(expected, _)| expected.as_str() == made.to_string()), "{found:?}");
-    // Stored again, it is merged.
+    // Once stored again, it is merged.
     blobs.put(b"made by w2").unwrap();
     ok(&lead, "integration.decide", &accept);
 }
@@ -230,7 +230,7 @@ fn content_is_read_and_passed_on_by_those_it_was_given_to() {
     assert!(listed(&w1).eq([mail.clone()]));
     assert_eq!(listed(&w3).count(), 0);
     assert!(listed(&lead).any(|blob| blob == loose));
-    // Nobody gets at content by naming it in something of their own.
+    // Naming content in one's own writing gives no access to it.
     let client = agent(&engine, "w1");
     ok(&client, "signal.emit", &json!({ "type": "ready" }));
     let write = |blob: &Blob| json!({ "path": "notes", "content": { "blob": blob } });
@@ -239,7 +239,7 @@ fn content_is_read_and_passed_on_by_those_it_was_given_to() {
     ok(&client, "workspace.write", &write(&mail));
     ok(&client, "workspace.write", &write(&loose));
     assert!(reads(Some(&w1), &loose).is_ok(), "now it is theirs");
-    // Whoever has the content itself needs nobody's leave.
+    // A caller who supplies the content itself needs no permission.
     ok(&client, "workspace.write", &json!({ "path": "n", "content": { "text": "made by w2" } }));
     let brought = client.bringing([work.clone()].into());
     ok(&brought, "workspace.write", &write(&work));

@@ -1,4 +1,4 @@
-//! What the engine's tests have in common.
+//! Helpers of the engine's tests.
 
 use althing_engine::clock::Clock;
 use althing_engine::{Client, Engine, Home, Options, Signing};

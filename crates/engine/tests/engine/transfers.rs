@@ -86,7 +86,7 @@ fn assert_sound(home: &Home, options: Options) {
 
 /// Shows W-TRAIL-41.
 #[test]
-fn a_backup_restores_and_what_it_replaces_is_set_aside() {
+fn a_backup_restores_and_quarantines_what_it_replaces() {
     let project = grown();
     let folder = back_up(&project, true);
     let entries = project.open().world().unwrap().seq();
@@ -151,7 +151,7 @@ fn a_store_that_cannot_be_opened_is_replaced_with_its_journal() {
 }
 
 #[test]
-fn whoever_had_the_trail_open_before_it_was_replaced_is_told() {
+fn engines_opened_before_a_restore_get_an_error() {
     let project = grown();
     let folder = back_up(&project, true);
     let (running, reading) = (project.open(), project.open());
@@ -176,7 +176,7 @@ fn whoever_had_the_trail_open_before_it_was_replaced_is_told() {
 }
 
 #[test]
-fn a_damaged_trail_is_set_aside_whole_and_its_epochs_stay_used() {
+fn a_damaged_trail_is_quarantined_whole_and_its_epochs_stay_used() {
     let project = grown();
     let folder = back_up(&project, true);
     let engine = project.open();
@@ -229,7 +229,7 @@ fn a_store_with_broken_pages_is_replaced_as_a_file() {
 type Damage = fn(&Home);
 
 #[test]
-fn epochs_stay_used_whatever_became_of_the_trail() {
+fn epochs_are_never_reused_after_a_restore() {
     let damages: [(&str, Damage); 5] = [
         ("the last rows are gone", |home| sql(home, "DELETE FROM commits WHERE last > 40")),
         ("all rows are gone", |home| sql(home, "DELETE FROM commits")),
@@ -264,7 +264,7 @@ fn sql(home: &Home, statement: &str) {
 }
 
 #[test]
-fn snapshots_of_the_trail_before_do_not_speak_for_the_one_put_back() {
+fn snapshots_of_the_old_trail_are_not_used_for_the_restored_one() {
     let project = grown();
     let folder = back_up(&project, true);
     let grow = |name: &str, count: usize| {
@@ -280,7 +280,7 @@ fn snapshots_of_the_trail_before_do_not_speak_for_the_one_put_back() {
     assert!(!stale.is_empty());
     restore(&project, &folder).unwrap();
     assert!(snapshot::list(&project.home, &id).is_empty());
-    // Even if somebody brings them back.
+    // Also if somebody puts the old snapshots back.
     for (path, copy) in stale.iter().zip(copies) {
         std::fs::write(path, copy).unwrap();
     }
@@ -291,7 +291,7 @@ fn snapshots_of_the_trail_before_do_not_speak_for_the_one_put_back() {
 }
 
 #[test]
-fn without_its_key_a_backup_replaces_nothing_that_gave_out_epochs() {
+fn a_backup_without_its_key_cannot_replace_a_trail_that_gave_out_epochs() {
     let project = grown();
     let folder = back_up(&project, false);
     std::fs::remove_file(Keyring::of(&project.home).runtime_path()).unwrap();
@@ -306,7 +306,7 @@ fn without_its_key_a_backup_replaces_nothing_that_gave_out_epochs() {
 }
 
 #[test]
-fn whoever_had_an_unreadable_store_open_goes_on_with_the_new_one() {
+fn an_engine_on_an_unreadable_store_continues_on_the_restored_one() {
     let project = grown();
     let folder = back_up(&project, true);
     let running = project.open();
@@ -324,7 +324,7 @@ fn whoever_had_an_unreadable_store_open_goes_on_with_the_new_one() {
 }
 
 #[test]
-fn other_keys_are_set_aside_for_those_of_the_backup() {
+fn keys_that_differ_from_the_backup_are_quarantined() {
     let project = grown();
     let folder = back_up(&project, true);
     std::fs::remove_dir_all(project.home.root()).unwrap();
@@ -335,7 +335,7 @@ fn other_keys_are_set_aside_for_those_of_the_backup() {
     agent(&project.open(), "alice").execute(claim("goes on")).unwrap();
 }
 
-/// Input that takes its time: somebody sets a project up while it is read.
+/// Input that is slow: a project is created while it is read.
 struct Slow<'a>(&'a [u8], &'a Home, Options, bool);
 
 impl std::io::Read for Slow<'_> {
@@ -348,7 +348,7 @@ impl std::io::Read for Slow<'_> {
 }
 
 #[test]
-fn an_import_never_replaces_what_came_meanwhile() {
+fn an_import_never_replaces_a_project_created_meanwhile() {
     let project = grown();
     let text = exported(&project);
     let home = Home::new(&project.folder.path().join("elsewhere"));

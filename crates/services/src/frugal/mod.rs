@@ -8,7 +8,7 @@ mod displaced;
 
 use althing_dialects::frugal::haid::{Haid, agent_named};
 use althing_dialects::frugal::planning::{called as shown, utc};
-use althing_engine::{ErrorKind, door};
+use althing_engine::{ErrorKind, api};
 use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Principal, Rule, Timestamp};
 use serde_json::{Value, json};
@@ -76,8 +76,8 @@ fn as_agent(haid: &Haid) -> Result<AgentName, Fault> {
 /// What an agent says it is, if it is known.
 fn tool_of(call: &Call<'_>, agent: &AgentName) -> Result<Option<String>, Fault> {
     let Some(engine) = call.desk.readable()? else { return Ok(None) };
-    let asked = door::read_made("agent.get", &json!({ "agent": agent }))?;
-    let known = match door::perform(&engine, None, None, asked) {
+    let asked = api::read_made("agent.get", &json!({ "agent": agent }))?;
+    let known = match api::perform(&engine, None, None, asked) {
         Ok(known) => known,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),

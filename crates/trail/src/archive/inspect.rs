@@ -1,32 +1,32 @@
-//! Inspecting archives: everything that can be said of them and of their stubs.
+//! Inspection of archives: compares their files, manifests and stubs.
 
 use althing_kernel::Blob;
 use althing_kernel::archive::{Number, is_archivable, may_be_archivable};
 use sha2::Digest as _;
 use std::collections::BTreeMap;
 
-use super::{Archives, Checked, Shelf, Stage, Stub, check_files, damaged};
+use super::{ArchiveRecord, Archives, Checked, Stage, Stub, check_files, damaged};
 use crate::entry::Entry;
 use crate::log::{LogError, LogErrorKind, LogReader};
 
-/// How much of a log is read at a time.
+/// Bytes of a log to read at a time.
 const READ_BYTES: usize = 4 << 20;
 
-/// What the store has of one archive.
+/// Stubs found in the store for one archive.
 #[derive(Default)]
-struct Left {
+struct StubTally {
     stubs: sha2::Sha256,
     count: u64,
 }
 
-/// Reads all archives of a log and holds them against their manifests, and the stubs in the log
-/// against both. An archive that is missing does not hide another that is.
+/// Reads every archive of a log and compares it with its manifest, and the stubs in the log with
+/// both. The error names every missing archive.
 pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Checked>, LogError> {
-    let shelves = log.shelves()?;
-    let mut found = Vec::with_capacity(shelves.len());
+    let archive_records = log.archive_records()?;
+    let mut found = Vec::with_capacity(archive_records.len());
     let mut missing: Vec<String> = Vec::new();
-    for shelf in &shelves {
-        match check_files(archives, shelf) {
+    for archive_record in &archive_records {
+        match check_files(archives, archive_record) {
             Ok(checked) => found.push(checked),
             Err(error) if error.kind == LogErrorKind::ArchiveMissing => missing.push(error.message),
             Err(error) => return Err(error),
@@ -35,28 +35,31 @@ pub fn inspect(log: &mut dyn LogReader, archives: &Archives) -> Result<Vec<Check
     if !missing.is_empty() {
         return Err(LogError::new(LogErrorKind::ArchiveMissing, missing.join("; ")));
     }
-    let left = walk(log, &shelves)?;
-    for Checked { shelf, manifest } in &found {
-        // While the store is letting go, some lines are still where they were.
-        if shelf.stage == Stage::Moving {
+    let left = walk(log, &archive_records)?;
+    for Checked { archive_record, manifest } in &found {
+        // While entries are being moved, some lines are still in the store.
+        if archive_record.stage == Stage::Moving {
             continue;
         }
-        let left = left.get(&shelf.number);
+        let left = left.get(&archive_record.number);
         let count = left.map_or(0, |left| left.count);
         let stubs = left.map_or_else(sha2::Sha256::new, |left| left.stubs.clone());
         let stubs = Blob::from_digest(stubs.finalize().into());
         if count != manifest.count || stubs != manifest.stubs {
             let message = "what stands in the store for its entries was changed";
-            return Err(damaged(shelf.number, message));
+            return Err(damaged(archive_record.number, message));
         }
     }
     Ok(found)
 }
 
-/// Goes through all stubs of a log. Each has to tell what its entry says, as long as that can be
-/// read, and only entries that may be archived have one.
-fn walk(log: &mut dyn LogReader, shelves: &[Shelf]) -> Result<BTreeMap<Number, Left>, LogError> {
-    let mut left: BTreeMap<Number, Left> = BTreeMap::new();
+/// Walks all stubs of a log. A stub must match its entry, if that can still be read, and only
+/// entries that may be archived have stubs.
+fn walk(
+    log: &mut dyn LogReader,
+    archive_records: &[ArchiveRecord],
+) -> Result<BTreeMap<Number, StubTally>, LogError> {
+    let mut left: BTreeMap<Number, StubTally> = BTreeMap::new();
     let mut after = 0;
     loop {
         let raw = log.raw_tail(after, READ_BYTES)?;
@@ -67,7 +70,7 @@ fn walk(log: &mut dyn LogReader, shelves: &[Shelf]) -> Result<BTreeMap<Number, L
             after = raw.last().map_or(after, |commit| commit.last);
             continue;
         }
-        // Somebody may let go of more entries in between, but never takes them back.
+        // A compaction may replace more entries by stubs in between, but never the other way round.
         let full = log.tail(after, READ_BYTES)?;
         for (raw, full) in raw.iter().zip(&full) {
             after = raw.last;
@@ -78,7 +81,7 @@ fn walk(log: &mut dyn LogReader, shelves: &[Shelf]) -> Result<BTreeMap<Number, L
                     of_archive.stubs.update(line.as_bytes());
                     of_archive.stubs.update(b"\n");
                     of_archive.count += 1;
-                    is_known(log, shelves, seq, &stub)?;
+                    is_known(log, archive_records, seq, &stub)?;
                 }
             }
         }
@@ -105,15 +108,17 @@ fn read(seq: u64, line: &str, entry: &str) -> Result<Stub, LogError> {
     }
 }
 
-/// A stub names an archive that the store knows, even if only since a moment ago.
+/// Whether the store knows the archive that a stub names. Asks again, since it may be new.
 fn is_known(
     log: &mut dyn LogReader,
-    shelves: &[Shelf],
+    archive_records: &[ArchiveRecord],
     seq: u64,
     stub: &Stub,
 ) -> Result<(), LogError> {
-    let known = |shelves: &[Shelf]| shelves.iter().any(|shelf| shelf.number == stub.archive);
-    if known(shelves) || known(&log.shelves()?) {
+    let known = |archive_records: &[ArchiveRecord]| {
+        archive_records.iter().any(|archive_record| archive_record.number == stub.archive)
+    };
+    if known(archive_records) || known(&log.archive_records()?) {
         return Ok(());
     }
     let what =

@@ -1,53 +1,53 @@
-//! Manifests: what is in an archive, and with which hashes.
+//! Manifests: the content of an archive and its hashes.
 
 use althing_kernel::archive::{Moved, Number, Range};
 use althing_kernel::{Blob, ProjectId};
 use serde::{Deserialize, Serialize};
 
-/// The version of an archive's form that this program writes.
+/// Version of the archive format that this program writes.
 const FORMAT: u32 = 1;
-/// The most a piece may unfold to, in bytes: more than any that is written.
+/// Largest uncompressed size of a segment, in bytes: more than any that is written.
 const SEGMENT_BYTES_MAX: u64 = 16 << 20;
 
-/// A piece of an archive: some lines, compressed together.
+/// A segment of an archive: some lines, compressed together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Segment {
-    /// How many bytes its lines take, line breaks included.
+    /// Size of its lines in bytes, line breaks included.
     pub bytes: u64,
-    /// How many lines it has.
+    /// Number of lines.
     pub count: u64,
     /// The SHA-256 of the compressed bytes.
     pub hash: Blob,
-    /// Where it begins in the file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Its first and its last entry.
+    /// First and last entry.
     pub range: Range,
-    /// How many bytes it takes in the file.
+    /// Compressed size in the file, in bytes.
     pub size: u64,
 }
 
-/// What is in an archive. Fields stand in the order in which they are written.
+/// The manifest of an archive. Fields stand in the order in which they are written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The SHA-256 of all lines, each with a line break.
     pub content: Blob,
-    /// How many entries there are.
+    /// Number of entries.
     pub count: u64,
-    /// The version of the form.
+    /// Version of the format.
     pub format: u32,
     /// The number of the archive.
     pub number: Number,
-    /// Whose trail the entries are from.
+    /// Project whose trail the entries are from.
     pub project: ProjectId,
     /// The first and the last entry.
     pub range: Range,
-    /// The pieces, in the order of the file.
+    /// Segments, in the order of the file.
     pub segments: Vec<Segment>,
     /// The SHA-256 of all stubs, each with a line break.
     pub stubs: Blob,
-    /// Whose entries they are.
+    /// Workspaces whose entries are in the archive.
     pub workspaces: Vec<Moved>,
 }
 
@@ -66,7 +66,7 @@ impl Manifest {
         Ok(text)
     }
 
-    /// Reads the text of a file. What it says has to fit together.
+    /// Reads the text of a file and checks that its parts agree with each other.
     pub(super) fn read(text: &[u8]) -> Result<Self, String> {
         let manifest: Manifest = serde_json::from_slice(text)
             .map_err(|error| format!("its manifest cannot be read: {error}"))?;
@@ -82,7 +82,7 @@ impl Manifest {
         }
     }
 
-    /// Whether its parts fit together.
+    /// Whether the ranges, counts and sizes agree with each other.
     fn is_sound(&self) -> bool {
         let (mut offset, mut after, mut count) = (0, 0, 0);
         for segment in &self.segments {
@@ -103,17 +103,17 @@ impl Manifest {
             && after == self.range.to
     }
 
-    /// How many bytes the file with the lines has.
+    /// Size of the file with the lines, in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.size).sum()
     }
 
-    /// How many bytes the lines take.
+    /// Size of the uncompressed lines, in bytes.
     pub fn bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.bytes).sum()
     }
 
-    /// The piece that would hold an entry, by its place in the list.
+    /// Index of the segment that would hold an entry.
     pub(super) fn segment_of(&self, seq: u64) -> Option<usize> {
         let at = self.segments.partition_point(|segment| segment.range.to < seq);
         self.segments.get(at).filter(|segment| segment.range.from <= seq).map(|_| at)

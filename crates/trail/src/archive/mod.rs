@@ -1,24 +1,24 @@
-//! Archives: where entries go that the store no longer has to hold.
+//! Archives: files for entries that the store no longer has to hold.
 //!
 //! An archive is two files in the folder `archive` beside the store. One holds the lines of
-//! entries, byte for byte as they stood in the trail, in their order, compressed in pieces
-//! ([`Segment`]) so that one line does not cost the whole file. The other, its [`Manifest`], says
-//! what is in it and with which hashes. The trail records the hash of the manifest, so everything
-//! in both files hangs on a signed head.
+//! entries, byte for byte as they stood in the trail, in their order, compressed in segments
+//! ([`Segment`]) so that reading one line does not cost the whole file. The other, its
+//! [`Manifest`], lists the content and its hashes. The trail records the hash of the manifest, so a
+//! signed head covers everything in both files.
 //!
 //! In the store a [`Stub`] stands in the place of an entry that is in an archive. It keeps both
 //! hashes of the entry, so the chains and the tree can be followed without the archive.
 
-mod floor;
 mod inspect;
 mod manifest;
 mod read;
+mod replay_base;
 mod stub;
 mod write;
 
 pub use inspect::inspect;
 pub use manifest::{Manifest, Segment};
-pub(crate) use read::Cold;
+pub(crate) use read::ArchiveFetcher;
 pub use read::{Checked, Lines, check_files};
 pub use stub::{Stub, StubError, Wanted};
 pub use write::{ArchiveWriter, UNFINISHED, Written};
@@ -32,37 +32,37 @@ use crate::log::{LogError, LogErrorKind};
 
 /// The folder beside the store.
 pub const FOLDER: &str = "archive";
-/// How the file with the lines ends.
+/// Extension of the file with the lines.
 pub const DATA: &str = "zst";
-/// How the manifest ends.
+/// Extension of the manifest.
 pub const MANIFEST: &str = "json";
-/// How many digits of the hash a name has.
+/// Hex digits of the hash in a file name.
 const NAME_DIGITS: usize = 16;
 
-/// Where the archives of a store lie.
+/// The folder that holds the archives of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archives(PathBuf);
 
-/// How far an archive has come.
+/// Progress of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The store is letting go of what is in it.
+    /// Entries are being replaced by stubs in the store.
     Moving,
-    /// The store has let go of it.
+    /// All its entries are stubs in the store.
     Moved,
-    /// It is deleted; stubs are all that is left.
+    /// The archive is deleted; only stubs are left.
     Pruned,
 }
 
-/// What a store knows of an archive.
+/// The store's record of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
+pub struct ArchiveRecord {
     /// Its number.
     pub number: Number,
     /// The hash of its manifest.
     pub hash: Blob,
-    /// How far it has come.
+    /// Progress of the archive.
     pub stage: Stage,
 }
 
@@ -77,8 +77,8 @@ impl Archives {
         &self.0
     }
 
-    /// The name of an archive's files, without their endings. It has a part of the hash in it, so
-    /// no two archives ever want the same name.
+    /// The name of an archive's files, without extension. It contains a part of the hash, so no two
+    /// archives share a name.
     pub fn name(number: Number, hash: &Blob) -> String {
         format!("{:06}-{}", number.0, &hash.hex()[..NAME_DIGITS])
     }
@@ -93,7 +93,7 @@ impl Archives {
         self.0.join(format!("{}.{MANIFEST}", Archives::name(number, hash)))
     }
 
-    /// Reads a manifest. It is the very text whose hash this is, or an error.
+    /// Reads a manifest. Fails unless its text has this hash.
     pub fn read_manifest(&self, number: Number, hash: &Blob) -> Result<Manifest, LogError> {
         let path = self.manifest(number, hash);
         let text = std::fs::read(&path).map_err(|error| unreadable(number, &path, &error))?;
@@ -134,9 +134,9 @@ pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> LogError {
     LogError::new(LogErrorKind::Unwritable, message)
 }
 
-/// Makes sure that names in a folder survive a power cut.
+/// Syncs a folder, so that new file names in it survive a power cut.
 pub(crate) fn sync_folder(folder: &Path) -> Result<(), LogError> {
-    // Only here can a folder be opened and synced like a file.
+    // Only Unix can open and sync a folder like a file.
     #[cfg(unix)]
     {
         let synced = std::fs::File::open(folder).and_then(|folder| folder.sync_all());

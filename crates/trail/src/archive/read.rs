@@ -1,4 +1,4 @@
-//! Reading archives: one line of many, or all of one to check it.
+//! Reading archives: single lines on demand, or a whole archive to check it.
 
 use althing_kernel::Blob;
 use althing_kernel::archive::Number;
@@ -9,33 +9,33 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use super::{
-    Archives, Manifest, Segment, Shelf, Stage, Stub, Wanted, blob_of, damaged, unreadable,
+    ArchiveRecord, Archives, Manifest, Segment, Stage, Stub, Wanted, blob_of, damaged, unreadable,
 };
 use crate::commit::Commit;
 use crate::log::{LogError, LogErrorKind};
 
-/// How many pieces are kept unfolded: the archives of neighbouring times may overlap.
+/// Uncompressed segments to keep in memory: archives of neighbouring times may overlap.
 const PIECES_KEPT: usize = 16;
 
-/// How many archives are kept open.
+/// Archives to keep open.
 const ARCHIVES_OPEN: usize = 64;
 
-/// A piece of an archive, unfolded.
-pub(super) struct Unfolded {
+/// An uncompressed segment of an archive.
+pub(super) struct Uncompressed {
     text: String,
-    /// Where each line is, by sequence number.
+    /// Byte range of each line, by sequence number.
     lines: Vec<(u64, std::ops::Range<usize>)>,
 }
 
-impl Unfolded {
+impl Uncompressed {
     fn line(&self, seq: u64) -> Option<&str> {
         let at = self.lines.binary_search_by_key(&seq, |(own, _)| *own).ok()?;
         self.text.get(self.lines[at].1.clone())
     }
 }
 
-/// The sequence number a line claims. No text in a line can look like the field, because the
-/// quotes in it are escaped, and nothing after the field is called like it.
+/// The sequence number a line claims. Text inside a line cannot look like this field, because its
+/// quotes are escaped, and no later field has the same name.
 fn seq_of(line: &str) -> Option<u64> {
     const NAME: &[u8] = b",\"seq\":";
     let at = memchr::memmem::rfind(line.as_bytes(), NAME)? + NAME.len();
@@ -44,8 +44,12 @@ fn seq_of(line: &str) -> Option<u64> {
     rest.get(..end)?.parse().ok()
 }
 
-/// Reads one piece and checks it.
-fn unfold(file: &mut File, number: Number, segment: &Segment) -> Result<Unfolded, LogError> {
+/// Reads one segment and checks its hash.
+fn uncompress(
+    file: &mut File,
+    number: Number,
+    segment: &Segment,
+) -> Result<Uncompressed, LogError> {
     let wrong = |what: &str| {
         let (from, to) = (segment.range.from, segment.range.to);
         damaged(number, format!("entries {from} to {to}: {what}"))
@@ -73,40 +77,40 @@ fn unfold(file: &mut File, number: Number, segment: &Segment) -> Result<Unfolded
         && lines.len() as u64 == segment.count
         && range == (Some(segment.range.from), Some(segment.range.to))
         && lines.is_sorted_by(|a, b| a.0 < b.0);
-    if fits { Ok(Unfolded { text, lines }) } else { Err(wrong("they are not what is said")) }
+    if fits { Ok(Uncompressed { text, lines }) } else { Err(wrong("they are not what is said")) }
 }
 
-/// An archive that is open.
+/// An open archive.
 struct Opened {
     manifest: Manifest,
     file: File,
 }
 
-/// The archives of a store as a place to fetch lines from.
-pub(crate) struct Cold {
+/// Fetches lines from the archives of a store.
+pub(crate) struct ArchiveFetcher {
     archives: Archives,
     opened: BTreeMap<Number, Opened>,
-    pieces: VecDeque<(Number, usize, Arc<Unfolded>)>,
+    pieces: VecDeque<(Number, usize, Arc<Uncompressed>)>,
     wanted: Wanted,
 }
 
-impl Cold {
+impl ArchiveFetcher {
     pub(crate) fn new(archives: Archives) -> Self {
         let (opened, pieces) = (BTreeMap::new(), VecDeque::new());
-        Cold { archives, opened, pieces, wanted: Wanted::default() }
+        ArchiveFetcher { archives, opened, pieces, wanted: Wanted::default() }
     }
 
-    /// Fetches only what can be among this from now on.
+    /// Fetches only entries that may match this filter from now on.
     pub(crate) fn narrow(&mut self, wanted: Wanted) {
         self.wanted = wanted;
     }
 
-    /// Puts the archived lines of a commit in the place of their stubs, but for those that are
-    /// not wanted or whose archive was deleted. `known` says what the store knows of an archive.
+    /// Replaces stubs in a commit by their archived lines, except those that the filter excludes or
+    /// whose archive was deleted. `known` looks up what the store has recorded about an archive.
     pub(crate) fn resolve(
         &mut self,
         commit: Commit,
-        known: &dyn Fn(Number) -> Result<Option<Shelf>, LogError>,
+        known: &dyn Fn(Number) -> Result<Option<ArchiveRecord>, LogError>,
     ) -> Result<Commit, LogError> {
         if !commit.has_stubs() {
             return Ok(commit);
@@ -135,13 +139,13 @@ impl Cold {
         Ok(Commit { lines, ..commit })
     }
 
-    /// The piece an entry is in; `None` if the archive was deleted on record.
+    /// The segment that holds an entry; `None` if the archive was deleted on record.
     fn piece(
         &mut self,
         seq: u64,
         number: Number,
-        known: &dyn Fn(Number) -> Result<Option<Shelf>, LogError>,
-    ) -> Result<Option<Arc<Unfolded>>, LogError> {
+        known: &dyn Fn(Number) -> Result<Option<ArchiveRecord>, LogError>,
+    ) -> Result<Option<Arc<Uncompressed>>, LogError> {
         if !self.opened.contains_key(&number) {
             let place = known(number)?.ok_or_else(|| unknown(seq, number))?;
             if place.stage == Stage::Pruned {
@@ -152,9 +156,9 @@ impl Cold {
             let file = match File::open(&path) {
                 Ok(file) => file,
                 Err(error) => {
-                    // It may have been deleted since the store was asked.
+                    // The archive may have been deleted since the store was asked.
                     let again = known(number)?;
-                    if again.is_some_and(|shelf| shelf.stage == Stage::Pruned) {
+                    if again.is_some_and(|archive_record| archive_record.stage == Stage::Pruned) {
                         return Ok(None);
                     }
                     return Err(unreadable(number, &path, &error));
@@ -171,7 +175,8 @@ impl Cold {
         if let Some(kept) = kept {
             return Ok(Some(self.pieces[kept].2.clone()));
         }
-        let unfolded = Arc::new(unfold(&mut open.file, number, &open.manifest.segments[place])?);
+        let unfolded =
+            Arc::new(uncompress(&mut open.file, number, &open.manifest.segments[place])?);
         if self.pieces.len() >= PIECES_KEPT {
             self.pieces.pop_front();
         }
@@ -192,12 +197,12 @@ fn not_in(seq: u64, number: Number) -> LogError {
     at(seq, &format!("it is said to be in archive {number}, which does not have it"))
 }
 
-/// What was found of an archive on the disk.
+/// Result of checking an archive on the disk.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// What the store knows of it.
-    pub shelf: Shelf,
-    /// What is in it.
+    /// The store's record of it.
+    pub archive_record: ArchiveRecord,
+    /// Its manifest.
     pub manifest: Manifest,
 }
 
@@ -205,8 +210,8 @@ pub struct Checked {
 pub struct Lines {
     manifest: Manifest,
     file: File,
-    piece: Option<Unfolded>,
-    /// The next piece, and the next line of the one that is open.
+    piece: Option<Uncompressed>,
+    /// Index of the next segment, and of the next line in the open one.
     next: (usize, usize),
 }
 
@@ -224,17 +229,17 @@ impl Lines {
         Ok(Lines { manifest, file, piece: None, next: (0, 0) })
     }
 
-    /// What is in the archive.
+    /// The manifest of the archive.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The next line and its sequence number, without going past it.
+    /// The next line and its sequence number, without moving past it.
     pub fn peek(&mut self) -> Result<Option<(u64, &str)>, LogError> {
         let open = self.piece.as_ref().map_or(0, |piece| piece.lines.len());
         if self.next.1 >= open {
             let Some(segment) = self.manifest.segments.get(self.next.0) else { return Ok(None) };
-            self.piece = Some(unfold(&mut self.file, self.manifest.number, segment)?);
+            self.piece = Some(uncompress(&mut self.file, self.manifest.number, segment)?);
             self.next = (self.next.0 + 1, 0);
         }
         let Some(piece) = &self.piece else { return Ok(None) };
@@ -242,19 +247,22 @@ impl Lines {
         Ok(Some((*seq, piece.text.get(range.clone()).unwrap_or_default())))
     }
 
-    /// Goes past the next line.
+    /// Moves past the next line.
     pub fn pass(&mut self) {
         self.next.1 += 1;
     }
 }
 
-/// Reads everything in an archive and holds it against its hashes. Of a deleted one only the
-/// manifest is there.
-pub fn check_files(archives: &Archives, shelf: &Shelf) -> Result<Checked, LogError> {
-    let Shelf { number, hash, stage } = shelf;
+/// Reads a whole archive and compares it with its hashes. For a deleted archive only the manifest
+/// is checked.
+pub fn check_files(
+    archives: &Archives,
+    archive_record: &ArchiveRecord,
+) -> Result<Checked, LogError> {
+    let ArchiveRecord { number, hash, stage } = archive_record;
     if *stage == Stage::Pruned {
         let manifest = archives.read_manifest(*number, hash)?;
-        return Ok(Checked { shelf: shelf.clone(), manifest });
+        return Ok(Checked { archive_record: archive_record.clone(), manifest });
     }
     let mut lines = Lines::open(archives, *number, hash)?;
     let mut content = sha2::Sha256::new();
@@ -264,7 +272,7 @@ pub fn check_files(archives: &Archives, shelf: &Shelf) -> Result<Checked, LogErr
         lines.pass();
     }
     if Blob::from_digest(content.finalize().into()) == lines.manifest.content {
-        Ok(Checked { shelf: shelf.clone(), manifest: lines.manifest })
+        Ok(Checked { archive_record: archive_record.clone(), manifest: lines.manifest })
     } else {
         Err(damaged(*number, "its lines are not those its manifest tells of"))
     }

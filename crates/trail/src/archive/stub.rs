@@ -1,12 +1,12 @@
-//! Stubs: what stands in the store for an entry that is in an archive.
+//! Stubs: the place in the store of an entry that is in an archive.
 //!
 //! ```text
 //! #<archive> <at> <kind> <workspace> <hash> <local hash>
 //! ```
 //!
-//! The hashes are in base64 without padding. The sequence number is that of the line's place in
-//! its commit, and what the entry hangs on follows from the entries before it. No entry begins
-//! with a `#`, and a line never holds a line break, so a stub is told by its first character.
+//! The hashes are in base64 without padding. The sequence number follows from the line's place in
+//! its commit, and the hashes of the previous entries from the lines before it. No entry begins
+//! with a `#`, and a line never holds a line break, so the first character identifies a stub.
 
 use althing_kernel::archive::Number;
 use althing_kernel::{Kind, Timestamp, WorkspaceId};
@@ -18,12 +18,12 @@ use crate::line::Line;
 
 const MARK: char = '#';
 
-/// What is left of an archived entry.
+/// The remainder of an archived entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stub {
-    /// The archive it is in.
+    /// Archive that holds the entry.
     pub archive: Number,
-    /// When it happened.
+    /// Time of the entry.
     pub at: Timestamp,
     /// Its kind.
     pub kind: Kind,
@@ -35,13 +35,13 @@ pub struct Stub {
     pub local_hash: Hash,
 }
 
-/// A line that begins like a stub and is none.
+/// Error for a line that begins like a stub and is not one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is neither an entry nor what is left of an archived one")]
 pub struct StubError;
 
 impl Stub {
-    /// The stub for an entry. Only entries of a workspace, in its own stream, have one.
+    /// The stub for an entry; `None` unless the entry belongs to a workspace and its own stream.
     pub fn of(archive: Number, entry: &Entry) -> Option<Self> {
         let draft = &entry.stamped.draft;
         let (workspace, local) = (draft.workspace.clone()?, entry.local?);
@@ -67,12 +67,12 @@ impl Stub {
         Ok(own_stream.then_some(Stub { archive, at, kind, workspace, hash, local_hash }))
     }
 
-    /// Whether a line is a stub, or pretends to be.
+    /// Whether a line begins like a stub.
     pub fn is_in(line: &str) -> bool {
         line.starts_with(MARK)
     }
 
-    /// Reads a stub. There is one way to write it.
+    /// Reads a stub. Each stub has exactly one written form.
     pub fn read(line: &str) -> Result<Self, StubError> {
         let stub = Stub::parse(line).ok_or(StubError)?;
         if stub.to_string() == line { Ok(stub) } else { Err(StubError) }
@@ -107,8 +107,8 @@ impl std::fmt::Display for Stub {
     }
 }
 
-/// What a reader looks for, as far as stubs can tell. Archived entries that cannot be among it
-/// are not fetched; whoever asks skips their stubs.
+/// A filter over stubs. Archived entries that cannot match are not fetched; the reader skips their
+/// stubs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Only entries after this one.
@@ -119,7 +119,7 @@ pub struct Wanted {
     pub since: Option<Timestamp>,
     /// Only entries before this time.
     pub until: Option<Timestamp>,
-    /// Only these kinds; any if there are none.
+    /// Only these kinds; any kind if empty.
     pub kinds: Vec<Kind>,
     /// Only entries of this workspace.
     pub workspace: Option<WorkspaceId>,
@@ -128,7 +128,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether an archived entry may be among what is wanted.
+    /// Whether an archived entry may match the filter.
     pub fn fits(&self, seq: u64, stub: &Stub) -> bool {
         seq > self.after
             && self.upto.is_none_or(|upto| seq <= upto)

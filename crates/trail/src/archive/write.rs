@@ -1,5 +1,5 @@
-//! Writing an archive: line by line, under another name until all of it is on the disk. Every piece
-//! is read back and compared with what it was made of.
+//! Writing an archive: line by line, under a temporary name until all of it is on the disk. Every
+//! segment is read back and compared with its lines.
 
 use althing_kernel::archive::{Moved, Number, Range};
 use althing_kernel::{Blob, ProjectId};
@@ -13,45 +13,45 @@ use std::thread::JoinHandle;
 use super::{Archives, Manifest, Segment, Stub, blob_of, sync_folder, unwritable};
 use crate::log::{LogError, LogErrorKind};
 
-/// How many bytes of lines go into one piece.
+/// Bytes of lines per segment.
 const SEGMENT_BYTES: usize = 1 << 20;
-/// How hard to press: the level that costs little and gets most of it.
+/// Compression level: cheap, with most of the gain.
 const LEVEL: i32 = 3;
 
-/// An archive in the making. Dropping it leaves nothing behind.
+/// An archive being written. Dropping it removes its files.
 pub struct ArchiveWriter {
     archives: Archives,
     manifest: Manifest,
     path: PathBuf,
     piece: Piece,
     stubs: sha2::Sha256,
-    press: Option<Press>,
+    compressor: Option<Compressor>,
 }
 
-/// The thread that presses pieces, and the way to it.
-type Press = (SyncSender<Piece>, JoinHandle<Result<Pressed, LogError>>);
+/// The compressing thread and the channel to it.
+type Compressor = (SyncSender<Piece>, JoinHandle<Result<Compressed, LogError>>);
 
-/// An archive that is on the disk.
+/// A finished archive on the disk.
 #[derive(Clone, Debug)]
 pub struct Written {
-    /// What is in it.
+    /// Its manifest.
     pub manifest: Manifest,
     /// The hash of its manifest.
     pub hash: Blob,
 }
 
-/// How the names of files begin that are being written.
+/// Prefix of files that are still being written.
 pub const UNFINISHED: &str = "unfinished-";
 
-/// Lines that are compressed together.
+/// Lines to compress together.
 struct Piece {
     lines: Vec<u8>,
     range: Range,
     count: u64,
 }
 
-/// What was written of all pieces.
-struct Pressed {
+/// Segments and hashes that the compressing thread has written.
+struct Compressed {
     file: File,
     segments: Vec<Segment>,
     content: Blob,
@@ -64,20 +64,24 @@ impl Piece {
     }
 }
 
-/// Compresses pieces as they come and writes them, each read back and compared at once.
-fn press(path: &Path, mut file: File, pieces: &Receiver<Piece>) -> Result<Pressed, LogError> {
+/// Compresses and writes segments as they arrive; each is read back and compared at once.
+fn compress_segments(
+    path: &Path,
+    mut file: File,
+    pieces: &Receiver<Piece>,
+) -> Result<Compressed, LogError> {
     let failed = |error: std::io::Error| unwritable(path, &error);
     let (mut segments, mut content) = (Vec::<Segment>::new(), sha2::Sha256::new());
     let mut offset = 0;
     while let Ok(Piece { lines, range, count }) = pieces.recv() {
         content.update(&lines);
-        let pressed = zstd::bulk::compress(&lines, LEVEL).map_err(failed)?;
+        let compressed = zstd::bulk::compress(&lines, LEVEL).map_err(failed)?;
         file.seek(SeekFrom::Start(offset))
-            .and_then(|_| file.write_all(&pressed))
+            .and_then(|_| file.write_all(&compressed))
             .map_err(failed)?;
-        let (bytes, size) = (lines.len() as u64, pressed.len() as u64);
-        let hash = blob_of(&pressed);
-        let mut back = pressed;
+        let (bytes, size) = (lines.len() as u64, compressed.len() as u64);
+        let hash = blob_of(&compressed);
+        let mut back = compressed;
         back.fill(0);
         file.seek(SeekFrom::Start(offset))
             .and_then(|_| file.read_exact(&mut back))
@@ -91,7 +95,7 @@ fn press(path: &Path, mut file: File, pieces: &Receiver<Piece>) -> Result<Presse
         offset += size;
     }
     let content = Blob::from_digest(content.finalize().into());
-    Ok(Pressed { file, segments, content })
+    Ok(Compressed { file, segments, content })
 }
 
 impl ArchiveWriter {
@@ -107,23 +111,24 @@ impl ArchiveWriter {
         let failed = |error: std::io::Error| unwritable(&path, &error);
         let opened = File::options().read(true).write(true).create(true).truncate(true).open(&path);
         let file = opened.map_err(failed)?;
-        // While one piece is compressed the next is gathered.
+        // The next segment is gathered while one is being compressed.
         let (send, receive) = sync_channel(1);
         let own = path.clone();
         let thread = std::thread::Builder::new().name("althing-press".to_owned());
-        let thread = thread.spawn(move || press(&own, file, &receive)).map_err(failed)?;
+        let thread =
+            thread.spawn(move || compress_segments(&own, file, &receive)).map_err(failed)?;
         let nothing = blob_of(b"");
         Ok(ArchiveWriter {
             archives: archives.clone(),
             manifest: Manifest::new(number, project, nothing.clone(), nothing),
             piece: Piece::new(),
             stubs: sha2::Sha256::new(),
-            press: Some((send, thread)),
+            compressor: Some((send, thread)),
             path,
         })
     }
 
-    /// Adds an entry. Entries come in the order of the trail.
+    /// Adds an entry. Entries must come in the order of the trail.
     pub fn add(&mut self, seq: u64, line: &str, stub: &Stub) -> Result<(), LogError> {
         let Piece { lines, range, count } = &mut self.piece;
         if *count == 0 {
@@ -143,25 +148,26 @@ impl ArchiveWriter {
         if self.piece.lines.len() >= SEGMENT_BYTES { self.end_piece() } else { Ok(()) }
     }
 
-    /// How many entries were added.
+    /// Number of entries added.
     pub fn count(&self) -> u64 {
         self.manifest.count
     }
 
     fn end_piece(&mut self) -> Result<(), LogError> {
         let piece = std::mem::replace(&mut self.piece, Piece::new());
-        let sent = match &self.press {
+        let sent = match &self.compressor {
             Some((send, _)) if piece.count > 0 => send.send(piece).is_ok(),
             _ => true,
         };
-        // It stops taking pieces only if one could not be written; then it says why.
-        if sent { Ok(()) } else { self.end_press().map(|_| ()) }
+        // The thread stops taking segments only if one could not be written; joining it returns the
+        // error.
+        if sent { Ok(()) } else { self.end_compressor().map(|_| ()) }
     }
 
     /// Waits until everything is written.
-    fn end_press(&mut self) -> Result<Pressed, LogError> {
+    fn end_compressor(&mut self) -> Result<Compressed, LogError> {
         let over = || unwritable(&self.path, &std::io::Error::other("its writer came to an end"));
-        let (send, thread) = self.press.take().ok_or_else(over)?;
+        let (send, thread) = self.compressor.take().ok_or_else(over)?;
         drop(send);
         thread.join().map_err(|_| over())?
     }
@@ -169,7 +175,7 @@ impl ArchiveWriter {
     /// Finishes the archive: both files are on the disk under their names when this returns.
     pub fn finish(mut self, workspaces: Vec<Moved>) -> Result<Written, LogError> {
         self.end_piece()?;
-        let Pressed { file, segments, content } = self.end_press()?;
+        let Compressed { file, segments, content } = self.end_compressor()?;
         let mut manifest = self.manifest.clone();
         manifest.segments = segments;
         manifest.content = content;
@@ -188,11 +194,11 @@ impl ArchiveWriter {
         std::fs::rename(&self.path, &data).map_err(|error| unwritable(&data, &error))?;
         put_synced(&told, &text)?;
         sync_folder(self.archives.folder())?;
-        // The folder's own name has to last as well.
+        // The name of the folder itself has to survive a power cut as well.
         if let Some(parent) = self.archives.folder().parent() {
             sync_folder(if parent.as_os_str().is_empty() { Path::new(".") } else { parent })?;
         }
-        // What was put on the disk is what the names stand for.
+        // Read the manifest back under its final name.
         self.archives.read_manifest(manifest.number, &hash)?;
         Ok(Written { manifest, hash })
     }
@@ -200,16 +206,16 @@ impl ArchiveWriter {
 
 impl Drop for ArchiveWriter {
     fn drop(&mut self) {
-        if self.press.is_some() {
-            // Whoever drops it does not want it; how that went does not matter.
-            let _ = self.end_press();
+        if self.compressor.is_some() {
+            // The archive is being abandoned, so an error while ending it does not matter.
+            let _ = self.end_compressor();
         }
-        // Once it is finished nothing has this name any more.
+        // A finished archive has been renamed, so nothing has this name.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Writes a file as a whole.
+/// Writes a file completely or not at all.
 pub(super) fn put_synced(path: &Path, content: &[u8]) -> Result<(), LogError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!("{UNFINISHED}{}-{name}", std::process::id()));
@@ -220,7 +226,7 @@ pub(super) fn put_synced(path: &Path, content: &[u8]) -> Result<(), LogError> {
         std::fs::rename(&new, path)
     };
     put().map_err(|error| {
-        // A part of a file is of no use to anybody.
+        // A partly written file is useless.
         let _ = std::fs::remove_file(&new);
         unwritable(path, &error)
     })

@@ -20,16 +20,16 @@ struct Shared {
 
 impl MemoryLog {
     fn commits(&self) -> MutexGuard<'_, Vec<Commit>> {
-        // A panicking holder cannot leave a list of commits half changed.
+        // A panic while holding the lock cannot leave the list of commits half changed.
         self.0.commits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A log that holds these commits, whatever they are.
+    /// A log that holds these commits, unchecked.
     pub fn holding(commits: Vec<Commit>) -> Self {
         MemoryLog(Arc::new(Shared { commits: Mutex::new(commits), grown: Condvar::new() }))
     }
 
-    /// Everything in the log.
+    /// All commits in the log.
     pub fn all(&self) -> Vec<Commit> {
         self.commits().clone()
     }
@@ -98,7 +98,7 @@ impl Log for MemoryLog {
         Ok(true)
     }
 
-    fn let_go(&mut self) {}
+    fn release(&mut self) {}
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
         let mut commits = self.commits();

@@ -1,4 +1,4 @@
-//! Export and import: the very same trail on the other side, or a clear no.
+//! Export and import: the identical trail on the other side, or a clear error.
 
 use crate::support::{sample, verify};
 use althing_trail::Commit;
@@ -18,7 +18,7 @@ fn import(bytes: &[u8]) -> Result<Vec<Commit>, ImportError> {
 }
 
 #[test]
-fn what_is_exported_imports_as_the_same_commits() {
+fn an_export_imports_as_the_same_commits() {
     let commits = sample(25).commits;
     let text = exported(&commits);
     assert_eq!(import(&text).unwrap(), commits);

@@ -1,4 +1,4 @@
-//! Trails that somebody with the runtime's key sealed properly, but that tell what never was.
+//! Forged trails: hashed and signed with the runtime's key, but of events that never happened.
 
 use crate::support::{Grower, agent, claim, runtime_key, sample, verify};
 use althing_kernel::capability::Capability;
@@ -15,14 +15,14 @@ fn every_signature() -> Options {
     Options { every_signature: true, ..Options::default() }
 }
 
-/// What happens next in an honest continuation, and what its caller signed.
+/// The next event of an honest continuation, and its caller's signature.
 fn next(honest: &Grower, caller: &str, command: Command) -> Entry {
     let mut copy = honest.clone();
     let commit = copy.commit(&[(agent(caller), command, true)]).clone();
     Entry::read(commit.entries().last().unwrap()).unwrap()
 }
 
-/// The trail with one more entry, sealed and signed as the runtime would.
+/// The trail with one more entry, hashed and signed as the runtime would.
 fn with(honest: &Grower, entry: &Stamped, proof: Option<&Signature>) -> Vec<Commit> {
     let mut builder = Builder::begin(honest.chain.clone());
     builder.add(entry, proof).unwrap();
@@ -30,7 +30,7 @@ fn with(honest: &Grower, entry: &Stamped, proof: Option<&Signature>) -> Vec<Comm
     [honest.commits.as_slice(), &[commit]].concat()
 }
 
-/// The same entry with something else in it.
+/// A copy of an entry with a change.
 fn edited(entry: &Stamped, change: impl Fn(&mut serde_json::Value)) -> Stamped {
     let mut builder = Builder::begin(sample(0).chain.clone());
     builder.add(entry, None).unwrap();
@@ -47,7 +47,7 @@ fn assert_forbidden(honest: &Grower, entry: &Stamped, why: &str) {
     assert_eq!(finding.seq, honest.chain.seq() + 1);
 }
 
-/// Alice holds `hers`, bob holds `his`.
+/// A trail in which Alice holds `hers` and Bob holds `his`.
 fn two_holders() -> (Grower, String) {
     let mut honest = sample(4);
     honest.commit(&[(agent("alice"), claim("hers"), true), (agent("bob"), claim("his"), true)]);
@@ -75,7 +75,7 @@ fn a_grant_in_somebody_elses_name_or_for_too_long_is_noticed() {
     let fine = next(&honest, "bob", claim("free")).stamped;
     let others = edited(&fine, |e| e["body"]["holder"] = "agent:alice".into());
     assert_forbidden(&honest, &others, "agent:bob may not cause it");
-    // The runtime opens a lease only where work goes over from one to another.
+    // The runtime opens a lease by itself only when work is transferred.
     let protocol = edited(&fine, |e| e["actor"] = "protocol".into());
     assert_forbidden(&honest, &protocol, "it does not say what is known of the cause");
     let longer = edited(&fine, |e| e["body"]["expires_at"] = 1_900_000_000_000_000_u64.into());
@@ -85,7 +85,7 @@ fn a_grant_in_somebody_elses_name_or_for_too_long_is_noticed() {
 }
 
 #[test]
-fn ending_what_is_not_ones_own_is_noticed() {
+fn ending_something_of_somebody_else_is_noticed() {
     let (honest, hers) = two_holders();
     let args = serde_json::json!({ "lease": hers });
     let release = next(&honest, "alice", command("lease.release", &args)).stamped;
@@ -115,7 +115,7 @@ fn ending_what_is_not_ones_own_is_noticed() {
 }
 
 #[test]
-fn people_and_sessions_out_of_nowhere_are_noticed() {
+fn users_and_sessions_that_never_began_are_noticed() {
     let (honest, _) = two_holders();
     let opened = next(&honest, "bob", command("session.open", &serde_json::json!({}))).stamped;
     let by_alice = edited(&opened, |e| e["actor"] = "agent:alice".into());
@@ -138,7 +138,7 @@ fn people_and_sessions_out_of_nowhere_are_noticed() {
 
 /// Shows W-SEC-13.
 #[test]
-fn a_persons_deed_without_their_signature_is_noticed() {
+fn a_persons_entry_without_their_signature_is_noticed() {
     let (honest, _) = two_holders();
     let opened = next(&honest, "bob", command("session.open", &serde_json::json!({}))).stamped;
     let key = SecretKey::from_seed(&[5; 32]).public();
@@ -233,7 +233,7 @@ fn a_takeover_shows_and_passes_only_if_its_key_is_expected() {
 }
 
 #[test]
-fn what_came_before_a_takeover_is_vouched_for_by_the_old_key() {
+fn heads_before_a_takeover_are_signed_by_the_old_key() {
     let new = SecretKey::from_seed(&[66; 32]);
     let mut forged = sample(4);
     // The whole past is made up: it names the old key, but nobody had it.
@@ -247,7 +247,7 @@ fn what_came_before_a_takeover_is_vouched_for_by_the_old_key() {
 }
 
 #[test]
-fn nothing_is_no_trail() {
+fn an_empty_trail_is_refused() {
     let finding = verify(&[], Options::default()).unwrap_err();
     assert!(matches!(finding.fault, Fault::Empty), "{finding}");
 }

@@ -1,4 +1,4 @@
-//! The form of entries: golden vectors, canonical bytes, and what a stranger would recompute.
+//! The form of entries: golden vectors, canonical bytes, and hashes recomputed independently.
 
 use crate::support::{Grower, runtime_key, sample};
 use althing_trail::chain::{Builder, Chain};
@@ -20,7 +20,7 @@ fn every_line_is_the_canonical_form_of_itself() {
 /// The recipe of `docs/trail.md`, followed with nothing but a JSON library and SHA-256.
 /// Shows W-TRAIL-07, W-TRAIL-20, W-TRAIL-21, W-TRAIL-26.
 #[test]
-fn a_stranger_recomputes_both_hashes() {
+fn both_hashes_can_be_recomputed_independently() {
     let hex = |bytes: &[u8]| data_encoding::HEXLOWER.encode(bytes);
     let hash = |prefix: &str, value: &Value| {
         let mut digest = Sha256::new();
@@ -100,7 +100,7 @@ fn an_entry_survives_reading() {
 
 /// Shows W-TRAIL-06.
 #[test]
-fn what_is_no_entry_is_refused() {
+fn lines_that_are_not_entries_are_refused() {
     let line = Grower::new().commits[0].lines.clone();
     let broken = [
         String::new(),
@@ -125,7 +125,7 @@ fn what_is_no_entry_is_refused() {
 /// The hash depends on how JSON is written; Cargo unifies features over the whole tree, so a
 /// dependency could switch one on behind our back.
 #[test]
-fn the_json_library_keeps_its_habits() {
+fn the_json_library_writes_the_expected_bytes() {
     let value: Value = serde_json::from_str(r#"{"b":1,"a":2}"#).unwrap();
     assert_eq!(value.to_string(), r#"{"a":2,"b":1}"#, "preserve_order is off");
     let number: Value = serde_json::from_str("1e2").unwrap();

@@ -1,4 +1,4 @@
-//! What every log must do, asked of each of them.
+//! The contract of every log, tested on each implementation.
 
 use crate::support::sample;
 use althing_trail::log::memory::MemoryLog;
@@ -79,13 +79,13 @@ fn appending_is_a_compare_and_set() {
 }
 
 #[test]
-fn holding_and_letting_go_changes_nothing() {
+fn holding_and_releasing_changes_nothing() {
     let commits = sample(2).commits;
     each_log(|_, mut log| {
         log.hold().unwrap();
         log.hold().unwrap();
-        log.let_go();
-        log.let_go();
+        log.release();
+        log.release();
         log.hold().unwrap();
         assert_eq!(log.position().unwrap(), 0, "whoever holds can read");
         log.append(0, &commits[0]).unwrap();
@@ -121,7 +121,7 @@ fn subtrees_are_those_of_the_tree() {
 }
 
 #[test]
-fn watching_wakes_for_what_comes_and_only_then() {
+fn a_watcher_wakes_only_for_new_commits() {
     let commits = sample(1).commits;
     each_log(|store, mut log| {
         let mut reader = store.reader().unwrap();
@@ -168,7 +168,7 @@ fn open_error(path: &Path) -> LogErrorKind {
 }
 
 #[test]
-fn a_file_that_is_no_store_is_told_apart_and_left_alone() {
+fn a_file_that_is_not_a_store_is_refused_and_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     assert_eq!(open_error(&path("missing.db")), LogErrorKind::Missing);

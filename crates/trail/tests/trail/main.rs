@@ -1,4 +1,4 @@
-//! The trail, tested through its public doors: builders, logs, verifiers, proofs and exports.
+//! Tests of the trail's public interface: builders, logs, verifiers, proofs and exports.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
 mod export;

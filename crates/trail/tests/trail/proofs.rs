@@ -65,7 +65,7 @@ fn proofs_from_a_store_use_its_tiles() {
     let old = SignedHead::parse(&grower.commits[300].head).unwrap();
     Consistency::make(&mut log, &old).unwrap().check(&[key]).unwrap();
 
-    // A damaged tile makes the proof fail here, not at whoever is shown it.
+    // A damaged tile makes the proof fail here, not where it is checked later.
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute("UPDATE tiles SET root = zeroblob(32) WHERE number = 0", []).unwrap();
     assert!(Inclusion::make(&mut log, 700).is_err());

@@ -1,4 +1,4 @@
-//! A small trail to work on: real commands decided by the kernel, chained and signed.
+//! A small trail to test with: real commands decided by the kernel, chained and signed.
 
 use althing_kernel::{AgentName, Caller, Command, IdKind, Mint, Principal, State, Timestamp, Turn};
 use althing_trail::chain::{Builder, Chain};
@@ -35,7 +35,7 @@ pub(crate) fn agent(name: &str) -> Caller {
     }
 }
 
-/// Grows a trail commit by commit.
+/// Builds a trail commit by commit.
 #[derive(Clone)]
 pub(crate) struct Grower {
     pub(crate) state: State,
@@ -62,7 +62,7 @@ impl Grower {
         grower
     }
 
-    /// Decides some commands in one commit. A `true` means its caller signs.
+    /// Decides some commands in one commit. `true` means that the caller signs.
     pub(crate) fn commit(&mut self, commands: &[(Caller, Command, bool)]) -> &Commit {
         self.now += 1_000_000;
         let now = Timestamp::from_micros(self.now);

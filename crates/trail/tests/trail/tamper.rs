@@ -1,4 +1,4 @@
-//! Tampering: whatever is changed in a stored trail, verification notices, and says where.
+//! Tampering: any change of a stored trail is detected and located.
 
 use crate::support::{agent, claim, runtime_key, sample, verify};
 use althing_trail::verify::{Fault, Options};
@@ -42,7 +42,7 @@ fn every_flipped_byte_is_noticed() {
                 };
                 let mut bytes = text.clone().into_bytes();
                 bytes[byte] ^= flip;
-                // A store hands out text; what is no text any more cannot even be read.
+                // A store returns text; bytes that are not UTF-8 cannot even be read.
                 let Ok(other) = String::from_utf8(bytes) else { continue };
                 *text = other;
                 assert!(noticed(&changed), "commit {at}, byte {byte}, flip {flip}");
@@ -107,7 +107,7 @@ fn dropped_doubled_and_swapped_entries_are_noticed() {
 }
 
 #[test]
-fn a_cut_tail_is_noticed_by_whoever_kept_a_head() {
+fn a_kept_head_shows_a_cut_tail() {
     let commits = sample(12).commits;
     for kept_at in 0..commits.len() {
         let kept = vec![SignedHead::parse(&commits[kept_at].head).unwrap()];
@@ -123,10 +123,10 @@ fn a_cut_tail_is_noticed_by_whoever_kept_a_head() {
 
 /// Shows W-TRAIL-09.
 #[test]
-fn a_rewritten_history_is_noticed_by_whoever_kept_a_head() {
+fn a_kept_head_shows_a_rewritten_history() {
     let honest = sample(6);
     let kept = SignedHead::parse(&honest.commits[5].head).unwrap();
-    // Even the runtime itself, with its own key, cannot tell another story about the past.
+    // Even the runtime itself, with its own key, cannot rewrite the past.
     let mut other = sample(4);
     for n in 0..4 {
         other.commit(&[(agent("mallory"), claim(&format!("other/{n}")), true)]);
@@ -155,7 +155,7 @@ type Change = fn(&str) -> String;
 
 /// Shows W-TRAIL-24, W-TRAIL-26.
 #[test]
-fn the_first_bad_entry_and_what_is_wrong_with_it_are_named() {
+fn the_first_bad_entry_and_its_fault_are_named() {
     let commits = sample(8).commits;
     let cases: &[(Change, &str)] = &[
         (|line| line.replace("tests", "toasts"), "local hash does not fit"),
@@ -197,7 +197,7 @@ fn the_first_bad_entry_and_what_is_wrong_with_it_are_named() {
 #[test]
 fn a_caller_signature_of_somebody_else_is_noticed() {
     let mut grower = sample(3);
-    // The runtime records for bob what alice signed: chains and heads are sound.
+    // The runtime records for Bob what Alice signed: chains and heads are sound.
     let mut forged = sample(3);
     let alice = agent("alice");
     let command = claim("mine.rs");

@@ -6,7 +6,7 @@
 pub(crate) mod agent;
 mod summary;
 
-use althing_engine::{Engine, Home, Options, Subscription, door};
+use althing_engine::{Engine, Home, Options, Subscription, api};
 use althing_kernel::{Event, Principal};
 use althing_trail::Entry;
 use serde_json::json;
@@ -82,7 +82,7 @@ fn finish(
     let report =
         althing_engine::verify::verify(home, &mut *log, options, &mut |_, _| {})?.sound()?;
     let files = summary::check_files(&folder.path)?;
-    let head = door::head(&engine)?;
+    let head = api::head(&engine)?;
     if app.out.json {
         return app.out.value(&json!({
             "folder": folder.keep.then_some(&folder.path),

@@ -1,4 +1,4 @@
-//! The validator: everything the schema asks for, each fault in a sentence of its own.
+//! The validator: every requirement of the schema, with one sentence per fault.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -6,20 +6,20 @@ use serde_json::{Map, Value};
 use super::shape::{Field, shown};
 use super::{Body, COMMON, Message, SHAPES};
 
-/// The longest message, in bytes. Messages refer to things; they do not carry them.
+/// Largest message, in bytes. Messages refer to content; they do not carry it.
 pub const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// What the validator says of a message.
+/// Result of validating a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// Whether it is a message.
+    /// Whether the message is valid.
     pub valid: bool,
-    /// What is wrong with it.
+    /// Its faults.
     pub errors: Vec<String>,
 }
 
 impl Report {
-    /// The report of these faults.
+    /// The report of some faults.
     pub fn of(errors: Vec<String>) -> Self {
         Report { valid: errors.is_empty(), errors }
     }
@@ -35,7 +35,7 @@ impl Report {
     }
 }
 
-/// Reads a message and reports on it.
+/// Parses a message and validates it.
 pub fn report(text: &[u8]) -> (Report, Option<Value>) {
     if text.len() > MESSAGE_BYTES_MAX {
         let fault = format!("message is longer than {MESSAGE_BYTES_MAX} bytes");
@@ -47,7 +47,7 @@ pub fn report(text: &[u8]) -> (Report, Option<Value>) {
     }
 }
 
-/// Everything that is wrong with a message.
+/// All faults of a message.
 pub fn check(message: &Value) -> Vec<String> {
     let Some(fields) = message.as_object() else {
         return vec!["message must be a JSON object".to_owned()];
@@ -85,11 +85,11 @@ fn wrong(given: &Map<String, Value>, fields: &[Field]) -> impl Iterator<Item = S
     })
 }
 
-/// Reads a message, or says everything that is wrong with it.
+/// Reads a message, or returns all its faults.
 pub fn read(text: &[u8]) -> Result<Message, Vec<String>> {
     let (report, value) = report(text);
     let Some(mut value) = value.filter(|_| report.valid) else { return Err(report.errors) };
-    // Whoever leaves an optional field out and whoever says null mean the same where null may be.
+    // Where null is allowed, it means the same as leaving the field out.
     let text = |value: &mut Value, name: &str| match value.get_mut(name).map(Value::take) {
         Some(Value::String(text)) => Some(text),
         _ => None,

@@ -1,8 +1,7 @@
 //! The six messages of the dialect.
 //!
 //! Each is a Rust type. A table made from those types ([`SHAPES`]) is the one source of the
-//! published schema ([`schema`]) and of what the validator checks ([`check`]), so the two cannot
-//! say different things.
+//! published schema ([`schema`]) and of the validator ([`check`]), so the two cannot differ.
 
 mod check;
 mod schema;
@@ -32,7 +31,7 @@ macro_rules! words {
                 match self { $( Self::$variant => $word ),* }
             }
 
-            /// The value a word stands for.
+            /// The value for a word.
             pub fn of(word: &str) -> Option<Self> {
                 match word { $( $word => Some(Self::$variant), )* _ => None }
             }
@@ -45,32 +44,32 @@ macro_rules! words {
 }
 
 words! {
-    /// How a task came out.
+    /// Result of a task.
     TaskStatus {
-        /// As asked.
+        /// Done as asked.
         Pass "pass",
-        /// Not as asked.
+        /// Not done as asked.
         Fail "fail",
-        /// In part.
+        /// Partly done.
         Partial "partial",
     }
-    /// How a gate came out.
+    /// Result of a gate.
     GateStatus {
         /// Open.
         Pass "pass",
         /// Shut.
         Fail "fail",
     }
-    /// How bad it is.
+    /// Severity.
     Severity {
-        /// Nothing goes on without an answer.
+        /// Work stops until there is an answer.
         Blocker "blocker",
         /// Somebody should look.
         Warning "warning",
-        /// Good to know.
+        /// For information.
         Info "info",
     }
-    /// How a wave stands.
+    /// State of a wave.
     WaveState {
         /// Begun.
         Started "started",
@@ -83,7 +82,7 @@ words! {
     }
 }
 
-/// The message types, and the table of what each has.
+/// The message types, and the table of their fields.
 macro_rules! messages {
     ($(
         $(#[$doc:meta])*
@@ -105,12 +104,12 @@ macro_rules! messages {
             }
         )*
 
-        /// What a message is about.
+        /// The content of a message.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Body { $( $(#[$doc])* $name($name), )* }
 
         impl Body {
-            /// The word in `type`.
+            /// The value of `type`.
             pub fn word(&self) -> &'static str {
                 match self { $( Body::$name(_) => $word, )* }
             }
@@ -135,7 +134,7 @@ macro_rules! messages {
             }
         }
 
-        /// What each type of message has, in the order it is published.
+        /// The fields of each message type, in the order of publication.
         pub const SHAPES: &[(&str, &[Field])] = &[
             $( ($word, &[
                 $( Field { name: stringify!($need), required: true, sort: <$need_ty as Shape>::SORT }, )*
@@ -146,7 +145,7 @@ macro_rules! messages {
 }
 
 messages! {
-    /// Somebody takes a task.
+    /// An agent takes a task.
     TaskClaim "task_claim" {
         required {
             /// The task.
@@ -159,12 +158,12 @@ messages! {
             capsules: Vec<String>,
         }
     }
-    /// A task came to an end.
+    /// A task has ended.
     TaskResult "task_result" {
         required {
             /// The task.
             task: String,
-            /// How it came out.
+            /// Result of the task.
             status: TaskStatus,
         }
         optional {
@@ -172,65 +171,65 @@ messages! {
             criteria: Vec<Number>,
             /// The commit with the work.
             commit: String,
-            /// The capsule that says what was done.
+            /// The capsule with the summary of the work.
             capsule: String,
         }
     }
-    /// A gate was tried.
+    /// A gate was evaluated.
     GateReport "gate_report" {
         required {
-            /// Which gate.
+            /// The gate.
             gate_id: String,
-            /// How it came out.
+            /// Result of the gate.
             status: GateStatus,
         }
         optional {
-            /// Where the report is; never the report itself.
+            /// Path of the report; never the report itself.
             report_ref: String,
             /// The wave it belongs to.
             wave: Nullable,
         }
     }
-    /// Somebody needs help.
+    /// An agent needs help.
     Escalation "escalation" {
         required {
-            /// Why.
+            /// The reason.
             reason: NonEmpty,
-            /// How bad it is.
+            /// Severity.
             severity: Severity,
         }
         optional {
-            /// What it is about.
+            /// References to the subject.
             refs: Vec<String>,
         }
     }
-    /// Somebody wants to know something.
+    /// An agent asks a question.
     Question "question" {
         required {
-            /// What.
+            /// The question.
             question: NonEmpty,
         }
         optional {
-            /// What it is about.
+            /// References to the subject.
             refs: Vec<String>,
         }
     }
-    /// How far a wave has come.
+    /// Progress of a wave.
     Checkpoint "checkpoint" {
         required {
-            /// Which wave.
+            /// The wave.
             wave: String,
-            /// How it stands.
+            /// State of the wave.
             state: WaveState,
         }
         optional {
-            /// What was done, by capsule.
+            /// Capsules of the work done.
             capsules: Vec<String>,
         }
     }
 }
 
-/// What every message has besides `type`.
+/// The fields that every message has besides `type`.
 pub const COMMON: &[Field] = &[
     Field { name: "from", required: true, sort: <NonEmpty as Shape>::SORT },
     Field { name: "msg_id", required: true, sort: <NonEmpty as Shape>::SORT },
@@ -241,15 +240,15 @@ pub const COMMON: &[Field] = &[
 /// A message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Who says it.
+    /// Sender.
     pub from: NonEmpty,
     /// Its id.
     pub msg_id: NonEmpty,
     /// The message it answers.
     pub reply_to: Option<String>,
-    /// When it was said.
+    /// Time of sending.
     pub ts: Option<String>,
-    /// What it says.
+    /// Content.
     pub body: Body,
 }
 

@@ -26,7 +26,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// What holds for one type of message.
+/// The conditions for one type of message.
 fn block(word: &str, fields: &[Field]) -> Value {
     json!({
         "if": { "properties": { "type": { "const": word } }, "required": ["type"] },

@@ -1,9 +1,9 @@
-//! What the fields of messages are made of, in words that a schema and a validator share.
+//! Types of message fields, in a form that the schema and the validator share.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
-/// What a field holds.
+/// Type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// Any text.
@@ -25,15 +25,15 @@ pub enum Sort {
 pub struct Field {
     /// Its name.
     pub name: &'static str,
-    /// Whether it has to be there.
+    /// Whether it is required.
     pub required: bool,
-    /// What it holds.
+    /// Its type.
     pub sort: Sort,
 }
 
-/// A type that a field can have.
+/// A Rust type that a field can have.
 pub trait Shape {
-    /// What such a field holds.
+    /// The corresponding field type.
     const SORT: Sort;
 }
 
@@ -85,7 +85,7 @@ impl Shape for NonEmpty {
     const SORT: Sort = Sort::NonEmpty;
 }
 
-/// A text, or null where somebody says that there is none.
+/// A text, or an explicit null.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Nullable(pub Option<String>);
@@ -95,7 +95,7 @@ impl Shape for Nullable {
 }
 
 impl Sort {
-    /// The schema of such a field.
+    /// The schema of a field of this type.
     pub(super) fn schema(self) -> Value {
         use serde_json::json;
         match self {
@@ -108,7 +108,7 @@ impl Sort {
         }
     }
 
-    /// What is wrong with a value for such a field, if anything.
+    /// The fault of a value for this type, if any.
     pub(super) fn fault(self, value: &Value) -> Option<String> {
         let all =
             |fits: fn(&Value) -> bool| value.as_array().is_some_and(|all| all.iter().all(fits));
@@ -130,7 +130,7 @@ impl Sort {
     }
 }
 
-/// `1.0` is a whole number too, as schemas of this draft count them.
+/// Whether a number is whole. `1.0` counts, as in schemas of this draft.
 fn is_integer(value: &Value) -> bool {
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }

@@ -1,4 +1,4 @@
-//! JSON files as people find them: two blanks of indent, names in the order they came.
+//! JSON files in a readable form: indent of two blanks, keys in their original order.
 
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A text in quotes.
+/// A JSON string.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A version, and names with values that are JSON already.
+/// An object with a version, and a map whose values are JSON already.
 pub(super) fn object(
     version: &str,
     name: &str,
@@ -24,7 +24,7 @@ pub(super) fn object(
     format!("{{\n  \"version\": {},\n  {}: {body}\n}}\n", quoted(version), quoted(name))
 }
 
-/// The same with values that are texts.
+/// An object with a version, and a map of strings.
 pub(super) fn strings(
     version: &str,
     name: &str,
@@ -33,7 +33,7 @@ pub(super) fn strings(
     object(version, name, all.map(|(key, value)| (key, quoted(&value))))
 }
 
-/// A record in such a file.
+/// A record as a value.
 pub(super) fn record(fields: &[(&str, String)]) -> String {
     let rows: Vec<String> = fields
         .iter()
@@ -42,16 +42,16 @@ pub(super) fn record(fields: &[(&str, String)]) -> String {
     format!("{{\n{}\n    }}", rows.join(",\n"))
 }
 
-/// What stands in a file of names and texts that somebody wrote into.
+/// The entries of a file that a person edited.
 #[derive(Debug, Default)]
 pub struct Entries {
-    /// Names and texts, in the order they stand.
+    /// Valid names and texts, in the order of the file.
     pub good: Vec<(String, String)>,
-    /// Names with something else, and what is wrong with it.
+    /// Names with invalid values, and the faults.
     pub bad: Vec<(String, String)>,
 }
 
-/// Names and values in the order they stand.
+/// Keys and values in the order of the file.
 struct Pairs<V>(Vec<(String, V)>);
 
 impl<'de, V: serde::Deserialize<'de>> serde::Deserialize<'de> for Pairs<V> {
@@ -78,15 +78,15 @@ impl<'de, V: serde::Deserialize<'de>> serde::Deserialize<'de> for Pairs<V> {
     }
 }
 
-/// What stands in such a file under a name.
+/// Reads the map under a name; `None` if the file is invalid.
 pub(super) fn read_strings(text: &str, name: &str) -> Option<Vec<(String, String)>> {
     let whole: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
     let pairs: Pairs<String> = serde_json::from_str(whole.get(name)?.get()).ok()?;
     Some(pairs.0)
 }
 
-/// The same entry by entry: what is there, and what is wrong with the others. What is no such file
-/// at all is one error.
+/// Reads the map under a name entry by entry, with the fault of each invalid one. Fails if the file
+/// as a whole is invalid.
 pub(super) fn read_entries(text: &str, name: &str) -> Result<Entries, String> {
     let whole: BTreeMap<String, Box<RawValue>> =
         serde_json::from_str(text).map_err(|error| format!("it is no JSON object: {error}"))?;

@@ -1,4 +1,4 @@
-//! The files that only grow: `protocol.log`, the ledger of tokens, and decisions.
+//! Append-only files: `protocol.log`, the token ledger, and decisions.
 
 use althing_kernel::commons::message::{Note, Outcome};
 use althing_kernel::commons::{capsule, decision, ledger};
@@ -10,10 +10,10 @@ use std::fmt::Write as _;
 use super::{called, conflict_path, one_line, utc};
 use crate::frugal::plain::escaped;
 
-/// A file that only grows.
+/// An append-only file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Log {
-    /// `protocol.log`: everything, one line each.
+    /// `protocol.log`: every event, one line each.
     Protocol,
     /// `protocol/ledger.jsonl`: tokens, one record per line.
     Ledger,
@@ -25,7 +25,7 @@ impl Log {
     /// All of them.
     pub const ALL: [Log; 3] = [Log::Protocol, Log::Ledger, Log::Decisions];
 
-    /// Where it is.
+    /// Path of the file.
     pub fn path(self) -> &'static str {
         match self {
             Log::Protocol => "protocol.log",
@@ -35,7 +35,7 @@ impl Log {
     }
 }
 
-/// What a log gains by an entry.
+/// The text that an entry adds to a log.
 pub fn line(log: Log, entry: &Stamped) -> Option<String> {
     match log {
         Log::Protocol => protocol(entry),
@@ -51,8 +51,8 @@ pub fn line(log: Log, entry: &Stamped) -> Option<String> {
     }
 }
 
-/// The actions that leave lines of their own without changing anything: nothing in the trail
-/// stands behind them.
+/// Actions that write log lines without changing anything: no entry of the trail stands behind
+/// them.
 const LOOK_UPS: [(&str, &str); 8] = [
     ("protocol", "init"),
     ("resolve", "lookup"),
@@ -64,7 +64,7 @@ const LOOK_UPS: [(&str, &str); 8] = [
     ("gate", "to-message"),
 ];
 
-/// Whether a line of `protocol.log` tells of a look-up.
+/// Whether a line of `protocol.log` is about a look-up.
 pub fn is_look_up(line: &str) -> bool {
     let mut fields = line.split('\t').skip(1);
     let (actor, action) = (fields.next(), fields.next());
@@ -72,12 +72,12 @@ pub fn is_look_up(line: &str) -> bool {
 }
 
 fn protocol(entry: &Stamped) -> Option<String> {
-    let (actor, action, detail) = said(entry)?;
+    let (actor, action, detail) = log_fields(entry)?;
     Some(format!("{}\t{actor}\t{action}\t{}\n", utc(entry.at), escaped(&detail)))
 }
 
-/// Which part of the protocol did what.
-fn said(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
+/// Component, action and details of an entry's log line.
+fn log_fields(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
     Some(match &entry.draft.event {
         Event::SymbolSet(body) => ("resolve", "set", format!("{}={}", body.id, body.value)),
         Event::FactSet(body) => ("blackboard", "set", format!("{}={}", body.key, body.value)),
@@ -99,7 +99,7 @@ fn said(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
     })
 }
 
-/// The same for claims and for how agents stand.
+/// Component, action and details for claims and for the state of agents.
 fn of_agents(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
     let agent = |name: &althing_kernel::AgentName| called(&Principal::Agent(name.clone()));
     Some(match &entry.draft.event {
@@ -145,7 +145,7 @@ fn noted(body: &Note) -> (&'static str, String) {
         (Outcome::Accept, Some(tries)) => ("accept-retry", format!("attempt={tries}")),
         (Outcome::Reject, _) => ("reject", errors()),
         (Outcome::Retry, tries) => ("accept-retry", format!("attempt={}", tries.unwrap_or(2))),
-        // Two malformed ones are too many; with fewer it was the stream that ended.
+        // Two malformed messages escalate; with fewer it was the stream that ended.
         (Outcome::Escalate, Some(2..)) => ("escalate", "attempts=2".to_owned()),
         (Outcome::Escalate, tries) => {
             ("escalate", format!("stream-end attempts={}", tries.unwrap_or(0)))
@@ -153,7 +153,7 @@ fn noted(body: &Note) -> (&'static str, String) {
     }
 }
 
-/// A line of the ledger: the fields it always had in their order, then ours.
+/// A line of the ledger: the original fields in their order, then those of this implementation.
 fn tokens(entry: &Stamped, body: &ledger::Log) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     let mut text = format!(
@@ -172,7 +172,7 @@ fn tokens(entry: &Stamped, body: &ledger::Log) -> String {
     ];
     for (name, value) in rest {
         if let Some(value) = value {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, ",\"{name}\":{}", quoted(value.as_str()));
         }
     }
@@ -182,7 +182,7 @@ fn tokens(entry: &Stamped, body: &ledger::Log) -> String {
     text + "}\n"
 }
 
-/// A text that begins no entry of its own.
+/// Indents headings, so that a text cannot begin an entry of its own.
 fn no_headings(text: &str) -> String {
     let lines = text.split('\n').map(|line| {
         if line.trim_start().starts_with('#') { format!("\\{line}") } else { line.to_owned() }

@@ -1,8 +1,8 @@
-//! The files under `.planning/`: which there are, and what stands in each.
+//! The files under `.planning/`: their paths and contents.
 //!
-//! They are a picture of the trail for people and for tools that read files. Everything here is
-//! a function from what is true to text. Nothing here writes: whoever does asks [`touched`] what
-//! an entry changes, [`file`] what a file says now, and [`line`] what a log gains.
+//! They show the trail to people and to tools that read files. Everything here is a function from
+//! the state to text. Nothing here writes: the writer asks [`touched`] which file an entry changes,
+//! [`file`] for its content, and [`line`] for additions to a log.
 
 mod json;
 mod logs;
@@ -23,7 +23,7 @@ use super::capsule;
 use super::claim::Claim;
 use super::haid::{Haid, slug};
 
-/// A file that is made anew as a whole when what it shows changes.
+/// A file that is rewritten as a whole when its content changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum File {
     /// `protocol/symbols.json`
@@ -42,21 +42,21 @@ pub enum File {
     Conflict(Handle),
 }
 
-/// Where capsules are.
+/// Folder of capsules.
 pub const CAPSULES: &str = "protocol/capsules";
-/// Where claims are.
+/// Folder of claims.
 pub const CLAIMS: &str = "ledger/claims";
-/// Where disputes are.
+/// Folder of disputes.
 pub const CONFLICTS: &str = "ledger/conflicts";
-/// Where agents leave what they hand over; nothing of the trail is there.
+/// Folder where agents leave hand-overs; nothing of the trail is there.
 pub const COMPLETED: &str = "ledger/completed";
-/// The folder by which a project is known to use these files.
+/// The folder that marks a project as using these files.
 pub const MARK: &str = "protocol";
 
 /// The folders of the layout.
 pub const FOLDERS: [&str; 4] = [CAPSULES, CLAIMS, CONFLICTS, COMPLETED];
 
-/// The files an entry changes. `after` is what is true after it, or later.
+/// The file that an entry changes. `after` is the state after it, or later.
 pub fn touched(after: &State, event: &Event) -> Option<File> {
     Some(match event {
         Event::SymbolSet(_) => File::Symbols,
@@ -73,7 +73,7 @@ pub fn touched(after: &State, event: &Event) -> Option<File> {
         Event::LeaseReleased(body) => File::Claim(body.holder.clone()),
         Event::LeaseExpired(body) => File::Claim(body.holder.clone()),
         Event::LeaseForced(body) => File::Claim(body.holder.clone()),
-        // If it has ended since, the entry that ended it names the holder.
+        // If the lease has ended since, the entry that ended it names the holder.
         Event::LeaseRenewed(body) => {
             let own = |(id, _): &(&LeaseId, &Lease)| **id == body.lease;
             File::Claim(after.leases().find(own)?.1.holder.clone())
@@ -82,7 +82,7 @@ pub fn touched(after: &State, event: &Event) -> Option<File> {
     })
 }
 
-/// Every file there is to be.
+/// All files that should exist.
 pub fn all(state: &State) -> BTreeSet<File> {
     let commons = state.commons();
     let fixed = [File::Symbols, File::Facts, File::Baselines, File::Agents];
@@ -94,7 +94,7 @@ pub fn all(state: &State) -> BTreeSet<File> {
         .collect()
 }
 
-/// Where a file is, and what it says. It says nothing if it is not to be there.
+/// Path and content of a file. No content means that it should not exist.
 pub fn file(state: &State, file: &File) -> Option<(String, Option<String>)> {
     let commons = state.commons();
     Some(match file {
@@ -128,12 +128,12 @@ pub fn file(state: &State, file: &File) -> Option<(String, Option<String>)> {
     })
 }
 
-/// Where a capsule is.
+/// Path of a capsule.
 pub fn capsule_path(id: &Handle) -> String {
     format!("{CAPSULES}/{id}.md")
 }
 
-/// A capsule as its file has it.
+/// The text of a capsule's file.
 pub fn capsule_text(view: &CapsuleView) -> String {
     let depends: Vec<String> = view.depends.iter().map(ToString::to_string).collect();
     capsule::render(&capsule::Said {
@@ -147,7 +147,7 @@ pub fn capsule_text(view: &CapsuleView) -> String {
     })
 }
 
-/// How somebody is called here: agents by their HAID if they have one.
+/// The name of a principal here: agents by their HAID if they have one.
 pub fn called(who: &Principal) -> String {
     match who {
         Principal::Agent(name) => match Haid::of_agent(name.as_str()) {
@@ -158,19 +158,19 @@ pub fn called(who: &Principal) -> String {
     }
 }
 
-/// Where somebody's claim is. Agents without a HAID keep a name of their own beside the others'.
+/// Path of a holder's claim. Agents without a HAID get a name that cannot collide.
 pub fn claim_path(holder: &Principal) -> String {
     let name = called(holder).replace(['/', ':'], "_");
     let known = matches!(holder, Principal::Agent(own) if Haid::of_agent(own.as_str()).is_some());
     if known {
         return format!("{CLAIMS}/{name}.json");
     }
-    // Two names may read the same once they are made one for a file.
+    // Two names may become equal when they are made file names.
     let hash = althing_kernel::Blob::of(holder.to_string().as_bytes()).hex();
     format!("{CLAIMS}/other_{name}-{}.json", &hash[..6])
 }
 
-/// Everything somebody holds, as one claim.
+/// All leases of a holder as one claim.
 pub fn claim(state: &State, holder: &Principal) -> Option<Claim> {
     let mut own: Vec<&Lease> =
         state.leases().map(|(_, lease)| lease).filter(|lease| lease.holder == *holder).collect();
@@ -197,7 +197,7 @@ pub fn claim(state: &State, holder: &Principal) -> Option<Claim> {
 
 impl Claim {
     fn text(&self) -> String {
-        // A record of texts and a number can always be written.
+        // A record of texts and a number can always be serialized.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
 }
@@ -236,7 +236,7 @@ fn agents(state: &State) -> String {
     json::object("1.0.0", "agents", all)
 }
 
-/// Where a dispute is. An id that is not its own slug is told apart by a few digits of its hash.
+/// Path of a dispute. An id that is not its own slug gets a few digits of its hash.
 pub fn conflict_path(at: Timestamp, id: &Handle) -> String {
     let short = slug(id.as_str());
     let apart = if short == id.as_str() {
@@ -248,7 +248,7 @@ pub fn conflict_path(at: Timestamp, id: &Handle) -> String {
     format!("{CONFLICTS}/{}-{apart}.md", date(at))
 }
 
-/// A text that stays on its line, so that it cannot be taken for more than it is.
+/// Joins the lines of a text, so that it cannot pass for several.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
@@ -270,7 +270,7 @@ fn preserved(view: &DisputeView) -> (String, String) {
     (format!("{all}  (never deleted)"), recovery)
 }
 
-/// What is on none of those branches.
+/// Work that is on none of those branches.
 fn not_preserved(view: &DisputeView) -> String {
     if view.not_preserved.is_empty() {
         return String::new();
@@ -279,7 +279,7 @@ fn not_preserved(view: &DisputeView) -> String {
     format!("\n## Not preserved\n\n{}", lines.collect::<String>())
 }
 
-/// A dispute, for whoever has to settle it.
+/// The text of a dispute, for the person who settles it.
 pub fn conflict(view: &DisputeView) -> String {
     let by = called(&view.raised_by);
     let displaced = view.displaced.as_ref().map(ToString::to_string);
@@ -312,18 +312,18 @@ pub fn conflict(view: &DisputeView) -> String {
     )
 }
 
-/// What somebody wrote into a file of names and values, if that is what it is.
+/// Reads a file of names and texts that a person edited; `None` if it is invalid.
 pub fn read_strings(text: &str, name: &str) -> Option<Vec<(String, String)>> {
     json::read_strings(text, name)
 }
 
-/// The same entry by entry, with what is wrong with those that are none.
+/// Reads such a file entry by entry, with the fault of each invalid one.
 pub fn read_entries(text: &str, name: &str) -> Result<Entries, String> {
     json::read_entries(text, name)
 }
 
-/// What somebody wrote into a capsule, if that is what it is: its fields by the names that
-/// `capsule.write` has for them.
+/// Reads a capsule that a person edited, as the arguments of `capsule.write`; `None` if it is
+/// invalid.
 pub fn read_capsule(text: &str) -> Option<serde_json::Value> {
     let rest = text.strip_prefix("---\n")?;
     let (head, body) = rest.split_once("\n---\n")?;

@@ -1,4 +1,4 @@
-//! Moments as this dialect writes them: UTC, to the second.
+//! Times in the format of this dialect: UTC, to the second.
 
 use althing_kernel::Timestamp;
 
@@ -16,7 +16,7 @@ pub fn date(at: Timestamp) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The date of a day since 1970. Years are counted from March, so that the odd day comes last.
+/// The date of a day since 1970. Years are counted from March, so that the leap day comes last.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);

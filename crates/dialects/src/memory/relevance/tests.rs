@@ -1,4 +1,4 @@
-//! What matters comes first, whatever is asked.
+//! Tests of ranking.
 
 use super::*;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn words_are_found_in_any_form_and_rare_ones_count_more() {
     assert_eq!(ask(&index, "unheard"), [] as [&str; 0]);
 }
 
-/// What is tied to the path at hand comes before what is not, newer or not.
+/// Items tied to the path come before others, newer or not.
 #[test]
 fn ties_to_a_path_come_first_and_the_rest_fills_up() {
     let with = |id: &str, path: &str, seq: u64| Item {
@@ -90,7 +90,7 @@ fn tags_recency_and_standing_decide_between_equals() {
 }
 
 #[test]
-fn items_are_replaced_and_leave_without_a_trace() {
+fn items_are_replaced_and_removed() {
     let mut index = Index::default();
     for round in 0..40_u64 {
         for number in 0..100_u64 {
@@ -113,7 +113,7 @@ fn items_are_replaced_and_leave_without_a_trace() {
 }
 
 proptest! {
-    /// Whatever is asked gets an answer, and the same one whatever order items came in.
+    /// Any text gets an answer, independent of the order in which items were added.
     #[test]
     fn any_text_is_a_question(text in "\\PC{0,80}", path in "\\PC{0,30}", reversed in any::<bool>()) {
         let mut items =
@@ -130,8 +130,8 @@ proptest! {
         }
     }
 
-    /// An index that things were put into, replaced in and taken out of answers as one that was
-    /// made of what is left.
+    /// An index after insertions, replacements and removals answers like one built from the
+    /// remaining items.
     #[test]
     fn an_index_that_changed_is_as_good_as_a_new_one(
         changes in proptest::collection::vec((0..12_usize, 0..6_usize, 0..6_usize, any::<bool>()), 0..80),

@@ -1,11 +1,11 @@
-//! Words, in the form in which they are compared.
+//! Words in the normalized form in which they are compared.
 
-/// How many different words of a question are looked up.
+/// Most different words of a question that are looked up.
 const QUESTION_WORDS_MAX: usize = 32;
-/// How much of a word counts.
+/// Number of characters of a word that count.
 const WORD_CHARS_MAX: usize = 48;
 
-/// Words that questions are made with and that say nothing of what they are about.
+/// Words that questions are made with and that say nothing of their subject.
 const FILLERS: &[&str] = &[
     "a", "about", "an", "and", "are", "be", "can", "did", "do", "doe", "for", "from", "had", "has",
     "have", "how", "i", "if", "in", "is", "it", "of", "on", "or", "our", "should", "so", "that",
@@ -13,7 +13,7 @@ const FILLERS: &[&str] = &[
     "who", "why", "will", "with", "you",
 ];
 
-/// The words a question is about, each once.
+/// The words of a question, each once.
 pub(super) fn asked(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     each_word(text, |word| {
@@ -29,8 +29,8 @@ pub(super) fn asked(text: &str) -> Vec<String> {
     words
 }
 
-/// Hands out the words of a text in the form in which they are compared. A name in humps is told
-/// whole and in its parts; a sign that is a word stands alone.
+/// Calls `tell` with each normalized word of a text. A camel-case name yields the whole name and
+/// its parts; a character that is a word stands alone.
 pub(super) fn each_word(text: &str, mut tell: impl FnMut(&str)) {
     let mut buffer = String::new();
     for whole in text.split(|sign: char| !sign.is_alphanumeric()).filter(|own| !own.is_empty()) {
@@ -56,12 +56,12 @@ pub(super) fn each_word(text: &str, mut tell: impl FnMut(&str)) {
     }
 }
 
-/// Signs of scripts that put no spaces between words.
+/// Whether a character belongs to a script without spaces between words.
 fn is_word_alone(sign: char) -> bool {
     matches!(sign, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }
 
-/// A word without the endings that English puts on it. Rough, and the same on both sides.
+/// Removes English endings from a word. Rough, but equal for questions and items.
 fn stem<'a>(word: &str, buffer: &'a mut String) -> &'a str {
     buffer.clear();
     buffer.extend(word.chars().take(WORD_CHARS_MAX).flat_map(char::to_lowercase));

@@ -1,6 +1,6 @@
-//! What has to hold of rights, envelopes and signals, kept by reading the trail.
+//! Invariants of rights, envelopes and signals, checked by reading the trail.
 //!
-//! Nothing here asks the kernel: what may follow is worked out anew from the entries alone.
+//! Nothing here asks the kernel: the allowed events follow from the entries alone.
 
 use althing_kernel::envelope::deliver::{Attempted, Undeliverable};
 use althing_kernel::envelope::{
@@ -20,7 +20,7 @@ use super::Counts;
 use super::invariants::{Place, Tree};
 use super::runs::BASE;
 
-/// How many microseconds the entries of one turn may lie after its time.
+/// Microseconds by which the entries of one turn may lie after its time.
 const TURN_SPREAD: u64 = 50_000;
 
 /// An accepted envelope.
@@ -35,14 +35,14 @@ struct Letter {
     taken: bool,
 }
 
-/// What the entry before this one asks of it.
+/// The event that must follow the previous entry.
 #[derive(Default, PartialEq)]
 enum Next {
     #[default]
     Anything,
-    /// The right an envelope was accepted with is used up at once.
+    /// The right of an accepted envelope must be used up at once.
     Used(EnvelopeId),
-    /// Rights may change hands: this envelope was just delivered.
+    /// Rights may move: this envelope was just delivered.
     Moved(EnvelopeId),
 }
 
@@ -50,11 +50,11 @@ enum Next {
 pub(super) struct Channels {
     rights: BTreeMap<RightId, (RightType, WorkspaceId, WorkspaceId)>,
     letters: BTreeMap<EnvelopeId, Letter>,
-    /// What was accepted and is not settled, by sender and receiver, oldest first.
+    /// Accepted envelopes that are not settled, by sender and receiver, oldest first.
     on_the_way: BTreeMap<(WorkspaceId, WorkspaceId), VecDeque<EnvelopeId>>,
     /// Signals that were emitted and not delivered, by receiver.
     pending: BTreeMap<WorkspaceId, VecDeque<(String, WorkspaceId)>>,
-    /// What blocks an inbox: the envelope nobody has read yet.
+    /// The unread envelope that blocks an inbox.
     blocking: BTreeMap<WorkspaceId, EnvelopeId>,
     sent: Vec<EnvelopeId>,
     touched: Vec<EnvelopeId>,
@@ -64,7 +64,7 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// An envelope that was accepted not long ago.
+    /// An envelope that was accepted recently.
     pub(super) fn some_envelope(&self, number: u64) -> Option<&EnvelopeId> {
         let back = usize::try_from(number % 60).ok()?;
         self.sent.iter().rev().nth(back)
@@ -130,7 +130,7 @@ impl Channels {
                 at.must(self.letter(at, &id).attempts == 0, "it waits before it is sent");
                 self.stopped.insert(body.gate_id.clone(), id);
             }
-            // What is left to the coordinator waits on.
+            // A gate left to the coordinator stays open.
             Event::GateResolved(body) if body.action != GateEnd::Escalate => {
                 self.stopped.remove(&body.gate_id);
             }
@@ -182,7 +182,7 @@ impl Channels {
         known.1 = body.to_holder.clone();
     }
 
-    /// An envelope is accepted on the strength of a right, or with its receiver's creation.
+    /// Checks that an envelope was accepted with a right, or with its receiver's creation.
     fn accepted(&mut self, at: &Place<'_>, tree: &Tree, body: &envelope::Created) {
         let receiver = &tree[&body.to];
         at.must(!receiver.status.is_sealed(), "a sealed inbox accepts nothing");
@@ -349,13 +349,13 @@ impl Channels {
         at.must(next, "signals of one workspace arrive in their order, once");
     }
 
-    /// What has ended holds no rights, nobody holds one to it, and no signal waits for it.
+    /// Removes the rights and signals of an ended workspace, and the rights to it.
     pub(super) fn ended(&mut self, id: &WorkspaceId) {
         self.rights.retain(|_, (_, holder, target)| holder != id && target != id);
         self.pending.remove(id);
     }
 
-    /// What has to hold between commits.
+    /// Checks the invariants between commits.
     pub(super) fn compare(&mut self, seed: u64, tree: &Tree, state: &State) {
         for ((_, to), queue) in &self.on_the_way {
             let receiver = &tree[to];
@@ -393,7 +393,7 @@ impl Channels {
         assert_eq!(state.envelopes().count(), self.letters.len(), "seed {seed}");
     }
 
-    /// Whether an envelope should have been tried again before a moment.
+    /// An envelope that should have been retried before a moment.
     pub(super) fn overdue(&self, turn: Timestamp) -> Option<&EnvelopeId> {
         let waiting = self.on_the_way.values().filter_map(VecDeque::front);
         let late = |id: &&EnvelopeId| self.letters[*id].retry_at.is_some_and(|at| at < turn);
@@ -401,7 +401,7 @@ impl Channels {
     }
 }
 
-/// Whether this is what an agent is told whom nobody answered.
+/// Whether this is the message to an agent whose escalation nobody answered.
 fn is_proceed(body: &envelope::Created) -> bool {
     body.payload.content == escalation::proceed()
 }

@@ -1,8 +1,8 @@
-//! What everybody shares: many processes that write the same symbols, facts and capsules, and
-//! agents that are revoked while they claim.
+//! The blackboard: many processes that write the same symbols, facts and capsules, and agents that
+//! are revoked while they claim.
 //!
-//! Whoever was told that something is written finds it in the log, capsules never build on each
-//! other in a circle, sums add up to what was logged, and nobody revoked is granted anything.
+//! Every acknowledged write is in the log, capsules never depend on each other in a circle, sums
+//! match the logged numbers, and no revoked agent is granted anything.
 
 use super::{Counts, Harness, Scenario, Simulation, add, command, happened, person, seeds, system};
 use althing_engine::core::{Job, Verdict};
@@ -15,7 +15,7 @@ use althing_trail::{Commit, Entry};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the trail says, kept by other means than the kernel's.
+/// The content of the trail, tracked independently of the kernel.
 #[derive(Default)]
 struct Shared {
     facts: BTreeMap<String, String>,
@@ -190,7 +190,7 @@ fn run(seed: u64, steps: u64) -> Counts {
 }
 
 #[test]
-fn what_everybody_shares_is_the_same_for_all_whatever_goes_wrong() {
+fn the_blackboard_is_consistent_under_faults() {
     let seeds = seeds(60);
     let mut counts = Counts::new();
     for seed in seeds.clone() {

@@ -1,5 +1,5 @@
-//! Who may do what: an agent acts in the workspace it is bound to, as far as its state lets it, and
-//! orders others about only as the coordinator or as a delegate at work above them.
+//! Permissions: an agent acts in the workspace it is bound to, as far as its state allows, and
+//! gives orders only as the coordinator or as an active delegate above the workspace.
 
 use althing_kernel::signal::SignalType;
 use althing_kernel::workspace::Status;
@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 use super::invariants::{Place, Tree};
 
-/// What an agent has done in its own name.
+/// An action of an agent in its own name.
 enum Deed<'a> {
-    /// Something in a workspace that is its own.
+    /// An action in its own workspace.
     Own(&'a WorkspaceId, fn(Status) -> bool),
-    /// Something to a workspace below its own.
+    /// An order to a workspace below its own.
     Order(&'a WorkspaceId),
-    /// Something below or in its own workspace.
+    /// An action in or below its own workspace.
     Plan(&'a WorkspaceId),
 }
 
@@ -42,7 +42,7 @@ fn deed(event: &Event) -> Option<Deed<'_>> {
     })
 }
 
-/// Holds what an agent did against what it may do.
+/// Checks an agent's action against its permissions.
 pub(super) fn check(at: &Place<'_>, tree: &Tree, root: Option<&WorkspaceId>) {
     let Actor::Principal(Principal::Agent(agent)) = &at.entry.draft.actor else { return };
     let Some(deed) = deed(&at.entry.draft.event) else { return };
@@ -65,14 +65,14 @@ pub(super) fn check(at: &Place<'_>, tree: &Tree, root: Option<&WorkspaceId>) {
     }
 }
 
-/// Whoever is away does nothing but be refused.
+/// Checks that a suspended person's commands are only refused.
 pub(super) fn check_person(at: &Place<'_>, away: &BTreeSet<UserId>) {
     let Actor::Principal(Principal::User(user)) = &at.entry.draft.actor else { return };
     let denied = matches!(&at.entry.draft.event, Event::CapabilityDenied(_));
     at.must(denied || !away.contains(user), "only an active person acts");
 }
 
-/// Whether an agent is a delegate at work in a workspace or above it.
+/// Whether an agent is an active delegate in a workspace or above it.
 fn leads(tree: &Tree, agent: &AgentName, id: &WorkspaceId) -> bool {
     let mut at = Some(id);
     while let Some(node) = at.and_then(|id| tree.get(id)) {
@@ -86,7 +86,7 @@ fn leads(tree: &Tree, agent: &AgentName, id: &WorkspaceId) -> bool {
 }
 
 /// Whether an agent reads a workspace: its own, those below, and those it was shown. The
-/// coordinator, an observer that was created to, and whoever never had a part read all of them.
+/// coordinator, an observer created for it, and agents that never had a part read all of them.
 pub(super) fn reads(
     tree: &Tree,
     (agent, had_a_part): (&AgentName, bool),
@@ -109,7 +109,7 @@ pub(super) fn reads(
 /// Whether one workspace is another or is above it.
 pub(super) fn is_above(tree: &Tree, upper: &WorkspaceId, lower: &WorkspaceId) -> bool {
     let mut above = Some(lower);
-    // Nobody is deeper than there are workspaces; a circle would never end.
+    // No workspace is deeper than their number; without this limit a circle would never end.
     for _ in 0..=tree.len() {
         let Some(id) = above else { return false };
         if id == upper {

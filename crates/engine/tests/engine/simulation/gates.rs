@@ -1,5 +1,5 @@
-//! What has to hold of gates and escalations, kept by reading the trail: each ends once, by
-//! somebody who may end it, and never before or after its time without a reason.
+//! Invariants of gates and escalations, checked by reading the trail: each ends once, by somebody
+//! who may end it, and never before or after its time without a reason.
 
 use althing_kernel::highway::escalation::{self, ResponseType};
 use althing_kernel::highway::gate::{self, GateEnd};
@@ -13,11 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Counts;
 use super::invariants::Place;
 
-/// A question that is open.
+/// An open gate or escalation.
 struct Open<F> {
     due: Option<Timestamp>,
     fallback: F,
-    /// Whether its time was said to be over; what follows is the fallback.
+    /// Whether it has expired; the fallback must follow.
     over: bool,
 }
 
@@ -34,14 +34,14 @@ impl<F: Copy + PartialEq + std::fmt::Debug> Open<F> {
     }
 }
 
-/// What a gate is about; to save what is left of a workspace is another question than to merge it.
+/// The subject of a gate; salvaging a workspace is another subject than merging it.
 type Subject = (GateType, AnyId, bool);
 
 #[derive(Default)]
 pub(super) struct Gates {
     open: BTreeMap<GateId, (Open<GateFallback>, Subject)>,
     closed: BTreeMap<GateId, GateEnd>,
-    /// What a fallback closed a gate for: it does not come up again.
+    /// Subjects for which a fallback closed a gate: it must not be asked again.
     guarded: BTreeMap<Subject, GateId>,
     escalations: BTreeMap<SignalId, Open<EscalationFallback>>,
     answered: BTreeSet<SignalId>,
@@ -124,7 +124,7 @@ impl Gates {
         let (open, about) = open.unwrap();
         match &body.actor {
             Resolver::User(user) => {
-                // Who approves of several tasks does one thing; the rest follows from it.
+                // Approving several tasks is one action; the rest follows from it.
                 let follows = at.entry.draft.causation.is_some();
                 let by = match &at.entry.draft.actor {
                     Actor::Principal(Principal::User(id)) => id == user,
@@ -158,7 +158,7 @@ impl Gates {
                     EscalationFallback::Reject => ResponseType::Abort,
                     EscalationFallback::DelegateToCoordinator => ResponseType::Delegation,
                 };
-                // Whoever does not listen any more is left to the coordinator.
+                // An agent that does not listen any more is left to the coordinator.
                 let left = open.fallback == EscalationFallback::Approve
                     && body.response_type == ResponseType::Delegation;
                 at.must(open.over && (body.response_type == agreed || left), "its time was over");
@@ -168,12 +168,12 @@ impl Gates {
         self.answered.insert(body.signal_id.clone());
     }
 
-    /// A run is over: its gates go with it.
+    /// Removes the gates of a run that is over.
     pub(super) fn run_over(&mut self) {
         self.guarded.clear();
     }
 
-    /// The state knows what the trail says is open, to the microsecond.
+    /// Compares the open gates of the state with those of the trail, to the microsecond.
     pub(super) fn compare(&self, seed: u64, state: &State) {
         let known: Vec<_> = state.gates().map(|(id, gate)| (id, gate.due())).collect();
         let told: Vec<_> = self.open.iter().map(|(id, (open, _))| (id, open.due)).collect();
@@ -183,7 +183,7 @@ impl Gates {
         assert_eq!(known, told, "seed {seed}: escalations");
     }
 
-    /// Something whose time was over before, if there is.
+    /// A gate or escalation that expired before, if there is one.
     pub(super) fn overdue(&self, turn: Timestamp) -> Option<String> {
         let past = |due: Option<Timestamp>| due.is_some_and(|due| due < turn);
         let gate = self.open.iter().find(|(_, (open, _))| past(open.due));

@@ -1,4 +1,4 @@
-//! People in simulated runs: what they want to be asked about, what they answer, what they say.
+//! People in simulated runs: their gate settings, answers and messages.
 
 use althing_kernel::highway::GateType;
 use althing_kernel::workspace::Status;
@@ -20,7 +20,7 @@ fn policy(harness: &mut Harness) -> Value {
     policy
 }
 
-/// Any mix of gates; now and then a preset as it is.
+/// Any mix of gates; now and then an unchanged preset.
 pub(super) fn wish(harness: &mut Harness) -> Value {
     if harness.random.one_in(4) {
         return json!({ "preset": *harness.random.pick(&PRESETS) });
@@ -43,7 +43,7 @@ pub(super) fn wish(harness: &mut Harness) -> Value {
     wish
 }
 
-/// What people say of their own accord, or because they were asked.
+/// A command of a person, on their own or as an answer.
 pub(super) fn ask(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     Some(match harness.random.below(40) {
         0 => {
@@ -84,7 +84,7 @@ fn answer(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
 }
 
 fn resolve(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
-    // The oldest most often, as people do; some are left to their fallbacks.
+    // Mostly the oldest; some are left to their fallbacks.
     let open = match harness.random.below(3) {
         0 if !scene.left.is_empty() => {
             let args = json!({ "gate": harness.random.pick(&scene.left), "action": "approve" });
@@ -112,7 +112,7 @@ fn resolve(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     Some((scene.person_or_not(harness), "gate.resolve", args))
 }
 
-/// Mostly what may be changed at such a gate.
+/// Mostly modifications that are allowed at such a gate.
 fn modifications(harness: &mut Harness, kind: GateType) -> Value {
     match kind {
         GateType::TaskApproval if harness.random.one_in(2) => json!({ "name": "better" }),

@@ -1,4 +1,4 @@
-//! What has to hold of runs, kept by reading the trail entry by entry and compared with the state
+//! Invariants of runs, checked by reading the trail entry by entry and comparing it with the state
 //! after each commit.
 //!
 //! The tree and the tasks are here, rights and mail in [`Channels`].
@@ -22,10 +22,10 @@ use super::channels::Channels;
 use super::gates::Gates;
 use super::{Counts, conduct};
 
-/// About how much falls due in one commit at most; beyond that something may be left over.
+/// About the most deadlines recorded in one commit; beyond that some may be left over.
 const DUE_MAX: u64 = 1_000;
 
-/// What has to happen besides the steps, states and signals.
+/// Events that must occur besides the steps, states and signals.
 pub(super) const EXPECTED: &[&str] = &[
     "batch_abort",
     "batch_priority_changed",
@@ -124,7 +124,7 @@ pub(super) const EXPECTED: &[&str] = &[
     "workspace_ownership_transferred",
 ];
 
-/// Where in the trail something is found to be wrong.
+/// The place in the trail of a violation.
 pub(super) struct Place<'a> {
     seed: u64,
     pub(super) entry: &'a Stamped,
@@ -136,20 +136,20 @@ impl Place<'_> {
     }
 }
 
-/// A workspace, as the trail tells of it.
+/// A workspace, as recorded in the trail.
 pub(super) struct Node {
     pub(super) body: Created,
     pub(super) parent: Option<WorkspaceId>,
     pub(super) status: Status,
-    /// Since when it is in its state.
+    /// Time since which it is in its state.
     since: Timestamp,
-    /// How much of its time it had used up before.
+    /// Working time used before.
     spent: Span,
     pub(super) agent: Option<AgentName>,
     ready: bool,
     interrupted: Option<Status>,
     head: Option<CheckpointId>,
-    /// How long it may have worked in all, if it was asked to finish.
+    /// Working time allowed in all, if it was asked to finish.
     pub(super) finish: Option<Span>,
     /// Whether it lost its parent and was given no other.
     orphan: bool,
@@ -163,12 +163,12 @@ impl Node {
         }
     }
 
-    /// Whether its time runs.
+    /// Whether its working time is running.
     fn is_clocked(&self) -> bool {
         matches!(self.status, Status::Active | Status::Blocked | Status::Conflicted)
     }
 
-    /// When its time is over: how long it may wait, be moved or work in all.
+    /// When its time is over: for waiting, for a move, or for working in all.
     fn due(&self) -> Option<Timestamp> {
         let timeout = self.body.timeout_s?.span();
         match self.status {
@@ -182,14 +182,14 @@ impl Node {
         }
     }
 
-    /// When its grace is over, if it was asked to finish.
+    /// When its grace period is over, if it was asked to finish.
     fn grace_over(&self) -> Option<Timestamp> {
         let left = self.finish?.micros().saturating_sub(self.spent.micros());
         let works = matches!(self.status, Status::Active | Status::Blocked);
         works.then(|| self.since.after(Span::from_micros(left)))
     }
 
-    /// Goes to another state; what it worked until then counts.
+    /// Changes its state; the time worked until then counts.
     fn go(&mut self, to: Status, at: Timestamp) {
         if self.is_clocked() {
             let worked = self.spent.micros() + at.since(self.since).micros();
@@ -206,7 +206,7 @@ impl Node {
 
 pub(super) type Tree = BTreeMap<WorkspaceId, Node>;
 
-/// A task, as the trail tells of it.
+/// A task, as recorded in the trail.
 struct Work {
     graph: GraphId,
     depends_on: Vec<TaskId>,
@@ -224,13 +224,13 @@ pub(super) struct Ledger {
     tasks: BTreeMap<TaskId, Work>,
     /// Workspaces that were ever bound to a task.
     bound: BTreeSet<WorkspaceId>,
-    /// Merges that are not over: source and target.
+    /// Open merges: source and target.
     merges: BTreeMap<WorkspaceId, WorkspaceId>,
     /// Agents that ever had a part in a run.
     parts: BTreeSet<AgentName>,
-    /// People who may not act now.
+    /// Suspended people.
     away: BTreeSet<UserId>,
-    /// How many entries were read since the last comparison.
+    /// Number of entries read since the last comparison.
     news: u64,
     pub(super) counts: Counts,
 }
@@ -265,14 +265,14 @@ impl Ledger {
         *self.counts.entry(what.into()).or_default() += 1;
     }
 
-    /// How large the run became.
+    /// The size of the run.
     pub(super) fn summary(&self) -> Counts {
         let workspaces = u64::try_from(self.tree.len()).unwrap();
         let tasks = u64::try_from(self.tasks.len()).unwrap();
         [("workspaces".to_owned(), workspaces), ("tasks".to_owned(), tasks)].into()
     }
 
-    /// Reads an entry and holds it against everything before it.
+    /// Checks an entry against everything before it.
     pub(super) fn note(&mut self, entry: &Stamped) {
         self.news += 1;
         let at = Place { seed: self.seed, entry };
@@ -363,7 +363,8 @@ impl Ledger {
         }
     }
 
-    /// Finished work goes to the parent; what failed to the nearest above that takes work.
+    /// Checks that finished work goes to the parent, and failed work to the nearest workspace above
+    /// that accepts work.
     fn merge_begins(&mut self, at: &Place<'_>, body: &integration::Started) {
         let node = self.node(at, &body.source);
         if body.mode == Mode::Normal {
@@ -439,7 +440,7 @@ impl Ledger {
         self.count("state idle");
     }
 
-    /// Nobody is given more than the workspace above it has.
+    /// Checks that a workspace is given no more than its parent has.
     fn contained(&self, at: &Place<'_>, body: &Created, parent_id: &WorkspaceId) {
         let parent = self.tree.get(parent_id);
         at.must(parent.is_some(), "the parent is there");
@@ -525,7 +526,7 @@ impl Ledger {
         let node = self.node(at, id);
         node.parent = Some(new.clone());
         node.orphan = !reassigned;
-        // What was being merged into the parent it had is merged into the one it has.
+        // An open merge into the old parent continues into the new one.
         if let Some(target) = self.merges.get_mut(id) {
             target.clone_from(new);
         }
@@ -573,7 +574,7 @@ impl Ledger {
         }
     }
 
-    /// Holds the state after a commit against what the trail says.
+    /// Compares the state after a commit with the trail.
     pub(super) fn compare(&mut self, state: &State, turn: Option<Timestamp>) {
         let seed = self.seed;
         assert_eq!(state.root(), self.root.as_ref(), "seed {seed}: one root");
@@ -623,7 +624,7 @@ impl Ledger {
         }
     }
 
-    /// Whether one agent after another reads one workspace after another if it may, and only then.
+    /// Checks that agents can read exactly the workspaces they may.
     fn compare_sight(&self, state: &State) {
         let pick = usize::try_from(state.clock().micros()).unwrap();
         let (Some((agent, _)), Some(target)) = (

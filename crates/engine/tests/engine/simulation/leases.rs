@@ -1,6 +1,6 @@
 //! Leases: thousands of clients that want the same surfaces.
 //!
-//! No two holders ever hold overlapping leases, epochs only grow, and what a client was told is
+//! No two holders ever hold overlapping leases, epochs only grow, and every acknowledged change is
 //! in the log.
 
 use super::{Counts, Harness, Scenario, Simulation, add, command, happened, person, seeds};
@@ -11,7 +11,7 @@ use althing_kernel::{
 };
 use althing_trail::Commit;
 
-/// What a client was told.
+/// An acknowledged change.
 enum Acknowledged {
     Lease(LeaseView),
     Ended(LeaseId),
@@ -93,7 +93,7 @@ impl Leases {
                 ("session.close", serde_json::json!({}))
             }
             (8, Some((_, _, holder))) => {
-                // Somebody who claims to be another.
+                // A caller that pretends to be another.
                 caller = Caller { key: caller.key, ..holder };
                 ("lease.open", serde_json::json!({ "surfaces": ["src"] }))
             }
@@ -204,7 +204,7 @@ fn run(seed: u64, steps: u64) -> Counts {
 
 /// Shows W-CLK-05, W-REC-01, W-REC-07.
 #[test]
-fn many_processes_agree_whatever_goes_wrong() {
+fn many_processes_agree_under_faults() {
     let seeds = seeds(200);
     let mut counts = Counts::new();
     for seed in seeds.clone() {

@@ -1,20 +1,20 @@
-//! A deterministic simulation: many processes on one log, with everything going wrong that can.
+//! A deterministic simulation: many processes on one log, with every failure that can happen.
 //!
 //! Each run is made from one seed. It has several simulated processes, each with its own writer
-//! core and its own wrong clock, and many clients that send commands through them. The steps of
-//! the processes are interleaved at random: catch up, decide, append. Between any two steps a
-//! process may crash and start again with nothing but the log and perhaps a snapshot; an append
-//! may be refused, or go through with its answer lost, or be beaten by another process; clocks
-//! jump both ways.
+//! core and its own wrong clock, and many clients that send commands through them. The steps of the
+//! processes are interleaved at random: catch up, decide, append. Between any two steps a process
+//! may crash and start again with nothing but the log and perhaps a snapshot; an append may be
+//! refused, or go through with its answer lost, or be beaten by another process; clocks jump both
+//! ways.
 //!
 //! After every step it is checked that the chain verifies (the new commits, by the same code as
-//! `trail verify`), that replaying the log gives the state the process believes in, and that every
-//! acknowledged commit is in the log. What the clients ask for, and what else has to hold, is up
-//! to a scenario: [`leases`], [`commons`], [`remembered`], or [`runs`] with its [`invariants`].
+//! `trail verify`), that replaying the log gives the state of the process, and that every
+//! acknowledged commit is in the log. The clients' commands and further invariants belong to a
+//! scenario: [`leases`], [`commons`], [`remembered`], or [`runs`] with its [`invariants`].
 //!
-//! A failure prints its seed; `ALTHING_SIM_SEED=n` runs that one alone and
-//! `ALTHING_SIM_RUNS=n` runs more of them, from `ALTHING_SIM_FROM=n` on, so that a long
-//! run can be shared out over processes.
+//! A failure prints its seed; `ALTHING_SIM_SEED=n` runs that one alone and `ALTHING_SIM_RUNS=n`
+//! runs more of them, from `ALTHING_SIM_FROM=n` on, so that a long run can be shared out over
+//! processes.
 
 mod channels;
 mod commons;
@@ -45,7 +45,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A small generator: the same seed gives the same run on every machine, for ever.
+/// A small generator: a seed gives the same run on every machine, for ever.
 #[derive(Clone)]
 struct Random(u64);
 
@@ -87,7 +87,7 @@ impl Mint for SimMint {
     }
 }
 
-/// What the next append will do.
+/// Behaviour of the next append.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     None,
@@ -117,7 +117,7 @@ impl LogReader for FaultyLog {
     }
 
     fn commit_of(&mut self, seq: u64) -> Result<Option<Commit>, LogError> {
-        // While answers are lost, so are those to questions.
+        // While answers to appends are lost, reads fail too.
         match *self.fault.lock().unwrap() {
             Fault::AnswerLost | Fault::WriteLost => Err(trouble()),
             _ => self.inner.commit_of(seq),
@@ -142,7 +142,7 @@ impl Log for FaultyLog {
         Ok(true)
     }
 
-    fn let_go(&mut self) {}
+    fn release(&mut self) {}
 
     fn append(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
         let fault = *self.fault.lock().unwrap();
@@ -174,36 +174,36 @@ struct Process {
     clock_offset: i64,
 }
 
-/// What clients ask for, and what has to hold whatever they ask for.
+/// The commands of clients, and invariants that hold whatever they do.
 trait Scenario {
-    /// The size of a commit at which a batch is cut; small, so that batches are cut.
+    /// Commit size at which a batch is cut, in bytes; small, so that batches are cut.
     const BYTES_MAX: usize = 8 << 10;
 
-    /// What lies between a process and the inboxes, if anything does.
+    /// The carrier between a process and the inboxes, if any.
     fn carrier(_random: &mut Random) -> Option<Box<dyn Carrier + Send>> {
         None
     }
 
-    /// What is asked before the first step, of one process.
+    /// Commands before the first step, sent to one process.
     fn opening(&mut self) -> Vec<(Caller, Command)> {
         Vec::new()
     }
 
-    /// What is asked of a process that knows `state`.
+    /// Commands to a process that knows `state`.
     fn jobs(&mut self, harness: &mut Harness, state: &State) -> Vec<Job>;
 
-    /// What a client was told about what it asked for.
+    /// Receives the answer to a job.
     fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict);
 
-    /// What has to hold after each step; `news` were appended in it. If a process has just
+    /// Checks the invariants after each step; `news` were appended in it. If a process has just
     /// settled, `turn` is the time it decided at.
     fn check(&mut self, harness: &mut Harness, news: &[Commit], turn: Option<Timestamp>);
 
-    /// How often the states of processes are compared as a whole: once in so many commits.
+    /// Interval, in commits, at which the states of processes are compared as a whole.
     const COMPARE: u64 = 1;
 }
 
-/// What every scenario shares: the log, the processes on it, and the walk that verifies it.
+/// Parts that every scenario shares: the log, its processes, and the verification.
 struct Harness {
     random: Random,
     seed: u64,
@@ -214,9 +214,9 @@ struct Harness {
     time: u64,
     verifier: Verifier,
     checked: u64,
-    /// How many requests were signed so far.
+    /// Number of signed requests so far.
     signed: u64,
-    /// The last snapshot anybody took.
+    /// The last snapshot that any process took.
     saved: Option<World>,
     counts: Counts,
 }
@@ -227,7 +227,7 @@ struct Simulation<S> {
     harness: Harness,
     processes: Vec<Process>,
     scenario: S,
-    /// Commits that somebody was told of.
+    /// Acknowledged commits.
     acknowledged: Vec<Commit>,
 }
 
@@ -259,7 +259,7 @@ fn command(name: &str, args: &serde_json::Value) -> Command {
     read.unwrap_or_else(|error| panic!("{name} {args}: {error}"))
 }
 
-/// The first person signs up; the others may do as much as that one does.
+/// Registers a person; the first one has all permissions, the others as many.
 fn sign_up(creator: &str, name: &str) -> (Caller, Command) {
     let mut args = serde_json::json!({ "user": name, "key": person(name).key });
     if creator != name {
@@ -306,8 +306,8 @@ impl Harness {
         Process { core, phase: Phase::Idle, clock_offset: skew }
     }
 
-    /// What a person asks for is signed, with whichever key the caller holds; agents are known
-    /// by their channel here.
+    /// A job. Commands of a person are signed with the key the caller holds; agents are
+    /// authenticated by their channel here.
     fn job(&mut self, caller: Caller, command: Command) -> Job {
         let key = match &caller.principal {
             Principal::User(id) => {
@@ -327,7 +327,7 @@ impl Harness {
     }
 }
 
-/// The key of somebody who claims to be a person.
+/// The key of an impostor.
 fn forgers_key() -> SecretKey {
     SecretKey::from_seed(&[4; 32])
 }
@@ -340,7 +340,7 @@ impl<S: Scenario> Simulation<S> {
         simulation
     }
 
-    /// The project, its first user, and what the scenario begins with.
+    /// Creates the project, its first user, and the scenario's opening.
     fn open(&mut self) {
         let mut first = self.harness.process::<S>();
         let create = serde_json::json!({ "name": "sim", "project": "sim" });
@@ -434,7 +434,7 @@ impl<S: Scenario> Simulation<S> {
         }
     }
 
-    /// What must hold after every step.
+    /// Checks the invariants after a step.
     fn check(&mut self, turn: Option<Timestamp>) {
         let seed = self.harness.seed;
         let news = self.harness.log.clone().tail(self.harness.checked, usize::MAX).unwrap();
@@ -453,7 +453,7 @@ impl<S: Scenario> Simulation<S> {
         self.scenario.check(&mut self.harness, &news, turn);
     }
 
-    /// What a process believes is what replaying the log gives.
+    /// Checks that the state of a process equals that of a replay.
     fn live_is_replayed(&self, at: usize) {
         let (live, harness) = (self.processes[at].core.world(), &self.harness);
         if live.seq() != harness.checked {
@@ -463,7 +463,7 @@ impl<S: Scenario> Simulation<S> {
         assert_eq!(live.chain.image(), harness.verifier.chain().image(), "seed {}", harness.seed);
     }
 
-    /// So many steps; at the end everybody who looks sees the same.
+    /// Runs so many steps; at the end all processes must see the same.
     fn run(mut self, steps: u64) -> (Counts, S) {
         for _ in 0..steps {
             self.step();
@@ -482,7 +482,7 @@ impl<S: Scenario> Simulation<S> {
     }
 }
 
-/// A world as it comes back from a snapshot.
+/// A world after saving and loading a snapshot.
 fn through_a_file(world: &World) -> World {
     World {
         state: State::from_image(world.state.image()).unwrap(),
@@ -494,7 +494,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().map(|text| text.parse().unwrap())
 }
 
-/// The seeds to run: one that was asked for, as many as were asked for, or so many.
+/// The seeds to run: the requested one, as many as requested, or the default number.
 fn seeds(default: u64) -> std::ops::Range<u64> {
     if let Some(seed) = number("ALTHING_SIM_SEED") {
         return seed..seed + 1;
@@ -509,7 +509,8 @@ fn add(all: &mut Counts, more: Counts) {
     }
 }
 
-/// A simulation in which something never happens tests nothing of it.
+/// Checks that each kind of event occurred: a simulation in which something never happens does not
+/// test it.
 fn happened(counts: &Counts, what: &[&str], least: u64) {
     let rare = |what: &&&str| counts.get(**what).copied().unwrap_or_default() < least;
     let rare: Vec<_> = what.iter().filter(rare).collect();

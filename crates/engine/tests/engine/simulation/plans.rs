@@ -1,4 +1,4 @@
-//! Planned and finished work: tasks, files, checkpoints and what becomes of them.
+//! Planned and finished work: tasks, files, checkpoints and their merges.
 
 use althing_kernel::task;
 use althing_kernel::workspace::Status;
@@ -28,7 +28,7 @@ fn files(harness: &mut Harness) -> Value {
     let first = *harness.random.pick(&PATHS);
     let mut files = vec![json!({ "path": first, "content": blob(harness) })];
     if harness.random.one_in(4) {
-        // Perhaps the same path twice, which is refused.
+        // Perhaps a duplicate path, which is refused.
         files.push(json!({ "path": *harness.random.pick(&PATHS) }));
     }
     files.into()
@@ -102,7 +102,7 @@ fn decide(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     Some((caller, "integration.decide", args))
 }
 
-/// Mostly of something that failed, of any run; often there is nothing to be saved.
+/// Mostly salvage of a failed workspace, of any run; often there is nothing to salvage.
 fn salvage(harness: &mut Harness, scene: &Scene) -> Asked {
     let workspace = match scene.wrecks.as_slice() {
         [] => scene.some_id(harness),

@@ -1,8 +1,9 @@
-//! What is remembered: many processes that create, change and move the same records, give work out
-//! under leases, and ask again when they got no answer.
+//! Records: many processes that create, change and move the same records, give work out under
+//! leases, and retry when they got no answer.
 //!
 //! Every record is in the state that the entries of the log say, whatever was lost in between; a
-//! request with an id leaves at most one entry; a lease for work is held by one at a time.
+//! request with an id leaves at most one entry (idempotency); a lease for work has one holder at a
+//! time.
 
 use super::{Counts, Harness, Random, Scenario, Simulation, add, command, happened, person, seeds};
 use althing_engine::core::{Job, Verdict};
@@ -17,12 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const AGENTS: u64 = 6;
 
-/// What the log says, kept by other means than the kernel's.
+/// The content of the log, tracked independently of the kernel.
 #[derive(Default)]
 struct Remembered {
     records: BTreeMap<RecordId, (Status, u32)>,
     requests: BTreeSet<(String, String)>,
-    /// What was asked with an id, to be asked again.
+    /// Requests with an id, to be retried.
     asked: Vec<(Caller, Command)>,
     count: u64,
     /// Texts that were acknowledged and must be in the log.
@@ -79,7 +80,7 @@ impl Remembered {
             Kind::Loop => {
                 let mut slot =
                     json!({ "id": "s", "agent": format!("agent{}", random.below(AGENTS)) });
-                // Mostly what its author gave out, as it has to be.
+                // Mostly an assignment and its author, as required.
                 let mut given = state.memory().newest(Kind::Assignment, Some(true));
                 let given = given.find(|own| own.author == who.principal);
                 let astray = any(random, state, Kind::Assignment).filter(|_| random.one_in(6));
@@ -93,7 +94,7 @@ impl Remembered {
         json!({ "kind": kind, "text": format!("text {}", self.count), "fields": fields })
     }
 
-    /// Work for one agent or two, on places that others may have.
+    /// An offer of work to one agent or two, on surfaces that others may hold.
     fn offer(&mut self, random: &mut Random, plan: Option<RecordId>) -> Value {
         let mut lanes = Vec::new();
         for _ in 0..=random.below(2) {
@@ -113,7 +114,7 @@ impl Remembered {
         json!({ "lanes": lanes })
     }
 
-    /// A step of a record, mostly one it may take and by whoever may take it.
+    /// A step of a record, mostly an allowed one by an authorized caller.
     fn step(random: &mut Random, own: &Record, who: &Caller) -> (Caller, Value) {
         let ways = own.table().ways_from(own.status);
         let astray = ways.is_empty() || random.one_in(6);
@@ -156,7 +157,7 @@ impl Remembered {
                 let (who, args) = Self::step(random, own, &who);
                 (who, "memory.move", args)
             }
-            // What its agent holds for it, or whoever gave it out.
+            // By the agent that holds it, or by its author.
             (12, Some(own), _) if kind == Kind::Assignment && random.one_in(2) => {
                 let by = if random.one_in(2) { own_agent(own) } else { caller_of(&own.author) };
                 let by = by.unwrap_or(who);
@@ -287,7 +288,7 @@ impl Remembered {
     }
 }
 
-/// Somewhere to work, in or around where others do.
+/// A surface to work on, in or around those of others.
 fn place(random: &mut Random) -> String {
     let folder = random.below(12);
     match random.below(12) {
@@ -369,7 +370,7 @@ impl Scenario for Remembered {
 }
 
 #[test]
-fn what_is_remembered_is_what_the_log_says_whatever_goes_wrong() {
+fn records_match_the_log_under_faults() {
     let seeds = seeds(40);
     let mut counts = Counts::new();
     for seed in seeds.clone() {

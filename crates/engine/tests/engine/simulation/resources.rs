@@ -10,7 +10,7 @@ use super::scene::Scene;
 const GROUPS: [&str; 3] = ["parsers", "tests", "docs"];
 const PRIORITIES: [&str; 4] = ["critical", "interactive", "normal", "background"];
 
-/// Some workspaces are limited, watched, or of a group.
+/// Adds limits, a watchdog or a group to some workspaces.
 pub(super) fn allow(harness: &mut Harness, args: &mut Value) {
     if harness.random.one_in(4) {
         let tokens = 50 + harness.random.below(400);
@@ -28,7 +28,7 @@ pub(super) fn allow(harness: &mut Harness, args: &mut Value) {
     }
 }
 
-/// What is asked for about use.
+/// A command about usage.
 pub(super) fn ask(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     let caller = scene.coordinator(harness);
     let seen = match harness.random.below(8) {

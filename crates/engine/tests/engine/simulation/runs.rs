@@ -1,8 +1,8 @@
-//! Runs: coordinators, delegates, workers and observers, with everything they may and may not do.
+//! Runs: coordinators, delegates, workers and observers, with allowed and forbidden commands.
 //!
-//! Most of what is asked for makes sense in the state its process knows; the rest is random, stale
-//! or forged. Between the processes and the inboxes lies a carrier that loses envelopes and the
-//! answers to them.
+//! Most commands make sense in the state their process knows; the rest is random, stale or forged.
+//! Between the processes and the inboxes lies a carrier that loses envelopes and the answers to
+//! them.
 
 use althing_engine::core::{Job, Verdict};
 use althing_kernel::envelope::carrier::{Carried, Carrier};
@@ -20,10 +20,10 @@ use super::{
     plans, resources, seeds, sign_up, system,
 };
 
-/// How long the carrier waits for an answer the first time.
+/// Time the carrier waits for an answer the first time.
 pub(super) const BASE: Span = Span::from_micros(500_000);
 
-/// Loses envelopes and answers; on some ways nearly all of them.
+/// Loses envelopes and answers; on some routes nearly all of them.
 struct Lossy(Random);
 
 impl Carrier for Lossy {
@@ -43,7 +43,7 @@ impl Carrier for Lossy {
     }
 }
 
-/// What is asked for: the caller, the command's name, its arguments.
+/// A command: the caller, its name, its arguments.
 pub(super) type Asked = (Caller, &'static str, Value);
 
 pub(super) struct Runs {
@@ -60,7 +60,7 @@ impl Runs {
     fn ask(&mut self, harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         let Some(root) = &scene.root else {
             self.winding_down = false;
-            // One who begins is enough; the others are late.
+            // One start is enough; the others are late.
             return harness.random.one_in(6).then(|| start(harness));
         };
         if scene.live.is_empty() && self.winding_down {
@@ -104,7 +104,7 @@ impl Scenario for Runs {
 
     fn jobs(&mut self, harness: &mut Harness, state: &State) -> Vec<Job> {
         if harness.random.one_in(150) {
-            // Nobody does anything for more than an hour: whoever was awaited does not come.
+            // Nothing happens for more than an hour: everything awaited expires.
             harness.time += 4_000_000_000;
             harness.count("long pause");
         }
@@ -148,7 +148,7 @@ impl Scenario for Runs {
     }
 }
 
-/// Content, by the name it has beside the trail.
+/// Content, by its name beside the trail.
 pub(super) fn blob(harness: &mut Harness) -> Value {
     json!({ "blob": format!("sha256:{:064x}", harness.random.below(5)) })
 }
@@ -274,7 +274,7 @@ fn signal(harness: &mut Harness, scene: &Scene, root: &Seen, known: &Ledger) -> 
     Some((seen.worker(), "signal.emit", args))
 }
 
-/// Anybody says anything.
+/// Any message from anybody.
 fn anything(harness: &mut Harness, scene: &Scene, root: &Seen, known: &Ledger) -> Option<Asked> {
     let seen = if harness.random.one_in(3) { root.clone() } else { scene.any(harness)? };
     let kind = *harness.random.pick(SignalType::ALL);
@@ -298,7 +298,7 @@ fn anything(harness: &mut Harness, scene: &Scene, root: &Seen, known: &Ledger) -
 }
 
 fn send(harness: &mut Harness, scene: &Scene, root: &Seen, known: &Ledger) -> Option<Asked> {
-    // Mostly along a right that somebody holds.
+    // Mostly along an existing right.
     let along = (!scene.rights.is_empty()).then(|| harness.random.pick(&scene.rights).clone());
     let (from, to) = match along.filter(|_| !harness.random.one_in(10)) {
         Some((_, holder, target)) => (scene.get(&holder)?.clone(), target.to_string()),
@@ -348,7 +348,7 @@ fn take(harness: &mut Harness, scene: &Scene, root: &Seen) -> Option<Asked> {
     Some((caller, "inbox.take", args))
 }
 
-/// What the coordinator orders: pauses, moves, ends.
+/// An order of the coordinator: pauses, moves, ends.
 fn order(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     let caller = match harness.random.below(12) {
         0 => scene.any(harness)?.worker(),
@@ -427,7 +427,7 @@ fn rights(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     Some((caller, "right.grant", args))
 }
 
-/// Work changes hands, and people come and go.
+/// Work is transferred, and people come and go.
 fn people(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     let whom = *harness.random.pick(&["bob", "eve"]);
     let ada = super::person("ada");
@@ -444,7 +444,7 @@ fn people(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     })
 }
 
-/// Somebody who claims to be another, or speaks from a workspace that is not its own.
+/// A caller that pretends to be another, or speaks from a workspace of another.
 fn forged(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     let victim = scene.any(harness)?;
     let stranger = agent(harness.random.below(AGENTS));
@@ -461,7 +461,7 @@ fn forged(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     })
 }
 
-/// Brings what goes on to an end, one workspace after another.
+/// Ends the open workspaces, one after another.
 fn wind_down(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     let seen = scene.any(harness)?;
     let caller = scene.coordinator(harness);
@@ -484,7 +484,7 @@ fn run(seed: u64, steps: u64) -> Counts {
     counts
 }
 
-/// Everything that has to happen for the simulation to be worth something.
+/// Everything that must happen for the simulation to be worth something.
 fn expected() -> Vec<String> {
     let steps = STEPS.iter().map(|step| format!("step {:02}", step.number));
     let states = Status::ALL.iter().map(|status| format!("state {status}"));
@@ -500,7 +500,7 @@ fn expected() -> Vec<String> {
 /// Shows W-CP-07, W-CP-08, W-TASK-03, W-TASK-05, W-TASK-06, W-TASK-10, W-TASK-11.
 /// Shows W-REC-04, W-REC-08.
 #[test]
-fn runs_keep_their_promises_whatever_goes_wrong() {
+fn runs_keep_their_invariants_under_faults() {
     let seeds = seeds(140);
     let mut counts = Counts::new();
     for seed in seeds.clone() {
@@ -520,7 +520,7 @@ fn runs_keep_their_promises_whatever_goes_wrong() {
 
 /// One history that grows: hundreds of workspaces, thousands of envelopes.
 #[test]
-fn a_long_history_keeps_its_promises() {
+fn a_long_history_keeps_its_invariants() {
     let counts = run(1_000_001, 7_600);
     let count = |what: &str| counts.get(what).copied().unwrap_or_default();
     println!("{counts:#?}");

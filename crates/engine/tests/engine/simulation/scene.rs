@@ -1,4 +1,4 @@
-//! What a simulated client sees before it asks for something: who is there, and in which state.
+//! The state as a simulated client sees it when it chooses a command.
 
 use althing_kernel::highway::GateType;
 use althing_kernel::id::SignalId;
@@ -10,12 +10,12 @@ use althing_kernel::{
 
 use super::{Harness, person, system};
 
-/// How many agents there are.
+/// Number of agents.
 pub(super) const AGENTS: u64 = 40;
 /// The people.
 pub(super) const PEOPLE: [&str; 3] = ["ada", "bob", "eve"];
 
-/// An agent, known by its key.
+/// An agent, identified by its key.
 pub(super) fn agent(number: u64) -> Caller {
     let mut key = [2; 32];
     key[..8].copy_from_slice(&number.to_be_bytes());
@@ -38,7 +38,7 @@ pub(super) fn named(name: &AgentName) -> Caller {
     agent(number)
 }
 
-/// A workspace, as somebody who is about to ask for something sees it.
+/// A workspace, as a client sees it.
 #[derive(Clone)]
 pub(super) struct Seen {
     pub(super) id: WorkspaceId,
@@ -53,16 +53,16 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Whoever works there; for a root without an agent, a person.
+    /// The agent of the workspace; for a root without an agent, a person.
     pub(super) fn worker(&self) -> Caller {
         self.agent.as_ref().map_or_else(|| person("ada"), named)
     }
 }
 
-/// Everything a batch of jobs is chosen from.
+/// Everything from which a batch of jobs is chosen.
 pub(super) struct Scene {
     pub(super) root: Option<Seen>,
-    /// What goes on below the root.
+    /// Open workspaces below the root.
     pub(super) live: Vec<Seen>,
     pub(super) ended: Vec<WorkspaceId>,
     pub(super) rights: Vec<(RightId, WorkspaceId, WorkspaceId)>,
@@ -70,15 +70,15 @@ pub(super) struct Scene {
     pub(super) graphs: Vec<GraphId>,
     /// Open conflicts, with the workspace whose work is merged.
     pub(super) conflicts: Vec<(WorkspaceId, String)>,
-    /// What failed and left a checkpoint.
+    /// Failed workspaces that left a checkpoint.
     pub(super) wrecks: Vec<WorkspaceId>,
-    /// What lost its parent and goes on.
+    /// Open workspaces that lost their parent.
     pub(super) orphans: Vec<WorkspaceId>,
-    /// What waits for a person, oldest first.
+    /// Gates that wait for a person, oldest first.
     pub(super) gates: Vec<(GateId, GateType)>,
-    /// What people left to the coordinator.
+    /// Gates that people left to the coordinator.
     pub(super) left: Vec<GateId>,
-    /// What agents need a person for.
+    /// Escalations that wait for a person.
     pub(super) escalations: Vec<SignalId>,
 }
 
@@ -146,7 +146,7 @@ impl Scene {
         scene
     }
 
-    /// Somebody who speaks for the coordinator: mostly the agent that has the post.
+    /// A caller for the coordinator: mostly its agent.
     pub(super) fn coordinator(&self, harness: &mut Harness) -> Caller {
         let post = self.root.as_ref().and_then(|root| root.agent.as_ref());
         match (harness.random.below(10), post) {
@@ -156,7 +156,7 @@ impl Scene {
         }
     }
 
-    /// A person; now and then somebody who claims a person's part.
+    /// A person; now and then somebody who pretends to be one.
     pub(super) fn person_or_not(&self, harness: &mut Harness) -> Caller {
         match harness.random.below(12) {
             0 => agent(harness.random.below(AGENTS)),
@@ -165,7 +165,7 @@ impl Scene {
         }
     }
 
-    /// Somebody below the root in one of these states; if there is nobody, anybody.
+    /// A workspace below the root in one of these states; if there is none, any.
     pub(super) fn one(&self, harness: &mut Harness, states: &[Status]) -> Option<Seen> {
         let fit: Vec<&Seen> =
             self.live.iter().filter(|seen| states.contains(&seen.status)).collect();
@@ -179,7 +179,7 @@ impl Scene {
         (!self.live.is_empty()).then(|| harness.random.pick(&self.live).clone())
     }
 
-    /// A workspace by its id, if it goes on.
+    /// An open workspace by its id.
     pub(super) fn get(&self, id: &WorkspaceId) -> Option<&Seen> {
         self.live.iter().chain(&self.root).find(|seen| seen.id == *id)
     }

@@ -1,29 +1,30 @@
-//! Folding the write-ahead journal back into the file without making callers wait.
+//! Checkpoints: copying the write-ahead journal back into the file without making callers wait.
 //!
 //! SQLite does this on its own inside a commit, once the journal has some number of pages. For a
-//! process that writes now and then that number is small: every process that opens the store
-//! reads the journal first, and short commands should not pay for a long one. A busy writer has
-//! a thread for it instead, which works beside the commits. Should that thread not keep up,
-//! SQLite's own mechanism still bounds the journal, only later.
+//! process that writes now and then that number is small: every process that opens the store reads
+//! the journal first, and short commands should not pay for a long one. A busy writer uses a thread
+//! instead, which works beside the commits. If that thread does not keep up, SQLite's own mechanism
+//! still bounds the journal, only later.
 
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use super::spot::Spot;
+use super::open_files::OpenFiles;
 
-/// How many commits make a writer a busy one.
+/// Number of commits after which a writer counts as busy.
 const BUSY_COMMITS: u32 = 100;
-/// How many bytes are written between two rounds.
+/// Bytes written between two checkpoints.
 const ROUND_BYTES: usize = 1 << 20;
-/// Where a busy writer's commits fold the journal themselves, in pages of 4 KiB: 16 MiB.
+/// Journal size at which a busy writer's commits do a checkpoint themselves, in pages of 4 KiB: 16
+/// MiB.
 const LAST_RESORT_PAGES: u32 = 4 << 10;
 
-/// Where other writers' commits fold it, in pages: 512 KiB.
+/// Journal size at which other writers' commits do a checkpoint, in pages: 512 KiB.
 pub(super) const CALM_PAGES: u32 = 128;
 
-/// Decides when the journal is folded back, and by whom.
+/// Decides when a checkpoint is due, and who does it.
 #[derive(Default)]
 pub(super) struct Checkpoints {
     commits: u32,
@@ -32,8 +33,8 @@ pub(super) struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Notes a commit, and has the journal folded back if it is time.
-    pub(super) fn note(&mut self, conn: &Connection, spot: &Arc<Spot>, bytes: usize) {
+    /// Counts a commit, and starts a checkpoint if one is due.
+    pub(super) fn note(&mut self, conn: &Connection, open_files: &Arc<OpenFiles>, bytes: usize) {
         self.commits = self.commits.saturating_add(1);
         self.bytes += bytes;
         if self.commits < BUSY_COMMITS || self.bytes < ROUND_BYTES {
@@ -41,38 +42,37 @@ impl Checkpoints {
         }
         self.bytes = 0;
         if self.thread.is_none() {
-            self.thread = start(conn, spot);
+            self.thread = start(conn, open_files);
         }
         if let Some(thread) = &self.thread {
-            // If the last round is not over yet, this one is part of the next.
+            // If the last checkpoint is still running, the next one covers these pages too.
             let _ = thread.try_send(());
         }
     }
 }
 
-/// Starts the thread. Without one, commits go on folding the journal as before.
-fn start(conn: &Connection, spot: &Arc<Spot>) -> Option<SyncSender<()>> {
+/// Starts the thread. Without one, commits go on doing checkpoints themselves.
+fn start(conn: &Connection, open_files: &Arc<OpenFiles>) -> Option<SyncSender<()>> {
     let (send, receive) = sync_channel(1);
-    let spot = spot.clone();
+    let open_files = open_files.clone();
     let thread = std::thread::Builder::new().name("althing-fold".to_owned());
-    thread.spawn(move || fold(&spot, &receive)).ok()?;
+    thread.spawn(move || fold(&open_files, &receive)).ok()?;
     conn.pragma_update(None, "wal_autocheckpoint", LAST_RESORT_PAGES).ok()?;
     Some(send)
 }
 
-fn fold(spot: &Spot, rounds: &Receiver<()>) {
-    let Ok(conn) = Connection::open(spot.path()) else { return };
-    // As durable as the writer's own, and as careful at the end; without that this thread leaves
-    // the work to the writer.
+fn fold(open_files: &OpenFiles, rounds: &Receiver<()>) {
+    let Ok(conn) = Connection::open(open_files.path()) else { return };
+    // Durability settings equal to the writer's; if they cannot be set, this thread leaves the
+    // work to the writer.
     let set = conn
         .pragma_update(None, "checkpoint_fullfsync", "ON")
         .and_then(|()| conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
     if set.is_err() {
         return;
     }
-    while rounds.recv().is_ok() && spot.check().is_ok() {
-        // Passive: it takes what it can without making anybody wait. What it cannot take now it
-        // takes next time.
+    while rounds.recv().is_ok() && open_files.check().is_ok() {
+        // Passive: it copies what it can without making anybody wait, and the rest next time.
         let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
     }
 }

@@ -1,11 +1,11 @@
-//! What SQLite's errors mean for a log.
+//! Translation of SQLite's errors into log errors.
 
 use rusqlite::ErrorCode;
 use std::path::Path;
 
 use crate::log::{LogError, LogErrorKind};
 
-/// What was being done when it failed.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
     Open,
@@ -35,8 +35,8 @@ pub(super) fn fault(doing: Doing, path: &Path, error: &rusqlite::Error) -> LogEr
     LogError::new(kind, format!("{} {}: {error}{hint}", doing.words(), path.display()))
 }
 
-/// Whether a commit failed before all of it was written, so that it certainly did not happen.
-/// When only the sync fails, what was written may still reach the disk.
+/// Whether a commit failed before all of it was written, so that it certainly did not happen. If
+/// only the sync failed, the data may still reach the disk.
 pub(super) fn is_before_sync(error: &rusqlite::Error) -> bool {
     let Some(failure) = error.sqlite_error() else { return false };
     match failure.code {
@@ -53,8 +53,8 @@ fn kind_of(doing: Doing, error: &rusqlite::Error) -> LogErrorKind {
     match error {
         rusqlite::Error::SqliteFailure(failure, _) => match failure.code {
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LogErrorKind::Locked,
-            // The statements are fixed, so one that makes no sense to SQLite met a file whose
-            // tables are not what they should be.
+            // The statements are fixed, so SQLite rejects one only if the tables of the file are
+            // wrong.
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown => {
                 LogErrorKind::Corrupt
             }
@@ -62,7 +62,7 @@ fn kind_of(doing: Doing, error: &rusqlite::Error) -> LogErrorKind {
             _ if doing == Doing::Read || doing == Doing::Open => LogErrorKind::Unreadable,
             _ => LogErrorKind::Unwritable,
         },
-        // A row whose columns are not what was written there.
+        // A row with unexpected column types.
         _ => LogErrorKind::Corrupt,
     }
 }

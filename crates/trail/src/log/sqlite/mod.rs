@@ -1,18 +1,18 @@
 //! The default log: one SQLite file, many processes, no daemon.
 //!
-//! Each commit is one row, so a commit is there as a whole or not at all, and the primary key is
+//! Each commit is one row, so a commit is stored as a whole or not at all, and the primary key is
 //! the compare-and-set. The file is in write-ahead mode with full syncing: a commit that returned
 //! has reached the disk, and readers neither block the writer nor wait for it.
 //!
-//! Writers take turns, each in a queue of its own making ([`queue`]).
+//! Writers take turns in a queue of file locks ([`queue`]).
 
+mod archived;
 mod checkpoint;
-mod cold;
 mod fault;
-mod mend;
+mod open_files;
 mod queue;
+mod repair;
 mod replace;
-mod spot;
 mod tiles;
 
 use althing_kernel::archive::Floor;
@@ -23,32 +23,32 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{
-    AppendError, COMMIT_BYTES_LIMIT, Log, LogError, LogErrorKind, LogReader, Misfit, Store,
+    AppendError, COMMIT_BYTES_LIMIT, DamagedTile, Log, LogError, LogErrorKind, LogReader, Store,
 };
-use crate::archive::{Archives, Cold, Shelf, Wanted};
+use crate::archive::{ArchiveFetcher, ArchiveRecord, Archives, Wanted};
 use crate::commit::Commit;
 use crate::hash::Hash;
+pub use archived::{Swap, Swapper};
 use checkpoint::Checkpoints;
-pub use cold::{Swap, Swapper};
 use fault::{Doing, fault};
+use open_files::OpenFiles;
 use queue::Queue;
 pub use queue::beside;
 pub use replace::{Replacing, Reserved};
-use spot::Spot;
 use tiles::TileWriter;
 
-/// Marks the file as a store of Althing's ("Alth").
+/// Application id of a store of Althing ("Alth").
 const APPLICATION_ID: i32 = 0x416c_7468;
-/// The version of the file's form that this program writes.
+/// Version of the file format that this program writes.
 pub const STORE_FORMAT: i32 = 2;
-/// How long to wait for somebody outside the queue, such as a person with `sqlite3`.
+/// Time to wait for a lock of somebody outside the queue, such as a person with `sqlite3`.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a watcher in another process looks.
+/// Interval at which a watcher in another process polls.
 const WATCH_INTERVAL: Duration = Duration::from_millis(10);
-/// How large a commit of many commands should be at most, in bytes.
+/// Largest size of a commit of many commands, in bytes.
 const COMMIT_BYTES_MAX: usize = 16 << 20;
 
-/// How large a page of the file is, which is what SQLite makes of a new file.
+/// Page size of the file, in bytes: SQLite's default for a new file.
 const PAGE_BYTES: u64 = 4096;
 
 const SCHEMA: &str = "
@@ -65,12 +65,12 @@ const SCHEMA: &str = "
     );
 ";
 
-/// What such a database has, and nothing else: a trigger could change what is stored.
+/// The complete schema of the database; anything else, such as a trigger, could change stored data.
 const PARTS: &[&str] = &["table archives", "table commits", "table floors", "table tiles"];
-/// The same before there were archives.
+/// The complete schema of format 1, before there were archives.
 const PARTS_1: &[&str] = &["table commits", "table tiles"];
 
-/// Whose file it is, of which form, and what it has.
+/// Application id, format version and schema of a file.
 struct Identity {
     application: i32,
     format: i32,
@@ -79,11 +79,11 @@ struct Identity {
 
 /// A SQLite log that can be read.
 pub struct SqliteReader {
-    // Closed before the files count as closed.
+    // Declared before the open files, so that the connection closes first.
     conn: Connection,
     path: PathBuf,
-    spot: Arc<Spot>,
-    cold: Cold,
+    open_files: Arc<OpenFiles>,
+    archived: ArchiveFetcher,
 }
 
 /// A SQLite log that can be written.
@@ -99,8 +99,8 @@ impl SqliteReader {
     pub fn open(path: &Path) -> Result<Self, LogError> {
         let opened = SqliteReader::open_with(path, false);
         match opened {
-            // Where nothing can be written, SQLite cannot set up what readers and writers share.
-            // If there is no journal either, the file alone is all there is.
+            // In a read-only folder SQLite cannot set up the memory that readers and writers share.
+            // Without a journal the file alone is complete.
             Err(error) if error.kind == LogErrorKind::Unreadable && !has_journal(path) => {
                 SqliteReader::open_with(path, true).map_err(|_| error)
             }
@@ -116,21 +116,22 @@ impl SqliteReader {
             Ok(reader)
         };
         if immutable {
-            // It has nothing but the file open.
+            // Only the database file is open, so there are no journal files to compare.
             return open();
         }
-        let (mut reader, spot) = Spot::opened(path, false, open)?;
-        reader.spot = spot;
+        let (mut reader, open_files) = OpenFiles::opened(path, false, open)?;
+        reader.open_files = open_files;
         Ok(reader)
     }
 
-    /// Whoever opens it notes the files that it has open then.
+    /// Wraps an open connection. The caller notes which files it has open.
     fn over(conn: Connection, path: &Path) -> Result<Self, LogError> {
-        let (spot, cold) = (Arc::new(Spot::of(path)?), Cold::new(Archives::beside(path)));
-        Ok(SqliteReader { conn, path: path.to_owned(), spot, cold })
+        let (open_files, archived) =
+            (Arc::new(OpenFiles::of(path)?), ArchiveFetcher::new(Archives::beside(path)));
+        Ok(SqliteReader { conn, path: path.to_owned(), open_files, archived })
     }
 
-    /// Returns the version of the form the file has.
+    /// Checks that the file is a store and returns its format version.
     fn check_identity(&self) -> Result<i32, LogError> {
         let identity = self.identity().map_err(|error| fault(Doing::Open, &self.path, &error))?;
         let path = self.path.display();
@@ -156,12 +157,12 @@ impl SqliteReader {
         }
     }
 
-    /// Whose file it is, of which format, and how many tables it has, all at one moment:
-    /// somebody else may be setting it up right now.
+    /// Reads the identity of the file at one moment: another process may be setting it up right
+    /// now.
     fn identity(&self) -> rusqlite::Result<Identity> {
         let moment = self.conn.unchecked_transaction()?;
         let number = |pragma| moment.pragma_query_value(None, pragma, |row| row.get(0));
-        // What SQLite keeps for itself, such as statistics, changes nothing.
+        // Tables that SQLite keeps for itself, such as statistics, do not matter.
         let list = "SELECT type || ' ' || name FROM sqlite_schema \
                     WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name LIMIT 10";
         let parts: rusqlite::Result<Vec<String>> =
@@ -173,7 +174,7 @@ impl SqliteReader {
         })
     }
 
-    /// How many rows there are where no commit can be.
+    /// Number of rows at positions where no commit can be.
     pub fn stray_rows(&self) -> Result<u64, LogError> {
         let count = "SELECT count(*) FROM commits WHERE last <= 0 OR first <= 0 OR first > last";
         self.reading(self.conn.query_row(count, [], |row| row.get(0)))
@@ -195,7 +196,8 @@ impl SqliteReader {
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<(), LogError> {
         let copying = |error| fault(Doing::Copy, target, &error);
-        // One moment for the whole copy: without it SQLite begins anew after every commit.
+        // One read transaction for the whole copy: without it SQLite starts over after every
+        // commit.
         let moment = self.reading(self.conn.unchecked_transaction())?;
         self.reading(self.end())?;
         let mut copy = Connection::open(target).map_err(copying)?;
@@ -219,7 +221,7 @@ impl SqliteReader {
         copy.close().map_err(|(_, error)| copying(error))
     }
 
-    /// What SQLite itself finds wrong with the file, if anything.
+    /// SQLite's own integrity check: the first problem, if any.
     pub fn integrity(&self) -> Result<Option<String>, LogError> {
         let check = self.conn.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
         let said: String = self.reading(check)?;
@@ -227,7 +229,7 @@ impl SqliteReader {
     }
 }
 
-/// A file that cannot be written has no other readers and writers to agree with.
+/// Whether there is a journal beside the file.
 fn has_journal(path: &Path) -> bool {
     std::fs::metadata(beside(path, "-wal")).is_ok_and(|data| data.len() > 0)
 }
@@ -258,7 +260,7 @@ fn connect(path: &Path, mode: OpenFlags, immutable: bool) -> Result<Connection, 
     };
     let conn = opened.map_err(|error| opening(&error))?;
     conn.busy_timeout(BUSY_TIMEOUT).map_err(|error| opening(&error))?;
-    // The last of many short processes would otherwise fold the journal back on every exit.
+    // Otherwise the last of many short processes would do a checkpoint on every exit.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
         .map_err(|error| opening(&error))?;
     Ok(conn)
@@ -295,15 +297,15 @@ impl LogReader for SqliteReader {
     }
 
     fn narrow(&mut self, wanted: Wanted) {
-        self.cold.narrow(wanted);
+        self.archived.narrow(wanted);
     }
 
-    fn shelves(&mut self) -> Result<Vec<Shelf>, LogError> {
-        self.reading(cold::shelves(&self.conn))
+    fn archive_records(&mut self) -> Result<Vec<ArchiveRecord>, LogError> {
+        self.reading(archived::archive_records(&self.conn))
     }
 
     fn floor(&mut self) -> Result<Option<Floor>, LogError> {
-        self.reading(cold::floor(&self.conn))
+        self.reading(archived::floor(&self.conn))
     }
 
     fn head_of(&mut self, seq: u64) -> Result<Option<(u64, String)>, LogError> {
@@ -334,12 +336,12 @@ impl LogReader for SqliteReader {
             .map_err(|error| fault(Doing::Read, &self.path, &error))
     }
 
-    fn tile_fits(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
+    fn is_tile_intact(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
         self.reading(tiles::fits(&self.conn, number, hashes))
     }
 
-    fn misfits(&mut self, after: u64) -> Result<Vec<Misfit>, LogError> {
-        self.reading(tiles::misfits(&self.conn, after))
+    fn damaged_tiles(&mut self, after: u64) -> Result<Vec<DamagedTile>, LogError> {
+        self.reading(tiles::damaged_tiles(&self.conn, after))
     }
 
     fn generation(&mut self) -> Result<u64, LogError> {
@@ -347,7 +349,7 @@ impl LogReader for SqliteReader {
     }
 
     fn in_place(&mut self) -> Result<(), LogError> {
-        self.spot.check()
+        self.open_files.check()
     }
 
     fn watch(&mut self, after: u64, timeout: Duration) -> Result<bool, LogError> {
@@ -366,11 +368,11 @@ impl LogReader for SqliteReader {
 }
 
 impl SqliteReader {
-    /// Fetches what a commit has in archives.
+    /// Replaces the stubs of a commit by their archived lines.
     fn resolve(&mut self, commit: Commit) -> Result<Commit, LogError> {
-        let SqliteReader { conn, path, cold, spot: _ } = self;
-        cold.resolve(commit, &|number| {
-            cold::shelf(conn, number).map_err(|error| fault(Doing::Read, path, &error))
+        let SqliteReader { conn, path, archived, open_files: _ } = self;
+        archived.resolve(commit, &|number| {
+            archived::archive_record(conn, number).map_err(|error| fault(Doing::Read, path, &error))
         })
     }
 }
@@ -383,8 +385,8 @@ fn commit_from(row: &rusqlite::Row<'_>) -> rusqlite::Result<Commit> {
 impl SqliteLog {
     /// Opens an existing log for writing.
     pub fn open(path: &Path) -> Result<Self, LogError> {
-        let (mut log, spot) = Spot::opened(path, true, || SqliteLog::open_once(path))?;
-        log.reader.spot = spot;
+        let (mut log, open_files) = OpenFiles::opened(path, true, || SqliteLog::open_once(path))?;
+        log.reader.open_files = open_files;
         Ok(log)
     }
 
@@ -396,16 +398,16 @@ impl SqliteLog {
         if format < STORE_FORMAT {
             log.queue.enter_within(BUSY_TIMEOUT)?;
             let renewed = log.renew();
-            log.let_go();
+            log.release();
             renewed?;
         }
         Ok(log)
     }
 
-    /// Creates the log if it is not there yet, and opens it for writing.
+    /// Opens the log for writing, creating it if necessary.
     pub fn create(path: &Path) -> Result<Self, LogError> {
         let mode = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        // In the queue before the file is made: somebody may be putting one in its place.
+        // Queue before the file is made: another process may be creating or restoring it.
         let mut queue = Queue::open(path)?;
         queue.enter_within(BUSY_TIMEOUT)?;
         let mut log = SqliteLog::connect(path, mode, queue)?;
@@ -415,7 +417,7 @@ impl SqliteLog {
             Ok(_) => log.renew(),
             Err(error) => Err(error),
         };
-        log.let_go();
+        log.release();
         checked?;
         log.set_durable()?;
         drop(log);
@@ -423,9 +425,9 @@ impl SqliteLog {
     }
 
     fn begin(&mut self) -> Result<(), LogError> {
-        let there = self.reader.spot.check();
+        let there = self.reader.open_files.check();
         let begun = there.and_then(|()| self.writing(self.execute("BEGIN IMMEDIATE")));
-        begun.inspect_err(|_| self.let_go())
+        begun.inspect_err(|_| self.release())
     }
 
     fn connect(path: &Path, mode: OpenFlags, queue: Queue) -> Result<Self, LogError> {
@@ -440,7 +442,7 @@ impl SqliteLog {
         done.map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
 
-    /// Gives a file of an older form what it lacks. Somebody else may have done so meanwhile.
+    /// Upgrades a file of an older format. Another process may have done so meanwhile.
     fn renew(&mut self) -> Result<(), LogError> {
         if self.reader.check_identity()? == STORE_FORMAT {
             return Ok(());
@@ -454,7 +456,7 @@ impl SqliteLog {
             let conn = &self.reader.conn;
             conn.pragma_update(None, "journal_mode", "WAL")?;
             conn.pragma_update(None, "wal_autocheckpoint", checkpoint::CALM_PAGES)?;
-            // There are systems where a plain sync does not reach the disk.
+            // On some systems a plain sync does not reach the disk.
             conn.pragma_update(None, "fullfsync", "ON")?;
             conn.pragma_update(None, "checkpoint_fullfsync", "ON")?;
             conn.pragma_update(None, "synchronous", "FULL")
@@ -462,13 +464,13 @@ impl SqliteLog {
         set().map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
 
-    /// Limits the size of the file: the store refuses what would not fit.
+    /// Limits the size of the file: the store refuses commits that would not fit.
     pub fn set_bytes_max(&self, bytes: u64) -> Result<(), LogError> {
         let pages = u32::try_from(bytes / PAGE_BYTES).unwrap_or(u32::MAX).max(1);
         self.writing(self.reader.conn.pragma_update(None, "max_page_count", pages))
     }
 
-    /// Runs a statement that takes nothing and returns nothing; it is parsed once.
+    /// Runs a statement without parameters and results; it is parsed once.
     fn execute(&self, statement: &str) -> rusqlite::Result<()> {
         self.reader.conn.prepare_cached(statement)?.execute([]).map(|_| ())
     }
@@ -477,7 +479,7 @@ impl SqliteLog {
         result.map_err(|error| fault(Doing::Write, &self.reader.path, &error))
     }
 
-    /// Inserts the commit in the open transaction, if the log is where it should be.
+    /// Inserts the commit in the open transaction, if the log is at the expected position.
     fn insert(&mut self, expected: u64, commit: &Commit) -> Result<(), AppendError> {
         let mut insert = || -> rusqlite::Result<bool> {
             if self.reader.end()? != expected {
@@ -514,7 +516,7 @@ fn set_up(conn: &mut Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "journal_mode", "WAL")?;
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     transaction.execute_batch(SCHEMA)?;
-    transaction.execute_batch(cold::SCHEMA)?;
+    transaction.execute_batch(archived::SCHEMA)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
     transaction.commit()
@@ -522,7 +524,7 @@ fn set_up(conn: &mut Connection) -> rusqlite::Result<()> {
 
 fn renew(conn: &mut Connection) -> rusqlite::Result<()> {
     let transaction = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    transaction.execute_batch(cold::SCHEMA)?;
+    transaction.execute_batch(archived::SCHEMA)?;
     transaction.pragma_update(None, "user_version", STORE_FORMAT)?;
     transaction.commit()
 }
@@ -544,8 +546,8 @@ impl LogReader for SqliteLog {
         self.reader.narrow(wanted);
     }
 
-    fn shelves(&mut self) -> Result<Vec<Shelf>, LogError> {
-        self.reader.shelves()
+    fn archive_records(&mut self) -> Result<Vec<ArchiveRecord>, LogError> {
+        self.reader.archive_records()
     }
 
     fn floor(&mut self) -> Result<Option<Floor>, LogError> {
@@ -564,12 +566,12 @@ impl LogReader for SqliteLog {
         self.reader.subtree(start, size)
     }
 
-    fn tile_fits(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
-        self.reader.tile_fits(number, hashes)
+    fn is_tile_intact(&mut self, number: u64, hashes: &[Hash]) -> Result<bool, LogError> {
+        self.reader.is_tile_intact(number, hashes)
     }
 
-    fn misfits(&mut self, after: u64) -> Result<Vec<Misfit>, LogError> {
-        self.reader.misfits(after)
+    fn damaged_tiles(&mut self, after: u64) -> Result<Vec<DamagedTile>, LogError> {
+        self.reader.damaged_tiles(after)
     }
 
     fn generation(&mut self) -> Result<u64, LogError> {
@@ -605,10 +607,10 @@ impl Log for SqliteLog {
         if self.queue.try_enter()? { self.begin().map(|()| true) } else { Ok(false) }
     }
 
-    fn let_go(&mut self) {
+    fn release(&mut self) {
         if self.queue.is_held() && !self.reader.conn.is_autocommit() {
-            // A rollback that fails leaves the transaction to be rolled back with the
-            // connection; nothing of it was promised to anybody.
+            // A rollback that fails leaves the transaction to be rolled back with the connection;
+            // nothing of it was acknowledged.
             let _ = self.reader.conn.execute_batch("ROLLBACK");
         }
         self.queue.leave();
@@ -621,21 +623,21 @@ impl Log for SqliteLog {
         }
         self.hold().map_err(AppendError::Refused)?;
         let appended = self.insert(expected, commit).and_then(|()| self.commit_transaction());
-        // What went into a file that is nobody's any more was not stored.
+        // A commit written to a deleted or replaced file was not stored.
         let appended =
-            appended.and_then(|()| self.reader.spot.check().map_err(AppendError::Unknown));
-        self.let_go();
+            appended.and_then(|()| self.reader.open_files.check().map_err(AppendError::Unknown));
+        self.release();
         if appended.is_ok() {
-            self.checkpoints.note(&self.reader.conn, &self.reader.spot, commit.bytes());
+            self.checkpoints.note(&self.reader.conn, &self.reader.open_files, commit.bytes());
         } else {
-            // What was not stored must not be remembered as if it were.
+            // The tile writer must forget entries that were not stored.
             self.tiles = TileWriter::default();
         }
         appended
     }
 
-    fn remake(&mut self, misfit: &Misfit) -> Result<(), LogError> {
-        self.remake_tile(misfit)
+    fn rebuild_tile(&mut self, damaged_tile: &DamagedTile) -> Result<(), LogError> {
+        self.rebuild_damaged_tile(damaged_tile)
     }
 
     fn commit_bytes_max(&self) -> usize {
@@ -643,12 +645,12 @@ impl Log for SqliteLog {
     }
 }
 
-/// A SQLite file as a place to get handles from.
+/// A SQLite file that opens handles to its log.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The largest it may grow, in bytes, if limited.
+    /// Largest size of the file, in bytes, if limited.
     pub bytes_max: Option<u64>,
 }
 

@@ -1,15 +1,15 @@
 //! The writers' queue: operating-system locks on files beside the database.
 //!
-//! The files are never unlinked, and the system lets go of the locks when their holder dies,
-//! however it dies. SQLite's own lock would do for safety; these are there because they wake the
-//! next writer at once, and because a busy writer cannot keep the others out: whoever wants to
-//! write takes the turnstile first and keeps it until the writer before is done, so that one has
-//! to queue behind. Whoever has the turnstile reads what the others wrote before it waits for the
-//! last of them, so that with many processes the reading of one goes on beside the sync of another.
+//! The files are never unlinked, and the system releases the locks when their holder dies. SQLite's
+//! own lock would be enough for safety. These locks wake the next writer at once, and a busy writer
+//! cannot keep the others out: a writer takes the turnstile first and keeps it until the writer
+//! before is done, so that one has to queue behind it. The holder of the turnstile reads new
+//! commits before it waits for the last writer, so with many processes the reading of one overlaps
+//! with the sync of another.
 //!
-//! Another file holds a number, the generation of the log. It grows when the whole log is
-//! replaced by another, so that a writer who decided on the old one does not append to the new.
-//! It is never locked itself: there are systems where nobody can read what somebody has locked.
+//! Another file holds the generation of the log, a number that grows when the whole log is replaced
+//! by another, so that a writer who decided on the old log does not append to the new. That file is
+//! never locked: on some systems nobody can read a file that another process has locked.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -23,7 +23,7 @@ const LOCK: &str = "-lock";
 const TURN: &str = "-turn";
 const GENERATION: &str = "-generation";
 
-/// A file beside the database.
+/// Path of a file beside the database.
 pub fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -34,9 +34,9 @@ pub(super) struct Queue {
     file: File,
     turnstile: File,
     numbered: File,
-    /// The generation this writer knows, from before it opened the database.
+    /// The generation this writer knows, read before it opened the database.
     generation: u64,
-    /// Whether this writer is the next one.
+    /// Whether this writer holds the turnstile.
     next: bool,
     held: bool,
 }
@@ -53,7 +53,7 @@ impl Queue {
         self.held
     }
 
-    /// Queues until this writer is the next one.
+    /// Queues until this writer holds the turnstile.
     pub(super) fn line_up(&mut self) -> Result<(), LogError> {
         if !self.next && !self.held {
             self.turnstile.lock().map_err(|error| unusable(&error))?;
@@ -71,8 +71,8 @@ impl Queue {
         self.check_generation()
     }
 
-    /// The same, but not for longer than that. Waiting is done by a thread of its own, because a
-    /// place in the queue cannot be asked for again and again without losing it each time.
+    /// Queues and waits for the turn, but not for longer than `time`. A separate thread waits,
+    /// because polling for the lock would lose the place in the queue each time.
     pub(super) fn enter_within(&mut self, time: Duration) -> Result<(), LogError> {
         let clones = (self.file.try_clone(), self.turnstile.try_clone());
         let (Ok(file), Ok(turnstile)) = clones else { return self.enter() };
@@ -81,7 +81,7 @@ impl Queue {
             let entered = turnstile.lock().and_then(|()| file.lock());
             let _ = turnstile.unlock();
             if send.send(entered).is_err() {
-                // Whoever wanted it has given up.
+                // The caller has given up waiting.
                 let _ = file.unlock();
             }
         });
@@ -94,7 +94,7 @@ impl Queue {
         self.check_generation()
     }
 
-    /// Takes the turn if nobody is in the queue.
+    /// Takes the turn if the queue is empty.
     pub(super) fn try_enter(&mut self) -> Result<bool, LogError> {
         let entered = match self.turnstile.try_lock() {
             Ok(()) => self.file.try_lock(),
@@ -108,14 +108,14 @@ impl Queue {
         Ok(self.held)
     }
 
-    /// Lets somebody else be the next one.
+    /// Releases the turnstile.
     fn step_aside(&mut self) {
         // Unlocking fails only for a file that is not open.
         let _ = self.turnstile.unlock();
         self.next = false;
     }
 
-    /// Ends the turn, and gives up the place in the queue.
+    /// Ends the turn and releases the turnstile.
     pub(super) fn leave(&mut self) {
         if self.next {
             self.step_aside();
@@ -144,7 +144,7 @@ impl Queue {
         number_in(&mut self.numbered)
     }
 
-    /// Tells every other writer, now and to come, that the log is another one.
+    /// Starts another generation, so that every other writer learns that the log was replaced.
     pub(super) fn next_generation(&mut self) -> Result<(), LogError> {
         let next = self.generation + 1;
         let mut write = || {
@@ -159,7 +159,7 @@ impl Queue {
     }
 }
 
-/// The generation of a log, for those who only read it. A log that was never written has none.
+/// The generation of a log, for readers. A log that was never written has none.
 pub(super) fn generation_of(path: &Path) -> Result<u64, LogError> {
     match File::open(beside(path, GENERATION)).and_then(|mut file| number_in(&mut file)) {
         Ok(generation) => Ok(generation),
@@ -171,12 +171,12 @@ pub(super) fn generation_of(path: &Path) -> Result<u64, LogError> {
 fn number_in(file: &mut File) -> std::io::Result<u64> {
     let mut digits = Vec::new();
     std::io::Read::take(file, 20).read_to_end(&mut digits)?;
-    // What is no number is as good as any: all that matters is whether it changes.
+    // Text that is not a number counts as 0: only a change of the value matters.
     Ok(String::from_utf8_lossy(&digits).trim().parse().unwrap_or_default())
 }
 
 fn open(path: &Path) -> Result<File, LogError> {
-    // Not for appending only: some systems do not lock files that are open for that.
+    // Not in append mode: some systems do not lock files that are open for appending only.
     let opened = OpenOptions::new().create(true).read(true).write(true).truncate(false).open(path);
     opened.map_err(|error| {
         let message = format!("cannot open the writers' queue {}: {error}", path.display());

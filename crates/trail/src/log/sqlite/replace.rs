@@ -1,8 +1,8 @@
-//! Replacing the whole log by another, in one transaction.
+//! Replacement of the whole log by another, in one transaction.
 //!
-//! Moving files about would leave open handles on the old file, and the journal of one file
-//! beside another. A transaction has neither trouble: whoever reads sees the old log or the new,
-//! a crash leaves one of them, and every writer learns of it from the generation in the queue.
+//! Moving files would leave open handles on the old file, and the journal of one file beside
+//! another. A transaction avoids both: a reader sees the old log or the new, a crash leaves one of
+//! them, and every writer learns of it from the generation in the queue.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::log::{Log as _, LogError, LogErrorKind};
 pub struct Reserved(Queue);
 
 impl Reserved {
-    /// Waits for the turn, and has every other writer look again when theirs comes.
+    /// Waits for the turn, and makes every other writer check the store again before its own.
     pub fn new(path: &Path, patience: Duration) -> Result<Self, LogError> {
         let mut queue = Queue::open(path)?;
         queue.enter_within(patience)?;
@@ -30,17 +30,17 @@ impl Drop for Reserved {
     }
 }
 
-/// A log about to be replaced. Nobody else can append until this is over; dropping it changes
+/// A log about to be replaced. Nobody else can append while this exists; dropping it changes
 /// nothing.
 pub struct Replacing<'a>(&'a mut SqliteLog);
 
 impl SqliteLog {
-    /// Keeps everybody else from appending, without a transaction yet.
+    /// Keeps other writers from appending, without beginning a transaction.
     pub fn reserve(&mut self, patience: Duration) -> Result<(), LogError> {
         if self.queue.is_held() { Ok(()) } else { self.queue.enter_within(patience) }
     }
 
-    /// Begins to replace everything in this log by what another file holds.
+    /// Begins to replace the content of this log by that of another file.
     pub fn replacing(
         &mut self,
         other: &Path,
@@ -61,15 +61,15 @@ impl SqliteLog {
 }
 
 impl Replacing<'_> {
-    /// The log as it is so far.
+    /// The log with the changes so far.
     pub fn log(&mut self) -> &mut SqliteLog {
         self.0
     }
 
-    /// Replaces it, durably.
+    /// Commits the replacement durably.
     pub fn finish(self) -> Result<(), LogError> {
         let log = &mut *self.0;
-        let copied = super::cold::take_from_incoming(&log.reader.conn).and_then(|()| {
+        let copied = super::archived::take_from_incoming(&log.reader.conn).and_then(|()| {
             log.reader.conn.execute_batch(
                 "DELETE FROM commits;
              DELETE FROM tiles;
@@ -81,7 +81,7 @@ impl Replacing<'_> {
         });
         log.writing(copied)?;
         // Before the commit, so that nobody who decided on the old log appends to the new even if
-        // this process dies in between; and after it, so that whoever read meanwhile reads again.
+        // this process dies in between; and after it, so that readers of the meantime read again.
         log.queue.next_generation()?;
         log.tiles = TileWriter::default();
         let committed = log.execute("COMMIT");
@@ -92,8 +92,8 @@ impl Replacing<'_> {
 
 impl Drop for Replacing<'_> {
     fn drop(&mut self) {
-        self.0.let_go();
-        // It goes with the connection at the latest.
+        self.0.release();
+        // Closing the connection detaches it at the latest.
         let _ = self.0.reader.conn.execute_batch("DETACH DATABASE incoming");
     }
 }

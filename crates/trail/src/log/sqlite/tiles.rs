@@ -1,36 +1,36 @@
 //! Tiles: leaf hashes of 256 entries at a time, so that a proof does not read the whole trail.
 //!
-//! A tile is derived from the entries and written in the transaction that completes it. Proofs
-//! are checked against the signed head before they leave, so a damaged tile can make a proof
-//! fail but never lie.
+//! A tile is derived from the entries and written in the transaction that completes it. Proofs are
+//! checked against the signed head before they are returned, so a damaged tile can make a proof
+//! fail but never make a false one.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::archive::Stub;
 use crate::commit::{Claimed, Commit};
 use crate::hash::Hash;
-use crate::log::{Misfit, TILE};
+use crate::log::{DamagedTile, TILE};
 use crate::tree::{Frontier, node};
 
 const HASH_BYTES: usize = 32;
 
-/// Writes tiles as they fill up, remembering the hashes of the one that is not full yet.
+/// Writes tiles as they fill up, and remembers the hashes of the one that is not full yet.
 #[derive(Default)]
 pub(super) struct TileWriter {
-    /// How many entries there were before the remembered ones.
+    /// Number of entries before the remembered ones.
     start: u64,
     hashes: Vec<Hash>,
 }
 
 impl TileWriter {
-    /// Takes in a commit that was just inserted, and writes the tiles that are full now.
+    /// Adds a commit that was just inserted, and writes the tiles that it completes.
     pub(super) fn add(&mut self, conn: &Connection, commit: &Commit) -> rusqlite::Result<()> {
         let before = commit.first - 1;
         let known = self.start + self.hashes.len() as u64 == before;
         let fits = commit.hashes.len() as u64 == commit.last - before;
         if !known {
-            // Somebody else wrote meanwhile, or this process has just begun. Reading the entries
-            // is worth it only once they fill a tile.
+            // Another process wrote meanwhile, or this one has just started. Reading the entries is
+            // worth it only once they fill a tile.
             *self = TileWriter::default();
             if before / TILE == commit.last / TILE {
                 return Ok(());
@@ -62,7 +62,7 @@ fn write(conn: &Connection, number: u64, hashes: &[Hash]) -> rusqlite::Result<()
     Ok(())
 }
 
-/// Whether a tile holds these hashes and their root. One that is not there is not wrong.
+/// Whether a tile holds these hashes and their root. A tile that is not stored counts as right.
 pub(super) fn fits(conn: &Connection, number: u64, hashes: &[Hash]) -> rusqlite::Result<bool> {
     let query = "SELECT root, leaves FROM tiles WHERE number = ?";
     let mut statement = conn.prepare_cached(query)?;
@@ -140,7 +140,7 @@ fn root_of(hashes: &[Hash]) -> Hash {
     frontier.root()
 }
 
-/// The root over full subtrees, whose number is a power of two.
+/// The root over full subtrees; their number must be a power of two.
 fn fold(mut roots: Vec<Hash>) -> Hash {
     while roots.len() > 1 {
         roots =
@@ -149,8 +149,8 @@ fn fold(mut roots: Vec<Hash>) -> Hash {
     roots.first().copied().unwrap_or_else(crate::tree::empty)
 }
 
-/// The tiles over entries after a position that are not what the entries make.
-pub(super) fn misfits(conn: &Connection, after: u64) -> rusqlite::Result<Vec<Misfit>> {
+/// The tiles over entries after a position that do not match the entries.
+pub(super) fn damaged_tiles(conn: &Connection, after: u64) -> rusqlite::Result<Vec<DamagedTile>> {
     let query = "SELECT number, root, leaves FROM tiles WHERE number >= ? ORDER BY number";
     let mut statement = conn.prepare_cached(query)?;
     let mut rows = statement.query([after / TILE])?;
@@ -163,19 +163,19 @@ pub(super) fn misfits(conn: &Connection, after: u64) -> rusqlite::Result<Vec<Mis
         let leaves: Vec<u8> = hashes.iter().flat_map(|hash| *hash.as_bytes()).collect();
         if stored != [expected.as_bytes().as_slice(), &leaves].concat() {
             let last = number.saturating_add(1).saturating_mul(TILE);
-            found.push(Misfit { number, last, expected, stored });
+            found.push(DamagedTile { number, last, expected, stored });
         }
     }
     Ok(found)
 }
 
-/// Whatever a cell holds, as it is.
+/// The bytes of a cell, whatever its type.
 fn bytes_of(cell: rusqlite::types::ValueRef<'_>) -> Vec<u8> {
     cell.as_bytes().map(<[u8]>::to_vec).unwrap_or_default()
 }
 
-/// Makes a tile anew. One over entries that are not there goes.
-pub(super) fn remake(conn: &Connection, number: u64) -> rusqlite::Result<()> {
+/// Rebuilds a tile. A tile over entries that do not exist is deleted.
+pub(super) fn rebuild_tile(conn: &Connection, number: u64) -> rusqlite::Result<()> {
     let hashes = hashes_of_entries(conn, number.saturating_mul(TILE), TILE)?;
     if hashes.len() as u64 == TILE {
         return write(conn, number, &hashes);
