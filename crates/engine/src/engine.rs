@@ -350,7 +350,7 @@ impl Engine {
         let key = self.runtime_key()?;
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
-        let _presence = Registration::enter(&inner.home)?;
+        let _registration = Registration::enter(&inner.home)?;
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
         self.recovery().on_request(&mut core, mended)
     }
@@ -438,14 +438,14 @@ impl Engine {
         // Opening may fail now and work later; then the next command tries again.
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
-        let presence = Registration::enter(&inner.home)?;
+        let registration = Registration::enter(&inner.home)?;
         let mint: Box<dyn Mint + Send> = Box::new(RandomMint::new()?);
         let mechanisms = deployment::in_place(&inner.home);
         let core = Core::new(log, key, mint, world).with_mechanisms(mechanisms);
         let mut core = core.within(Box::new(Disk::of(&inner.home)));
         let writers = writer_registry::list(&inner.home)?;
         let before = core.world().seq();
-        if !writers.fallen.is_empty() {
+        if !writers.crashed.is_empty() {
             self.recovery().after_crashes(&mut core)?;
         }
         match self.recovery().after_outages(&mut core, &writers) {
@@ -458,10 +458,11 @@ impl Engine {
         }
         let (shared, home) = (inner.shared.clone(), inner.home.clone());
         let clock = inner.options.clock.clone();
-        let writer = WriterHandle::start(shared, core, home, clock, inner.snapshot_seq, presence)
-            .map_err(|error| {
-            EngineError::Defect(format!("no thread for the writer: {error}"))
-        })?;
+        let writer =
+            WriterHandle::start(shared, core, home, clock, inner.snapshot_seq, registration)
+                .map_err(|error| {
+                    EngineError::Defect(format!("no thread for the writer: {error}"))
+                })?;
         Ok(current.insert(Arc::new(writer)).clone())
     }
 

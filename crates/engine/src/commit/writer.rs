@@ -74,7 +74,7 @@ pub(crate) struct WriterHandle {
     thread: JoinHandle<()>,
     /// Dropped with this handle, not with the thread: that may still be waiting for the log, with
     /// no job left.
-    presence: Registration,
+    registration: Registration,
     shared: Arc<Shared>,
 }
 
@@ -86,7 +86,7 @@ impl WriterHandle {
         home: Home,
         clock: Arc<dyn Clock>,
         last_snapshot: u64,
-        presence: Registration,
+        registration: Registration,
     ) -> std::io::Result<Self> {
         let known = shared.clone();
         let writer = Writer {
@@ -114,7 +114,7 @@ impl WriterHandle {
                 let _ended = Ended(own.clone());
                 own.run();
             })?;
-        Ok(WriterHandle { link, thread, presence, shared: known })
+        Ok(WriterHandle { link, thread, registration, shared: known })
     }
 
     /// Queues a job for the writer's thread.
@@ -161,7 +161,7 @@ impl Drop for WriterHandle {
             self.link.await_end();
         }
         if let Health::Degraded(outage) = self.shared.health() {
-            self.presence.leave_outage_note(&outage);
+            self.registration.leave_outage_note(&outage);
         }
     }
 }

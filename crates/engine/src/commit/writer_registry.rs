@@ -55,9 +55,9 @@ pub struct CrashedWriter {
 /// All registered writers.
 #[derive(Debug, Default)]
 pub(crate) struct WriterList {
-    pub(crate) fallen: Vec<CrashedWriter>,
+    pub(crate) crashed: Vec<CrashedWriter>,
     /// Process ids of the running writers.
-    pub(crate) living: Vec<u32>,
+    pub(crate) running: Vec<u32>,
     /// Files with notes of outages.
     outage_notes: Vec<PathBuf>,
 }
@@ -110,7 +110,7 @@ impl OutageNote {
     }
 
     /// Removes the note once the outage is on record.
-    pub(crate) fn forget(self) -> Result<(), EngineError> {
+    pub(crate) fn remove(self) -> Result<(), EngineError> {
         std::fs::remove_file(&self.0).map_err(EngineError::file("remove", &self.0))
     }
 }
@@ -166,19 +166,19 @@ pub(crate) fn list(home: &Home) -> Result<WriterList, EngineError> {
         };
         match inspect(&path).map_err(|error| unavailable(&path, &error))? {
             Some((true, pid)) => {
-                writers.fallen.push(CrashedWriter { name: WriterName::lossy(name), pid, path });
+                writers.crashed.push(CrashedWriter { name: WriterName::lossy(name), pid, path });
             }
-            Some((false, pid)) => writers.living.extend(pid),
+            Some((false, pid)) => writers.running.extend(pid),
             None => {}
         }
     }
-    writers.fallen.sort_by(|a, b| a.name.cmp(&b.name));
+    writers.crashed.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(writers)
 }
 
 /// Lists the writers that crashed.
 pub fn crashed_writers(home: &Home) -> Result<Vec<CrashedWriter>, EngineError> {
-    list(home).map(|writers| writers.fallen)
+    list(home).map(|writers| writers.crashed)
 }
 
 /// Whether a file's process is gone, and its process id; `None` if it ended normally meanwhile.
@@ -225,10 +225,10 @@ impl RecoveryLock {
 /// Removes the registrations of crashed writers after recovery.
 pub(crate) fn remove_registrations<'f>(
     home: &Home,
-    fallen: impl Iterator<Item = &'f CrashedWriter>,
+    crashed: impl Iterator<Item = &'f CrashedWriter>,
 ) -> Result<(), EngineError> {
     clear_half_arrived(&home.writers());
-    for own in fallen {
+    for own in crashed {
         match std::fs::remove_file(&own.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(EngineError::file("remove", &own.path)(error));

@@ -278,8 +278,8 @@ fn left_over(home: &Home, world: &World, writers: &WriterList) -> Vec<Found> {
     folders.extend(world.state.project().map(|own| home.snapshots().join(own.id.as_str())));
     folders.dedup();
     let gone = |pid: u32| {
-        let ended = writers.fallen.iter().any(|own| own.pid == Some(pid));
-        ended && !writers.living.contains(&pid) && pid != std::process::id()
+        let ended = writers.crashed.iter().any(|own| own.pid == Some(pid));
+        ended && !writers.running.contains(&pid) && pid != std::process::id()
     };
     let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok());
     let files = files.flatten().filter_map(|entry| entry.ok().map(|entry| entry.path()));

@@ -53,7 +53,7 @@ impl Report {
     fn of(writers: &WriterList, examined: &Examination, now: Timestamp) -> Self {
         let state = &examined.world.state;
         Report {
-            fallen: writers.fallen.clone(),
+            fallen: writers.crashed.clone(),
             after: examined.after,
             examined: examined.entries,
             found: examined.found.clone(),
@@ -94,7 +94,7 @@ impl Recovery<'_> {
         loop {
             let writers = writer_registry::list(self.home)?;
             // Another process may have recovered meanwhile.
-            if writers.fallen.is_empty() {
+            if writers.crashed.is_empty() {
                 return Ok(());
             }
             self.recover(core, &writers, Depth::Unexamined, &[])?;
@@ -120,7 +120,7 @@ impl Recovery<'_> {
         let caller =
             Caller { principal: Principal::System, key: core.key().public(), session: None };
         core.run_own(self.clock, Job { caller, command: outage.note(), proof: None })?;
-        told.into_iter().try_for_each(|(_, note)| note.forget())
+        told.into_iter().try_for_each(|(_, note)| note.remove())
     }
 
     /// Recovers at a person's request: everything is examined.
@@ -157,7 +157,7 @@ impl Recovery<'_> {
                 completed.writers.contains(&own.name) || completed.known_writers.contains(&own.name)
             })
         };
-        writer_registry::remove_registrations(self.home, writers.fallen.iter().filter(is_over))?;
+        writer_registry::remove_registrations(self.home, writers.crashed.iter().filter(is_over))?;
         Ok(report)
     }
 
