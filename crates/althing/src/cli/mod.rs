@@ -235,6 +235,7 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Clean up after killed processes and repair what can be repaired.
     Recover(Recover),
+    /// Rewrite the files under `.planning/` from the trail.
     Rebuild(Rebuild),
     /// Back up the trail and its content, or restore a backup.
     Backup(Backup),

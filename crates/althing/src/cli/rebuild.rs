@@ -2,11 +2,11 @@
 
 use clap::Args;
 
-/// Rewrite the files under `.planning/` from the trail.
-///
-/// From then on every command keeps them up to date.
+/// Arguments of `rebuild`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+From then on every command keeps the files up to date.
+
 Examples:
   althing rebuild                          rewrite every file
   althing rebuild --adopt --as NAME        first adopt what was written by hand

@@ -3,13 +3,13 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// Clean up after killed processes and repair what can be repaired.
-///
-/// Verifies the whole trail and what is stored beside it, moves damaged files to quarantine, and
-/// finishes what was interrupted. The first command after a crash does the same for the part of the
-/// trail that was not verified before.
+/// Arguments of `recover`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Verifies the whole trail and what is stored beside it, moves damaged files to quarantine, and
+finishes what was interrupted. The first command after a crash does this by itself, for the part of
+the trail that was not verified before.
+
 Examples:
   althing recover --dry-run                show what would be done
   althing recover                          do it

@@ -9,9 +9,8 @@ use crate::failure::Failure;
 /// Writes the manual pages.
 pub(super) fn run(app: &App, args: &Man) -> Result<(), Failure> {
     let dir = &args.dir;
-    let pages = write(dir).map_err(|error| {
-        Failure::unavailable(format!("cannot write to {}: {error}", dir.display()))
-    })?;
+    let pages = write(dir)
+        .map_err(|error| Failure::usage(format!("cannot write to {}: {error}", dir.display())))?;
     if app.out.json {
         return app.out.value(&serde_json::json!({ "folder": dir, "pages": pages }));
     }
