@@ -29,25 +29,14 @@ fn describe(ask: Ask, path: &[&str], text: &mut String) {
     }
 }
 
-/// The names under every heading that lists commands. Options begin with a dash, arguments with a
-/// bracket, so only names begin with a letter; examples are no list.
+/// The commands that a help page lists: they stand between its usage and its arguments and options.
 pub(crate) fn commands(help: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    let mut lists_commands = false;
-    for line in help.lines() {
-        if !line.starts_with(' ') && !line.is_empty() {
-            let heading = line.strip_suffix(':').unwrap_or_default();
-            lists_commands = !["", "Example", "Examples", "Options", "Arguments", "Everywhere"]
-                .contains(&heading);
-        }
-        let name = line.strip_prefix("  ").and_then(|rest| rest.split_whitespace().next());
-        if let Some(name) = name.filter(|_| lists_commands && !line.starts_with("   "))
-            && name != "help"
-        {
-            names.push(name.to_owned());
-        }
-    }
-    names
+    let goes_on = |line: &&str| !["Arguments:", "Options:", "Everywhere:"].contains(line);
+    let lines = help.lines().skip_while(|line| !line.starts_with("Usage:")).take_while(goes_on);
+    let names = lines
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
 /// The help of a command without what is said of every command.

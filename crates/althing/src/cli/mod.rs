@@ -627,4 +627,17 @@ mod tests {
     fn the_command_line_is_consistent() {
         super::command().debug_assert();
     }
+
+    /// Examples that are broken over two lines cannot be copied.
+    #[test]
+    fn the_end_of_a_help_text_is_not_wrapped() {
+        let mut waiting = vec![super::command()];
+        while let Some(command) = waiting.pop() {
+            waiting.extend(command.get_subcommands().cloned());
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in text.lines() {
+                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+            }
+        }
+    }
 }

@@ -85,8 +85,8 @@ pub(crate) struct TrailFilter {
 
 /// What exports leave out.
 const CONTENT_STAYS: &str = "\
-An export has the entries, not the content stored beside the trail (`althing blob`); `althing
-backup` copies both. `althing doctor` lists content that is missing here.";
+An export has the entries, not the content stored beside the trail (`althing blob`).
+`althing backup` copies both. `althing doctor` lists content that is missing here.";
 
 /// What to do with the trail.
 #[derive(Debug, Subcommand)]
