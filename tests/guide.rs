@@ -162,7 +162,7 @@ fn run_page(name: &str, least: usize) {
         }
         for (placeholder, list, field) in [
             ("ESCALATION", &["escalations"][..], "escalation"),
-            ("GATE", &["gate", "list"], "gate"),
+            ("GATE", &["gate", "list"][..], "gate"),
         ] {
             if step.command.contains(placeholder) {
                 let id = project.json(list)[0][field].as_str().unwrap().to_owned();
