@@ -54,8 +54,8 @@ fn the_page_of_requirements_is_current() {
         "# Conformance\n\nWhat WACP 0.1 asks for and how Althing stands to it: the tests that show \
          a requirement, or the\nreason why there is none (*later*: not built yet, *differs*: done \
          in another way, *outside*: nothing a\nprogram can test). `althing conformance` adds how \
-         each test came out. This page is made from\n[the requirements](requirements.txt), [the \
-         reasons](conformance-reasons.txt) and the tests themselves.\n\n## Deviations\n\n",
+         each test came out. This page is made from\n[the requirements](../requirements.txt), [the \
+         reasons](../conformance-reasons.txt) and the tests themselves.\n\n## Deviations\n\n",
     );
     let differs = tables
         .all()
@@ -72,7 +72,7 @@ fn the_page_of_requirements_is_current() {
     for area in &tables.areas {
         text.push_str(&chapter(area));
     }
-    assert_current("conformance.md", &text);
+    assert_current("reference/conformance.md", &text);
 }
 
 fn chapter(area: &Area) -> String {

@@ -1,16 +1,21 @@
 //! Documents that are made from the code, and those that must not drift from it.
 //!
-//! `ALTHING_BLESS=1 cargo test current` writes them anew, and those of `conformance.rs` with them.
+//! `ALTHING_BLESS=1 cargo test -p althing --test system current` writes them anew, and those of
+//! `conformance.rs` with them.
 
+use crate::pages::{self, Doors, Page};
 use crate::support::Sandbox;
-use althing_kernel::memory::Status;
-use althing_kernel::memory::table::TABLES;
-use althing_kernel::{Rule, lifecycle};
-use std::fmt::Write as _;
+use althing_kernel::event::Kind;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap()
 }
 
 #[track_caller]
@@ -25,311 +30,134 @@ pub(crate) fn assert_current(name: &str, made: &str) {
 }
 
 #[test]
-fn the_list_of_rules_is_current() {
-    let mut text = String::from(
-        "# Rules\n\nEvery refusal and every error cites one of these. `althing rules ID` prints \
-         it too.\nThis page is made from the code.\n\n| Rule | Says | Way out |\n|---|---|---|\n",
-    );
-    for rule in Rule::ALL {
-        writeln!(text, "| {} | {} | {} |", rule.id(), rule.text(), rule.way_out()).unwrap();
-    }
-    assert_current("rules.md", &text);
-}
-
-#[test]
-fn the_lifecycles_are_current() {
-    let mut text = String::from("# Lifecycles\n\nThis page is made from the kernel's tables.\n");
-    for table in lifecycle::ALL {
-        write!(text, "\n## A {}\n\n```mermaid\n{}\n```\n", table.noun, table.diagram()).unwrap();
-    }
-    assert_current("lifecycles.md", &text);
-}
-
-#[test]
-fn the_memory_tables_are_current() {
-    let mut text = String::from(
-        "# What is remembered\n\nThis page is made from the kernel's one table of records. A state \
-         that has ended is left out of what is at hand unless it is asked for. Other names are \
-         understood wherever a state is given.\n\nAn assignment can also be `forced` by whoever \
-         gave it out, and one that is stuck can be brought to an end with `memory.converge`.\n",
-    );
-    let list = |words: &[&str]| match words {
-        [] => "none".to_owned(),
-        words => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
-    };
-    for table in TABLES {
-        let kind = table.kind;
-        let states = |all: &[Status]| list(&all.iter().map(|own| own.as_str()).collect::<Vec<_>>());
-        let aliases = table.aliases.iter().map(|(alias, own)| format!("`{alias}` is `{own}`"));
-        let aliases = aliases.collect::<Vec<_>>().join(", ");
-        write!(
-            text,
-            "\n## A {kind}\n\nIds: `{prefix}_…`, `{prefix}#n`. Begins as {initial}; ended: {ended}.",
-            prefix = kind.prefix(),
-            initial = states(table.initial),
-            ended = states(table.ended),
-        )
-        .unwrap();
-        if !aliases.is_empty() {
-            write!(text, " Other names: {aliases}.").unwrap();
-        }
-        if kind.is_stored() {
-            let (fields, required) = (list(table.fields), list(table.required));
-            let updatable = list(table.updatable);
-            write!(
-                text,
-                "\n\n- Fields: {fields}.\n- Needed: {required}.\n- Changed with `memory.update`, \
-                 besides `text` and `tags`: {updatable}."
-            )
-            .unwrap();
-        } else {
-            text.push_str(" A claim is a lease; see `leases.md`.");
-        }
-        write!(text, "\n\n```mermaid\n{}\n```\n", table.lifecycle.diagram()).unwrap();
-    }
-    assert_current("memory-tables.md", &text);
-}
-
-#[test]
-fn the_schemas_are_current() {
+fn the_generated_pages_are_current() {
     let project = Sandbox::bare();
-    let doors = project.json(&["do", "--list"]);
-    let mut text = String::from(
-        "# Commands and questions by name\n\nWhat `althing do NAME JSON` takes. This page is made \
-         from the types that read it.\n",
-    );
-    for door in doors.as_array().unwrap() {
-        let name = door["name"].as_str().unwrap();
-        let schema = project.json(&["do", "--schema", name]);
-        let schema = serde_json::to_string_pretty(&schema).unwrap();
-        let (sort, help) = (door["sort"].as_str().unwrap(), door["help"].as_str().unwrap());
-        write!(text, "\n## `{name}`\n\n*{sort}.* {help}\n\n```json\n{schema}\n```\n").unwrap();
+    for Page { name, text } in pages::all(&|args| project.ok(args).out) {
+        assert_current(name, &text);
     }
-    assert_current("commands.md", &text);
 }
 
-/// Every command that stands in the reference.
-const COMMANDS: &[&[&str]] = &[
-    &[],
-    &["init"],
-    &["demo"],
-    &["status"],
-    &["claim"],
-    &["release"],
-    &["renew"],
-    &["claims"],
-    &["check"],
-    &["coordinator"],
-    &["coordinator", "start"],
-    &["coordinator", "show"],
-    &["coordinator", "hand-over"],
-    &["coordinator", "stop"],
-    &["workspace"],
-    &["workspace", "create"],
-    &["workspace", "list"],
-    &["workspace", "show"],
-    &["workspace", "tree"],
-    &["workspace", "path"],
-    &["workspace", "sees"],
-    &["workspace", "abort"],
-    &["workspace", "suspend"],
-    &["workspace", "resume"],
-    &["workspace", "migrate"],
-    &["workspace", "terminate"],
-    &["workspace", "grant"],
-    &["workspace", "reparent"],
-    &["workspace", "budget"],
-    &["workspace", "priority"],
-    &["workspace", "transfer"],
-    &["workspace", "write"],
-    &["workspace", "files"],
-    &["task"],
-    &["task", "plan"],
-    &["task", "add"],
-    &["task", "approve"],
-    &["task", "assign"],
-    &["task", "retry"],
-    &["task", "cancel"],
-    &["task", "list"],
-    &["task", "show"],
-    &["task", "ready"],
-    &["task", "deps"],
-    &["task", "graph"],
-    &["task", "graphs"],
-    &["send"],
-    &["inbox"],
-    &["signal"],
-    &["checkpoint"],
-    &["checkpoint", "create"],
-    &["checkpoint", "list"],
-    &["checkpoint", "show"],
-    &["integrate"],
-    &["integrate", "accept"],
-    &["integrate", "revise"],
-    &["integrate", "reject"],
-    &["integrate", "salvage"],
-    &["integrate", "resolve"],
-    &["right"],
-    &["right", "grant"],
-    &["right", "revoke"],
-    &["right", "list"],
-    &["gate"],
-    &["gate", "list"],
-    &["gate", "show"],
-    &["gate", "approve"],
-    &["gate", "reject"],
-    &["gate", "modify"],
-    &["inject"],
-    &["escalations"],
-    &["escalations", "answer"],
-    &["escalations", "abort"],
-    &["escalations", "delegate"],
-    &["highway"],
-    &["highway", "show"],
-    &["highway", "set"],
-    &["meter"],
-    &["meter", "report"],
-    &["group"],
-    &["group", "list"],
-    &["group", "show"],
-    &["group", "abort"],
-    &["group", "priority"],
-    &["symbol"],
-    &["symbol", "set"],
-    &["symbol", "get"],
-    &["symbol", "reverse"],
-    &["symbol", "list"],
-    &["fact"],
-    &["fact", "set"],
-    &["fact", "get"],
-    &["fact", "delete"],
-    &["fact", "list"],
-    &["capsule"],
-    &["capsule", "write"],
-    &["capsule", "show"],
-    &["capsule", "list"],
-    &["capsule", "deps"],
-    &["capsule", "hydrate"],
-    &["brief"],
-    &["tokens"],
-    &["tokens", "count"],
-    &["tokens", "log"],
-    &["tokens", "baseline"],
-    &["tokens", "delta"],
-    &["haid"],
-    &["validate"],
-    &["shims"],
-    &["memory"],
-    &["memory", "work"],
-    &["memory", "context"],
-    &["memory", "find"],
-    &["memory", "get"],
-    &["memory", "create"],
-    &["memory", "update"],
-    &["memory", "transition"],
-    &["memory", "complete-step"],
-    &["memory", "remove"],
-    &["memory", "coordinate"],
-    &["memory", "dispatch"],
-    &["memory", "loop"],
-    &["memory", "sweep"],
-    &["memory", "harvest"],
-    &["remember"],
-    &["ask"],
-    &["board"],
-    &["do"],
-    &["mcp"],
-    &["trail"],
-    &["trail", "verify"],
-    &["trail", "prove"],
-    &["trail", "head"],
-    &["trail", "show"],
-    &["trail", "at"],
-    &["trail", "diff"],
-    &["trail", "stats"],
-    &["trail", "runs"],
-    &["trail", "compare"],
-    &["trail", "export"],
-    &["trail", "import"],
-    &["view"],
-    &["view", "run"],
-    &["view", "workspace"],
-    &["view", "flow"],
-    &["view", "highway"],
-    &["blob"],
-    &["blob", "put"],
-    &["blob", "get"],
-    &["blob", "list"],
-    &["agents"],
-    &["agents", "register"],
-    &["users"],
-    &["users", "list"],
-    &["users", "show"],
-    &["users", "add"],
-    &["users", "suspend"],
-    &["users", "resume"],
-    &["users", "block"],
-    &["users", "unblock"],
-    &["users", "deactivate"],
-    &["users", "reactivate"],
-    &["users", "grant"],
-    &["users", "revoke"],
-    &["login"],
-    &["config"],
-    &["rules"],
-    &["conformance"],
-    &["doctor"],
-    &["recover"],
-    &["rebuild"],
-    &["backup"],
-    &["bench"],
-    &["completions"],
-];
+/// The one file says of each name what the program says of it.
+#[test]
+fn the_schema_file_means_what_the_program_prints() {
+    let project = Sandbox::bare();
+    let doors = Doors::read(&|args| project.ok(args).out);
+    let file: Value = serde_json::from_str(&pages::schema_file(&doors)).unwrap();
+    let shared = file["$defs"].as_object().unwrap();
+    assert!(doors.0.len() > 100, "{}", doors.0.len());
+    for door in &doors.0 {
+        let mut printed = door.schema.clone();
+        let object = printed.as_object_mut().unwrap();
+        object.remove("$schema");
+        let own = object.remove("$defs").unwrap_or_default();
+        let own = own.as_object().cloned().unwrap_or_default();
+        assert_eq!(
+            inlined(&shared[&door.name], shared, 8),
+            inlined(&printed, &own, 8),
+            "{}",
+            door.name
+        );
+    }
+}
+
+/// A schema with its references replaced by what they refer to, so many levels deep.
+fn inlined(schema: &Value, definitions: &Map<String, Value>, levels: usize) -> Value {
+    match schema {
+        Value::Object(object) => {
+            let entries = object.iter().flat_map(|(key, value)| match (key.as_str(), value) {
+                ("$ref", Value::String(_)) if levels == 0 => Vec::new(),
+                ("$ref", Value::String(to)) => {
+                    let name = to.strip_prefix("#/$defs/").unwrap();
+                    let meant = definitions.get(name).unwrap_or_else(|| panic!("{to} is nowhere"));
+                    vec![("meant".to_owned(), inlined(meant, definitions, levels - 1))]
+                }
+                _ => vec![(key.clone(), inlined(value, definitions, levels))],
+            });
+            Value::Object(entries.collect())
+        }
+        Value::Array(items) => {
+            items.iter().map(|item| inlined(item, definitions, levels)).collect()
+        }
+        plain => plain.clone(),
+    }
+}
+
+/// Rows of the tables of a page, as far as their first cell is code.
+fn first_cells(page: &str) -> Vec<String> {
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| row.split('`').next().unwrap().to_owned()).collect()
+}
 
 #[test]
-fn the_command_line_reference_is_current() {
+fn every_kind_of_entry_is_described() {
+    let described = first_cells(&read("docs/reference/events.md"));
+    let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
+    for kind in &kinds {
+        let times = described.iter().filter(|own| own == kind).count();
+        assert_eq!(times, 1, "{kind} in docs/reference/events.md");
+    }
+    for own in &described {
+        assert!(kinds.contains(&own.as_str()), "{own} is no kind of entry");
+    }
+}
+
+#[test]
+fn every_setting_is_described() {
+    let project = Sandbox::new();
+    let page = read("docs/reference/settings.md");
+    let described = first_cells(&page);
+    let settings = project.json(&["config"]);
+    let named: Vec<&str> =
+        settings.as_array().unwrap().iter().map(|own| own["key"].as_str().unwrap()).collect();
+    assert!(named.len() > 8, "{named:?}");
+    for name in &named {
+        let is_there = described.iter().any(|own| own == name);
+        assert!(is_there, "the setting {name} is not in docs/reference/settings.md");
+    }
+    let source = read("crates/althing/src/settings.rs");
+    let variables = source.split("\"ALTHING_").skip(1).map(|rest| rest.split('"').next().unwrap());
+    for variable in variables {
+        let name = format!("`ALTHING_{variable}`");
+        assert!(page.contains(&name), "{name} is not in docs/reference/settings.md");
+    }
+}
+
+/// Every command of the program, however deep, from its help.
+fn commands(project: &Sandbox, path: &[&str]) -> Vec<String> {
+    let help = project.ok(&[path, &["--help"]].concat()).out;
+    let mut all = Vec::new();
+    for name in pages::commands(&help) {
+        let path = [path, &[name.as_str()]].concat();
+        all.push(path.join("-"));
+        all.extend(commands(project, &path));
+    }
+    all
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
     let project = Sandbox::bare();
-    let mut text = String::from(
-        "# Command line\n\nWhat `--help` says, for reading in one go. This page is made from the \
-         program.\n",
-    );
-    for command in COMMANDS {
-        let help = project.ok(&[*command, &["--help"]].concat()).out;
-        let title = [&["althing"], *command].concat().join(" ");
-        // The shared options are the same everywhere and stand in the first chapter.
-        let own = if command.is_empty() {
-            help.clone()
-        } else {
-            let mut kept = String::new();
-            let mut skipping = false;
-            for line in help.lines() {
-                if line == "Everywhere:" {
-                    skipping = true;
-                } else if skipping && !line.is_empty() && !line.starts_with(' ') {
-                    skipping = false;
-                }
-                if !skipping {
-                    kept.push_str(line);
-                    kept.push('\n');
-                }
-            }
-            kept
-        };
-        write!(text, "\n## `{title}`\n\n```text\n{}\n```\n", own.trim_end()).unwrap();
-    }
-    let visible = project.ok(&["--help"]).out;
-    let listed = visible.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
-    for line in listed.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
-        let name = line.trim().split(' ').next().unwrap();
-        let documented = COMMANDS.iter().any(|command| command.first() == Some(&name));
-        assert!(documented || name == "help", "{name} is missing from the reference");
-    }
-    assert_current("cli.md", &text);
+    let said = project.ok(&["man", "man/man1"]).out;
+    let mut wanted: BTreeSet<String> =
+        commands(&project, &[]).iter().map(|name| format!("althing-{name}.1")).collect();
+    assert!(wanted.len() > 150, "{}", wanted.len());
+    wanted.insert("althing.1".to_owned());
+    let folder = project.path().join("man/man1");
+    let names = std::fs::read_dir(&folder).unwrap();
+    let written: BTreeSet<String> =
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(written, wanted);
+    assert!(said.contains(&format!("{} manual pages", wanted.len())), "{said}");
+    let page = std::fs::read_to_string(folder.join("althing-claim.1")).unwrap();
+    assert!(page.contains(".SH NAME") && page.contains("\\-\\-ttl"), "{page}");
+    // A file in the way is named.
+    project.write("taken", "");
+    assert!(project.run(&["man", "taken"]).err.contains("taken"));
 }
 
 #[test]
 fn the_table_of_overlaps_is_right() {
-    let text = std::fs::read_to_string(root().join("docs/leases.md")).unwrap();
+    let text = read("docs/reference/surfaces.md");
     let table = text.split("| A | B | Overlap |\n|---|---|---|\n").nth(1).unwrap();
     let rows: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
     assert!(rows.len() >= 8, "{rows:?}");
@@ -342,26 +170,91 @@ fn the_table_of_overlaps_is_right() {
     }
 }
 
-#[test]
-fn documents_link_to_files_that_exist() {
-    let mut pages = vec!["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-        .into_iter()
-        .map(|name| root().join(name))
-        .collect::<Vec<_>>();
-    for entry in std::fs::read_dir(root().join("docs")).unwrap() {
-        pages.push(entry.unwrap().path());
-    }
-    // What lies in folders below are schemas, which link to nothing.
-    pages.retain(|page| page.is_file());
-    for page in pages {
-        let text = std::fs::read_to_string(&page).unwrap();
-        for part in text.split("](").skip(1) {
-            let target = part.split([')', '#']).next().unwrap();
-            if target.is_empty() || target.contains("://") {
-                continue;
-            }
-            let path = page.parent().unwrap().join(target);
-            assert!(path.exists(), "{} links to {target}", page.display());
+/// The pages of the project, with their text.
+pub(crate) fn written_pages() -> Vec<(PathBuf, String)> {
+    let mut pages = Vec::new();
+    let mut waiting = vec![root().join("docs")];
+    waiting.extend(
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+            .map(|name| root().join(name)),
+    );
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|own| own == "md") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            pages.push((path, text));
         }
+    }
+    pages
+}
+
+/// Where the links of a page lead: a file, and perhaps a heading in it.
+fn links(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let targets = text.split("](").skip(1).map(|part| part.split(')').next().unwrap());
+    targets.filter(|target| !target.contains("://")).map(|target| {
+        target.split_once('#').map_or((target, None), |(file, heading)| (file, Some(heading)))
+    })
+}
+
+/// The names of a page's headings, as links write them.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let name = |line: &str| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(name).collect()
+}
+
+#[test]
+fn documents_link_to_files_and_headings_that_exist() {
+    let mut count = 0;
+    for (page, text) in written_pages() {
+        for (file, heading) in links(&text) {
+            let path =
+                if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            assert!(path.exists(), "{} links to {file}", page.display());
+            if let Some(heading) = heading {
+                let target = std::fs::read_to_string(&path).unwrap();
+                let is_there = anchors(&target).iter().any(|own| own == heading);
+                assert!(is_there, "{} links to {file}#{heading}", page.display());
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 80, "{count}");
+}
+
+#[test]
+fn every_page_is_in_the_index() {
+    let docs = root().join("docs").canonicalize().unwrap();
+    let index = read("docs/README.md");
+    let linked: BTreeSet<PathBuf> =
+        links(&index).filter_map(|(file, _)| docs.join(file).canonicalize().ok()).collect();
+    for (page, _) in written_pages() {
+        let page = page.canonicalize().unwrap();
+        let is_page = page.starts_with(&docs) && !page.ends_with("docs/README.md");
+        assert!(!is_page || linked.contains(&page), "docs/README.md lacks {}", page.display());
+    }
+}
+
+/// Tutorial, guides, reference and explanation are kept apart: each page lies in one folder.
+#[test]
+fn every_page_is_of_one_kind() {
+    let docs = root().join("docs").canonicalize().unwrap();
+    for (page, text) in written_pages() {
+        let page = page.canonicalize().unwrap();
+        let Ok(place) = page.strip_prefix(&docs) else { continue };
+        let is_known =
+            ["how-to", "reference", "explanation"].iter().any(|own| place.starts_with(own))
+                || place == Path::new("README.md")
+                || place == Path::new("tutorial.md");
+        assert!(is_known, "docs/{} is in no folder of its kind", place.display());
+        // What a reader is shown to type is run, so it stands where sessions are run.
+        let has_session = text.contains("```console");
+        let may = !place.starts_with("reference") && !place.starts_with("explanation");
+        assert!(!has_session || may, "docs/{} shows a session that nothing runs", place.display());
     }
 }

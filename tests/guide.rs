@@ -1,4 +1,4 @@
-//! The guide's session is run, command by command, and says what the guide shows.
+//! Sessions that documents show are run, command by command, and print what is shown.
 
 use crate::support::{Sandbox, passphrase};
 use std::path::Path;
@@ -15,15 +15,14 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// The blocks of one language, in order.
-fn blocks<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
-    let begin = format!("```{language}\n");
-    text.split(&begin).skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
+/// What is shown to be typed and printed, in order.
+fn console(text: &str) -> String {
+    text.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
 fn steps(text: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
-    for line in blocks(text, "console").concat().lines() {
+    for line in console(text).lines() {
         let last = steps.last_mut();
         if let Some(step) = &last
             && step.command.contains("<<'END'")
@@ -58,45 +57,125 @@ fn lasting(line: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn the_session_of_the_guide_runs_as_it_is_shown() {
-    let text = page("docs/runs.md");
-    let project = Sandbox::without_project();
-    let plan = blocks(&text, "toml")[0];
-    project.write("plan.toml", plan);
+fn the_first_page_runs_as_it_is_shown() {
+    run_page("README.md", 6);
+}
+
+#[test]
+fn the_tutorial_runs_as_it_is_shown() {
+    run_page("docs/tutorial.md", 25);
+}
+
+#[test]
+fn the_guide_to_approve_gates_runs_as_it_is_shown() {
+    run_page("docs/how-to/approve-gates.md", 15);
+}
+
+#[test]
+fn the_guide_to_back_up_and_restore_runs_as_it_is_shown() {
+    run_page("docs/how-to/back-up-and-restore.md", 8);
+}
+
+#[test]
+fn the_guide_to_connect_mcp_hosts_runs_as_it_is_shown() {
+    run_page("docs/how-to/connect-mcp-hosts.md", 1);
+}
+
+#[test]
+fn the_guide_to_explore_the_history_runs_as_it_is_shown() {
+    run_page("docs/how-to/explore-the-history.md", 12);
+}
+
+#[test]
+fn the_guide_to_give_work_to_agents_runs_as_it_is_shown() {
+    run_page("docs/how-to/give-work-to-agents.md", 20);
+}
+
+#[test]
+fn the_guide_to_hold_files_runs_as_it_is_shown() {
+    run_page("docs/how-to/hold-files.md", 12);
+}
+
+#[test]
+fn the_guide_to_manage_people_runs_as_it_is_shown() {
+    run_page("docs/how-to/manage-people.md", 6);
+}
+
+#[test]
+fn the_guide_to_plan_and_run_tasks_runs_as_it_is_shown() {
+    run_page("docs/how-to/plan-and-run-tasks.md", 25);
+}
+
+#[test]
+fn the_guide_to_recover_after_a_crash_runs_as_it_is_shown() {
+    run_page("docs/how-to/recover-after-a-crash.md", 3);
+}
+
+#[test]
+fn the_guide_to_save_tokens_runs_as_it_is_shown() {
+    run_page("docs/how-to/save-tokens.md", 12);
+}
+
+#[test]
+fn the_guide_to_set_budgets_runs_as_it_is_shown() {
+    run_page("docs/how-to/set-budgets.md", 8);
+}
+
+#[test]
+fn the_guide_to_share_memory_runs_as_it_is_shown() {
+    run_page("docs/how-to/share-memory.md", 20);
+}
+
+#[test]
+fn the_guide_to_verify_and_prove_runs_as_it_is_shown() {
+    run_page("docs/how-to/verify-and-prove.md", 8);
+}
+
+/// A guide that is added is run as well.
+#[test]
+fn every_guide_is_run() {
+    let own = page("tests/guide.rs");
+    for (path, text) in crate::docs::written_pages() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let is_guide = path.parent().unwrap().ends_with("how-to") || name == "tutorial.md";
+        let shows = text.contains("```console");
+        let is_run = own.contains(&format!("/{name}\", "));
+        assert!(!is_guide || is_run, "nothing runs {}", path.display());
+        assert!(!is_guide || shows, "{} shows nothing to type", path.display());
+    }
+}
+
+/// Runs all that a page shows, in one new repository, as at least so many commands.
+///
+/// A project is set up first unless the page does so itself. What a reader does by hand is done for
+/// them: passphrases are piped in, and ids that they would copy are looked up.
+fn run_page(name: &str, least: usize) {
+    let text = page(name);
+    let sets_up = text.contains("$ althing init") || text.contains("$ heimdall-protocol init");
+    let project = if sets_up { Sandbox::without_project() } else { Sandbox::new() };
     let steps = steps(&text);
-    assert!(steps.len() > 25, "{}", steps.len());
-    for step in &steps {
-        carry_out(&project, step);
-    }
-}
-
-#[test]
-fn the_session_of_the_frugal_side_runs_as_it_is_shown() {
-    let project = Sandbox::without_project();
-    let steps = steps(&page("docs/frugal.md"));
-    assert!(steps.len() > 12, "{}", steps.len());
-    for step in &steps {
-        carry_out(&project, step);
-    }
-}
-
-#[test]
-fn the_session_of_the_memory_guide_runs_as_it_is_shown() {
-    let project = Sandbox::without_project();
-    let steps = steps(&page("docs/memory.md"));
-    assert!(steps.len() > 20, "{}", steps.len());
-    for step in &steps {
-        carry_out(&project, step);
-    }
-}
-
-#[test]
-fn the_session_of_coordination_runs_as_it_is_shown() {
-    let project = Sandbox::without_project();
-    let steps = steps(&page("docs/coordination.md"));
-    assert!(steps.len() > 25, "{}", steps.len());
-    for step in &steps {
-        carry_out(&project, step);
+    assert!(steps.len() >= least, "{name} has {} commands", steps.len());
+    for mut step in steps {
+        if let Some(user) = step.command.strip_prefix("althing login ") {
+            project.login(user.split(' ').next().unwrap());
+            continue;
+        }
+        for (placeholder, list, field) in [
+            ("ESCALATION", &["escalations"][..], "escalation"),
+            ("GATE", &["gate", "list"][..], "gate"),
+        ] {
+            if step.command.contains(placeholder) {
+                let id = project.json(list)[0][field].as_str().unwrap().to_owned();
+                step.command = step.command.replace(placeholder, &id);
+            }
+        }
+        if let Some((_, user)) = step.command.split_once("--user ") {
+            let user = user.split(' ').next().unwrap().to_owned();
+            let piped = format!("--user {user} --passphrase-stdin");
+            let command = step.command.replace(&format!("--user {user}"), &piped);
+            step.command = format!("echo '{}' | {command}", passphrase(&user).trim_end());
+        }
+        carry_out(&project, &step);
     }
 }
 
@@ -119,35 +198,5 @@ fn carry_out(project: &Sandbox, Step { command, shown }: &Step) {
     assert_eq!(output.status.success(), !refused, "{command}: {said}");
     for word in shown.iter().flat_map(|line| lasting(line)) {
         assert!(said.contains(word), "{command} does not say {word:?}: {said}");
-    }
-}
-
-/// The sessions of the first page, with the passphrase piped in that it asks ada for, and the ids
-/// that its reader would copy.
-#[test]
-fn the_sessions_of_the_first_page_run_as_they_are_shown() {
-    let text = page("README.md");
-    let from = text.find("Let several agents work on one plan").unwrap();
-    let upto = text.find("| Exit code |").unwrap();
-    let project = Sandbox::new();
-    project.login("ada");
-    let steps = steps(&text[from..upto]);
-    assert!(steps.len() > 30, "{}", steps.len());
-    let copied =
-        |list: &[&str], field: &str| project.json(list)[0][field].as_str().unwrap().to_owned();
-    for mut step in steps {
-        if step.command.contains(" ID ") {
-            let id = copied(&["escalations"], "escalation");
-            step.command = step.command.replace(" ID ", &format!(" {id} "));
-        }
-        if step.command.contains(" GATE ") {
-            let id = copied(&["gate", "list"], "gate");
-            step.command = step.command.replace(" GATE ", &format!(" {id} "));
-        }
-        if step.command.contains("--user ada") {
-            let piped = step.command.replace("--user ada", "--user ada --passphrase-stdin");
-            step.command = format!("echo '{}' | {piped}", passphrase("ada").trim_end());
-        }
-        carry_out(&project, &step);
     }
 }

@@ -446,7 +446,7 @@ fn folders_whose_names_are_not_text_are_no_trap() {
 fn the_documented_hook_refuses_to_commit_what_somebody_else_holds() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = Sandbox::new();
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/leases.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/hold-files.md");
     let page = std::fs::read_to_string(page).unwrap();
     let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
     let hook = project.path().join(".git/hooks/pre-commit");

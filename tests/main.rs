@@ -26,6 +26,7 @@ mod mcp_sdks;
 mod mcp_tools;
 mod memory;
 mod memory_lanes;
+mod pages;
 mod parsers;
 mod people;
 mod planning;

@@ -28,7 +28,6 @@ mod settings;
 mod span;
 mod surfaces;
 
-use clap::{CommandFactory as _, Parser as _};
 use std::process::ExitCode;
 
 use commands::Outcome;
@@ -43,7 +42,7 @@ fn main() -> ExitCode {
         return help_of_server();
     }
     let json_wanted = std::env::args_os().any(|arg| arg == "--json");
-    let cli = match cli::Cli::try_parse_from(arguments()) {
+    let cli = match cli::parse(arguments()) {
         Ok(cli) => cli,
         Err(error) => return misused(&error, json_wanted),
     };
@@ -63,7 +62,7 @@ fn is_server_of_old() -> bool {
 
 /// The help of `mcp`, for those who call it by that name.
 fn help_of_server() -> ExitCode {
-    let mut all = cli::Cli::command();
+    let mut all = cli::command();
     all.build();
     let server = all.find_subcommand("mcp").cloned().unwrap_or(all);
     let usage = format!("{} [OPTIONS]", frugal::MCP_NAME);

@@ -1,6 +1,6 @@
 //! Every rule Althing enforces and can cite, in one place, by its name.
 //!
-//! A refusal, an error on the command line and `docs/rules.md` all draw on this list, so a
+//! A refusal, an error on the command line and `docs/reference/rules.md` all draw on this list, so a
 //! reader who meets an id anywhere finds its meaning and the way out here.
 
 use serde::{Deserialize, Serialize};
@@ -172,7 +172,7 @@ rules! {
         => "See the command's `--help` or `althing do --schema NAME`.";
     SurfaceGrammar "A-USE-02":
         "A surface is a path inside the project, a glob, or `path#symbol`."
-        => "Write a path from the project root, a glob, or `path#symbol`; see `docs/leases.md`.";
+        => "Write a path from the project root, a glob, or `path#symbol`; see `docs/reference/surfaces.md`.";
     Limits "A-USE-03":
         "Everything that comes in has a stated limit."
         => "Stay within the limit that the message names.";

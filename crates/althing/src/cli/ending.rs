@@ -9,20 +9,20 @@ use super::read::{text, timeout};
 /// Arguments of `workspace terminate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Its agent is told by a `feedback`. If it has not said `complete` when the time is over, the workspace
-fails; its checkpoints stay, and `integrate WS salvage` saves something of them. A pause does not
+Its agent gets a `feedback`. If it has not signalled `complete` in time, the workspace fails; its
+checkpoints stay, and `integrate WS salvage` can merge files of them. Time in suspension does not
 count.
 
 Example:
   althing workspace terminate agent:bob --grace 10m --reason 'we release tonight' --as alice")]
 pub(crate) struct WorkspaceTerminate {
-    /// Which workspace.
+    /// The workspace.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
     /// How long it has to finish: 90s, 10m, 2h.
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub(crate) grace: Timeout,
-    /// Why; its agent and everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -30,8 +30,8 @@ pub(crate) struct WorkspaceTerminate {
 /// Arguments of `workspace grant`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It sees the other one's working memory, checkpoints and local trail from now on, and for good. The
-workspace above it has to see that one, too. The one that is shown is not told.
+It can read the other one's working memory, checkpoints and local trail from now on. This cannot be
+revoked. The workspace above it must be able to read the target, too.
 
 Example:
   althing workspace grant agent:bob agent:carol --reason 'he reviews her' --as alice")]
@@ -42,7 +42,7 @@ pub(crate) struct WorkspaceGrant {
     /// The workspace it may read.
     #[arg(value_name = "TARGET")]
     pub(crate) target: String,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -50,16 +50,16 @@ pub(crate) struct WorkspaceGrant {
 /// Arguments of `workspace reparent`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A workspace loses its parent when that ends and somebody else answers for it. It goes on below the
-root, which hears of it; once it may be given another parent.
+A workspace with another owner outlives its parent and continues below the root. It can be given a
+new parent once.
 
 Example:
   althing workspace reparent agent:bob --below agent:carol --as alice")]
 pub(crate) struct WorkspaceReparent {
-    /// Which workspace; `workspace list --orphans` shows them.
+    /// The workspace; `workspace list --orphans` lists them.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
-    /// The workspace above it from now on.
+    /// Its new parent.
     #[arg(long, value_name = "WS")]
     pub(crate) below: String,
 }

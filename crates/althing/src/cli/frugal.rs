@@ -20,21 +20,21 @@ pub(crate) struct SymbolArgs {
 /// What to do with symbols.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SymbolCommand {
-    /// Say what a symbol stands for.
+    /// Define a symbol.
     Set {
         /// The symbol.
         id: String,
-        /// What it stands for.
+        /// The value.
         value: String,
     },
-    /// Show what a symbol stands for.
+    /// Print the value of a symbol.
     Get {
         /// The symbol.
         id: String,
     },
-    /// Show the first symbol that stands for something.
+    /// Print the first symbol with this value.
     Reverse {
-        /// What it stands for.
+        /// The value.
         value: String,
     },
     /// List the symbols.
@@ -56,21 +56,21 @@ pub(crate) struct FactArgs {
 /// What to do with facts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FactCommand {
-    /// Write a fact down; the last one to write has said it.
+    /// Set a fact; the last writer wins.
     Set {
-        /// What it is called.
+        /// The key.
         key: String,
-        /// What it is.
+        /// The value.
         value: String,
     },
-    /// Show a fact.
+    /// Print a fact.
     Get {
-        /// What it is called.
+        /// The key.
         key: String,
     },
-    /// Wipe a fact off.
+    /// Delete a fact.
     Delete {
-        /// What it is called.
+        /// The key.
         key: String,
     },
     /// List the facts.
@@ -92,24 +92,24 @@ pub(crate) struct CapsuleArgs {
 /// What to do with capsules.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CapsuleCommand {
-    /// Write down in ten lines what whoever goes on from here has to know.
+    /// Write a capsule: what the next worker has to know, in ten lines.
     Write(CapsuleWrite),
     /// Show a capsule.
     Show {
-        /// Which one.
+        /// The capsule.
         id: String,
     },
     /// List the capsules.
     List,
-    /// List what capsules build on, each after what it builds on itself.
+    /// List the capsules that these build on, dependencies first.
     Deps {
-        /// Which ones.
+        /// The capsules.
         #[arg(required = true)]
         ids: Vec<String>,
     },
-    /// Show capsules and all they build on, in that order.
+    /// Print capsules and all they build on, dependencies first.
     Hydrate {
-        /// Which ones.
+        /// The capsules.
         #[arg(required = true)]
         ids: Vec<String>,
     },
@@ -118,12 +118,12 @@ pub(crate) enum CapsuleCommand {
 /// Arguments of `capsule write`.
 #[derive(Debug, Args)]
 pub(crate) struct CapsuleWrite {
-    /// What it is called.
+    /// The id of the capsule.
     pub(crate) id: String,
     /// What changed.
     #[arg(long, value_name = "TEXT")]
     pub(crate) what: String,
-    /// Where.
+    /// Where it changed.
     #[arg(long = "where", value_name = "TEXT")]
     pub(crate) place: Option<String>,
     /// What was decided.
@@ -140,18 +140,18 @@ pub(crate) struct CapsuleWrite {
 /// Arguments of `brief`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A brief has the task, the symbols it names, the capsules it builds on and where the invariants are;
-never the plan. What leads nowhere is listed in it, and the exit code is 1 (3 if the project could
-not be read). Its tokens are counted and put on the ledger.
+A brief has the task, the symbols it names, the capsules it builds on and where the invariants are.
+References that cannot be resolved are listed, and the exit code is 1 (3 if the project could not be
+read). The tokens of the brief are counted and logged.
 
 Example:
   althing brief --task 3.2 --spec 'implement book diff' --symbols F12,C3 --capsules w2 \\
       --invariants INVARIANTS.md#money --max-tokens 2000")]
 pub(crate) struct BriefArgs {
-    /// The task.
+    /// The id of the task.
     #[arg(long)]
     pub(crate) task: String,
-    /// What to do.
+    /// The task in words.
     #[arg(long, value_name = "TEXT")]
     pub(crate) spec: String,
     /// Symbols it names.
@@ -160,19 +160,19 @@ pub(crate) struct BriefArgs {
     /// Capsules it builds on.
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) capsules: Vec<String>,
-    /// Where the invariants are: a file of the project, perhaps a heading in it.
+    /// Where the invariants are: a file of the project, and optionally a heading.
     #[arg(long, value_name = "PATH[#ANCHOR]")]
     pub(crate) invariants: Option<String>,
-    /// Leave out capsules, then symbols, until it has at most so many tokens; they are named.
+    /// Leave out capsules, then symbols, until the brief fits; what was left out is listed.
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
-    /// Refuse what leads nowhere (the default).
+    /// Refuse a brief with unresolved references (the default).
     #[arg(long, conflicts_with = "lenient")]
     pub(crate) strict: bool,
-    /// Show unresolved symbols in their place instead of refusing.
+    /// Accept unresolved references, and mark them.
     #[arg(long)]
     pub(crate) lenient: bool,
-    /// The role whose tokens these are.
+    /// The role the tokens are logged for.
     #[arg(long, value_name = "ROLE", default_value = "orchestration")]
     pub(crate) role: String,
 }
@@ -210,8 +210,8 @@ impl TokensBy {
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-Briefs, and what tools hand to agents, are counted by themselves with o200k_base. What callers
-report is kept apart from what was counted.
+Briefs and the answers of MCP tools are counted automatically, with the tokenizer o200k_base.
+Numbers that callers report are kept apart from counted ones.
 
 Examples:
   althing tokens                          by role, with bars
@@ -219,10 +219,10 @@ Examples:
   althing tokens count README.md
   althing tokens log --role coder --kind task_result --file result.json
   althing tokens baseline orchestration 41000
-  althing tokens delta                    what was saved, and what remains after the tools' own cost"
+  althing tokens delta                    what was saved, less the tools' own cost"
 )]
 pub(crate) struct TokensArgs {
-    /// By what to sum up.
+    /// Sum up by this.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) by: TokensBy,
     /// Print comma-separated values.
@@ -240,16 +240,16 @@ pub(crate) enum TokensCommand {
         /// The file.
         file: PathBuf,
     },
-    /// Put tokens on the ledger, counted or as reported.
+    /// Log tokens, counted or as reported.
     Log(TokensLog),
-    /// Say what a role used before.
+    /// Record what a role used before, to compare with.
     Baseline {
         /// The role.
         role: String,
         /// How many tokens.
         tokens: u64,
     },
-    /// Compare what roles used with what they used before.
+    /// Compare what roles use with their baselines.
     Delta {
         /// Only this role.
         #[arg(long)]
@@ -260,13 +260,13 @@ pub(crate) enum TokensCommand {
 /// Arguments of `tokens log`.
 #[derive(Debug, Args)]
 pub(crate) struct TokensLog {
-    /// Whose they are.
+    /// The role that used them.
     #[arg(long)]
     pub(crate) role: String,
-    /// Of what.
+    /// The kind of message.
     #[arg(long)]
     pub(crate) kind: String,
-    /// How many, as reported.
+    /// The number, as reported.
     #[arg(long, value_name = "N", required_unless_present_any = ["file", "text"])]
     #[arg(conflicts_with_all = ["file", "text"])]
     pub(crate) tokens: Option<u64>,
@@ -293,7 +293,7 @@ pub(crate) struct TokensLog {
 /// Arguments of `haid`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A HAID names the person, the machine, the project and perhaps the role: haid:rj.mbp-680e/cursor.
+A HAID names the person, the machine, the project and optionally a role: haid:rj.mbp-680e/cursor.
 To Althing it is the agent haid:rj.mbp-680e+cursor.
 
 Examples:
@@ -301,10 +301,10 @@ Examples:
   althing haid --role cursor
   althing claim src --as $(althing haid --role cursor --agent)")]
 pub(crate) struct HaidArgs {
-    /// The HAID of somebody started from here, with this role.
+    /// Add this role.
     #[arg(long)]
     pub(crate) role: Option<String>,
-    /// Print the name of the agent that it is.
+    /// Print it as the name of an agent.
     #[arg(long = "agent")]
     pub(crate) as_agent: bool,
 }
@@ -328,8 +328,8 @@ pub(crate) struct ValidateArgs {
 /// Arguments of `shims`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Makes heimdall-resolve, heimdall-brief and the other names in a folder, as links to this program.
-Files of that name which are something else are left alone, and the exit code is 1.
+Creates heimdall-resolve, heimdall-brief and the others in a folder, as links to this program.
+Other files of those names are left alone; then the exit code is 1.
 
 Example:
   althing shims ~/.local/bin")]

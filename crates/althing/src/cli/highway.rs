@@ -14,9 +14,8 @@ use super::read::{text, user, word};
 /// Arguments of `gate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What people want to see before it happens waits at a gate: plans, and whatever `althing highway`
-says. Answers need a person's own credential; what nobody answers in time is answered by the
-gate's fallback.
+A gate holds something until a person approves it: plans by default, and whatever `althing highway`
+sets. Answers need the person's passphrase. If nobody answers in time, the gate's fallback applies.
 
 Examples:
   althing gate list
@@ -33,32 +32,32 @@ pub(crate) struct GateArgs {
 /// What to do about gates.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GateCommand {
-    /// List what waits for people, each queue in order.
+    /// List the open gates, each queue in order.
     List(GateList),
-    /// Show one gate with everything that waits at it.
+    /// Show one gate with everything the answer depends on.
     #[command(after_help = "\
 Example:
   althing gate show 8fk2md")]
     Show(OneGate),
-    /// Let what waits go on as it was ordered.
+    /// Approve what waits.
     #[command(after_help = "\
-Without GATE the first one in your own queue is meant. A gate that nobody answered and that was left
-to the coordinator is approved by the coordinator, who finds it in `gate list`.
+Without GATE, the first one in your own queue is meant. A gate whose fallback is the coordinator is
+approved by the coordinator, once its time is over; `gate list` shows it.
 
 Examples:
   althing gate approve --user ada
-  althing gate approve --all --user ada            one after another, whatever is refused
+  althing gate approve --all --user ada            all of them, even if one is refused
   althing gate approve --as lead                   left to the coordinator")]
     Approve(GateAnswer),
-    /// Turn it down.
+    /// Reject what waits.
     #[command(after_help = "\
-Without GATE the first one in your own queue is meant.
+Without GATE, the first one in your own queue is meant.
 
 Examples:
   althing gate reject --reason 'not now' --user ada
   althing gate reject 8fk2md --reason 'out of scope' --user ada")]
     Reject(GateAnswer),
-    /// Let it go on with something changed.
+    /// Approve it with changes.
     Modify(Box<GateModify>),
 }
 
@@ -70,13 +69,13 @@ Examples:
   althing gate list --owner ada --all
   althing gate list --watch                        redraws when something changes")]
 pub(crate) struct GateList {
-    /// Also those of this run that have ended.
+    /// Include answered gates of this run.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Only those in this person's queue.
+    /// Only the queue of this person.
     #[arg(long, value_name = "USER", value_parser = user)]
     pub(crate) owner: Option<UserId>,
-    /// Stay, and show every change as it comes (JSON lines with --json).
+    /// Keep running and print every change (JSON lines with --json).
     #[arg(long)]
     pub(crate) watch: bool,
 }
@@ -84,7 +83,7 @@ pub(crate) struct GateList {
 /// A command about one gate.
 #[derive(Debug, Args)]
 pub(crate) struct OneGate {
-    /// Which gate.
+    /// The gate.
     #[arg(value_name = "GATE")]
     pub(crate) id: String,
 }
@@ -92,13 +91,13 @@ pub(crate) struct OneGate {
 /// Arguments of `gate approve` and `gate reject`.
 #[derive(Debug, Args)]
 pub(crate) struct GateAnswer {
-    /// Which gates.
+    /// The gates.
     #[arg(value_name = "GATE")]
     pub(crate) ids: Vec<String>,
-    /// Everything in your own queue, one after another.
+    /// Everything in your own queue.
     #[arg(long, conflicts_with = "ids")]
     pub(crate) all: bool,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -106,28 +105,28 @@ pub(crate) struct GateAnswer {
 /// Arguments of `gate modify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What can be changed depends on the gate: of a task its name, description, priority and estimate; of
-a new workspace its urgency, what it sees and its budget; of an envelope its content; of a conflict that was
-handed to you the files. `gate show` lists it.
+What can be changed depends on the gate. Task: name, description, priority, estimate. New
+workspace: urgency, visibility, budget. Message: content. Escalated conflict: files. `gate show`
+lists it.
 
 Examples:
   althing gate modify 8fk2md --name 'Parser' --description @parser.md --priority urgent --user ada
   althing gate modify 8fk2md --urgency critical --visibility root --user ada
   althing gate modify 8fk2md --content 'Please use the old format.' --user ada")]
 pub(crate) struct GateModify {
-    /// Which gate.
+    /// The gate.
     #[arg(value_name = "GATE")]
     pub(crate) id: String,
-    /// Of a task: what people call it.
+    /// Of a task: its name.
     #[arg(long, value_name = "TEXT", value_parser = text::<200>)]
     pub(crate) name: Option<Text<200>>,
-    /// Of a task: what is to be done; text, `-` or `@FILE`.
+    /// Of a task: its description; text, `-` or `@FILE`.
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
     /// Of a task: normal, elevated, urgent.
     #[arg(long, value_name = "P", value_parser = word::<task::Priority>)]
     pub(crate) priority: Option<task::Priority>,
-    /// Of a task: what it is thought to cost, as tokens,seconds,cost.
+    /// Of a task: its estimated use, as tokens,seconds,cost.
     #[arg(long, value_name = "T,S,C")]
     pub(crate) estimate: Option<String>,
     /// Of a new workspace: critical, interactive, normal, background.
@@ -136,16 +135,16 @@ pub(crate) struct GateModify {
     /// Of a new workspace: what it may use, such as tokens=200k,cost=3.
     #[arg(long, value_name = "WHAT=N,…", value_parser = crate::amounts::budget)]
     pub(crate) budget: Option<Budget>,
-    /// Of a new workspace: one it may read; repeat for more, `none` for none.
+    /// Of a new workspace: a workspace it may read; repeat for more, `none` for none.
     #[arg(long, value_name = "WS")]
     pub(crate) visibility: Vec<String>,
-    /// Of an envelope: what is in it; text, `-` or `@FILE`.
+    /// Of a message: its content; text, `-` or `@FILE`.
     #[arg(long, value_name = "TEXT")]
     pub(crate) content: Option<String>,
     /// Of a conflict: the files as they should be, as for `integrate`.
     #[arg(long, value_name = "FILE.json")]
     pub(crate) merged: Option<PathBuf>,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -153,23 +152,23 @@ pub(crate) struct GateModify {
 /// Arguments of `inject`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It takes `inject_directive` for a workspace one owns, `inject_directive_any` for others; no role and
-no right to send. It is marked as a person's, and work that follows from it is on their account.
+You need `inject_directive` for workspaces you own, or `inject_directive_any` for all. The message
+is marked as yours, and work that follows from it is on your account.
 
 Examples:
   althing inject agent:bob 'Leave the lexer alone.' --user ada
   althing inject root 'Please also do the changelog.' --type directive --user ada")]
 pub(crate) struct InjectArgs {
-    /// The workspace it is for.
+    /// The workspace to send to.
     #[arg(value_name = "TO")]
     pub(crate) to: String,
-    /// What is in it; text, `-` or `@FILE`.
+    /// The message; text, `-` or `@FILE`.
     #[arg(value_name = "TEXT")]
     pub(crate) content: String,
     /// Its type: directive, feedback, query, or one the taxonomy adds.
     #[arg(long = "type", value_name = "TYPE", default_value = "feedback")]
     pub(crate) kind: TypeName,
-    /// How soon it wants to be read: blocking, urgent, normal.
+    /// How soon it should be read: blocking, urgent, normal.
     #[arg(long, value_name = "P", value_parser = word::<Priority>)]
     pub(crate) priority: Option<Priority>,
 }
@@ -178,18 +177,18 @@ pub(crate) struct InjectArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing escalations                              what agents need people for
-  althing escalations --watch                      the same, as it comes
+  althing escalations                              the questions that wait for people
+  althing escalations --watch                      keep running and print changes
   althing escalations answer 9sk2aa 'MIT, as the rest.' --user ada
   althing escalations abort 9sk2aa --reason 'not needed any more' --user ada
-  althing escalations delegate 9sk2aa --user ada   the coordinator deals with it")]
+  althing escalations delegate 9sk2aa --user ada   let the coordinator answer")]
 pub(crate) struct EscalationArgs {
     #[command(subcommand)]
     pub(crate) command: Option<EscalationCommand>,
-    /// Only those that wait for this person.
+    /// Only those for this person.
     #[arg(long, value_name = "USER", value_parser = user)]
     pub(crate) owner: Option<UserId>,
-    /// Stay, and show every change as it comes (JSON lines with --json).
+    /// Keep running and print every change (JSON lines with --json).
     #[arg(long)]
     pub(crate) watch: bool,
 }
@@ -197,17 +196,17 @@ pub(crate) struct EscalationArgs {
 /// What to do about an escalation.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EscalationCommand {
-    /// Answer in words; the agent goes on with them.
+    /// Answer the question; the agent reads it in its inbox.
     #[command(after_help = "\
 Example:
   althing escalations answer 9sk2aa 'MIT, as the rest.' --user ada")]
     Answer(EscalationAnswer),
-    /// End the workspace it comes from.
+    /// Abort the workspace that asked.
     #[command(after_help = "\
 Example:
   althing escalations abort 9sk2aa --reason 'not needed' --user ada")]
     Abort(EscalationAbort),
-    /// Leave it to the coordinator.
+    /// Let the coordinator answer.
     #[command(after_help = "\
 Example:
   althing escalations delegate 9sk2aa --user ada")]
@@ -217,7 +216,7 @@ Example:
 /// Arguments of `escalations answer`.
 #[derive(Debug, Args)]
 pub(crate) struct EscalationAnswer {
-    /// Which escalation.
+    /// The escalation.
     #[arg(value_name = "ID")]
     pub(crate) id: String,
     /// The answer; text, `-` or `@FILE`.
@@ -228,10 +227,10 @@ pub(crate) struct EscalationAnswer {
 /// Arguments of `escalations abort`.
 #[derive(Debug, Args)]
 pub(crate) struct EscalationAbort {
-    /// Which escalation.
+    /// The escalation.
     #[arg(value_name = "ID")]
     pub(crate) id: String,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -239,7 +238,7 @@ pub(crate) struct EscalationAbort {
 /// A command about one escalation.
 #[derive(Debug, Args)]
 pub(crate) struct OneEscalation {
-    /// Which escalation.
+    /// The escalation.
     #[arg(value_name = "ID")]
     pub(crate) id: String,
 }
@@ -264,19 +263,19 @@ pub(crate) struct HighwayArgs {
 /// What to do about the highway.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HighwayCommand {
-    /// Show what people are asked about in this run.
+    /// Show the settings of this run.
     #[command(after_help = "\
 Example:
   althing highway show")]
     Show,
-    /// Say what people want to be asked about.
+    /// Change the settings of this run.
     Set(HighwaySet),
 }
 
 /// Arguments of `highway set`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is not mentioned stays as it is. TIME is 30s, 15m, 2d, or `forever`.
+Settings that are not mentioned stay. TIME is 30s, 15m, 2d, or `forever`.
 
 Examples:
   althing highway set supervised --user ada

@@ -9,70 +9,70 @@ use super::choices::{LOOP_ENDS, LOOP_KINDS};
 pub(crate) enum Aim {
     /// Offer work: a claim, an assignment and a message for each agent.
     Assign,
-    /// Ask, and bind nobody.
+    /// Ask a question, without assigning work.
     Consult,
-    /// Have something looked at.
+    /// Ask for a review.
     Review,
-    /// Take work from one agent and offer it to another.
+    /// Move an assignment to another agent.
     Reroute,
-    /// See how far everything is.
+    /// Show the progress of all assignments.
     Summarize,
-    /// Think together, in a loop.
+    /// Collect ideas, in a loop.
     Ideate,
 }
 
 /// Arguments of `memory coordinate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nothing is offered before it is settled that the lanes do not collide. Agents are not started: the
-answer has the command each of them takes the work up with. If only a part of it was sent, what was
-left out is told and the exit code is 1.
+Lanes that would collide are refused before anything is offered. Althing does not start agents: the
+answer has the command with which each agent accepts. If some lanes could not be offered, they are
+listed and the exit code is 1.
 
 Examples:
   althing memory coordinate assign 'Rework the lexer' --to bob --scope src/lexer --as alice
-  althing memory coordinate assign 'Split it' --lane-scope bob=src/a --lane-scope carol=src/b --as alice
+  althing memory coordinate assign 'Split it' --lane-scope bob=a --lane-scope carol=b --as alice
   althing memory coordinate consult 'Which way?' --to bob --as alice
   althing memory coordinate reroute --assignment asgn#1 --to carol --as alice")]
 pub(crate) struct MemoryCoordinate {
-    /// What to bring about.
+    /// What to do.
     #[arg(value_enum)]
     pub(crate) intent: Aim,
-    /// What is wanted.
+    /// The task, in words.
     pub(crate) task: Option<String>,
-    /// Who (repeatable).
+    /// An agent; repeat for more.
     #[arg(long = "to", value_name = "AGENT")]
     pub(crate) targets: Vec<String>,
-    /// Paths or globs with commas between.
+    /// Paths or globs, separated by commas.
     #[arg(long, value_name = "PATHS")]
     pub(crate) scope: Option<String>,
-    /// A scope for one agent (repeatable).
+    /// The scope of one agent; repeat for more.
     #[arg(long = "lane-scope", value_name = "AGENT=PATHS")]
     pub(crate) scopes: Vec<String>,
     /// The plan it belongs to.
     #[arg(long, value_name = "ID")]
     pub(crate) plan: Option<String>,
-    /// For reroute: which assignment.
+    /// With reroute: the assignment.
     #[arg(long, value_name = "ID")]
     pub(crate) assignment: Option<String>,
     /// The linked git worktree to work in.
     #[arg(long, value_name = "DIR")]
     pub(crate) worktree: Option<String>,
-    /// What the lane is called.
+    /// The name of the lane.
     #[arg(long, value_name = "NAME")]
     pub(crate) lane: Option<String>,
     /// The conversation it belongs to.
     #[arg(long, value_name = "ID")]
     pub(crate) thread: Option<String>,
-    /// For review: also open a loop.
+    /// With review: also open a loop.
     #[arg(long)]
     pub(crate) open_loop: bool,
-    /// Offer it although files of the scope are not committed.
+    /// Offer it even if files of the scope have uncommitted changes.
     #[arg(long)]
     pub(crate) allow_dirty: bool,
-    /// Work from this commit, whatever is not committed.
+    /// Have the agent start from this commit.
     #[arg(long = "ref", value_name = "COMMIT")]
     pub(crate) reference: Option<String>,
-    /// Your name for this request: repeating it repeats nothing.
+    /// An idempotency key: repeating the request has no second effect.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
 }
@@ -80,11 +80,11 @@ pub(crate) struct MemoryCoordinate {
 /// What to do with a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DispatchIntent {
-    /// See which plans are ready, active, blocked and done.
+    /// Show which plans are ready, active, blocked and done.
     Analysis,
-    /// Give out what is ready.
+    /// Assign the plans that are ready.
     Execute,
-    /// Have a handoff looked at.
+    /// Ask for a review of a handoff.
     Review,
 }
 
@@ -100,37 +100,37 @@ pub(crate) struct MemoryDispatch {
     /// What to do.
     #[arg(value_enum, default_value = "execute")]
     pub(crate) intent: DispatchIntent,
-    /// Which sequence, if not the active one that changed last.
+    /// The sequence [default: the active one that changed last].
     #[arg(long, value_name = "ID")]
     pub(crate) sequence: Option<String>,
-    /// Who may get work (repeatable; default: all other agents).
+    /// An agent that may get work; repeat for more [default: all other agents].
     #[arg(long = "agent", value_name = "AGENT")]
     pub(crate) agents: Vec<String>,
-    /// Only these lanes (repeatable).
+    /// Only this lane; repeat for more.
     #[arg(long = "lane", value_name = "NAME")]
     pub(crate) lanes: Vec<String>,
-    /// How many assignments at most, from 1.
+    /// The most assignments to make, from 1.
     #[arg(long, value_name = "N")]
     pub(crate) max: Option<usize>,
-    /// How many assignments an agent has at once, from 1 (the default).
+    /// The most assignments an agent has at once [default: 1].
     #[arg(long, value_name = "N")]
     pub(crate) capacity: Option<usize>,
-    /// Say what would be done and do nothing.
+    /// Print what would be done, and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Give it out although files of the scope are not committed.
+    /// Assign even if files of the scope have uncommitted changes.
     #[arg(long)]
     pub(crate) allow_dirty: bool,
-    /// For review: which handoff.
+    /// With review: the handoff.
     #[arg(long, value_name = "ID")]
     pub(crate) handoff: Option<String>,
-    /// For review: who looks.
+    /// With review: the reviewer.
     #[arg(long, value_name = "AGENT")]
     pub(crate) reviewer: Option<String>,
-    /// For review: also open a loop.
+    /// With review: also open a loop.
     #[arg(long)]
     pub(crate) open_loop: bool,
-    /// Your name for this request: repeating it repeats nothing.
+    /// An idempotency key: repeating the request has no second effect.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
 }
@@ -138,40 +138,40 @@ pub(crate) struct MemoryDispatch {
 /// What to do with a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LoopAct {
-    /// Begin one.
+    /// Open a loop.
     Open,
-    /// Show one.
+    /// Show a loop.
     Get,
-    /// List them.
+    /// List the loops.
     List,
     /// Give the turn to a slot: its agent gets an assignment.
     Turn,
-    /// Say what came of a turn.
+    /// End a turn with its outcome.
     #[value(alias = "complete_turn")]
     CompleteTurn,
-    /// Go on to the next phase.
+    /// Move to the next phase.
     Advance,
-    /// Add something that came of it.
+    /// Add a result.
     #[value(alias = "add_artifact")]
     AddArtifact,
-    /// Hold it.
+    /// Pause the loop.
     Pause,
-    /// Go on with it.
+    /// Resume a paused loop.
     Resume,
-    /// End it, and with it what its slots work on.
+    /// Close the loop and end the assignments of its slots.
     Close,
-    /// Say which assignment is worked on in a slot.
+    /// Bind an assignment to a slot.
     Bind,
-    /// Go on with what was held, or with another round.
+    /// Resume a paused loop, or start another round.
     Continue,
-    /// Give a slot, and the work under way in it, to another agent.
+    /// Give a slot and its assignment to another agent.
     Takeover,
-    /// Say how the check came out: on to the next phase, or back for another round.
+    /// Record a verdict: passed moves on, failed starts another round.
     Verify,
-    /// Ask whoever opened it, or whoever has a slot.
+    /// Ask the agent that opened the loop, or the agent of a slot.
     #[value(alias = "request_input")]
     RequestInput,
-    /// Answer what was asked.
+    /// Answer a question.
     #[value(alias = "provide_input")]
     ProvideInput,
 }
@@ -192,19 +192,19 @@ pub(crate) struct MemoryLoop {
     /// What to do.
     #[arg(value_enum)]
     pub(crate) intent: LoopAct,
-    /// Which loop.
+    /// The loop.
     #[arg(value_name = "LOOP")]
     pub(crate) id: Option<String>,
-    /// What sort of loop.
+    /// The kind of loop.
     #[arg(long, value_parser = LOOP_KINDS)]
     pub(crate) kind: Option<String>,
-    /// What it is about, what to do in a turn, or what is asked or answered.
+    /// The subject, the task of a turn, the question or the answer.
     #[arg(long, value_name = "TEXT")]
     pub(crate) task: Option<String>,
-    /// Who takes turns (repeatable), or who takes a slot over.
+    /// An agent that takes turns (repeat for more), or that takes over a slot.
     #[arg(long = "agent", value_name = "AGENT")]
     pub(crate) agents: Vec<String>,
-    /// When it is over, in words.
+    /// When the loop should end, in words.
     #[arg(long, value_name = "TEXT")]
     pub(crate) stop_conditions: Option<String>,
     /// The plan it belongs to.
@@ -213,37 +213,37 @@ pub(crate) struct MemoryLoop {
     /// Open it without a plan.
     #[arg(long)]
     pub(crate) allow_orphan: bool,
-    /// Which slot.
+    /// The slot.
     #[arg(long, value_name = "SLOT")]
     pub(crate) slot: Option<String>,
-    /// What came of the turn.
+    /// The outcome of the turn.
     #[arg(long, value_name = "TEXT")]
     pub(crate) outcome: Option<String>,
-    /// To which phase, if not the next.
+    /// The phase to move to [default: the next].
     #[arg(long)]
     pub(crate) phase: Option<String>,
-    /// What came of it.
+    /// A result.
     #[arg(long, value_name = "TYPE=REF")]
     pub(crate) artifact: Option<String>,
-    /// How it ends.
+    /// The state the loop ends in.
     #[arg(long, value_name = "STATE", value_parser = LOOP_ENDS)]
     pub(crate) status: Option<String>,
-    /// For bind: what is worked on in the slot.
+    /// With bind: the assignment.
     #[arg(long, value_name = "ID")]
     pub(crate) assignment: Option<String>,
-    /// For verify: how it came out.
+    /// With verify: the verdict.
     #[arg(long, value_parser = ["passed", "failed"])]
     pub(crate) verdict: Option<String>,
-    /// For provide-input: what is answered, if not the oldest.
+    /// With provide-input: the question [default: the oldest].
     #[arg(long, value_name = "ID")]
     pub(crate) message: Option<String>,
-    /// Why.
+    /// The reason.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// Only if it is still this version.
+    /// Only if the loop still has this version.
     #[arg(long, alias = "expect-version", value_name = "N")]
     pub(crate) expected_version: Option<u32>,
-    /// Your name for this request: repeating it repeats nothing.
+    /// An idempotency key: repeating the request has no second effect.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
 }
@@ -252,12 +252,12 @@ pub(crate) struct MemoryLoop {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Result files, commits, heartbeats and changed files in worktrees are signs of life. Assignments of
-loops that are over end as those did.
+loops that have ended end with them.
 
 Example:
   althing memory sweep --as alice")]
 pub(crate) struct MemorySweep {
-    /// Say what was seen and move nothing.
+    /// Print what would change, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -266,9 +266,9 @@ pub(crate) struct MemorySweep {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A worker that cannot reach Althing leaves LANE-RESULT.json at the root of its worktree; --schema
-prints what it says. A result is reported once. With --integrate its work is committed on the
-worktree's branch, and the assignment, its claim and its plan follow. Files outside of its scope
-hold it up until they are moved out or --allow-outside is said; then the exit code is 1.
+prints its schema. A result is reported once. With --integrate the work is committed on the
+worktree's branch, and the assignment, its claim and its plan are updated. Files outside the scope
+stop that (exit code 1) until they are removed or --allow-outside is given.
 
 Examples:
   althing memory harvest --as alice
@@ -278,10 +278,10 @@ Examples:
 pub(crate) struct MemoryHarvest {
     /// Only this assignment.
     pub(crate) assignment: Option<String>,
-    /// Commit the work, and have the assignment, its claim and its plan follow.
+    /// Commit the work, and update the assignment, its claim and its plan.
     #[arg(long)]
     pub(crate) integrate: bool,
-    /// Commit files outside of the lane's scope as well (its dispatcher, or a person who may).
+    /// Also commit files outside the lane's scope (dispatcher, or a person with `abort_any`).
     #[arg(long)]
     pub(crate) allow_outside: bool,
     /// Print the schema of results, or of heartbeats.

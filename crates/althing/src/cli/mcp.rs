@@ -5,22 +5,22 @@ use clap::{Args, ValueEnum};
 /// Arguments of `mcp`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Hosts start it themselves; this is what their settings say, with the whole path of the program:
+Hosts start this command themselves. Their settings name it, with the full path of the program:
   { \"mcpServers\": { \"althing\": { \"command\": \"/usr/local/bin/althing\", \"args\": [\"mcp\"] } } }
 
 Examples:
   althing mcp                          serve the project around the current folder
-  althing mcp --project ~/work/app     serve that one, wherever the host starts
-  althing mcp --as reviewer            whoever asks acts as the agent `reviewer`
-  althing mcp --dialect memory         with the tools around what the project remembers
+  althing mcp --project ~/work/app     serve that project, wherever the host starts
+  althing mcp --as reviewer            act as the agent `reviewer`
+  althing mcp --dialect memory         the tools of the shared memory
 
-It ends when standard input does. docs/mcp.md says how to wire Claude Code, Cursor, Copilot and
-Codex.")]
+The server ends when standard input ends. docs/how-to/connect-mcp-hosts.md shows the settings of
+Claude Code, Cursor, Copilot and Codex.")]
 pub(crate) struct Mcp {
     /// Which tools to offer.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) dialect: McpDialect,
-    /// Answer in lines, and set the project up if there is none: what `heimdall-ledger-mcp` does.
+    /// Answer in lines, and create a missing project: the behaviour of `heimdall-ledger-mcp`.
     #[arg(long, hide = true)]
     pub(crate) drop_in: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) enum McpDialect {
     /// Claims, capsules, decisions, conflicts: six tools.
     #[default]
     Frugal,
-    /// What the project remembers: work, context, find, get, create, update, transition.
+    /// The shared memory: work, context, find, get, create, update, transition and more.
     Memory,
     /// Both.
     All,

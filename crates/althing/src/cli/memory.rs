@@ -8,13 +8,13 @@ use super::lanes::{MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop, 
 /// Arguments of `memory`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Eight kinds of things are remembered: constraint, decision, trap, plan, claim, handoff, candidate and
-assignment; message, sequence and loop belong to them. A claim is a lease, so what is claimed here is
-held against every other door. `--json` prints what agents get over MCP. docs/memory.md is a guide.
+The memory holds constraints, decisions, traps, plans, claims, handoffs, candidates, assignments,
+messages, sequences and loops. A claim is a lease: `althing claim` and MCP tools respect it too.
+`--json` prints what agents get over MCP. Guide: docs/how-to/share-memory.md.
 
 Examples:
   althing memory work consult --as alice
-  althing memory create plan 'Rewrite the parser' --set priority=high --set steps='[\"read\",\"write\"]'
+  althing memory create plan 'New parser' --set priority=high --set steps='[\"read\",\"write\"]'
   althing memory work execute --scope src/parser --plan pln#1 --as alice
   althing memory find plan --status open
   althing memory transition pln#1 done --as alice")]
@@ -26,19 +26,19 @@ pub(crate) struct MemoryArgs {
 /// What to do with the memory of a project.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
-    /// Sit down: open a session, see what to know, claim what you will work on.
+    /// Start working: open a session, get what you need to know, claim a scope.
     Work(MemoryWork),
-    /// Read what is shared: memory, environment, board, or what changed.
+    /// Read the memory, your environment, the board, or what changed.
     Context(MemoryContext),
-    /// List things, newest first.
+    /// List records of one kind, newest first.
     Find(MemoryFind),
-    /// Show one thing whole.
+    /// Show one record in full.
     Get(MemoryGet),
-    /// Remember something.
+    /// Create a record.
     Create(MemoryCreate),
-    /// Change what something says.
+    /// Change fields of a record.
     Update(MemoryUpdate),
-    /// Move something along its lifecycle.
+    /// Move a record to another state.
     Transition(MemoryTransition),
     /// Mark a step of a plan done; the last one finishes the plan.
     CompleteStep {
@@ -47,36 +47,36 @@ pub(crate) enum MemoryCommand {
         /// The step, such as `stp_1`.
         step: String,
     },
-    /// Put something away that is over; the trail keeps it.
+    /// Archive a record that has ended; the trail keeps it.
     Remove {
-        /// Which.
+        /// The record.
         id: String,
-        /// Why.
+        /// The reason.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Give work to other agents, or ask them.
+    /// Assign work to other agents, or ask them something.
     Coordinate(Box<MemoryCoordinate>),
-    /// See which plans of the sequence are ready, and give them out.
+    /// Assign the plans of a sequence that are ready.
     Dispatch(Box<MemoryDispatch>),
-    /// Work in rounds: phases, and slots that take turns.
+    /// Work in rounds, with phases and slots that take turns.
     Loop(Box<MemoryLoop>),
-    /// Look for assignments that are silent; none is given up that shows life.
+    /// Expire assignments that went silent; any sign of life keeps one.
     Sweep(MemorySweep),
-    /// Take in results that workers left in their worktrees.
+    /// Collect results that workers left in their worktrees.
     Harvest(MemoryHarvest),
 }
 
 /// What one sits down for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MemoryIntent {
-    /// To change something; with a scope, that is claimed.
+    /// Change something; a scope is claimed.
     Execute,
-    /// To look.
+    /// Only look.
     Consult,
-    /// To take up what was left.
+    /// Continue earlier work.
     Resume,
-    /// To look over somebody else's work.
+    /// Review somebody else's work.
     Review,
 }
 
@@ -89,28 +89,28 @@ Examples:
 
 If somebody else holds a part of the scope, nothing is claimed and the exit code is 3.")]
 pub(crate) struct MemoryWork {
-    /// What for.
+    /// What you are about to do.
     #[arg(value_enum)]
     pub(crate) intent: MemoryIntent,
-    /// Paths or globs below the project's root, with commas between.
+    /// Paths or globs from the project root, separated by commas.
     #[arg(long, value_name = "PATHS")]
     pub(crate) scope: Option<String>,
     /// The plan it belongs to.
     #[arg(long, value_name = "ID")]
     pub(crate) plan: Option<String>,
-    /// What you are about to do.
+    /// The task, in words.
     #[arg(long, value_name = "TEXT")]
     pub(crate) task: Option<String>,
-    /// How long the claim lasts without a sign of you: 30m, 4h (the default), 2d.
+    /// How long the claim lasts if you stay silent: 30m, 4h (the default), 2d.
     #[arg(long, value_name = "TIME")]
     pub(crate) ttl: Option<String>,
-    /// Go on despite a conflict, without a claim.
+    /// Continue without a claim if somebody else holds the scope.
     #[arg(long)]
     pub(crate) advisory: bool,
-    /// All of each list, as far as the budget goes.
+    /// Print whole lists, as far as the budget allows.
     #[arg(long)]
     pub(crate) full: bool,
-    /// The most tokens of the answer.
+    /// Limit the answer to this many tokens.
     #[arg(long, value_name = "N")]
     pub(crate) budget_tokens: Option<u64>,
 }
@@ -118,13 +118,13 @@ pub(crate) struct MemoryWork {
 /// What to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MemorySight {
-    /// What is remembered, ranked.
+    /// The records that matter most.
     Memory,
     /// Where you are and who you are.
     Execution,
     /// Who works on what.
     Board,
-    /// The same in numbers.
+    /// The board in numbers.
     #[value(alias = "board_summary")]
     BoardSummary,
     /// What changed.
@@ -143,22 +143,22 @@ pub(crate) struct MemoryContext {
     /// What to read.
     #[arg(value_enum)]
     pub(crate) kind: MemorySight,
-    /// For delta: how long ago, a time in UTC, a session, or the number of an entry of the trail.
+    /// With delta: an age (2h), a time in UTC, a session, or the number of a trail entry.
     #[arg(long, value_name = "MOMENT")]
     pub(crate) since: Option<String>,
-    /// For memory: the path at hand.
+    /// With memory: the path you work on.
     #[arg(long)]
     pub(crate) path: Option<String>,
-    /// For memory: the task at hand, in words.
+    /// With memory: your task, in words.
     #[arg(long, value_name = "TEXT")]
     pub(crate) query: Option<String>,
-    /// How many items at most, from 1 to 500.
+    /// The most records to print, from 1 to 500.
     #[arg(long, value_name = "N")]
     pub(crate) max_items: Option<usize>,
-    /// With what is only proposed.
+    /// Include candidates that are only proposed.
     #[arg(long)]
     pub(crate) pending: bool,
-    /// The most tokens of the answer.
+    /// Limit the answer to this many tokens.
     #[arg(long, value_name = "N")]
     pub(crate) budget_tokens: Option<u64>,
 }
@@ -166,10 +166,9 @@ pub(crate) struct MemoryContext {
 /// Arguments of `memory find`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is not archived is listed, however it stands. Left out unless --status asks for them: claims
-that were released or ran out, and candidates that were accepted, rejected or merged. What came
-from an older house is left out unless --legacy is said, and what a program noticed without being
-sure unless --min-confidence lets it pass. What is left out is said.
+Lists everything that is not archived, in any state. Three things are left out and counted: ended
+claims and decided candidates (ask with --status), imported records (--legacy), and observations of
+programs with low confidence (--min-confidence).
 
 Examples:
   althing memory find plan --status open
@@ -177,49 +176,49 @@ Examples:
   althing memory find claim --scope src --json
   althing memory find assignment --agent me --as alice         yours")]
 pub(crate) struct MemoryFind {
-    /// Which kind of things.
+    /// The kind of record.
     #[arg(value_name = "KIND", value_parser = KINDS)]
     pub(crate) entity: String,
-    /// Only what stands so; a state that the kind does not have is answered with those it has.
+    /// Only records in this state.
     #[arg(long, value_name = "STATE", value_parser = STATES, hide_possible_values = true)]
     pub(crate) status: Option<String>,
-    /// Only what has any of these tags.
+    /// Only records with one of these tags.
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// Only what this one wrote; `me` is you, here and below.
+    /// Only records by this author; `me` is you, also in the options below.
     #[arg(long, value_name = "NAME")]
     pub(crate) author: Option<String>,
-    /// Only what belongs to this plan.
+    /// Only records of this plan.
     #[arg(long, value_name = "ID")]
     pub(crate) plan: Option<String>,
-    /// Only what came from there.
+    /// Only records from this source.
     #[arg(long)]
     pub(crate) source: Option<String>,
     /// Only claims, assignments and messages of this agent.
     #[arg(long = "agent", value_name = "NAME")]
     pub(crate) of_agent: Option<String>,
-    /// Only messages and handoffs to this one.
+    /// Only messages and handoffs to this agent.
     #[arg(long, value_name = "NAME")]
     pub(crate) to: Option<String>,
-    /// Only plans of this one.
+    /// Only plans assigned to this agent.
     #[arg(long, value_name = "NAME")]
     pub(crate) assignee: Option<String>,
-    /// Only claims that overlap this.
+    /// Only claims that overlap these paths.
     #[arg(long, value_name = "PATHS")]
     pub(crate) scope: Option<String>,
-    /// With what came from an older house.
+    /// Include imported records.
     #[arg(long)]
     pub(crate) legacy: bool,
-    /// How sure what programs noticed has to be, from 0 to 1.
+    /// The lowest confidence of observations by programs, from 0 to 1.
     #[arg(long, value_name = "SHARE")]
     pub(crate) min_confidence: Option<f64>,
-    /// How many.
+    /// How many records to list.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// How many to pass over.
+    /// How many records to skip.
     #[arg(long, value_name = "N")]
     pub(crate) offset: Option<usize>,
-    /// The most tokens of the answer.
+    /// Limit the answer to this many tokens.
     #[arg(long, value_name = "N")]
     pub(crate) budget_tokens: Option<u64>,
 }
@@ -227,9 +226,9 @@ pub(crate) struct MemoryFind {
 /// Arguments of `memory get`.
 #[derive(Debug, Args)]
 pub(crate) struct MemoryGet {
-    /// Which: `pln#1`, `pln_00000001`.
+    /// The record: `pln#1` or `pln_00000001`.
     pub(crate) id: String,
-    /// The most tokens of the answer.
+    /// Limit the answer to this many tokens.
     #[arg(long, value_name = "N")]
     pub(crate) budget_tokens: Option<u64>,
 }
@@ -244,21 +243,21 @@ Examples:
   althing memory create candidate 'No floats in money' --set type=constraint
   althing memory create claim 'moving files' --set scope=src/lexer")]
 pub(crate) struct MemoryCreate {
-    /// Which kind of thing.
+    /// The kind of record.
     #[arg(value_name = "KIND", value_parser = KINDS)]
     pub(crate) entity: String,
-    /// What it says.
+    /// The text.
     pub(crate) text: Option<String>,
-    /// What it is filed under.
+    /// A tag; repeat for more.
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// What else it says. JSON is taken as such.
+    /// Another field; the value may be JSON. Repeat for more.
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub(crate) set: Vec<String>,
-    /// All of it, as a JSON object.
+    /// All fields, as one JSON object.
     #[arg(long, value_name = "JSON")]
     pub(crate) data: Option<String>,
-    /// Your name for this request: repeating it repeats nothing.
+    /// An idempotency key: repeating the request has no second effect.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
 }
@@ -267,23 +266,23 @@ pub(crate) struct MemoryCreate {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  althing memory update pln#1 --text 'Rewrite the lexer first' --set priority=urgent --clear assignee")]
+  althing memory update pln#1 --text 'Lexer first' --set priority=urgent --clear assignee")]
 pub(crate) struct MemoryUpdate {
-    /// Which.
+    /// The record.
     pub(crate) id: String,
-    /// What it says now.
+    /// The new text.
     #[arg(long)]
     pub(crate) text: Option<String>,
-    /// What it is filed under now.
+    /// The new tags; repeat for more.
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// What else it says now. JSON is taken as such.
+    /// A new value for a field; the value may be JSON. Repeat for more.
     #[arg(long = "set", value_name = "FIELD=VALUE")]
     pub(crate) set: Vec<String>,
-    /// What it no longer says.
+    /// A field to remove; repeat for more.
     #[arg(long = "clear", value_name = "FIELD")]
     pub(crate) clear: Vec<String>,
-    /// Only if it is still this version.
+    /// Only if the record still has this version.
     #[arg(long, alias = "expect-version", value_name = "N")]
     pub(crate) expected_version: Option<u64>,
 }
@@ -298,27 +297,27 @@ Examples:
   althing memory transition cnd#2 merged --merged-into cst#1
   althing memory transition clm#4 released --override --reason 'gone for a week' --user ada")]
 pub(crate) struct MemoryTransition {
-    /// Which.
+    /// The record.
     pub(crate) id: String,
-    /// The state to enter; `progress` tells how a started assignment goes (its agent).
+    /// The new state; `progress` reports on a started assignment.
     #[arg(value_name = "STATE", value_parser = STEPS, hide_possible_values = true)]
     pub(crate) to: String,
-    /// Why, or how it goes.
+    /// The reason, or a progress report.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// With a claim or an assignment: what becomes of its plan, done or blocked.
+    /// With a claim or an assignment: the new state of its plan.
     #[arg(long, value_name = "STATE", value_parser = PLAN_ENDS)]
     pub(crate) plan_status: Option<String>,
-    /// What a candidate was merged into.
+    /// The record a candidate was merged into.
     #[arg(long, value_name = "ID")]
     pub(crate) merged_into: Option<String>,
-    /// With progress: what came of it so far (repeatable).
+    /// With progress: a result so far; repeat for more.
     #[arg(long = "artifact", value_name = "TYPE=REF")]
     pub(crate) artifacts: Vec<String>,
     /// End somebody else's claim (people only).
     #[arg(long = "override")]
     pub(crate) overrides: bool,
-    /// Only if it is still this version.
+    /// Only if the record still has this version.
     #[arg(long, alias = "expect-version", value_name = "N")]
     pub(crate) expected_version: Option<u64>,
 }
@@ -331,16 +330,16 @@ Examples:
   althing remember --kind trap 'cargo test needs a C compiler' --tag build
   althing remember --kind decision 'One file per command'")]
 pub(crate) struct Remember {
-    /// What.
+    /// The text.
     pub(crate) text: String,
-    /// As which kind of thing.
+    /// The kind of record.
     #[arg(long, value_name = "KIND", default_value = "constraint")]
     #[arg(value_parser = REMEMBERED_KINDS)]
     pub(crate) kind: String,
-    /// What it is filed under.
+    /// A tag; repeat for more.
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// The paths it is about.
+    /// A path it is about; repeat for more.
     #[arg(long = "path", value_name = "PATH")]
     pub(crate) paths: Vec<String>,
 }
@@ -348,17 +347,17 @@ pub(crate) struct Remember {
 /// Arguments of `ask`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Finds what is remembered by its words and paths; nothing is made up.
+Finds records by their words and paths. It only quotes; it never writes answers of its own.
 
 Example:
   althing ask 'how are generated files treated?' --path gen/api.rs")]
 pub(crate) struct Ask {
     /// The question, in any words.
     pub(crate) question: String,
-    /// The path at hand.
+    /// The path you work on.
     #[arg(long)]
     pub(crate) path: Option<String>,
-    /// How many answers at most, from 1 to 500.
+    /// The most answers to print, from 1 to 500.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) limit: usize,
 }

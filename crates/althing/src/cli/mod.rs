@@ -1,11 +1,13 @@
 //! The command line, as the parser sees it. Help texts are part of the interface.
 
+mod blobs;
 mod choices;
 mod ending;
 mod frugal;
 mod highway;
 mod lanes;
 mod mail;
+mod man;
 mod mcp;
 mod memory;
 mod people;
@@ -13,11 +15,13 @@ mod read;
 mod rebuild;
 mod recover;
 mod resources;
+mod sections;
 mod storage;
 mod trail;
 mod views;
 mod work;
 
+pub(crate) use blobs::{Blob, BlobCommand, BlobGet};
 pub(crate) use choices::REMEMBERED;
 pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 pub(crate) use frugal::{
@@ -34,6 +38,7 @@ pub(crate) use mail::{
     Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement,
     RightArgs, RightCommand, RightGrant, Send, SignalArgs,
 };
+pub(crate) use man::Man;
 pub(crate) use mcp::{Mcp, McpDialect};
 pub(crate) use memory::{
     Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind,
@@ -58,24 +63,26 @@ pub(crate) use work::{
 };
 
 use althing_kernel::deployment::Deployment;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Many agents, one trail: leases on files that really hold, and a record nobody can quietly
-/// change.
+/// Many agents, one trail: claims on files that hold, and a history nobody can quietly change.
 #[derive(Debug, Parser)]
-#[command(name = "althing", version, propagate_version = true, max_term_width = 100)]
+#[command(name = "althing", version, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
-  althing init                                     set the project up
-  althing claim src/parser --as alice --ttl 30m    hold a folder
-  althing check src/parser/mod.rs --as bob         ask first: exit code 3 if somebody holds it
+  althing init                                     set up the project
+  althing claim src/parser --as alice --ttl 30m    claim a folder for half an hour
+  althing check src/parser/mod.rs --as bob         exit code 3 if somebody else holds it
   althing claims                                   who holds what
   althing trail                                    what happened
-  althing trail verify                             check that nobody changed it
+  althing trail verify                             check that nobody changed the history
 
 Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 somebody else holds it,
-4 unavailable, 5 the trail or stored content does not hold.")]
+4 unavailable, 5 the trail or stored content is damaged.
+
+`althing help COMMAND` explains one command. Guides: docs/README.md.")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) globals: Globals,
@@ -83,27 +90,41 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// The whole command line, with the commands under headings in its help.
+pub(crate) fn command() -> clap::Command {
+    let all = Cli::command();
+    let template = sections::template(&all);
+    all.help_template(template)
+}
+
+/// Reads the command line.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let mut all = command();
+    let matches = all.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut all))
+}
+
 /// What every command takes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Everywhere")]
 pub(crate) struct Globals {
-    /// The project to work on, if not the one around the current folder.
+    /// The project, if not the one around the current folder.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
     /// Where the trail is kept: `sqlite:PATH` [env: `ALTHING_STORE`].
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) store: Option<String>,
-    /// The agent that acts; its key is made on first use [env: `ALTHING_AGENT`].
+    /// Act as this agent; its key is created on first use [env: `ALTHING_AGENT`].
     #[arg(long = "as", global = true, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// The person who acts, with their passphrase [env: `ALTHING_USER`].
+    /// Act as this person, with their passphrase [env: `ALTHING_USER`].
     #[arg(long, global = true, value_name = "NAME", conflicts_with = "agent")]
     pub(crate) user: Option<String>,
-    /// The session to act in, instead of the agent's standing one [env: `ALTHING_SESSION`].
+    /// Act in this session instead of the agent's default one [env: `ALTHING_SESSION`].
     #[arg(long, global = true, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// The workspace to act in, if you have several [env: `ALTHING_WORKSPACE`]; as an option of
-    /// `trail` the one to show.
+    /// Act in this workspace, if you have several [env: `ALTHING_WORKSPACE`]; with `trail`, show
+    /// only this workspace.
     #[arg(long, global = true, value_name = "WS")]
     pub(crate) workspace: Option<String>,
     /// Print one JSON document (or JSON lines) for scripts.
@@ -117,110 +138,113 @@ pub(crate) struct Globals {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Set a project up here. Doing it again changes nothing.
+    /// Set up a project in this folder. Running it again changes nothing.
     Init(Init),
-    /// Show the whole thing in one go, on a throw-away repository.
+    /// Watch agents race for files in a throw-away repository.
     Demo(Demo),
-    /// Show what is going on, and what keeps going wrong.
+    /// Show what is going on and what keeps failing.
     Status(Status),
-    /// Hold files, folders, globs or symbols.
+    /// Claim files, folders, globs or symbols, so that nobody else gets them.
     Claim(Claim),
-    /// Give a lease back.
+    /// Release claims.
     Release(Release),
-    /// Keep a lease for longer.
+    /// Extend claims.
     Renew(Renew),
-    /// List the live leases.
+    /// List who holds what.
     Claims(Claims),
-    /// Ask whether surfaces are free, without claiming them.
+    /// Check whether something is free, without claiming it.
     Check(Check),
-    /// Begin a run of work, hand it over, end it.
+    /// Start, hand over or stop a run of work.
     Coordinator(Coordinator),
-    /// Hand out workspaces, look at them, steer them.
+    /// Create, inspect and steer the workspaces of a run.
     Workspace(WorkspaceArgs),
-    /// Plan work as a graph of tasks, and follow it.
+    /// Plan tasks, approve them and assign them to agents.
     Task(TaskArgs),
     /// Send a message to a workspace.
     Send(Send),
-    /// Look into your inbox, or take what is in it.
+    /// Read your inbox, or take messages out of it.
     Inbox(Inbox),
-    /// Say how your workspace stands: started, blocked, complete, failed.
+    /// Report the state of your workspace: started, blocked, complete, failed.
     Signal(SignalArgs),
-    /// Record how far the work in your workspace has come.
+    /// Record the state of the work in your workspace.
     Checkpoint(CheckpointArgs),
-    /// Accept, revise or reject what a workspace finished.
+    /// Accept, revise or reject finished work.
     Integrate(Integrate),
-    /// Let one workspace send to another, or no longer.
+    /// Let one workspace send messages to another.
     Right(RightArgs),
-    /// Show what was used, and report what was used outside.
+    /// Show what the work used, and report tokens and cost.
     Meter(Meter),
-    /// End or hurry a group of workspaces.
+    /// Stop or reprioritize a group of workspaces.
     Group(Group),
-    /// See what waits for a person, and answer.
+    /// List what waits for a person, and approve or reject it.
     Gate(GateArgs),
-    /// Say something to a workspace, as a person.
+    /// Send a message to a workspace, as a person.
     Inject(InjectArgs),
-    /// See what agents need people for, and answer.
+    /// List the questions agents have for people, and answer them.
     Escalations(EscalationArgs),
-    /// Say what people want to be asked about.
+    /// Set what people are asked about.
     Highway(HighwayArgs),
-    /// Short names for things that are named again and again.
+    /// Define short names for long things.
     Symbol(SymbolArgs),
-    /// Facts that were found out once.
+    /// Keep facts that everybody can look up.
     Fact(FactArgs),
-    /// What was done, in at most ten lines.
+    /// Summarize finished work in at most ten lines.
     Capsule(CapsuleArgs),
-    /// Build what a worker is handed: the task and references, never the plan.
+    /// Build the brief for a worker: the task and references, not the plan.
     Brief(BriefArgs),
     /// Count tokens, and show what was used and saved.
     Tokens(TokensArgs),
-    /// Show who you are in the words of the frugal dialect.
+    /// Print your name in the frugal protocol.
     Haid(HaidArgs),
-    /// Check a message of the frugal dialect.
+    /// Check a message of the frugal protocol.
     Validate(ValidateArgs),
-    /// Make the `heimdall-*` names of this program.
+    /// Create the `heimdall-*` commands in a folder.
     Shims(ShimsArgs),
-    /// What the project remembers: plans, decisions, traps, claims and more.
+    /// Use the shared memory: plans, decisions, traps, handoffs and more.
     Memory(MemoryArgs),
     /// Remember something for everybody.
     Remember(Remember),
-    /// Find what is remembered about something.
+    /// Search the shared memory.
     Ask(Ask),
     /// Show who works on what.
     Board(BoardArgs),
-    /// Issue any command or question by its name.
+    /// Run any command or query by its name, with JSON arguments.
     Do(Do),
-    /// Serve agents and editors that speak the Model Context Protocol, on stdin and stdout.
+    /// Serve agents and editors over the Model Context Protocol.
     Mcp(Mcp),
-    /// Look at the trail, verify it, prove things with it.
+    /// Show the history, verify it, and prove things with it.
     Trail(Trail),
-    /// Draw a run, a workspace, the messages, or what people were asked.
+    /// Draw a run, a workspace, its messages or its approvals.
     View(ViewArgs),
-    /// Keep large content beside the trail, named by its hash.
+    /// Store large content beside the trail, named by its hash.
     Blob(Blob),
-    /// List the agents, or show up as one.
+    /// List the agents, or register one.
     Agents(Agents),
-    /// List the people, let one in, say how they stand and what they may do.
+    /// Manage people: who they are and what they may do.
     #[command(visible_alias = "user")]
     Users(Users),
-    /// Sign up as a person, or check that your key and passphrase work.
+    /// Sign up as a person, or check your key and passphrase.
     Login(Login),
     /// Show every setting and where it comes from.
     Config,
-    /// Explain a rule that an error cited, or list all of them.
+    /// Explain a rule that an error cites, or list all rules.
     Rules(Rules),
-    /// Show what the protocol asks for, which tests show it, and where Althing differs.
+    /// Show which protocol requirements are met, and the tests that show it.
     Conformance(Conformance),
     /// Check the health of the project and its state folder.
     Doctor(Doctor),
-    /// Look for what killed processes left behind, and make it good.
+    /// Clean up after killed processes and repair what can be repaired.
     Recover(Recover),
+    /// Rewrite the files under `.planning/` from the trail.
     Rebuild(Rebuild),
-    /// Copy the trail and its content to a new folder while work goes on, or put such a copy back.
+    /// Back up the trail and its content, or restore a backup.
     Backup(Backup),
-    /// Measure this machine and Althing on it.
+    /// Measure this machine, and Althing on it.
     Bench(Bench),
-    /// Print a completion script for a shell.
+    /// Print a completion script for your shell.
     Completions(Completions),
+    /// Write the manual pages to a folder.
+    Man(Man),
     /// An agent of the demo.
     #[command(hide = true)]
     DemoAgent(DemoAgent),
@@ -232,11 +256,11 @@ pub(crate) enum Command {
 /// Arguments of `init`.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// What people call the project; the folder's name if left out.
+    /// The project's name [default: the folder's name].
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// Refuse if what this deployment model needs is not in place: single-runtime (the default),
-    /// shared-infrastructure or zero-trust.
+    /// Refuse unless everything this deployment model needs is in place: single-runtime (the
+    /// default), shared-infrastructure or zero-trust.
     #[arg(long, value_name = "MODEL")]
     pub(crate) deployment: Option<Deployment>,
 }
@@ -244,18 +268,18 @@ pub(crate) struct Init {
 /// Arguments of `status`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Failures that are alike are shown as one: at least N within the time looked at, never more than five
-minutes apart, whose reasons differ only in names and numbers. When all is well nothing is shown.
-Nothing is decided here: pausing, aborting or asking a person is up to whoever coordinates.
+Similar failures are shown as one: at least N of them within the window, never more than five
+minutes apart, with reasons that differ only in names and numbers. Status only reports; pausing,
+aborting or asking a person is up to the coordinator.
 
 Examples:
   althing status
   althing status --window 1d --least 3")]
 pub(crate) struct Status {
-    /// How far back failures count.
+    /// How far back to look for failures.
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub(crate) window: String,
-    /// How many alike it takes to be shown.
+    /// How many similar failures it takes to be shown.
     #[arg(long, value_name = "N", default_value_t = althing_engine::reports::failures::LEAST_DEFAULT)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) least: u64,
@@ -265,9 +289,9 @@ pub(crate) struct Status {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  althing demo --keep      leave the repository behind to look around in")]
+  althing demo --keep      keep the repository, to look around in it")]
 pub(crate) struct Demo {
-    /// Leave the repository behind.
+    /// Keep the repository.
     #[arg(long)]
     pub(crate) keep: bool,
     /// How many agents work at the same time.
@@ -292,33 +316,33 @@ pub(crate) struct DemoAgent {
 /// Arguments of `claim`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A surface is a path, a glob (`*` `?` `**` `{a,b}` `[a-z]`) or `path#symbol`, read from the current
-folder; `:/path` is from the project root. A plain path covers the file, or everything below the
-folder. All surfaces are granted together or none is.
+A surface is a path, a glob (`*` `?` `**` `{a,b}` `[a-z]`) or `path#symbol`, relative to the current
+folder; `:/path` is relative to the project root. A plain path covers the file, or everything below
+the folder. You get all surfaces or none.
 
 Examples:
   althing claim src/parser Cargo.toml --as alice --ttl 30m -m 'rewrite the parser'
   althing claim 'docs/**/*.md' --as bob
   althing claim 'src/lib.rs#Config::load' --as carol
   althing claim --literal 'app/[id]/page.tsx' --as dave
-  althing claim src --as erin --wait 10m           take it as soon as it is free")]
+  althing claim src --as erin --wait 10m           get it as soon as it is free")]
 pub(crate) struct Claim {
-    /// What to hold.
+    /// What to claim.
     #[arg(required = true, value_name = "SURFACE")]
     pub(crate) surfaces: Vec<String>,
-    /// For how long: 90m, 1h30m, 45s, 2d (1s to 30d).
+    /// How long the claim lasts: 90m, 1h30m, 45s, 2d (1s to 30d).
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) ttl: Option<String>,
-    /// What for, for others to read.
+    /// Why you need it; others see this.
     #[arg(long, short = 'm', value_name = "TEXT")]
     pub(crate) purpose: Option<String>,
-    /// The task it belongs to.
+    /// The task this claim belongs to.
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
-    /// Take names as they are, even where they look like globs.
+    /// Treat names as plain paths, even if they look like globs.
     #[arg(long)]
     pub(crate) literal: bool,
-    /// If somebody holds it, wait this long for it.
+    /// If somebody else holds it, wait this long for it.
     #[arg(long, value_name = "TIME")]
     pub(crate) wait: Option<String>,
 }
@@ -327,27 +351,27 @@ pub(crate) struct Claim {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing release lease_01k9x --as alice           by id; a unique beginning will do
-  althing release src/parser --as alice            by what it holds
+  althing release lease_01k9x --as alice           by id, or a unique prefix
+  althing release src/parser --as alice            by what it covers
   althing release --all --as alice
   althing release lease_01k9x --force --reason 'crashed yesterday' --user ada")]
 pub(crate) struct Release {
-    /// Leases by id, or by a surface they hold.
+    /// Claims, by lease id or by a surface they cover.
     #[arg(value_name = "LEASE", required_unless_present = "all")]
     pub(crate) leases: Vec<String>,
-    /// Everything you hold.
+    /// All your claims.
     #[arg(long, conflicts_with_all = ["leases", "force"])]
     pub(crate) all: bool,
-    /// Take names as they are, even where they look like globs.
+    /// Treat names as plain paths, even if they look like globs.
     #[arg(long)]
     pub(crate) literal: bool,
-    /// End somebody else's lease (people only).
+    /// End somebody else's claim (people only).
     #[arg(long, requires = "reason")]
     pub(crate) force: bool,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", requires = "force")]
     pub(crate) reason: Option<String>,
-    /// Only if the lease was granted under this epoch.
+    /// Only if the claim was granted under this epoch.
     #[arg(long, value_name = "N", conflicts_with = "force")]
     pub(crate) epoch: Option<u64>,
 }
@@ -355,19 +379,19 @@ pub(crate) struct Release {
 /// Arguments of `renew`.
 #[derive(Debug, Args)]
 pub(crate) struct Renew {
-    /// Leases by id, or by a surface they hold.
+    /// Claims, by lease id or by a surface they cover.
     #[arg(value_name = "LEASE", required_unless_present = "all")]
     pub(crate) leases: Vec<String>,
-    /// Everything you hold.
+    /// All your claims.
     #[arg(long, conflicts_with = "leases")]
     pub(crate) all: bool,
-    /// Take names as they are, even where they look like globs.
+    /// Treat names as plain paths, even if they look like globs.
     #[arg(long)]
     pub(crate) literal: bool,
-    /// For how long from now; as before if left out.
+    /// How long from now [default: as long as before].
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) ttl: Option<String>,
-    /// Only if the lease was granted under this epoch.
+    /// Only if the claim was granted under this epoch.
     #[arg(long, value_name = "N")]
     pub(crate) epoch: Option<u64>,
 }
@@ -375,16 +399,16 @@ pub(crate) struct Renew {
 /// Arguments of `claims`.
 #[derive(Debug, Args)]
 pub(crate) struct Claims {
-    /// Only leases that overlap one of these surfaces.
+    /// Only claims that overlap one of these surfaces.
     #[arg(value_name = "SURFACE")]
     pub(crate) surfaces: Vec<String>,
-    /// Only your own.
+    /// Only yours.
     #[arg(long, conflicts_with = "holder")]
     pub(crate) mine: bool,
-    /// Only those of an agent, or of `user:ID`.
+    /// Only those of this agent, or of `user:ID`.
     #[arg(long, value_name = "WHO")]
     pub(crate) holder: Option<String>,
-    /// Take names as they are, even where they look like globs.
+    /// Treat names as plain paths, even if they look like globs.
     #[arg(long)]
     pub(crate) literal: bool,
 }
@@ -392,20 +416,20 @@ pub(crate) struct Claims {
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Exit code 0: free for you. Exit code 3: somebody else holds something that overlaps.
-With --epoch also exit code 1 if you do not hold it under that epoch.
+Exit code 0: it is free for you. Exit code 3: somebody else holds something that overlaps.
+Exit code 1, with --epoch: you do not hold it under that epoch.
 
 Examples:
   althing check src/main.rs --as alice
-  althing check src/main.rs --as alice --epoch 42     am I still the holder I was?")]
+  althing check src/main.rs --as alice --epoch 42     do I still hold it?")]
 pub(crate) struct Check {
-    /// What to ask about.
+    /// What to check.
     #[arg(required = true, value_name = "SURFACE")]
     pub(crate) surfaces: Vec<String>,
-    /// Whether you hold it under this epoch.
+    /// Also check that you hold it under this epoch.
     #[arg(long, value_name = "N")]
     pub(crate) epoch: Option<u64>,
-    /// Take names as they are, even where they look like globs.
+    /// Treat names as plain paths, even if they look like globs.
     #[arg(long)]
     pub(crate) literal: bool,
 }
@@ -420,7 +444,7 @@ Examples:
   echo '{\"surfaces\":[\"src\"]}' | althing do lease.check -
   printf '%s\\n' '{\"name\":\"lease.list\"}' | althing do --lines")]
 pub(crate) struct Do {
-    /// The name of the command or question.
+    /// The name of the command or query.
     #[arg(required_unless_present_any = ["list", "schema", "lines"])]
     pub(crate) name: Option<String>,
     /// Its arguments as JSON; `-` reads them from standard input.
@@ -437,70 +461,12 @@ pub(crate) struct Do {
     pub(crate) lines: bool,
 }
 
-/// Arguments of `blob`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Content is kept in the state folder under the SHA-256 of its bytes: the same content is kept once,
-and whoever reads it gets just what was stored, or an error. It is never changed or deleted.
-
-Examples:
-  althing blob put report.pdf          prints its name, sha256:…
-  git diff | althing blob put          from standard input
-  althing blob get sha256:… -o report.pdf
-  althing blob list")]
-pub(crate) struct Blob {
-    #[command(subcommand)]
-    pub(crate) command: BlobCommand,
-}
-
-/// What to do with content.
-#[derive(Debug, Subcommand)]
-pub(crate) enum BlobCommand {
-    /// Store content and print its name.
-    Put(BlobPut),
-    /// Write stored content to standard output or a file.
-    Get(BlobGet),
-    /// List all stored content.
-    List,
-}
-
-/// Arguments of `blob put`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Content of up to 256 MiB. Once the name is printed, the content survives a power cut.
-
-Examples:
-  althing blob put report.pdf
-  git diff | althing blob put -")]
-pub(crate) struct BlobPut {
-    /// The file to store; `-` or nothing reads standard input.
-    pub(crate) file: Option<PathBuf>,
-}
-
-/// Arguments of `blob get`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The content is compared with its name before the first byte is written. Exit code 1: it is not
-here. Exit code 5: it is damaged; the file stays as it is, and storing the same content again mends
-it. With --json only errors, and what was written to a file, are told as JSON.
-
-Examples:
-  althing blob get sha256:… > report.pdf
-  althing blob get sha256:… -o report.pdf")]
-pub(crate) struct BlobGet {
-    /// Its name, as `blob put` printed it.
-    pub(crate) name: String,
-    /// The file to write it to, in place of what is there.
-    #[arg(long, short = 'o', value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
-}
-
 /// Arguments of `agents`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   althing agents
-  althing agents register --as alice       once, so that others can give alice work")]
+  althing agents register --as alice       once, so that others can assign work to alice")]
 pub(crate) struct Agents {
     #[command(subcommand)]
     pub(crate) command: Option<AgentsCommand>,
@@ -509,16 +475,16 @@ pub(crate) struct Agents {
 /// What to do about agents.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
-    /// Show up once as the agent that `--as` names, so that others can give it work.
+    /// Register the agent that `--as` names, so that others can assign work to it.
     Register,
 }
 
 /// Arguments of `login`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The first person to sign up in a project is let in at once and may do everything; later ones are
-let in by somebody who manages people (`althing users add`). Nothing stays unlocked: a command that
-acts as you asks again.
+The first person to sign up gets every capability. Later ones are added by a person who manages
+people (`althing users add`). Nothing stays unlocked: every command that acts as you asks for your
+passphrase.
 
 Example:
   althing login ada")]
@@ -537,20 +503,20 @@ pub(crate) struct Rules {
 /// Arguments of `conformance`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each requirement of WACP stands with the tests that show it and how each came out in the last run,
-or with the reason why there is none. Exit code 1: one of those tests failed.
+Lists each requirement of WACP with the tests that show it and their last results, or with the
+reason why there is no test. Exit code 1: one of those tests failed.
 
 Examples:
-  althing conformance                              everything, level by level at the end
-  althing conformance --level 1 --summary          how many are shown, and every deviation
+  althing conformance                              every requirement, and a summary by level
+  althing conformance --level 1 --summary          only the numbers, and every deviation
   cargo test --workspace --no-fail-fast > said.txt 2>&1
-  althing conformance --results said.txt --json    with the outcomes of that run")]
+  althing conformance --results said.txt --json    with the results of that run")]
 pub(crate) struct Conformance {
     /// Only requirements up to this level of the protocol: 1, 2 or 3.
     #[arg(long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) level: u8,
-    /// What `cargo test` printed; `target/test-results.txt` of the project if left out.
+    /// The output of `cargo test` [default: `target/test-results.txt` of the project].
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
     /// Only the numbers and the deviations.
@@ -561,10 +527,10 @@ pub(crate) struct Conformance {
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Let this runtime take over a trail whose key is lost, on the record.
+    /// Take over a trail whose key is lost; this is recorded.
     #[arg(long, requires = "reason")]
     pub(crate) rekey: bool,
-    /// Why it takes over.
+    /// The reason for taking over.
     #[arg(long, value_name = "TEXT", requires = "rekey")]
     pub(crate) reason: Option<String>,
 }
@@ -572,22 +538,22 @@ pub(crate) struct Doctor {
 /// Arguments of `backup`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A backup is a folder: the trail (`trail.db`), its newest head (`head`), all content that is kept
-beside it (`blobs`), and with --keys the keys. All of it is verified on the way, there and back.
-Content that is damaged or missing is named and does not hold up the rest. Restoring never takes
-content away.
+A backup is a folder: the trail (`trail.db`), its newest head (`head`), archives, all stored content
+(`blobs`), and with --keys the keys. Everything is verified when it is copied, and again when it is
+restored. Damaged or missing content is listed and skipped. Work can go on during a backup.
+Restoring never deletes content.
 
 Examples:
   althing backup /mnt/usb/althing-monday
-  althing backup /mnt/usb/althing-monday --keys       with the keys: keep it to yourself
-  althing backup --restore /mnt/usb/althing-monday    what is there now is set aside, not deleted")]
+  althing backup /mnt/usb/althing-monday --keys       with the keys: keep it private
+  althing backup --restore /mnt/usb/althing-monday    the current trail is moved to quarantine")]
 pub(crate) struct Backup {
     /// The folder to create, or with --restore to read.
     pub(crate) folder: PathBuf,
-    /// Copy the keys as well.
+    /// Include the keys.
     #[arg(long, conflicts_with = "restore")]
     pub(crate) keys: bool,
-    /// Put a backup in place.
+    /// Restore a backup.
     #[arg(long)]
     pub(crate) restore: bool,
 }
@@ -595,24 +561,24 @@ pub(crate) struct Backup {
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Everything runs in a throw-away folder below DIR, on the disk it is on. Each figure stands beside
-the machine's own limit, measured in the same run.")]
+Everything runs in a throw-away folder below DIR. Each figure is printed beside the machine's own
+limit, measured in the same run.")]
 pub(crate) struct Bench {
-    /// Where to measure; the project's folder if left out.
+    /// The folder to measure in [default: the project's folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Seconds per measurement.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     pub(crate) seconds: u64,
-    /// How many entries the large trail has.
+    /// The size of the large trail, in entries.
     #[arg(long, default_value_t = 100_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
     pub(crate) entries: u64,
-    /// How many callers wait at the same time; repeat for more figures.
+    /// The number of concurrent callers; repeat for more figures.
     #[arg(long, value_name = "N", default_values_t = [1, 8, 64, 512])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) callers: Vec<u32>,
-    /// Only these parts; repeat for more.
+    /// Only this part; repeat for more.
     #[arg(long = "only", value_enum)]
     pub(crate) only: Vec<BenchPart>,
 }
@@ -657,10 +623,21 @@ pub(crate) struct Completions {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     #[test]
     fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
+        super::command().debug_assert();
+    }
+
+    /// Examples that are broken over two lines cannot be copied.
+    #[test]
+    fn the_end_of_a_help_text_is_not_wrapped() {
+        let mut waiting = vec![super::command()];
+        while let Some(command) = waiting.pop() {
+            waiting.extend(command.get_subcommands().cloned());
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in text.lines() {
+                assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
+            }
+        }
     }
 }

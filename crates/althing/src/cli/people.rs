@@ -1,4 +1,4 @@
-//! The command line about people: who is in, how they stand, what they may do.
+//! The command line about people: everybody, with their states, what they may do.
 
 use althing_kernel::UserId;
 use althing_kernel::capability::Capability;
@@ -10,11 +10,11 @@ use super::read::{text, user, word};
 /// Arguments of `users`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is about people takes a person who holds `deactivate_user`; the first who signed up does.
+Managing people needs the capability `deactivate_user`; the first person has it.
 
 Examples:
-  althing users                                        who is in, how they stand
-  althing users show bob                               what bob may do, and what is his
+  althing users                                        everybody, with their states
+  althing users show bob                               what bob may do, and what he owns
   althing users suspend bob --reason 'on leave' --user ada
   althing users grant bob view_trail_any --user ada")]
 pub(crate) struct Users {
@@ -27,49 +27,49 @@ pub(crate) struct Users {
 pub(crate) enum UsersCommand {
     /// List the people.
     List,
-    /// Show one person: how they stand, what they may do, what they answer for.
+    /// Show one person: state, capabilities, workspaces.
     #[command(after_help = "\
 Example:
   althing users show bob")]
     Show(OneUser),
-    /// Let a person in, as a person who manages people (`--user YOU`).
+    /// Add a person (as a person who manages people: `--user YOU`).
     Add(UsersAdd),
-    /// Keep a person from acting until they are resumed. Their running work goes on.
+    /// Suspend a person. Their running work continues.
     #[command(after_help = "\
 Example:
   althing users suspend bob --reason 'on leave' --user ada")]
     Suspend(SaidOfUser),
-    /// Let a suspended person act again.
+    /// Resume a suspended person.
     #[command(after_help = "\
 Example:
   althing users resume bob --user ada")]
     Resume(SaidOfUser),
-    /// Keep a person from acting until something is resolved.
+    /// Block a person until a condition is resolved.
     #[command(after_help = "\
 Example:
   althing users block bob --condition 'contract not signed' --user ada")]
     Block(ConditionOfUser),
-    /// Say that what kept a person from acting is resolved.
+    /// Unblock a person: the condition is resolved.
     #[command(after_help = "\
 Example:
   althing users unblock bob --condition 'contract signed' --user ada")]
     Unblock(ConditionOfUser),
-    /// Let a person leave. What they did and what they answer for stays.
+    /// Deactivate a person who left. Their history and their workspaces stay.
     #[command(after_help = "\
 Example:
   althing users deactivate bob --reason 'left the team' --user ada")]
     Deactivate(SaidOfUser),
-    /// Take a person back who left.
+    /// Reactivate a person.
     #[command(after_help = "\
 Example:
   althing users reactivate bob --user ada")]
     Reactivate(SaidOfUser),
-    /// Let a person do more. Nobody grants what they do not hold.
+    /// Grant capabilities; you must hold them yourself.
     #[command(after_help = "\
 Example:
   althing users grant bob abort_any suspend_any --user ada")]
     Grant(UsersGrant),
-    /// Let a person do less.
+    /// Revoke capabilities.
     #[command(after_help = "\
 Example:
   althing users revoke bob abort_any --reason 'too eager' --user ada")]
@@ -89,13 +89,13 @@ pub(crate) struct OneUser {
 #[command(after_help = "\
 Examples:
   althing users add bob ed25519:… --user ada
-  althing users add eve ed25519:… --capability view_trail_any --user ada     may read, and no more")]
+  althing users add eve ed25519:… --capability view_trail_any --user ada     read-only")]
 pub(crate) struct UsersAdd {
     /// The person's user id.
     pub(crate) name: String,
-    /// The public key that `althing login` showed them.
+    /// The public key that `althing login` printed for them.
     pub(crate) key: String,
-    /// What they may do; repeat for more. What concerns their own workspaces, if left out.
+    /// A capability; repeat for more [default: those for their own workspaces].
     #[arg(long = "capability", value_name = "NAME", value_parser = word::<Capability>)]
     pub(crate) capabilities: Vec<Capability>,
 }
@@ -106,7 +106,7 @@ pub(crate) struct SaidOfUser {
     /// The person's user id.
     #[arg(value_name = "ID", value_parser = user)]
     pub(crate) id: UserId,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -117,7 +117,7 @@ pub(crate) struct ConditionOfUser {
     /// The person's user id.
     #[arg(value_name = "ID", value_parser = user)]
     pub(crate) id: UserId,
-    /// What has to be resolved, or was; everybody can read it.
+    /// The condition; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) condition: Text<1000>,
 }
@@ -128,7 +128,7 @@ pub(crate) struct UsersGrant {
     /// The person's user id.
     #[arg(value_name = "ID", value_parser = user)]
     pub(crate) id: UserId,
-    /// What they may do from now on.
+    /// The capabilities to grant.
     #[arg(value_name = "CAPABILITY", required = true, value_parser = word::<Capability>)]
     pub(crate) capabilities: Vec<Capability>,
 }
@@ -139,10 +139,10 @@ pub(crate) struct UsersRevoke {
     /// The person's user id.
     #[arg(value_name = "ID", value_parser = user)]
     pub(crate) id: UserId,
-    /// What they may not do any more.
+    /// The capabilities to revoke.
     #[arg(value_name = "CAPABILITY", required = true, value_parser = word::<Capability>)]
     pub(crate) capabilities: Vec<Capability>,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -150,18 +150,18 @@ pub(crate) struct UsersRevoke {
 /// Arguments of `workspace transfer`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-It is about this one workspace and nothing below it. Who caused it stays as it is.
+Changes the owner of this one workspace, not of those below it. The originator stays.
 
 Example:
   althing workspace transfer agent:bob eve --reason 'eve knows parsers' --user ada")]
 pub(crate) struct WorkspaceTransfer {
-    /// Which workspace.
+    /// The workspace.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
-    /// Who answers for it from now on.
+    /// The new owner.
     #[arg(value_name = "USER", value_parser = user)]
     pub(crate) to: UserId,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }

@@ -2,20 +2,20 @@
 
 use clap::Args;
 
-/// Write the files under `.planning/` anew from the trail. They are kept in step by every command
-/// from then on.
+/// Arguments of `rebuild`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Examples:
-  althing rebuild                          write every file as the trail has it
-  althing rebuild --adopt --as NAME        first take over what was written into them by hand
+From then on every command keeps the files up to date.
 
-The files are at HEIMDALL_PLANNING_DIR, or in `.planning` at the project's root. A file that
-somebody wrote into is set aside beside it, as NAME.edited-TIME. With --adopt, symbols, facts and
-capsules written by hand become entries in the caller's name, and are set aside only if something
-in them could not be taken over.")]
+Examples:
+  althing rebuild                          rewrite every file
+  althing rebuild --adopt --as NAME        first adopt what was written by hand
+
+The files are in HEIMDALL_PLANNING_DIR, or in `.planning` at the project root. An edited file is
+kept beside the new one, as NAME.edited-TIME. With --adopt, symbols, facts and capsules written by
+hand are recorded in the caller's name first; only what could not be adopted is kept aside.")]
 pub(crate) struct Rebuild {
-    /// Take over symbols, facts and capsules that were written into the files by hand.
+    /// Adopt symbols, facts and capsules that were written into the files by hand.
     #[arg(long)]
     pub(crate) adopt: bool,
 }

@@ -13,17 +13,17 @@ use super::read::{amount, budget, cost, dimension, percent, span, text, timeout,
 /// What a workspace may use, and how it is watched.
 #[derive(Debug, Args)]
 pub(crate) struct Allowance {
-    /// What it may use: tokens=200k,cost=2.50,time=1h,context=1MiB,checkpoints=10MiB,trail=1MiB,
-    /// bandwidth=5MiB, any of them.
+    /// Its budget, any of: tokens=200k,cost=2.50,time=1h,context=1MiB,checkpoints=10MiB,trail=1MiB,
+    /// bandwidth=5MiB.
     #[arg(long, value_name = "LIMITS", value_parser = budget)]
     pub(crate) budget: Option<Budget>,
-    /// Warn at this share of a limit, in percent (80, if left out).
+    /// Warn at this percentage of a limit [default: 80].
     #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "budget")]
     pub(crate) warn_at: Option<Percent>,
-    /// The group it belongs to, any name.
+    /// Its group, any name.
     #[arg(long, value_name = "NAME", value_parser = text::<64>)]
     pub(crate) group: Option<GroupName>,
-    /// Tell the coordinator each time nothing happened in it for so long: 5m.
+    /// Notify the coordinator each time nothing happens for this long: 5m.
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub(crate) liveness: Option<Timeout>,
 }
@@ -31,19 +31,19 @@ pub(crate) struct Allowance {
 /// What a run has room for.
 #[derive(Debug, Args)]
 pub(crate) struct Room {
-    /// At most so many workspaces at the same time.
+    /// The most workspaces at the same time.
     #[arg(long, value_name = "N", value_parser = amount)]
     max_workspaces: Option<Amount>,
-    /// At most so much context and working memory in all of them: 64MiB.
+    /// The most context and working memory in all of them: 64MiB.
     #[arg(long, value_name = "SIZE", value_parser = amount)]
     max_context: Option<Amount>,
-    /// At most so much mail that nobody has taken yet: 16MiB.
+    /// The most mail that nobody has taken yet: 16MiB.
     #[arg(long, value_name = "SIZE", value_parser = amount)]
     max_mail: Option<Amount>,
-    /// At least so much free disk: 1GiB.
+    /// The least free disk space: 1GiB.
     #[arg(long, value_name = "SIZE", value_parser = amount)]
     min_disk: Option<Amount>,
-    /// How much further critical work may go, in percent of each limit (10, if left out).
+    /// How far critical work may exceed each limit, in percent [default: 10].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     critical_headroom: Option<Percent>,
 }
@@ -67,11 +67,11 @@ impl Room {
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-The runtime counts time, context, checkpoints, mail and the local trail by itself. Tokens and cost
-are spent outside and come in with `althing meter report`.
+Time, context, checkpoints, mail and the local trail are counted automatically. Tokens and cost are
+reported with `althing meter report`.
 
 Examples:
-  althing meter                    the run that goes on, or else the last one
+  althing meter                    the current run, or the last one
   althing meter agent:bob          one workspace, limit by limit
   althing meter --by group
   althing meter report --tokens 1200 --cost 0.03 --as bob"
@@ -79,19 +79,19 @@ Examples:
 pub(crate) struct Meter {
     #[command(subcommand)]
     pub(crate) command: Option<MeterCommand>,
-    /// Only this workspace, in full.
+    /// Only this workspace, with its limits.
     #[arg(value_name = "WS")]
     pub(crate) id: Option<String>,
-    /// Add up by this.
+    /// Sum up by this.
     #[arg(long, value_name = "WHAT", conflicts_with = "id")]
     pub(crate) by: Option<By>,
-    /// Only those of this group.
+    /// Only this group.
     #[arg(long, value_name = "NAME", value_parser = text::<64>, conflicts_with = "id")]
     pub(crate) group: Option<GroupName>,
     /// Only those that have not ended.
     #[arg(long, conflicts_with = "id")]
     pub(crate) live: bool,
-    /// Also those of runs that are over.
+    /// Include older runs.
     #[arg(long, conflicts_with = "id")]
     pub(crate) all: bool,
 }
@@ -108,21 +108,21 @@ pub(crate) enum By {
 /// What to do about meters.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MeterCommand {
-    /// Add tokens and cost that a workspace used since the last report.
+    /// Report tokens and cost used since the last report.
     Report(MeterReport),
 }
 
 /// Arguments of `meter report`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For whoever runs an agent: call it after each answer of the model. The agent reports for its own
-workspace; the coordinator for any.
+Call it after each answer of the model. An agent reports for its own workspace, the coordinator for
+any.
 
 Examples:
   althing meter report --tokens 1200 --as bob
   althing meter report agent:bob --tokens 1200 --cost 0.03 --as alice")]
 pub(crate) struct MeterReport {
-    /// Which workspace; your own, if left out.
+    /// The workspace [default: your own].
     #[arg(value_name = "WS")]
     pub(crate) id: Option<String>,
     /// Tokens.
@@ -137,13 +137,13 @@ pub(crate) struct MeterReport {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Amounts are plain numbers or end in k, M, G (thousands) or KiB, MiB, GiB; cost is written like
-2.50, time like 90m or 1h30m. A limit is only ever raised. Without an option the budget is shown.
+2.50, time like 90m or 1h30m. Limits can only be raised. Without an option the budget is shown.
 
 Examples:
   althing workspace budget agent:bob
   althing workspace budget agent:bob --tokens 400k --time 2h --as alice")]
 pub(crate) struct WorkspaceBudget {
-    /// Which workspace.
+    /// The workspace.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
     /// Tokens.
@@ -152,7 +152,7 @@ pub(crate) struct WorkspaceBudget {
     /// Cost.
     #[arg(long, value_name = "COST", value_parser = cost)]
     cost: Option<Amount>,
-    /// Time at work.
+    /// Time active.
     #[arg(long, value_name = "TIME", value_parser = span)]
     time: Option<Amount>,
     /// Context and working memory.
@@ -191,10 +191,10 @@ impl WorkspaceBudget {
 Example:
   althing workspace priority agent:bob critical --as alice")]
 pub(crate) struct WorkspacePriority {
-    /// Which workspace.
+    /// The workspace.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
-    /// How urgent it is from now on: critical, interactive, normal, background.
+    /// The new priority: critical, interactive, normal, background.
     #[arg(value_name = "P", value_parser = word::<Priority>)]
     pub(crate) priority: Priority,
 }
@@ -202,8 +202,8 @@ pub(crate) struct WorkspacePriority {
 /// Which limit a signal is about.
 #[derive(Debug, Args)]
 pub(crate) struct NearLimit {
-    /// With `blocked`: the limit that is near, of tokens, cost, time, context, checkpoints, trail
-    /// or bandwidth. How it stands is told along.
+    /// With `blocked`: the limit that is nearly used up: tokens, cost, time, context, checkpoints,
+    /// trail or bandwidth.
     #[arg(long = "budget", value_name = "LIMIT", value_parser = dimension)]
     pub(crate) limit: Option<Dimension>,
 }
@@ -211,8 +211,8 @@ pub(crate) struct NearLimit {
 /// Arguments of `group`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A workspace gets its group when it is created: `althing workspace create --group parsers …`. The
-name means something within one run only.
+A workspace gets its group when it is created: `althing workspace create --group parsers …`.
+Groups belong to one run.
 
 Examples:
   althing group list
@@ -237,12 +237,12 @@ Example:
 Example:
   althing group show parsers")]
     Show(OneGroup),
-    /// End every workspace of a group that goes on (coordinator).
+    /// Abort every open workspace of a group (coordinator).
     #[command(after_help = "\
 Example:
   althing group abort parsers --reason 'wrong grammar' --as alice")]
     Abort(GroupAbort),
-    /// Make the workspaces of a group that are at work more or less urgent (coordinator).
+    /// Change the priority of the open workspaces of a group (coordinator).
     #[command(after_help = "\
 Example:
   althing group priority parsers critical --as alice")]
@@ -252,7 +252,7 @@ Example:
 /// A command about one group.
 #[derive(Debug, Args)]
 pub(crate) struct OneGroup {
-    /// Which group.
+    /// The group.
     #[arg(value_name = "GROUP", value_parser = text::<64>)]
     pub(crate) name: GroupName,
 }
@@ -260,10 +260,10 @@ pub(crate) struct OneGroup {
 /// Arguments of `group abort`.
 #[derive(Debug, Args)]
 pub(crate) struct GroupAbort {
-    /// Which group.
+    /// The group.
     #[arg(value_name = "GROUP", value_parser = text::<64>)]
     pub(crate) name: GroupName,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -271,10 +271,10 @@ pub(crate) struct GroupAbort {
 /// Arguments of `group priority`.
 #[derive(Debug, Args)]
 pub(crate) struct GroupPriority {
-    /// Which group.
+    /// The group.
     #[arg(value_name = "GROUP", value_parser = text::<64>)]
     pub(crate) name: GroupName,
-    /// How urgent they are from now on: critical, interactive, normal, background.
+    /// The new priority: critical, interactive, normal, background.
     #[arg(value_name = "P", value_parser = word::<Priority>)]
     pub(crate) priority: Priority,
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 /// Arguments of `trail compact`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Entries that only tell how something came about (deliveries, steps that are not an end, warnings)
-move from the store to a compressed file in `archive/`, once their workspace has ended. They stay
-part of the trail: it is read, searched, proved and verified as before. Writers go on meanwhile.
-What has ended longer than `compact_after` ago is also moved by itself, in passing.
+Moves details of ended workspaces (deliveries, intermediate steps, warnings) from the store to a
+compressed file in `archive/`. They stay part of the trail, which is read, searched, proved and
+verified as before. Writers are not blocked. Workspaces that ended longer than `compact_after` ago
+are also compacted automatically.
 
 Examples:
   althing trail compact --dry-run           what would move
@@ -17,10 +17,10 @@ Examples:
   althing trail compact --older-than 0s     everything that has ended
   althing trail compact --workspace ws_01k9x")]
 pub(crate) struct TrailCompact {
-    /// Only say what would be done.
+    /// Print what would be done, and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// How long ago a workspace must have ended [default: the setting `compact_after`].
+    /// How long ago the workspace must have ended [default: the setting `compact_after`].
     #[arg(long, value_name = "TIME")]
     pub(crate) older_than: Option<String>,
 }
@@ -29,15 +29,15 @@ pub(crate) struct TrailCompact {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Deletes archives that are older than `archive_retention` of `[trail]` in althing.toml. By default
-that is for ever, so there is nothing to prune. It is done by the coordinator or a person, is on
-record (`trail.pruned`), and never happens by itself. The places of the entries that are gone stay
-in the chains and in the tree; what they said, and looking at the past before the pruning, is gone.
+archives are kept for ever, so there is nothing to prune. Only the coordinator or a person can
+prune; it is recorded (`trail.pruned`) and never happens automatically. The trail still verifies,
+but the deleted entries and the history before the pruning cannot be read any more.
 
 Examples:
   althing trail prune --dry-run --user ada
   althing trail prune --user ada")]
 pub(crate) struct TrailPrune {
-    /// Only say what would be done.
+    /// Print what would be done, and do nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -45,8 +45,8 @@ pub(crate) struct TrailPrune {
 /// Arguments of `trail snapshot`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file holds every entry up to the moment, archived ones too, with the heads of their commits. It
-is on record with its SHA-256 and is verified without a project:
+The file holds every entry up to the moment, including archived ones, with the heads of the commits.
+Its SHA-256 is recorded in the trail. Anybody can verify it, without the project:
 
   althing trail snapshot friday.jsonl
   althing trail snapshot then.jsonl --upto 2026-05-01T12:30

@@ -16,12 +16,12 @@ use super::storage::{TrailCompact, TrailPrune, TrailSnapshot};
 #[command(after_help = "\
 Examples:
   althing trail                                the last 50 entries
-  althing trail --follow                       and whatever comes
+  althing trail --follow                       and new ones as they come
   althing trail --kind lease.forced --all      every lease ended by force
-  althing trail --mentions lease_01k9x         the story of a lease
+  althing trail --mentions lease_01k9x         everything about a lease
   althing trail --workspace ws_01k9x           the local trail of one workspace
-  althing trail --where to_state=failed        by any field of what happened
-  althing trail --originator ada --owner bob   what ada caused and bob answered for
+  althing trail --where to_state=failed        by any field
+  althing trail --originator ada --owner bob   caused by ada, owned by bob
   althing trail at 2h                          who held what two hours ago
   althing trail verify --head kept-head.txt")]
 pub(crate) struct Trail {
@@ -34,7 +34,7 @@ pub(crate) struct Trail {
 /// Which entries are meant. Conditions add up.
 #[derive(Debug, Args)]
 pub(crate) struct TrailWhich {
-    /// Only these kinds of entries; repeat for more.
+    /// Only entries of this kind; repeat for more.
     #[arg(long = "kind", value_name = "KIND")]
     pub(crate) kinds: Vec<String>,
     /// Only entries of this actor: `agent:NAME`, `user:ID`, `system`, `protocol`.
@@ -43,10 +43,10 @@ pub(crate) struct TrailWhich {
     /// Only entries of workspaces of this role.
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Option<RoleName>,
-    /// Only entries of what this user caused; `system` for what nobody did.
+    /// Only entries of work that this user caused, or `system`.
     #[arg(long, value_name = "USER", value_parser = party)]
     pub(crate) originator: Option<Party>,
-    /// Only entries of what this user answered for at the time; `system` for what nobody did.
+    /// Only entries of work that this user owned at the time, or `system`.
     #[arg(long, value_name = "USER", value_parser = party)]
     pub(crate) owner: Option<Party>,
     /// Only entries with this field: `to_state=failed`, `resource_usage.cost>=100`, `/seq<9`, or
@@ -75,47 +75,47 @@ pub(crate) struct TrailFilter {
     /// How many of the last entries to show.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) last: usize,
-    /// All of them.
+    /// Show all entries.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Go on with what comes; stop with Ctrl-C.
+    /// Keep running and show new entries; stop with Ctrl-C.
     #[arg(long, short = 'f', conflicts_with = "until")]
     pub(crate) follow: bool,
 }
 
 /// What exports leave out.
 const CONTENT_STAYS: &str = "\
-Content kept beside the trail (`althing blob`) is no part of an export: entries name it, and it
-travels with `althing backup`. `althing doctor` tells what the trail names and is not here.";
+An export has the entries, not the content stored beside the trail (`althing blob`).
+`althing backup` copies both. `althing doctor` lists content that is missing here.";
 
 /// What to do with the trail.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrailCommand {
-    /// Check the whole trail, and what lies beside it.
+    /// Verify the whole trail: form, hash chains, rules, signatures.
     Verify(TrailVerify),
-    /// Prove that an entry is in the trail, or that the trail continued an older head.
+    /// Prove that an entry is in the trail, or that the trail continues an older head.
     Prove(TrailProve),
-    /// Print the newest signed head. Keep it somewhere else to notice a cut or rewritten trail.
+    /// Print the newest signed head. Keep it elsewhere to detect a rewritten trail.
     Head(TrailHead),
     /// Show one entry in full.
     Show(TrailShow),
-    /// Show what was true at a moment of the past.
+    /// Show the state at a moment in the past.
     At(TrailAt),
     /// Show what changed between two moments.
     Diff(TrailDiff),
-    /// Count entries by group, and add up a number in them.
+    /// Count entries by group, and sum up a field.
     Stats(Box<TrailStats>),
-    /// List the runs there were, with what each came to.
+    /// List all runs with their figures.
     Runs(TrailRuns),
-    /// Put two runs beside each other.
+    /// Compare two runs.
     Compare(TrailCompare),
-    /// Show how the trail is stored: hot, warm and cold, and the archives.
+    /// Show how the trail is stored: hot, warm, cold, and the archives.
     Tiers,
-    /// Move what may go to an archive there.
+    /// Move details of ended workspaces to an archive.
     Compact(TrailCompact),
-    /// Write the trail up to a moment to a file, on record.
+    /// Write the trail up to a moment to a file, and record its hash.
     Snapshot(TrailSnapshot),
-    /// Delete archives whose retention is over, on record.
+    /// Delete archives whose retention is over; this is recorded.
     Prune(TrailPrune),
     /// Write the trail as JSON lines to standard output.
     #[command(after_help = CONTENT_STAYS)]
@@ -128,27 +128,27 @@ pub(crate) enum TrailCommand {
 /// Arguments of `trail verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without options the whole trail is walked: canonical form, both hash chains, sequence, whether the
-rules allow each entry, the root and the link of every commit, the signature of the newest head,
-this machine's key, the snapshots, and the head this machine remembers.
+Verifies the whole trail: canonical form, both hash chains, sequence, whether the rules allow each
+entry, the root and the link of every commit, the signature of the newest head, this machine's key,
+the snapshots, and the head this machine remembers.
 
 Examples:
   althing trail verify
-  althing trail verify --signatures             every head's and every caller's signature, too
-  althing trail verify --head kept-head.txt     must contain the head I kept
+  althing trail verify --signatures             also every head's and caller's signature
+  althing trail verify --head kept-head.txt     the trail must contain this head
   althing trail verify --file trail.jsonl       an exported trail, without a project
   althing trail verify --proof proof.json --key ed25519:…")]
 pub(crate) struct TrailVerify {
-    /// Check every signature on its own.
+    /// Also verify the signature of every head and every caller.
     #[arg(long)]
     pub(crate) signatures: bool,
-    /// A head kept earlier that must be part of the trail; repeat for more.
+    /// A head kept earlier that the trail must contain; repeat for more.
     #[arg(long = "head", value_name = "FILE")]
     pub(crate) heads: Vec<PathBuf>,
     /// A key the trail may be signed with; repeat for more. Any other key in it is an error.
     #[arg(long = "key", value_name = "KEY")]
     pub(crate) keys: Vec<String>,
-    /// Verify an exported trail instead of the project's.
+    /// An exported trail instead of the project's.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Verify a proof made with `trail prove`.
@@ -170,7 +170,7 @@ pub(crate) struct TrailProve {
 /// Arguments of `trail head`.
 #[derive(Debug, Args)]
 pub(crate) struct TrailHead {
-    /// Print the key to check heads with instead.
+    /// Print the public key that verifies heads.
     #[arg(long)]
     pub(crate) key: bool,
 }
@@ -193,7 +193,7 @@ Examples:
   althing trail at 2h                     two hours ago
   althing trail at 2026-05-01T12:30:00Z")]
 pub(crate) struct TrailAt {
-    /// When.
+    /// The moment.
     pub(crate) moment: String,
 }
 
@@ -206,9 +206,9 @@ Examples:
   althing trail diff 1d                   since yesterday
   althing trail diff 100 200              between two entries")]
 pub(crate) struct TrailDiff {
-    /// From when.
+    /// The earlier moment.
     pub(crate) from: String,
-    /// Until when.
+    /// The later moment.
     #[arg(default_value = "now")]
     pub(crate) to: String,
 }
@@ -216,7 +216,7 @@ pub(crate) struct TrailDiff {
 /// Arguments of `trail stats`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --group-by it counts everything that fits. Days and hours are those of UTC.
+Without --group-by it counts all matching entries. Days and hours are in UTC.
 
 Examples:
   althing trail stats --group-by kind
@@ -231,13 +231,13 @@ pub(crate) struct TrailStats {
     /// by a field such as `to_state`. Repeat for more.
     #[arg(long, value_name = "WHAT")]
     pub(crate) group_by: Vec<Dimension>,
-    /// Add up this number in them, and tell the smallest, the largest and the mean.
+    /// Sum up this field; also prints the smallest, the largest and the mean.
     #[arg(long, value_name = "FIELD")]
     pub(crate) sum: Option<Field>,
     /// Only the largest groups.
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
-    /// Of an exported trail instead of the project's.
+    /// Use an exported trail instead of the project's.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
@@ -249,7 +249,7 @@ Examples:
   althing trail runs
   althing trail runs --file monday.jsonl --file tuesday.jsonl     exported trails")]
 pub(crate) struct TrailRuns {
-    /// The runs of an exported trail instead of the project's; repeat for more.
+    /// Use an exported trail instead of the project's; repeat for more.
     #[arg(long = "file", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
@@ -257,18 +257,18 @@ pub(crate) struct TrailRuns {
 /// Arguments of `trail compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A run is named by the id of its root or a part of it. `FILE` is the last run of an exported trail,
-`FILE:ID` a certain one. Tasks are matched by their names.
+Name a run by the id of its root, or a part of it. `FILE` means the last run of an exported trail,
+`FILE:ID` a certain one. Tasks are matched by name.
 
 Examples:
   althing trail compare                       the last two runs
   althing trail compare jfr587 k0tqcn
-  althing trail compare monday.jsonl root     a run of elsewhere with the newest one here")]
+  althing trail compare monday.jsonl root     an exported run with the newest one here")]
 pub(crate) struct TrailCompare {
-    /// One run; the last but one, if both are left out.
+    /// One run [default: the last but one].
     #[arg(value_name = "RUN", requires = "b")]
     pub(crate) a: Option<String>,
-    /// The other run.
+    /// The other run [default: the last].
     #[arg(value_name = "RUN")]
     pub(crate) b: Option<String>,
 }

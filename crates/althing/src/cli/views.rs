@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Arguments of `view`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A run is named by the id of its root or a part of it; the newest, if left out.
+Name a run by the id of its root, or a part of it. The default is the newest.
 
 Examples:
   althing view run
@@ -21,18 +21,18 @@ pub(crate) struct ViewArgs {
 /// What to look at.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ViewCommand {
-    /// A run: what it came to, and its workspaces side by side in time.
+    /// Draw a run: results, workspaces over time, tasks.
     #[command(after_help = "\
 Examples:
   althing view run
   althing view run jfr587
   althing view run --file monday.jsonl")]
     Run(ViewRun),
-    /// A workspace: how long it stood how, and what happened in it.
+    /// Draw a workspace: its states over time, and what happened in it.
     Workspace(ViewWorkspace),
-    /// The messages of a run: who wrote to whom, in order.
+    /// Draw the messages of a run: who wrote to whom, in order.
     Flow(ViewFlow),
-    /// What people were asked in a run, and what they said: gates, messages, escalations.
+    /// Show what people were asked in a run, and what they answered.
     #[command(after_help = "\
 Example:
   althing view highway")]
@@ -42,10 +42,10 @@ Example:
 /// Which run.
 #[derive(Debug, Args)]
 pub(crate) struct ViewRun {
-    /// The run; the newest, if left out.
+    /// The run [default: the newest].
     #[arg(value_name = "RUN")]
     pub(crate) id: Option<String>,
-    /// Of an exported trail instead of the project's.
+    /// Use an exported trail instead of the project's.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
@@ -57,13 +57,13 @@ Examples:
   althing view workspace agent:bob
   althing view workspace k0tqcn --last 20")]
 pub(crate) struct ViewWorkspace {
-    /// Which workspace.
+    /// The workspace.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
     /// How many of its last entries to show.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub(crate) last: usize,
-    /// Of an exported trail instead of the project's; then by its whole id.
+    /// Use an exported trail instead of the project's; needs the full id of the workspace.
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
@@ -71,8 +71,7 @@ pub(crate) struct ViewWorkspace {
 /// Arguments of `view flow`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-`‖` before a message says that its sender could not have known of the one above it: the order of
-the two means nothing.
+`‖` marks a message whose sender could not have seen the one above it: their order means nothing.
 
 Examples:
   althing view flow
@@ -81,7 +80,7 @@ Examples:
 pub(crate) struct ViewFlow {
     #[command(flatten)]
     pub(crate) of: ViewRun,
-    /// Signals too.
+    /// Include signals.
     #[arg(long)]
     pub(crate) signals: bool,
     /// How many of the last messages to show.

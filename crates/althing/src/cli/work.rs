@@ -16,15 +16,15 @@ use super::resources::{Allowance, Room, WorkspaceBudget, WorkspacePriority};
 
 /// How workspaces, tasks and the like are named on the command line.
 const NAMING: &str = "\
-A workspace, task, graph, checkpoint or right is named by its id, or by four or more characters
-that begin or end only that id. `root` is the coordinator's workspace, `agent:NAME` the one that
-agent works in, or worked in last. A task is also known by its name.";
+Name a workspace, task, graph, checkpoint or right by its id, or by four or more characters that
+only this id begins or ends with. `root` is the coordinator's workspace, `agent:NAME` the one that
+agent works in or worked in last. A task also goes by its name.";
 
 /// Arguments of `coordinator`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A run is a tree of workspaces with the coordinator's at its root. One runs at a time. Where people
-have signed up, one of them begins it; before that the first agent to ask coordinates.
+A run is a tree of workspaces with the coordinator's at its root. There is one run at a time. If
+people have signed up, one of them starts it; otherwise the first agent that asks coordinates.
 
 Examples:
   althing coordinator start --as alice               alice coordinates
@@ -39,43 +39,43 @@ pub(crate) struct Coordinator {
 /// What to do about the run.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CoordinatorCommand {
-    /// Begin a run.
+    /// Start a run.
     Start(Box<CoordinatorStart>),
-    /// Show the run that goes on.
+    /// Show the current run.
     #[command(after_help = "\
 Example:
   althing coordinator show")]
     Show,
-    /// Give the post of coordinator to another agent.
+    /// Make another agent the coordinator.
     HandOver(CoordinatorHandOver),
-    /// End the run.
+    /// Stop the run.
     Stop(CoordinatorStop),
 }
 
 /// Arguments of `coordinator start`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A taxonomy adds roles and types of messages to the base ones; `althing do --schema run.start` shows
-its form. It holds until the run ends. Where people have signed up, plans wait a quarter of an hour
-for one of them unless --highway says otherwise; `althing highway set` changes that later.
+A taxonomy adds roles and message types for this run; `althing do --schema run.start` shows its
+form. If people have signed up, plans wait 15 minutes for approval unless --highway says otherwise;
+`althing highway set` changes that later.
 
 Examples:
   althing coordinator start --as alice
-  althing coordinator start --user ada                      ada and the system coordinate
+  althing coordinator start --user ada                      people coordinate
   althing coordinator start --agent alice --taxonomy reviews.toml --user ada
   althing coordinator start --as alice --max-workspaces 50 --min-disk 1GiB")]
 pub(crate) struct CoordinatorStart {
-    /// The agent that coordinates; the caller itself, if it is an agent.
+    /// The agent that coordinates [default: the caller, if it is an agent].
     #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
     pub(crate) leader: Option<AgentName>,
-    /// What stands between those who take part: single-runtime (the default),
-    /// shared-infrastructure or zero-trust. What it needs has to be in place.
+    /// The deployment model: single-runtime (the default), shared-infrastructure or zero-trust.
+    /// Refused unless everything it needs is in place.
     #[arg(long, value_name = "MODEL")]
     pub(crate) deployment: Option<Deployment>,
-    /// Who answers for the run; the person who begins it, if left out.
+    /// The owner of the run [default: the person who starts it].
     #[arg(long, value_name = "USER", value_parser = user)]
     pub(crate) owner: Option<UserId>,
-    /// Roles and types beyond the base ones, from a .json or .toml file.
+    /// Additional roles and message types, from a .json or .toml file.
     #[arg(long, value_name = "FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
     /// What people want to be asked about: autonomous, supervised, gated, or off.
@@ -102,9 +102,9 @@ fn highway(given: &str) -> Result<Wish, String> {
 #[command(after_help = "\
 Examples:
   althing coordinator hand-over bob --as alice
-  althing coordinator hand-over --user ada           back to the system and people")]
+  althing coordinator hand-over --user ada           people coordinate")]
 pub(crate) struct CoordinatorHandOver {
-    /// The agent that coordinates from now on; nobody but the system and people, if left out.
+    /// The new coordinator [default: no agent; people coordinate].
     #[arg(value_name = "NAME", value_parser = agent)]
     pub(crate) leader: Option<AgentName>,
 }
@@ -113,13 +113,13 @@ pub(crate) struct CoordinatorHandOver {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing coordinator stop --as alice                everything below the root must have ended
+  althing coordinator stop --as alice                all other workspaces must have ended
   althing coordinator stop --force --reason 'wrong plan' --user ada")]
 pub(crate) struct CoordinatorStop {
-    /// Fail whatever still goes on.
+    /// Fail all open workspaces.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -135,7 +135,7 @@ pub(crate) struct WorkspaceArgs {
 /// What to do about workspaces.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
-    /// Make a workspace for an agent (coordinator, or a delegate below itself).
+    /// Create a workspace for an agent (coordinator, or a delegate below itself).
     Create(Box<WorkspaceCreate>),
     /// List the workspaces.
     List(WorkspaceList),
@@ -143,49 +143,49 @@ pub(crate) enum WorkspaceCommand {
     #[command(after_help = "\
 Examples:
   althing workspace show agent:bob
-  althing workspace show jfr587          a unique ending of its id")]
+  althing workspace show jfr587          the end of its id")]
     Show(OneWorkspace),
     /// Draw the tree of workspaces.
     Tree(WorkspaceTree),
-    /// List the way from the root down to a workspace.
+    /// List the path from the root to a workspace.
     #[command(after_help = "\
 Example:
   althing workspace path agent:erin")]
     Path(OneWorkspace),
-    /// List what a workspace sees, or who sees it. Nobody is told.
+    /// List what a workspace may read, or who may read it.
     Sees(WorkspaceSees),
-    /// End a workspace at once, and what is below it (coordinator).
+    /// Abort a workspace and everything below it (coordinator).
     #[command(after_help = "\
 Example:
   althing workspace abort agent:bob --reason 'wrong track' --as alice")]
     Abort(Order),
-    /// Pause a workspace; its mail waits and its time stands still (coordinator).
+    /// Suspend a workspace; its mail waits and its clock stops (coordinator).
     #[command(after_help = "\
 Example:
   althing workspace suspend agent:bob --reason 'wait for review' --as alice")]
     Suspend(Order),
-    /// Let a paused workspace go on (coordinator).
+    /// Resume a suspended workspace (coordinator).
     #[command(after_help = "\
 Example:
   althing workspace resume agent:bob --as alice")]
     Resume(OneWorkspace),
-    /// Give a workspace another agent (coordinator, or a delegate below itself).
+    /// Move a workspace to another agent (coordinator, or a delegate below itself).
     Migrate(WorkspaceMigrate),
     /// Ask a workspace to finish within a time (coordinator, or a delegate below itself).
     Terminate(WorkspaceTerminate),
     /// Let a workspace read another one (coordinator, or a delegate below itself).
     Grant(WorkspaceGrant),
-    /// Put a workspace that lost its parent below another one (coordinator).
+    /// Give a workspace without a parent a new one (coordinator).
     Reparent(WorkspaceReparent),
-    /// Give a workspace to another person to answer for (coordinator, or its owner).
+    /// Change the owner of a workspace (coordinator, or its owner).
     Transfer(super::people::WorkspaceTransfer),
-    /// Show what a workspace may use, or raise it (coordinator, or a delegate below itself).
+    /// Show or raise the budget of a workspace (coordinator, or a delegate below itself).
     Budget(WorkspaceBudget),
-    /// Make a workspace more or less urgent (coordinator).
+    /// Change the priority of a workspace (coordinator).
     Priority(WorkspacePriority),
-    /// Put a file into the working memory of your workspace, or remove it.
+    /// Write a file into the working memory of your workspace, or remove it.
     Write(WorkspaceWrite),
-    /// List the files of a workspace: its working memory, and what was merged into it.
+    /// List the files of a workspace: working memory and merged files.
     #[command(after_help = "\
 Example:
   althing workspace files root            what was merged so far")]
@@ -195,7 +195,7 @@ Example:
 /// A command about one workspace.
 #[derive(Debug, Args)]
 pub(crate) struct OneWorkspace {
-    /// Which workspace.
+    /// The workspace.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
 }
@@ -203,10 +203,10 @@ pub(crate) struct OneWorkspace {
 /// An order to one workspace.
 #[derive(Debug, Args)]
 pub(crate) struct Order {
-    /// Which workspace.
+    /// The workspace.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -214,25 +214,25 @@ pub(crate) struct Order {
 /// What a workspace is bound to, however it comes about.
 #[derive(Debug, Args)]
 pub(crate) struct Binding {
-    /// The agent that works in it; registered first, if it never ran.
+    /// The agent that works in it; registered if it is unknown.
     #[arg(long = "agent", value_name = "NAME", value_parser = agent)]
     pub(crate) worker: AgentName,
     /// Its role: worker, observer, or one the taxonomy adds.
     #[arg(long, value_name = "ROLE", default_value = "worker")]
     pub(crate) role: RoleName,
-    /// What it may change, as for `claim`; repeat for more. What its parent may, if left out.
+    /// What it may change, as for `claim`; repeat for more [default: as its parent].
     #[arg(long, value_name = "SURFACE")]
     pub(crate) authority: Vec<String>,
     /// A workspace it may read; repeat for more.
     #[arg(long, value_name = "WS")]
     pub(crate) visibility: Vec<String>,
-    /// The workspace above it; the root, or a delegate's own, if left out.
+    /// The workspace above it [default: the root, or the delegate's own].
     #[arg(long, value_name = "WS")]
     pub(crate) parent: Option<String>,
-    /// Who answers for it; whoever answers for its parent, if left out.
+    /// Its owner [default: the owner of its parent].
     #[arg(long, value_name = "USER", value_parser = user)]
     pub(crate) owner: Option<UserId>,
-    /// How long it may work: 90m, 2d (a day, if left out).
+    /// How long it may work: 90m, 2d [default: 1d].
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub(crate) timeout: Option<Timeout>,
     #[command(flatten)]
@@ -242,7 +242,7 @@ pub(crate) struct Binding {
 /// Arguments of `workspace create`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-TEXT is taken as it is, `-` reads standard input, `@FILE` reads a file.
+TEXT is the text itself, `-` reads standard input, `@FILE` reads a file.
 
 Examples:
   althing workspace create --agent bob --directive 'Write the parser.' --authority src --as alice
@@ -252,16 +252,16 @@ Examples:
 pub(crate) struct WorkspaceCreate {
     #[command(flatten)]
     pub(crate) binding: Binding,
-    /// What to do; not needed with a task, which says so itself.
+    /// What to do; a task brings its own description.
     #[arg(long, value_name = "TEXT", required_unless_present = "task")]
     pub(crate) directive: Option<String>,
     /// The task it works on.
     #[arg(long, value_name = "TASK")]
     pub(crate) task: Option<String>,
-    /// How urgent it is: critical, interactive, normal, background.
+    /// Its priority: critical, interactive, normal, background.
     #[arg(long, value_name = "P", value_parser = word::<workspace::Priority>)]
     pub(crate) priority: Option<workspace::Priority>,
-    /// How long its agent may take to show up (a day, if left out).
+    /// How long its agent may take to accept the work [default: 1d].
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub(crate) idle_timeout: Option<Timeout>,
     /// Let it create workspaces below itself.
@@ -270,13 +270,13 @@ pub(crate) struct WorkspaceCreate {
     /// Let an observer read the whole trail.
     #[arg(long)]
     pub(crate) global_trail: bool,
-    /// The envelope of a person's that it follows from: it is then on that person's account.
+    /// The message of a person that caused it; the work is then on that person's account.
     #[arg(long, value_name = "ENV", value_parser = envelope)]
     pub(crate) caused_by: Option<EnvelopeId>,
     /// A tool it has; repeat for more.
     #[arg(long = "mount", value_name = "TOOL", value_parser = text::<200>)]
     pub(crate) mounts: Vec<Text<200>>,
-    /// What else it may read from the start.
+    /// More context to read.
     #[arg(long, value_name = "TEXT")]
     pub(crate) context: Option<String>,
 }
@@ -287,17 +287,17 @@ pub(crate) struct WorkspaceCreate {
 Examples:
   althing workspace list --live
   althing workspace list --status blocked
-  althing workspace list --orphans        whose parent ended, and who answers for them
+  althing workspace list --orphans        whose parent ended
   althing workspace list --agent bob
   althing workspace list --originator ada         everything ada caused
-  althing workspace list --owner ada --live       everything ada answers for
+  althing workspace list --owner ada --live       everything ada owns
   althing workspace list --below agent:dora --leaves
   althing workspace list --beside agent:bob")]
 pub(crate) struct WorkspaceList {
-    /// Only those that have not ended.
+    /// Only open ones.
     #[arg(long)]
     pub(crate) live: bool,
-    /// Only those that lost their parent, go on below the root, and were given no other.
+    /// Only those whose parent ended and that have no new one.
     #[arg(long)]
     pub(crate) orphans: bool,
     /// Only those in this state: idle, active, blocked, migrating, suspended, integrating,
@@ -310,10 +310,10 @@ pub(crate) struct WorkspaceList {
     /// Only those of this role.
     #[arg(long, value_name = "ROLE")]
     pub(crate) role: Option<RoleName>,
-    /// Only those this user caused; `system` for those nobody did.
+    /// Only those this user caused, or `system`.
     #[arg(long, value_name = "USER", value_parser = party)]
     pub(crate) originator: Option<Party>,
-    /// Only those this user answers for; `system` for those nobody does.
+    /// Only those this user owns, or `system`.
     #[arg(long, value_name = "USER", value_parser = party)]
     pub(crate) owner: Option<Party>,
     /// Only those above this one, up to the root.
@@ -335,12 +335,12 @@ pub(crate) struct WorkspaceList {
 #[command(after_help = "\
 Examples:
   althing workspace sees agent:eve
-  althing workspace sees agent:bob --by          who sees bob's workspace")]
+  althing workspace sees agent:bob --by          who may read bob's workspace")]
 pub(crate) struct WorkspaceSees {
-    /// Which workspace.
+    /// The workspace.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
-    /// The other way round: who sees it.
+    /// List who may read it instead.
     #[arg(long)]
     pub(crate) by: bool,
 }
@@ -349,17 +349,17 @@ pub(crate) struct WorkspaceSees {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing workspace tree                 the run that goes on, or else the last one
-  althing workspace tree agent:bob       what is below one workspace
-  althing workspace tree --all           every run there ever was")]
+  althing workspace tree                 the current run, or the last one
+  althing workspace tree agent:bob       one workspace and what is below it
+  althing workspace tree --all           all runs")]
 pub(crate) struct WorkspaceTree {
-    /// Only what is below this one, and itself.
+    /// Only this workspace and what is below it.
     #[arg(value_name = "WS")]
     pub(crate) id: Option<String>,
-    /// Only what has not ended.
+    /// Only open workspaces.
     #[arg(long)]
     pub(crate) live: bool,
-    /// Older runs too.
+    /// Include older runs.
     #[arg(long, conflicts_with = "id")]
     pub(crate) all: bool,
 }
@@ -367,18 +367,18 @@ pub(crate) struct WorkspaceTree {
 /// Arguments of `workspace migrate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The workspace waits until its new agent says `althing signal ready`, for an hour at most.
+The workspace waits up to an hour for the new agent to run `althing signal ready`.
 
 Example:
   althing workspace migrate agent:bob --to carol --reason 'bob crashed' --as alice")]
 pub(crate) struct WorkspaceMigrate {
-    /// Which workspace.
+    /// The workspace.
     #[arg(value_name = "WS")]
     pub(crate) id: String,
-    /// The agent that takes over; registered first, if it never ran.
+    /// The agent that takes over; registered if it is unknown.
     #[arg(long, value_name = "NAME", value_parser = agent)]
     pub(crate) to: AgentName,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -386,7 +386,7 @@ pub(crate) struct WorkspaceMigrate {
 /// Arguments of `workspace write`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-PATH is read from the current folder, `:/PATH` from the project root. TEXT is taken as it is, `-`
+PATH is relative to the current folder, `:/PATH` to the project root. TEXT is the text itself, `-`
 reads standard input, `@FILE` reads a file.
 
 Examples:
@@ -394,12 +394,12 @@ Examples:
   althing workspace write src/parser.rs @src/parser.rs --as bob
   althing workspace write notes.md --delete --as bob")]
 pub(crate) struct WorkspaceWrite {
-    /// Which file.
+    /// The file.
     pub(crate) path: String,
-    /// What is in it.
+    /// Its content.
     #[arg(value_name = "TEXT", required_unless_present = "delete", conflicts_with = "delete")]
     pub(crate) content: Option<String>,
-    /// Remove it.
+    /// Remove the file.
     #[arg(long)]
     pub(crate) delete: bool,
 }
@@ -419,16 +419,16 @@ pub(crate) enum TaskCommand {
     Plan(TaskPlan),
     /// Add a task to a graph (coordinator).
     Add(TaskAdd),
-    /// Let planned tasks be taken up (coordinator).
+    /// Approve planned tasks, so that they can be assigned (coordinator).
     Approve(TaskApprove),
-    /// Create a workspace for a task that is ready (coordinator).
+    /// Assign a ready task to an agent, in a new workspace (coordinator).
     Assign(TaskAssign),
-    /// Let a failed task be taken up again (coordinator).
+    /// Let a failed task be assigned again (coordinator).
     #[command(after_help = "\
 Example:
   althing task retry parser --as alice")]
     Retry(OneTask),
-    /// Give a task up, and end the workspace that works on it (coordinator).
+    /// Cancel a task and abort its workspace (coordinator).
     Cancel(TaskCancel),
     /// List the tasks, in the order they were planned.
     List(TaskList),
@@ -437,11 +437,11 @@ Example:
 Example:
   althing task show parser")]
     Show(OneTask),
-    /// List the tasks that can be taken up, most urgent first.
+    /// List the tasks that can be assigned, most urgent first.
     Ready(TaskReady),
     /// List what a task depends on, or what waits for it.
     Deps(TaskDeps),
-    /// Draw a graph.
+    /// Draw the task graph.
     Graph(TaskGraph),
     /// List the graphs.
     #[command(after_help = "\
@@ -453,7 +453,7 @@ Example:
 /// A command about one task.
 #[derive(Debug, Args)]
 pub(crate) struct OneTask {
-    /// Which task.
+    /// The task.
     #[arg(value_name = "TASK")]
     pub(crate) id: String,
 }
@@ -461,8 +461,8 @@ pub(crate) struct OneTask {
 /// Arguments of `task plan`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A plan is a list of tasks that name each other by their keys. `name` is the key if left out, and
-`description` the name. In TOML:
+A plan is a list of tasks that refer to each other by key. `name` defaults to the key, `description`
+to the name. In TOML:
 
   [[tasks]]
   key = 'parser'
@@ -489,23 +489,23 @@ pub(crate) struct TaskPlan {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  althing task add graph_01k9x docs --description 'Document the grammar.' --depends-on parser --as alice")]
+  althing task add graph_01k9x docs --description 'Document it.' --depends-on parser --as alice")]
 pub(crate) struct TaskAdd {
     /// The graph.
     pub(crate) graph: String,
-    /// What people call it.
+    /// The name of the task.
     #[arg(value_parser = text::<200>)]
     pub(crate) name: Text<200>,
-    /// What is to be done: text, `-` or `@FILE`.
+    /// The description: text, `-` or `@FILE`.
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: String,
-    /// A task that has to be done before; repeat for more.
+    /// A task that has to be done first; repeat for more.
     #[arg(long, value_name = "TASK")]
     pub(crate) depends_on: Vec<String>,
-    /// The task it is a part of.
+    /// The parent task.
     #[arg(long, value_name = "TASK")]
     pub(crate) part_of: Option<String>,
-    /// How urgent it is: urgent, elevated, normal.
+    /// Its priority: urgent, elevated, normal.
     #[arg(long, value_name = "P", value_parser = word::<task::Priority>, default_value = "normal")]
     pub(crate) priority: task::Priority,
 }
@@ -515,12 +515,12 @@ pub(crate) struct TaskAdd {
 #[command(after_help = "\
 Examples:
   althing task approve parser tests --as alice
-  althing task approve --graph graph_01k9x --as alice     every draft of it")]
+  althing task approve --graph graph_01k9x --as alice     all its drafts")]
 pub(crate) struct TaskApprove {
-    /// These tasks.
+    /// The tasks.
     #[arg(value_name = "TASK", required_unless_present = "graph")]
     pub(crate) tasks: Vec<String>,
-    /// Every draft of this graph.
+    /// All drafts of this graph.
     #[arg(long, value_name = "GRAPH")]
     pub(crate) graph: Option<String>,
 }
@@ -528,21 +528,21 @@ pub(crate) struct TaskApprove {
 /// Arguments of `task assign`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Nothing is handed on by itself. With --with-results the new workspace gets as its context, as JSON,
-what the tasks it depends on came to: their checkpoints and the files in them, by hash, for
+Results of earlier tasks are not passed on automatically. With --with-results the new workspace gets
+the checkpoints of the tasks it depends on as context: JSON, with the hashes of their files for
 `althing blob get`.
 
 Examples:
   althing task assign parser --agent bob --authority src/parser --timeout 4h --as alice
   althing task assign release --agent carol --with-results --as alice")]
 pub(crate) struct TaskAssign {
-    /// Which task.
+    /// The task.
     #[arg(value_name = "TASK")]
     pub(crate) id: String,
-    /// Hand on what the tasks it depends on came to.
+    /// Pass on the results of the tasks it depends on.
     #[arg(long, conflicts_with = "context")]
     pub(crate) with_results: bool,
-    /// What else it may read from the start: text, `-` or `@FILE`.
+    /// More context to read: text, `-` or `@FILE`.
     #[arg(long, value_name = "TEXT")]
     pub(crate) context: Option<String>,
     #[command(flatten)]
@@ -555,10 +555,10 @@ pub(crate) struct TaskAssign {
 Example:
   althing task cancel parser --reason 'not needed' --as alice")]
 pub(crate) struct TaskCancel {
-    /// Which task.
+    /// The task.
     #[arg(value_name = "TASK")]
     pub(crate) id: String,
-    /// Why; everybody can read it.
+    /// The reason; everybody can read it.
     #[arg(long, value_name = "TEXT", value_parser = text::<1000>)]
     pub(crate) reason: Option<Text<1000>>,
 }
@@ -570,10 +570,10 @@ Examples:
   althing task list --status failed
   althing task list --graph graph_01k9x")]
 pub(crate) struct TaskList {
-    /// Also those of runs that are over.
+    /// Include older runs.
     #[arg(long)]
     pub(crate) all: bool,
-    /// Only those of this graph.
+    /// Only this graph.
     #[arg(long, value_name = "GRAPH")]
     pub(crate) graph: Option<String>,
     /// Only those in this state: draft, pending, assigned, `in_progress`, completed, failed,
@@ -588,7 +588,7 @@ pub(crate) struct TaskList {
 Example:
   althing task ready")]
 pub(crate) struct TaskReady {
-    /// Only those of this graph.
+    /// Only this graph.
     #[arg(long, value_name = "GRAPH")]
     pub(crate) graph: Option<String>,
 }
@@ -597,16 +597,16 @@ pub(crate) struct TaskReady {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing task deps release --all             everything that has to be done before
+  althing task deps release --all             everything that has to be done first
   althing task deps grammar --all --waiting   everything that waits for it")]
 pub(crate) struct TaskDeps {
-    /// Which task.
+    /// The task.
     #[arg(value_name = "TASK")]
     pub(crate) id: String,
-    /// Also what those depend on, and so on.
+    /// Include indirect dependencies.
     #[arg(long)]
     pub(crate) all: bool,
-    /// The other way round: what waits for it.
+    /// List what waits for it instead.
     #[arg(long)]
     pub(crate) waiting: bool,
 }
@@ -614,15 +614,15 @@ pub(crate) struct TaskDeps {
 /// Arguments of `task graph`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each task stands below what it depends on. A line leaves a task downwards and turns off to those
-that wait for it; a line that is drawn through without touching is another one's.
+Each task is drawn below the tasks it depends on. Lines lead down from a task to those that wait for
+it.
 
 Examples:
   althing task graph                              the newest graph
   althing task graph graph_01k9x --dot | dot -Tsvg > plan.svg
   althing task graph --mermaid                    for a page that draws Mermaid")]
 pub(crate) struct TaskGraph {
-    /// Which graph; the newest, if left out.
+    /// The graph [default: the newest].
     #[arg(value_name = "GRAPH")]
     pub(crate) id: Option<String>,
     /// Print it for Graphviz.

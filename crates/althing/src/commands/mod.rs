@@ -26,6 +26,7 @@ mod leases;
 mod lines;
 mod login;
 mod mail;
+mod man;
 mod mcp;
 mod memory;
 mod merged_tree;
@@ -47,10 +48,8 @@ mod views;
 mod workspace_tree;
 mod workspaces;
 
-use clap::CommandFactory as _;
-
 use crate::app::App;
-use crate::cli::{Cli, Command};
+use crate::cli::{self, Command};
 use crate::failure::Failure;
 
 /// How a command ended that did not fail as a whole.
@@ -119,9 +118,10 @@ pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Failure> {
         Command::Backup(args) => backup::run(app, &args),
         Command::Bench(args) => crate::bench::run(app, &args),
         Command::BenchProbe(args) => crate::bench::probe(app, &args),
+        Command::Man(args) => man::run(app, &args),
         Command::Completions(args) => {
             let mut script = Vec::new();
-            clap_complete::generate(args.shell, &mut Cli::command(), "althing", &mut script);
+            clap_complete::generate(args.shell, &mut cli::command(), "althing", &mut script);
             app.out.line(String::from_utf8_lossy(&script).trim_end())
         }
     };

@@ -7,7 +7,6 @@ mod blobs;
 mod opening;
 mod outages;
 mod recovery;
-mod rooms;
 mod running;
 mod runs;
 mod security;

@@ -17,7 +17,7 @@ fn every_line_is_the_canonical_form_of_itself() {
     }
 }
 
-/// The recipe of `docs/trail.md`, followed with nothing but a JSON library and SHA-256.
+/// The recipe of `docs/reference/trail-format.md`, followed with nothing but a JSON library and SHA-256.
 /// Shows W-TRAIL-07, W-TRAIL-20, W-TRAIL-21, W-TRAIL-26.
 #[test]
 fn both_hashes_can_be_recomputed_independently() {
