@@ -18,6 +18,9 @@ use crate::failure::{BLOB_WAY_OUT, Exit, Failure};
 use crate::output::{Tone, counted, show_bytes};
 use crate::progress::Progress;
 
+/// Where the text of a finding begins.
+const INDENT: usize = 6;
+
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -34,7 +37,7 @@ struct Finding {
     says: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     way_out: Option<&'static str>,
-    /// What of it the exit code says.
+    /// How much it counts for the exit code.
     #[serde(skip)]
     exit: Exit,
 }
@@ -84,9 +87,13 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
                 Level::Note => app.out.paint(Tone::Strong, "note"),
                 Level::Bad => app.out.paint(Tone::Bad, "BAD "),
             };
-            app.out.line(format!("{mark}  {}: {}", finding.check, finding.says))?;
+            app.out.fact(
+                &format!("{mark}  "),
+                INDENT,
+                &format!("{}: {}", finding.check, finding.says),
+            )?;
             if let Some(way_out) = finding.way_out {
-                app.out.line(format!("        {way_out}"))?;
+                app.out.fact("", INDENT, way_out)?;
             }
         }
     }

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::frugal::shims::{self, Fate};
 use crate::frugal::{Desk, Order, build, capsule_text, counted, own_haid, strings};
 use crate::input::{read_file, stdin_text};
+use crate::table::{free_text, whole};
 
 /// The project, which has to be set up.
 fn desk(app: &App) -> Result<Desk, Failure> {
@@ -46,7 +47,8 @@ fn table(app: &App, list: &[Value], columns: [(&str, &str); 2]) -> Result<(), Fa
     }
     let row = |own: &Value| columns.iter().map(|(_, name)| text(own, name)).collect();
     let rows: Vec<Vec<String>> = list.iter().map(row).collect();
-    app.out.table(&columns.map(|(title, _)| title), &rows)
+    let [(first, _), (second, _)] = columns;
+    app.out.table(&[whole(first), free_text(second)], &rows)
 }
 
 pub(crate) fn symbol(app: &App, command: &SymbolCommand) -> Result<(), Failure> {
@@ -137,7 +139,7 @@ pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Failure
     }
 }
 
-/// What capsules build on. One that is asked for or built on and not there is said to be so.
+/// Prints the dependencies of capsules. A capsule that is missing is named as missing.
 fn closure(desk: &Desk, name: &str, ids: &[String]) -> Result<Value, Failure> {
     let found = desk.ask(name, &json!({ "ids": ids }))?.unwrap_or_default();
     let lacking = [strings(&found["unknown"]), strings(&found["missing"])].concat();
