@@ -21,7 +21,7 @@ fn the_tree_shows_who_works_where_and_how_it_stands() {
     assert_eq!(lines.len(), 4, "{tree}");
     for (line, words) in [
         (lines[0], &["coordinator alice", "active"][..]),
-        (lines[1], &["├─ ", "worker bob", "active", "\"the parser\"", "ends in 23h", "1 unread"]),
+        (lines[1], &["├─ ", "worker bob", "active", "\"the parser\"", "ends in 24 h", "1 unread"]),
         (lines[2], &["└─ ", "worker dora"]),
         (lines[3], &["   └─ ", "worker erin", "idle"]),
     ] {

@@ -56,10 +56,10 @@ fn whoever_does_not_finish_in_time_fails_and_its_work_is_saved() {
     let (_, rule) = project.refused(&[&asked[..], &["--as", "bob"]].concat());
     assert_eq!(rule, "W-ROLE-04");
     let said = project.ok(&[&asked[..], &["--as", "alice"]].concat());
-    assert!(said.out.contains("was asked to finish until"), "{said:?}");
+    assert!(said.out.contains("was asked to finish; its time ends in"), "{said:?}");
     let mail = project.ok(&["inbox", "--take", "--as", "bob"]).out;
     assert!(mail.contains("graceful_termination") && mail.contains("tonight"), "{mail}");
-    assert!(project.ok(&["workspace", "show", &id]).out.contains("asked to, until"));
+    assert!(project.ok(&["workspace", "show", &id]).out.contains("asked to; its time ends in"));
     std::thread::sleep(Duration::from_millis(2_100));
     let late = project.json(&["signal", "complete", "--workspace", &id, "--as", "bob"]);
     assert_eq!(late["effect"], false, "{late}");

@@ -64,17 +64,14 @@ fn a_gate_shows_everything_its_answer_depends_on() {
     says(&status, &["1 gate waits for a person: 1 for ada", "`althing gate list`"]);
     let waiting = &project.json(&["status"])["run"]["gates"];
     assert_eq!((&waiting["count"], &waiting["owners"]["ada"]), (&1.into(), &1.into()));
-    says(
-        good(&project.told_user("ada", &["gate", "approve"])),
-        &["approved by ada; ws_", "is idle"],
-    );
+    says(good(&project.told_user("ada", &["gate", "approve"])), &["approved by ada; ", "is idle"]);
 
     finished(&project, "w");
     project.ok(&["integrate", "agent:w", "accept", "--check", "exit 3", "--as", "lead"]);
     let gate = first(&project);
     let shown = project.ok(&["gate", "show", &gate]).out;
     let found = "FOUND       constraint_breach `exit 3` failed";
-    says(&shown, &["the greeting", "src/a.txt  sha256:", "strategy    direct", found, "cp_"]);
+    says(&shown, &["the greeting", "src/a.txt  sha256:", "strategy    direct", found]);
     assert_eq!(project.json(&["gate", "show", &gate])["checkpoint"]["intent"], "the greeting");
     let answered = project.told_user("ada", &["gate", "approve", &gate]);
     says(good(&answered), &["approved by ada", "is conflicted", "`exit 3` failed"]);
@@ -86,7 +83,7 @@ fn a_gate_shows_everything_its_answer_depends_on() {
     let shown = project.ok(&["gate", "show", &gate]).out;
     says(
         &shown,
-        &["conflict_", "`exit 3` failed", "resolution  it is flaky", "src/a.txt  sha256:"],
+        &["constraint_breach", "`exit 3` failed", "resolution  it is flaky", "src/a.txt  sha256:"],
     );
     good(&project.told_user("ada", &["gate", "approve"]));
     // Whoever comes late hears how it ended.
@@ -95,7 +92,8 @@ fn a_gate_shows_everything_its_answer_depends_on() {
     says(&late.err, &["has ended: approved by ada"]);
     // The coordinator's news say what was decided about what.
     let news = project.ok(&["inbox", "--take", "--as", "lead"]).out;
-    says(&news, &["gate_resolved  a workspace for agent:w as worker: approved by ada"]);
+    let news = news.split_whitespace().collect::<Vec<_>>().join(" ");
+    says(&news, &["gate_resolved a workspace for agent:w as worker: approved by ada"]);
 }
 
 #[test]

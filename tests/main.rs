@@ -31,6 +31,7 @@ mod parsers;
 mod people;
 mod planning;
 mod races;
+mod readable;
 mod recovery;
 mod resources;
 mod run_refusals;

@@ -13,6 +13,7 @@ mod conformance;
 mod content;
 mod desk;
 mod drawing;
+mod event_summary;
 mod failure;
 mod frugal;
 mod heimdall;
@@ -23,10 +24,11 @@ mod output;
 mod place;
 mod planning;
 mod progress;
-mod said;
+mod screen;
 mod settings;
 mod span;
 mod surfaces;
+mod table;
 
 use std::process::ExitCode;
 
@@ -47,7 +49,13 @@ fn main() -> ExitCode {
         Err(error) => return misused(&error, json_wanted),
     };
     let app = app::App::new(cli.globals);
-    match commands::run(&app, cli.command) {
+    if commands::is_list(&cli.command) && !app.out.json && !app.globals.no_pager {
+        screen::page();
+    }
+    let done = commands::run(&app, cli.command);
+    // First the data, then what is to be said about it.
+    let shown = output::written(screen::finish());
+    match done.and_then(|outcome| shown.map(|()| outcome)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Told(code)) => ExitCode::from(code),
         Err(failure) => app.out.report(&failure),
@@ -89,7 +97,7 @@ fn misused(error: &clap::Error, json: bool) -> ExitCode {
     let _ = error.print();
     if error.use_stderr() {
         let rule = althing_kernel::Rule::Usage;
-        output::Out::new(false).note(format!("[{rule}] {}", rule.text()));
+        output::Out::new(false).note(format!("[{rule}] Nothing was changed."));
         return ExitCode::from(exit_code(althing_services::ErrorKind::Usage));
     }
     ExitCode::SUCCESS

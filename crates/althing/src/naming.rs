@@ -8,6 +8,13 @@ use crate::failure::Failure;
 const CHARS_MIN: usize = 4;
 /// The fewest characters of an id that are shown.
 const SHOWN_MIN: usize = 6;
+/// The prefixes of ids, by the kind of thing they name.
+const KINDS: [&str; 11] =
+    ["lease", "ws", "env", "right", "sig", "cp", "art", "graph", "task", "conflict", "gate"];
+/// How many letters and digits follow.
+const NUMBER_CHARS: usize = 26;
+/// How much of a content's name is shown: the algorithm and 12 digits.
+const BLOB_CHARS: usize = "sha256:".len() + 12;
 /// How many ids are named where several fit.
 const CANDIDATES_MAX: usize = 8;
 
@@ -57,7 +64,7 @@ impl Naming {
         }
     }
 
-    /// What is shown of an id: an ending that no other has, or all of it.
+    /// The short form of an id: an ending that no other has, or all of it.
     pub(crate) fn short<T: ToString>(&self, id: &T) -> String {
         let id = id.to_string();
         if self.ids.binary_search(&id).is_err() {
@@ -65,6 +72,43 @@ impl Naming {
         }
         ending(&id, self.shown).to_owned()
     }
+}
+
+/// The short form of one id, where the others of its kind are not at hand.
+pub(crate) fn short<T: ToString>(id: &T) -> String {
+    short_ids(&id.to_string())
+}
+
+/// The short form of a content's name, which `blob get` takes in its place.
+pub(crate) fn short_blob<T: ToString>(name: &T) -> String {
+    let name = name.to_string();
+    name.get(..BLOB_CHARS).unwrap_or(&name).to_owned()
+}
+
+/// Shortens every id in a text to its ending, which any command takes in its place.
+pub(crate) fn short_ids(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut rest = text;
+    while let Some(start) = rest.find(is_part) {
+        let (between, from) = rest.split_at(start);
+        let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
+        shown.push_str(between);
+        shown.push_str(if is_id(word) { ending(word, SHOWN_MIN) } else { word });
+        rest = after;
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// Whether a word is an id as the runtime makes them: a kind, and 26 letters and digits.
+fn is_id(word: &str) -> bool {
+    let parts = word.split_once('_');
+    parts.is_some_and(|(kind, number)| {
+        KINDS.contains(&kind)
+            && number.len() == NUMBER_CHARS
+            && number.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
+    })
 }
 
 /// The last characters of an id; ids are ASCII.
@@ -114,6 +158,19 @@ mod tests {
             assert!(message.contains("ws_01abcd1234567"), "{message}");
             assert!(message.contains("ws_01abce1234567"), "{message}");
             assert!(!message.contains("ws_02"), "{message}");
+        }
+    }
+
+    #[test]
+    fn ids_in_texts_are_shortened_and_nothing_else() {
+        let id = format!("ws_{}", "0123456789abcdefghjkmnpqrs");
+        for (text, shown) in [
+            (format!("worker {id} for bob"), "worker mnpqrs for bob"),
+            (format!("({id}, é)"), "(mnpqrs, é)"),
+            ("ws_short lease_ task_0123".to_owned(), "ws_short lease_ task_0123"),
+            (String::new(), ""),
+        ] {
+            assert_eq!(short_ids(&text), shown);
         }
     }
 

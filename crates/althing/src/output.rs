@@ -1,15 +1,19 @@
 //! Printing: data on standard output, everything else on standard error.
 
+use althing_engine::{Clock as _, SystemClock};
 use althing_kernel::query::Collision;
 use althing_kernel::refusal::Details;
 use althing_kernel::{Span, Timestamp};
 use serde::Serialize;
 use serde_json::json;
-use std::io::{IsTerminal as _, Write};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use crate::failure::{Failure, exit_code};
+use crate::naming;
+use crate::screen;
 use crate::span::show_secs;
+use crate::table::{self, Column};
 
 /// Where and how to print.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +21,18 @@ pub(crate) struct Out {
     /// Whether scripts read it.
     pub(crate) json: bool,
     colour: bool,
-    /// Whether lines end at the edge of a terminal.
-    pub(crate) narrow: bool,
+    /// How many characters fit in a line.
+    pub(crate) width: usize,
 }
 
-/// What a piece of text is, for those who see colours.
+/// The width of a line where no terminal says otherwise.
+const WIDTH: usize = 80;
+/// The least room that text is wrapped in.
+const WRAP_CHARS_MIN: usize = 20;
+/// How far a line is indented that goes on with the one above.
+const HANG: usize = 4;
+
+/// The meaning of a piece of text, shown as a colour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Tone {
     Good,
@@ -35,8 +46,13 @@ pub(crate) enum Tone {
 impl Out {
     pub(crate) fn new(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let narrow = std::io::stdout().is_terminal();
-        Out { json, colour: !json && !plain && narrow, narrow }
+        let colour = !json && !plain && std::io::stdout().is_terminal();
+        Out { json, colour, width: line_width() }
+    }
+
+    /// Whether lines go to a terminal, where pictures can be redrawn.
+    pub(crate) fn draws(self) -> bool {
+        !self.json && std::io::stdout().is_terminal()
     }
 
     /// Whether a person watches and progress can be shown.
@@ -59,7 +75,7 @@ impl Out {
     /// Prints a line of data.
     #[expect(clippy::unused_self, reason = "where to print is this type's business")]
     pub(crate) fn line(self, text: impl AsRef<str>) -> Result<(), Failure> {
-        written(writeln!(std::io::stdout().lock(), "{}", text.as_ref()))
+        written(screen::line(text.as_ref()))
     }
 
     /// Prints a value as JSON: one document, readable for people on a terminal.
@@ -72,38 +88,65 @@ impl Out {
         self.line(text.map_err(|error| Failure::unavailable(error.to_string()))?)
     }
 
-    /// Says something to whoever watches.
+    /// Prints a note for people on standard error.
     pub(crate) fn note(self, text: impl AsRef<str>) {
         if !self.json {
             // If standard error is gone, nobody wants to know.
-            let _ = writeln!(std::io::stderr().lock(), "{}", text.as_ref());
+            let _ = screen::note(text.as_ref());
         }
     }
 
-    /// Prints a table with aligned columns.
-    pub(crate) fn table(self, titles: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
-        let width = |text: &str| text.chars().count();
+    /// Prints a table with aligned columns that fits the width there is.
+    pub(crate) fn table<'a, C: Copy + Into<Column<'a>>>(
+        self,
+        columns: &[C],
+        rows: &[Vec<String>],
+    ) -> Result<(), Failure> {
+        let columns: Vec<Column<'a>> = columns.iter().map(|column| (*column).into()).collect();
         let rows: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
-        let mut widths: Vec<usize> = titles.iter().map(|title| width(title)).collect();
-        for row in &rows {
-            for (at, cell) in row.iter().enumerate() {
-                widths[at] = widths[at].max(width(cell));
-            }
+        let laid = table::lay_out(&columns, &rows, self.width);
+        if let Some(head) = &laid.head {
+            self.line(self.paint(Tone::Faint, head))?;
         }
-        let print = |cells: Vec<&str>| {
-            let mut line = String::new();
-            for (at, cell) in cells.iter().enumerate() {
-                line.push_str(cell);
-                if at + 1 < cells.len() {
-                    line.push_str(&" ".repeat(widths[at] - width(cell) + 2));
-                }
-            }
-            line.trim_end().to_owned()
-        };
-        self.line(self.paint(Tone::Faint, &print(titles.to_vec())))?;
-        for row in &rows {
-            self.line(print(row.iter().map(String::as_str).collect()))?;
+        laid.lines.iter().try_for_each(|line| self.line(line))
+    }
+
+    /// Prints a sentence about things, which go by their short ids.
+    pub(crate) fn say(self, text: &str) -> Result<(), Failure> {
+        self.line(naming::short_ids(text))
+    }
+
+    /// Prints a line of data, cut where it would not fit.
+    pub(crate) fn cut_line(self, text: impl AsRef<str>) -> Result<(), Failure> {
+        self.line(table::cut(text.as_ref(), self.width))
+    }
+
+    /// Prints text in a tone, broken into lines that begin with some spaces.
+    pub(crate) fn wrapped(self, indent: usize, tone: Tone, text: &str) -> Result<(), Failure> {
+        let room = self.width.saturating_sub(indent).max(WRAP_CHARS_MIN);
+        table::wrap(text, room)
+            .iter()
+            .try_for_each(|line| self.line(format!("{:indent$}{}", "", self.paint(tone, line))))
+    }
+
+    /// Prints a line that goes on below, indented, where it does not fit.
+    pub(crate) fn hanging(self, text: &str) -> Result<(), Failure> {
+        let room = self.width.saturating_sub(HANG).max(WRAP_CHARS_MIN);
+        for (at, line) in table::wrap(text, room).iter().enumerate() {
+            let indent = if at == 0 { 0 } else { HANG };
+            self.line(format!("{:indent$}{line}", ""))?;
+        }
+        Ok(())
+    }
+
+    /// Prints a name and a value, which goes on below itself where it does not fit in one line.
+    pub(crate) fn fact(self, name: &str, indent: usize, value: &str) -> Result<(), Failure> {
+        let room = self.width.saturating_sub(indent).max(WRAP_CHARS_MIN);
+        for (at, line) in table::wrap(value, room).iter().enumerate() {
+            let name = if at == 0 { name } else { "" };
+            let gap = " ".repeat(indent.saturating_sub(table::shown_width(name)));
+            self.line(format!("{name}{gap}{line}").trim_end())?;
         }
         Ok(())
     }
@@ -146,7 +189,18 @@ fn is_broken_pipe(failure: &Failure) -> bool {
     cause.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// What became of writing to standard output.
+/// How many characters fit in a line: as `COLUMNS` says, as the terminal says, or 80.
+fn line_width() -> usize {
+    let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let of_terminal = || {
+        let size = terminal_size::terminal_size_of(std::io::stdout());
+        size.map(|(terminal_size::Width(columns), _)| usize::from(columns))
+    };
+    set.or_else(of_terminal).filter(|width| *width > 0).unwrap_or(WIDTH)
+}
+
+
+/// Turns the result of writing to standard output into ours.
 pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     result.map_err(|error| Failure::unavailable(format!("cannot print: {error}")).caused_by(error))
 }
@@ -156,14 +210,16 @@ pub(crate) fn describe(collision: &Collision) -> String {
     let Collision { lease, holder, surface, example, expires_at, purpose, .. } = collision;
     let purpose = purpose.as_ref().map_or_else(String::new, |text| format!(", for {text:?}"));
     let example = if example == "." { "everything" } else { example };
-    let until = clock_time(*expires_at);
-    let text =
-        format!("{holder} holds {surface} until {until}{purpose} ({lease}; both cover {example})");
+    let ends = from_now(*expires_at, SystemClock.now());
+    let text = format!(
+        "{holder} holds {surface}, which ends {ends}{purpose} ({}; both cover {example})",
+        naming::short(lease)
+    );
     one_line(&text)
 }
 
-/// Somebody's text on one line of ours: what would begin another line, move the cursor or turn
-/// the direction of writing is spelled out.
+/// Escapes a text so that it stays on one line: line breaks, control characters and changes of
+/// the writing direction are spelled out.
 pub(crate) fn one_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -199,14 +255,24 @@ pub(crate) fn clock_time(at: Timestamp) -> String {
     }
 }
 
-/// How far away a moment is.
+/// A moment as seen from now: `3 min ago`, `in 2 h`. Every command that shows when something
+/// happened or ends uses it, except those that are asked about dates (`trail`, `view`).
 pub(crate) fn from_now(at: Timestamp, now: Timestamp) -> String {
     let ahead = at.since(now);
     if ahead > Span::default() {
-        format!("in {}", show_secs(ahead.secs()))
+        format!("in {}", rounded(ahead))
     } else {
-        format!("{} ago", show_secs(now.since(at).secs()))
+        format!("{} ago", rounded(now.since(at)))
     }
+}
+
+/// A length of time in its one fitting unit, rounded.
+fn rounded(span: Span) -> String {
+    let secs = span.micros().saturating_add(500_000) / 1_000_000;
+    let units = [("s", 1, 90), ("min", 60, 90 * 60), ("h", 3_600, 48 * 3_600)];
+    let unit = units.iter().find(|(_, _, below)| secs < *below);
+    let (name, size) = unit.map_or(("d", 86_400), |(name, size, _)| (*name, *size));
+    format!("{} {name}", (secs + size / 2) / size)
 }
 
 /// A length of time, however short.
@@ -244,6 +310,24 @@ mod tests {
             ("\u{202e}cod.exe", "\\u{202e}cod.exe"),
         ] {
             assert_eq!(one_line(text), shown);
+        }
+    }
+
+    #[test]
+    fn moments_are_told_from_now_in_one_unit() {
+        let now = Timestamp::from_micros(10_000_000_000_000);
+        let after = |secs: u64| Timestamp::from_micros(now.micros() + secs * 1_000_000);
+        let before = |secs: u64| Timestamp::from_micros(now.micros() - secs * 1_000_000);
+        for (at, told) in [
+            (now, "0 s ago"),
+            (before(89), "89 s ago"),
+            (before(180), "3 min ago"),
+            (after(1_799), "in 30 min"),
+            (after(7_200), "in 2 h"),
+            (before(47 * 3_600), "47 h ago"),
+            (after(30 * 86_400), "in 30 d"),
+        ] {
+            assert_eq!(from_now(at, now), told);
         }
     }
 

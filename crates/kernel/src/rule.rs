@@ -69,31 +69,31 @@ rules! {
         => "Name somebody else; `althing workspace show` tells who answers for it.";
     Capability "W-USER-41":
         "A person does what a capability of theirs allows: on what they own, or everywhere."
-        => "Ask the owner, or a person with the `_any` capability where there is one; people managers grant them.";
+        => "Ask the owner, or a person who holds the capability everywhere: see `althing users show ID`.";
     GrantHeld "W-USER-42":
         "Nobody grants a capability they do not hold, and what is everybody's is never taken away."
         => "Look at `althing users show ID`; ask somebody who holds it.";
     SystemOnly "A-ID-05":
-        "This command is the runtime's own and has no door for agents or people."
-        => "There is nothing to do: the runtime issues it by itself.";
+        "Only the runtime itself issues this command; agents and people cannot."
+        => "There is nothing to do: the runtime issues it when it is due.";
     SessionOwned "A-SESS-01":
         "A command runs in an open session of the caller."
-        => "Open one with `session.open`, or leave the session out to use the standing one.";
+        => "Open a session with `althing do session.open`, or leave `--session` out to use the agent's standing one.";
     AgentsHaveSessions "A-SESS-02":
         "Sessions belong to agents; people and the coordinator act without one."
-        => "Leave the session out, or act as an agent with `--as NAME`.";
+        => "Leave `--session` out, or act as an agent with `--as NAME`.";
     NoOverlap "A-LEASE-01":
         "Two holders never hold overlapping surfaces at the same time."
-        => "Wait for the expiry shown, ask the holder to release, or claim a surface that does not overlap.";
+        => "Wait until it ends (`althing claim … --wait 10m`), ask the holder to release it, or claim something else.";
     LeaseLive "A-LEASE-02":
         "Only a live lease can be renewed, released or forced."
-        => "Look at `althing claims` and claim again if the surface is free.";
+        => "See what is held with `althing claims`, and claim again with `althing claim` if the surface is free.";
     HolderOnly "A-LEASE-03":
         "Only the holder renews or releases a lease."
         => "Ask the holder, or have a person end it with `althing release LEASE --force --reason …`.";
     Fenced "A-LEASE-04":
         "A lease is used with the epoch it was granted under; an older one is fenced off."
-        => "Claim again and carry the new epoch.";
+        => "Claim again with `althing claim` and use the epoch it prints.";
     ForceNeedsRight "A-LEASE-05":
         "Ending somebody else's lease needs a person or the coordinator, and a reason."
         => "Have a person run `althing release LEASE --force --reason … --user NAME`.";
@@ -108,47 +108,47 @@ rules! {
         => "Have a person who holds `suspend_any` do it with `--user ID`, or ask the coordinator.";
     SharedRoom "A-SHARE-01":
         "What everybody shares has a stated number: symbols, facts, capsules, disputes, baselines."
-        => "Do what the message says; `symbol.list`, `fact.list` and `capsule.list` show what there is.";
+        => "Do what the message says; `althing symbol list`, `althing fact list` and `althing capsule list` show what there is.";
     CapsuleLines "A-SHARE-02":
         "A capsule has at most 10 lines written out, and builds directly on at most 32 others."
         => "Say it shorter, or split it into two capsules; the one before stays as it was.";
     CapsuleCycle "A-SHARE-03":
         "Capsules never build on each other in a circle."
-        => "Leave out the dependency that is named; `capsule.deps` shows what builds on what.";
+        => "Leave out the dependency that the message names; `althing do capsule.deps` shows what builds on what.";
     DisputeOnce "A-SHARE-04":
         "A dispute is put on record once."
-        => "Give it another id; `dispute.get` shows the one that has it.";
+        => "Give it another id; `althing do dispute.get` shows the one that has this id.";
     SaySomething "A-SHARE-05":
         "What is written for others to read says something."
         => "Give the text that the message names.";
     RecordRoom "A-MEM-01":
         "At most 250,000 records are at hand at a time."
-        => "Archive records that are over with `memory.archive`; the trail keeps them.";
+        => "Archive finished records with `althing memory remove KIND ID`; the trail keeps them.";
     RecordKnown "A-MEM-02":
         "What is asked of a record is asked of one that is there."
-        => "Check the id; `memory.find` shows what there is, and the trail what was archived.";
+        => "Check the id: `althing memory find KIND` lists what there is, and `althing trail` what was archived.";
     RecordStep "A-MEM-03":
         "A record takes the steps of its kind's table and no others."
-        => "Take one of the allowed steps, which the details name.";
+        => "Take one of the allowed steps, listed with the error: `althing memory transition`.";
     RecordField "A-MEM-04":
         "A record has the fields of its kind: what is needed is given, what the kernel writes is not."
-        => "Give the fields that the schema of `memory.create` has; a state is changed with `memory.move`.";
+        => "`althing do --schema memory.create` lists the fields; a state is changed with `althing memory transition`.";
     RecordLinks "A-MEM-05":
         "What a record refers to is there and fits, and plans never wait for each other in a circle."
-        => "Correct the reference that is named; `memory.get` shows what is there.";
+        => "Correct the reference that the message names; `althing memory find KIND` lists what there is.";
     RecordOwner "A-MEM-06":
         "An assignment is its agent's to report on and its dispatcher's to give, cancel and reroute; \
          who sees a trap is its author's to say."
         => "Ask the agent, the dispatcher or the author; people who hold `abort_any` may with `forced`.";
     RecordVersion "A-MEM-07":
         "A change that expects a version is made to that version alone."
-        => "Read the record with `memory.get`, look at what changed, and ask again.";
+        => "Read the record again with `althing memory get`, look at what changed, and repeat the change.";
     RequestOnce "A-MEM-08":
         "A request id stands for one request, for a day."
         => "Use another request id for another request.";
     RecordOver "A-MEM-09":
         "What goes on is not archived."
-        => "Have it take one of the allowed steps first.";
+        => "Finish it first: take one of the allowed steps with `althing memory transition`.";
     PlanTaken "A-MEM-10":
         "A plan is given out once, and again when nobody has an open assignment for it."
         => "Wait for the assignment that is named, or have it rerouted or cancelled.";
@@ -157,10 +157,10 @@ rules! {
         => "Commit the files that are named, name a commit with `ref`, or say `allow_dirty`.";
     LaneScope "A-MEM-12":
         "What is taken in from a lane lies in the scope it was offered with."
-        => "Have a person or the dispatcher look, and say `--allow-outside`; or move the files out.";
+        => "Have a person or the dispatcher look at it and pass `--allow-outside`, or take the files out of the lane.";
     ProjectOnce "A-PROJ-01":
         "A project is created once, as the first entry of its trail."
-        => "Use the existing project, or another state folder.";
+        => "Use the project that is there (`althing status`), or another folder.";
     ProjectExists "A-PROJ-02":
         "A trail begins with the creation of its project."
         => "Run `althing init` first.";
@@ -168,38 +168,38 @@ rules! {
         "A runtime signs with the key the trail names, or records that it takes over with another."
         => "Restore `keys/runtime.key` from a backup, or run `althing doctor --rekey --reason …`.";
     Usage "A-USE-01":
-        "Input that cannot be read is not carried out in part."
-        => "See the command's `--help` or `althing do --schema NAME`.";
+        "Input that cannot be read changes nothing."
+        => "See the command's `--help`, or `althing do --schema NAME` for a command by name.";
     SurfaceGrammar "A-USE-02":
         "A surface is a path inside the project, a glob, or `path#symbol`."
         => "Write a path from the project root, a glob, or `path#symbol`; see `docs/reference/surfaces.md`.";
     Limits "A-USE-03":
         "Everything that comes in has a stated limit."
-        => "Stay within the limit that the message names.";
+        => "Keep to the limit that the message names.";
     WhoAreYou "A-USE-04":
         "A command that changes something needs to know who asks."
-        => "Pass `--as NAME` (or set ALTHING_AGENT) with a name of your own for each agent.";
+        => "Pass `--as NAME` (or set ALTHING_AGENT), a different name for each agent; people pass `--user NAME`.";
     NotFound "A-USE-05":
         "What is asked about must exist."
-        => "Check what was named; `claims`, `workspace tree`, `task list`, `trail` and `rules` show what there is.";
+        => "Check the name: `althing claims`, `althing workspace tree`, `althing task list` and `althing trail` show what there is.";
     NoProject "A-STORE-01":
         "Commands run inside a project."
         => "Run `althing init` in the project, or pass `--project DIR`.";
     StoreUnavailable "A-STORE-02":
         "Nothing is acknowledged before it is safely stored."
-        => "Reads go on; repeat the command later. `althing doctor` tells what is wrong.";
+        => "Run `althing doctor` to see what is wrong, then repeat the command; reading still works.";
     StoreNewer "A-STORE-03":
         "A state folder written by a newer version is left untouched."
-        => "Use that version or a newer one.";
+        => "Use that version of Althing or a newer one; `althing --version` shows yours.";
     StoreForeign "A-STORE-04":
         "Only a store of Althing's is opened as one."
-        => "Check `--store` and `althing config`.";
+        => "Check the store that `althing config` shows, and `--store`.";
     Integrity "A-TRAIL-01":
         "Every entry follows from the one before it, and every commit is covered by a signed head."
-        => "Keep the store as it is; put entries back with `althing recover --from BACKUP`, or restore the backup.";
+        => "Keep the store as it is. `althing recover --from BACKUP` puts entries back; `althing backup --restore BACKUP` restores all.";
     KeptHead "A-TRAIL-02":
         "A trail contains every head anyone ever kept of it."
-        => "Entries have been cut off or replaced since that head was signed; compare with a backup.";
+        => "Entries were cut off or replaced since that head was signed: compare with a backup, `althing trail verify --file FILE`.";
     WarmOnly "A-TRAIL-03":
         "Only entries of a workspace that has ended are moved to an archive, and once."
         => "There is nothing to do: `althing trail compact` picks what has ended.";
@@ -217,13 +217,13 @@ rules! {
         => "Begin a run with `althing coordinator start --as NAME`.";
     RunOver "W-SYS-03":
         "A run ends well once everything below its root has ended."
-        => "Wait for the workspaces named, abort them, or end the run with `--force`.";
+        => "Wait for the workspaces named, abort them with `althing workspace abort`, or run `althing coordinator stop --force`.";
     OneCoordinator "W-SEC-05":
         "There is one coordinator, and it is there before any other workspace."
         => "Use the run that goes on, or end it with `althing coordinator stop`.";
     ReferenceKnown "W-ID-07":
         "What a command refers to exists."
-        => "Check the id; `althing workspace tree`, `task list`, `inbox`, `users`, `group list` show what there is.";
+        => "Check the id: `althing workspace tree`, `althing task list`, `althing inbox` and `althing users` show what there is.";
     CoordinatorOnly "W-ROLE-04":
         "Creating, ending and pausing workspaces, plans, rights and the post itself are the coordinator's."
         => "Ask the coordinator, or have a person do it with `--user ID`.";
@@ -241,7 +241,7 @@ rules! {
         => "Have the agent run `althing --as NAME agents register` once.";
     PriorityChange "W-WS-15":
         "A priority changes while its workspace is active or blocked."
-        => "Set it at creation, or once the workspace is at work.";
+        => "Set it with `althing workspace create --priority`, or once the workspace is active.";
     BudgetGrows "W-RES-07":
         "A limit is only raised, while its workspace is idle, active or blocked, and what is not limited stays so."
         => "Raise what was limited from the start, before the work is finished; see `althing meter WS`.";
@@ -250,7 +250,7 @@ rules! {
         => "Give it limits within those that are allowed, or have the limits above raised first.";
     Capacity "W-ADM-01":
         "A workspace is created only where there is room for it."
-        => "Wait until others end, or begin the next run with other limits.";
+        => "Wait until others end (`althing workspace list --live`), or begin the next run with other limits.";
     MeterReport "W-RES-03":
         "What a workspace used is told by the agent at work there, or by whoever commands it."
         => "Report for a workspace of your own, or ask the coordinator to.";
@@ -262,25 +262,25 @@ rules! {
         => "Name one of your own with `--workspace`; `althing workspace list --as NAME` shows them.";
     StateAllows "W-WS-21":
         "A workspace takes the steps of its state table and no others."
-        => "Look at its state with `althing workspace show`; the allowed steps are listed.";
+        => "See its state with `althing workspace show ID`, and take one of the allowed steps.";
     Ended "W-WS-25":
         "A workspace that has ended accepts nothing more."
-        => "Create a new workspace for further work.";
+        => "Create a new workspace for further work: `althing workspace create`.";
     ChildrenFirst "W-TREE-03":
         "A workspace does not complete before the work below it that belongs to the same owner."
-        => "Wait for the workspaces below, or have them aborted.";
+        => "Wait for the workspaces below, or have them aborted: `althing workspace abort ID`.";
     Containment "W-TREE-10":
         "A workspace sees and changes nothing that its parent does not."
         => "Ask for less, or create it below a parent that has more.";
     AskedOnce "W-GT-01":
         "A workspace is asked once to finish; its time runs from then."
-        => "Wait until its time is over, or abort it.";
+        => "Wait until its time is over, or end it now: `althing workspace abort ID`.";
     OrphansOnly "W-TREE-08":
         "Only a workspace that lost its parent is put below another one, and once."
         => "Name a workspace at work that is not below it; see `althing workspace list --orphans`.";
     ShownOnce "W-VIS-02":
         "What a workspace was shown stays shown."
-        => "There is nothing to do; `althing workspace show` lists what it may read.";
+        => "There is nothing to do: it may read it already, as `althing workspace show ID` says.";
     ShowsWhatItSees "W-VIS-03":
         "Nobody shows a workspace what it does not see itself, or what the one above does not see."
         => "Show it to the workspace above first, or ask the coordinator.";
@@ -289,7 +289,7 @@ rules! {
         => "Leave those files out, or have a workspace created with authority over them.";
     TrailScope "W-TRAIL-30":
         "An agent at work reads its own local trail and those it was shown, not all of it."
-        => "Ask for your own workspace, or ask the coordinator.";
+        => "Ask about your own workspace (`althing trail --workspace WS`), or ask the coordinator.";
     TypeRegistered "W-TAX-05":
         "Roles and types are registered before they are used."
         => "Use one of the allowed names, or begin a run with a taxonomy that has it.";
@@ -301,16 +301,16 @@ rules! {
         => "Correct what the message names and send it again.";
     InboxSealed "W-ENV-19":
         "A workspace that is being integrated or has ended receives nothing."
-        => "Write to its parent, or create a new workspace.";
+        => "Send to its parent, or create a new workspace: `althing workspace create`.";
     SendRight "W-PORT-02":
         "Nobody sends to a workspace without a right to."
-        => "Write to one of the allowed workspaces, or have the coordinator grant a right.";
+        => "Send to one of the allowed workspaces, or have the coordinator run `althing right grant`.";
     RightTransfer "W-PORT-06":
         "A workspace passes on only rights to send that it holds itself."
         => "Leave the right out; `althing right list WS` shows the ones held.";
     RightLive "W-PORT-07":
         "Only a live right to send can be revoked."
-        => "Look at `althing right list WS`.";
+        => "See the rights there are with `althing right list WS`.";
     MayEmit "W-SIG-03":
         "A role emits the signals that are its own."
         => "Emit one of the allowed signals.";
@@ -325,28 +325,28 @@ rules! {
         => "Use a type of your role; workers create `artifact`, observers `observation`.";
     CheckpointChain "W-CP-07":
         "A checkpoint builds on the newest one of its workspace."
-        => "Name the newest one as its parent.";
+        => "Name the newest one as its parent; `althing checkpoint list WS` shows it.";
     CheckpointActive "W-CP-08":
         "Checkpoints are created while a workspace is active."
-        => "Emit `started` if the workspace is blocked; otherwise its work is over.";
+        => "If the workspace is blocked, run `althing signal started` first; otherwise its work is over.";
     TaskGraph "W-TASK-03":
         "Tasks of one graph depend on each other without a cycle."
         => "Correct what the message names and plan it again.";
     TaskStep "W-TASK-05":
         "A task takes the steps of its state table and no others."
-        => "Look at it with `althing task show`; the allowed steps are listed.";
+        => "See its state with `althing task show ID`, and take one of the allowed steps.";
     TaskReady "W-TASK-07":
         "A task is taken up once everything it depends on is done."
         => "Wait for the tasks named; `althing task ready` shows what can be taken up.";
     Integrator "W-INT-01":
         "The coordinator decides about finished work, and a delegate about the work below it."
-        => "Ask the coordinator.";
+        => "Ask the coordinator; `althing status` says who that is.";
     OneMerge "W-INT-05":
         "Work is merged into a workspace one after another."
-        => "Resolve the conflicts of the merge that goes on first.";
+        => "First resolve the conflicts of the merge that goes on: `althing integrate WS resolve`.";
     FinalNeeded "W-INT-13":
         "Without a final checkpoint there is nothing to merge."
-        => "Revise or reject the work.";
+        => "Send the work back with `althing integrate WS revise`, or turn it down with `althing integrate WS reject`.";
     MergeSound "W-INT-03":
         "An evaluated merge brings its result; the others bring none, and no conflicts but failed checks."
         => "Give `merged`, and conflicts other than `constraint_breach`, with `evaluated` alone.";
@@ -358,31 +358,31 @@ rules! {
         => "Have a person say so with `--no-checks --user ID`, or let the checks run.";
     ConflictOpen "W-INT-08":
         "A conflict is resolved while it is open, each by itself."
-        => "Name one of the open conflicts.";
+        => "Name one of the open conflicts; `althing workspace show ID` lists them.";
     PersonDecides "W-HH-35":
         "People answer at gates and for escalations, speak from outside and set the highway; each under their own name."
         => "Have a person do it with their credential: `althing login NAME`, then `--user NAME`.";
     GateOpen "W-HH-06":
         "A gate ends once."
-        => "Look at `althing gate list`; `--all` shows those that have ended.";
+        => "See what waits with `althing gate list`; `althing gate list --all` also shows what has ended.";
     GateWaits "W-HH-02":
         "What waits for a person is not ordered again."
-        => "Wait for the answer, or have a person give it: `althing gate list`.";
+        => "Wait for the answer, or have a person give it: `althing gate list`, then `althing gate approve`.";
     GateFields "W-HH-04":
         "At a gate a person changes what the gate allows to be changed, and says so with modify."
         => "Change one of the allowed fields, or approve or reject it as it is.";
     TaskWaits "W-HH-09":
         "Where plans wait for approval, a person approves them, or the coordinator once nobody did in time."
-        => "Have a person run `althing gate approve` or `task approve --user NAME`, or wait until its time is over.";
+        => "Have a person run `althing gate approve --user NAME`, or wait until its time is over.";
     InjectionOn "W-HH-20":
         "People send from outside where the highway takes it."
         => "Have it switched on with `althing highway set --injection on`.";
     EscalationOpen "W-HH-33":
         "An escalation is answered once."
-        => "Look at `althing escalations`.";
+        => "See what waits for a person with `althing escalations`.";
     EscalationAnswer "W-HH-30":
         "An escalation is answered in words, by ending the workspace, or by leaving it to the coordinator."
-        => "Give the words with `envelope`, and none otherwise.";
+        => "Answer in words with `althing escalations answer`; ending or delegating takes none.";
     CausedBy "W-USER-31":
         "A workspace is on a person's account if it follows from what that person sent, or stands below such a one."
         => "Name an envelope that a person sent, and create the workspace below one of the system's own.";
@@ -400,7 +400,7 @@ rules! {
         => "Give the content itself, as text or as a file.";
     Conformance "A-CONF-01":
         "What the protocol asks for is shown by tests that pass."
-        => "Run the tests that are named and mend what they find, then run `scripts/test` again.";
+        => "Run the tests that are named and repair what they find, then run `scripts/test` again.";
 }
 
 impl std::fmt::Display for Rule {

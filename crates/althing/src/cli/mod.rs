@@ -130,6 +130,9 @@ pub(crate) struct Globals {
     /// Print one JSON document (or JSON lines) for scripts.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Never show long lists in a pager [env: `ALTHING_PAGER`, `PAGER`].
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
     /// Read the passphrase from standard input instead of asking for it.
     #[arg(long, global = true)]
     pub(crate) passphrase_stdin: bool,
@@ -274,7 +277,8 @@ aborting or asking a person is up to the coordinator.
 
 Examples:
   althing status
-  althing status --window 1d --least 3")]
+  althing status --window 1d --least 3
+  althing status --watch                   live, until ctrl-C")]
 pub(crate) struct Status {
     /// How far back to look for failures.
     #[arg(long, value_name = "TIME", default_value = "1h")]
@@ -283,6 +287,9 @@ pub(crate) struct Status {
     #[arg(long, value_name = "N", default_value_t = althing_engine::reports::failures::LEAST_DEFAULT)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) least: u64,
+    /// Stay and show every change as it comes; ctrl-C ends it.
+    #[arg(long)]
+    pub(crate) watch: bool,
 }
 
 /// Arguments of `demo`.

@@ -6,7 +6,7 @@ use althing_kernel::{Command, agent};
 use crate::app::App;
 use crate::cli::AgentsCommand;
 use crate::failure::Failure;
-use crate::output::clock_time;
+use crate::output::from_now;
 
 pub(crate) fn run(app: &App, command: Option<&AgentsCommand>) -> Result<(), Failure> {
     match command {
@@ -44,7 +44,7 @@ fn list(app: &App) -> Result<(), Failure> {
                 agent.agent.to_string(),
                 agent.leases.to_string(),
                 agent.sessions.len().to_string(),
-                clock_time(agent.registered_at),
+                from_now(agent.registered_at, engine.now()),
                 agent.key.short(),
             ]
         })

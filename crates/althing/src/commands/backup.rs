@@ -39,7 +39,7 @@ pub(crate) fn run(app: &App, args: &Backup) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What travelled.
+/// Prints what was copied.
 fn trail_and_content(entries: u64, blobs: &Inventory) -> String {
     let entries = counted(entries, "entry", "entries");
     if blobs.whole == 0 {
@@ -49,7 +49,7 @@ fn trail_and_content(entries: u64, blobs: &Inventory) -> String {
     format!("{entries} and {number} ({bytes})")
 }
 
-/// What did not travel.
+/// Prints what was not copied.
 fn name_lost(app: &App, blobs: &Inventory) {
     let named = |what: &str, lost: &[Blob]| {
         for blob in lost {

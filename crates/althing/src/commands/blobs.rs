@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::cli::{BlobCommand, BlobGet};
 use crate::content::put_file;
 use crate::failure::Failure;
+use crate::naming::Naming;
 use crate::output::{one_line, written};
 
 pub(crate) fn run(app: &App, command: &BlobCommand) -> Result<(), Failure> {
@@ -43,12 +44,21 @@ fn put(app: &App, file: Option<&Path>) -> Result<(), Failure> {
 }
 
 fn get(app: &App, args: &BlobGet) -> Result<(), Failure> {
-    let blob: Blob = args
-        .name
-        .parse()
-        .map_err(|error| Failure::usage(format!("{:?} names no content: {error}", args.name)))?;
     let project = app.project()?;
-    let content = project.engine()?.content(&blob, project.viewer()?.as_ref())?;
+    let engine = project.engine()?;
+    let viewer = project.viewer()?;
+    let blob: Blob = match args.name.parse() {
+        Ok(blob) => blob,
+        Err(error) => {
+            let naming = Naming::of(engine.contents(viewer.as_ref())?.iter().map(|own| &own.blob));
+            let meant = naming.find(&args.name)?.and_then(|name| name.parse().ok());
+            meant.ok_or_else(|| {
+                Failure::usage(format!("{:?} names no content: {error}", args.name))
+                    .hint("`althing blob list` shows the names of all content.")
+            })?
+        }
+    };
+    let content = engine.content(&blob, viewer.as_ref())?;
     match args.output.as_deref().filter(|path| !is_dash(path)) {
         Some(path) => write_file(app, &blob, &content, path),
         None => print(&content),

@@ -13,11 +13,13 @@ use crate::app::App;
 use crate::cli::{CheckpointCommand, CheckpointCreate, CheckpointShow};
 use crate::content;
 use crate::desk::{Desk, unexpected};
+use crate::event_summary::word;
 use crate::failure::Failure;
-use crate::output::{clock_time, one_line};
+use crate::naming::{short, short_blob};
+use crate::output::{from_now, one_line};
 use crate::place::Place;
-use crate::said::word;
 use crate::surfaces;
+use crate::table::{free_text, whole};
 
 pub(crate) fn run(app: &App, command: CheckpointCommand) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
@@ -69,7 +71,7 @@ fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Failure> {
         note_left_out(desk, &made)?;
     }
     let sort = sort(&made);
-    desk.out().line(format!("{sort} checkpoint {} of {}", made.checkpoint, made.workspace))
+    desk.out().say(&format!("{sort} checkpoint {} of {}", made.checkpoint, made.workspace))
 }
 
 /// Only what a final checkpoint names is merged. Whoever named a file before may have meant it to be.
@@ -138,12 +140,13 @@ pub(super) fn table(desk: &Desk<'_>, made: &[CheckpointView]) -> Result<(), Fail
             naming.short(&made.checkpoint),
             sort(made).to_owned(),
             made.kind.to_string(),
-            clock_time(made.at),
+            from_now(made.at, desk.now()),
             made.files_changed.len().to_string(),
             made.intent.clone(),
         ]
     };
-    let titles = ["CHECKPOINT", "STATUS", "TYPE", "MADE", "FILES", "INTENT"];
+    let titles = ["CHECKPOINT", "STATUS", "TYPE", "MADE", "FILES"].map(whole);
+    let titles = [&titles[..], &[free_text("INTENT")]].concat();
     desk.out().table(&titles, &made.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -181,20 +184,20 @@ fn file_in(desk: &Desk<'_>, made: &CheckpointView, given: &str) -> Result<Blob, 
 fn print(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Failure> {
     let confidence = word(&made.confidence);
     let mut facts = vec![
-        ("checkpoint", made.checkpoint.to_string()),
-        ("workspace", made.workspace.to_string()),
+        ("checkpoint", short(&made.checkpoint)),
+        ("workspace", short(&made.workspace)),
         ("status", format!("{} {}, confidence {confidence}", sort(made), made.kind)),
-        ("made", clock_time(made.at)),
+        ("made", from_now(made.at, desk.now())),
         ("intent", made.intent.clone()),
     ];
     if let Some(parent) = &made.parent {
-        facts.push(("after", parent.to_string()));
+        facts.push(("after", short(parent)));
     }
     for artifact in &made.artifacts {
-        facts.push(("artifact", format!("{} {}", artifact.name, artifact.content)));
+        facts.push(("artifact", format!("{} {}", artifact.name, short_blob(&artifact.content))));
     }
     for (key, value) in facts {
-        desk.out().line(format!("{key:<11} {}", one_line(&value)))?;
+        desk.out().fact(key, 12, &one_line(&value))?;
     }
     if !made.files_changed.is_empty() {
         desk.out().line("")?;

@@ -129,7 +129,7 @@ fn check(folder: &Path, command: &str, limit: Duration) -> Result<Checked, Failu
     })
 }
 
-/// What a check prints.
+/// The output of a check.
 struct Printed {
     kept: Arc<Mutex<Vec<u8>>>,
     over: mpsc::Receiver<()>,

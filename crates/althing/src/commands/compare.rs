@@ -13,8 +13,9 @@ use crate::cli::{TrailCompare, TrailRuns};
 use crate::desk::Desk;
 use crate::drawing::bars::bar;
 use crate::failure::Failure;
-use crate::naming::Naming;
+use crate::naming::{Naming, short};
 use crate::output::{Tone, clock_time, counted, one_line, show_span};
+use crate::table::{drawing, free_text, whole};
 
 pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Failure> {
     let (mut all, mut deleted) = (Vec::new(), 0);
@@ -157,7 +158,7 @@ fn print(app: &App, comparison: &Comparison) -> Result<(), Failure> {
     for (name, run) in [("A", a), ("B", b)] {
         let ended = run.ended.as_deref().unwrap_or("goes on");
         let began = clock_time(run.started_at);
-        app.out.line(format!("{name}  {}  began {began}, {ended}", one_line(&run.run)))?;
+        app.out.line(format!("{name}  {}  began {began}, {ended}", one_line(&short(&run.run))))?;
     }
     say_deleted(app, a.deleted_entries.saturating_add(b.deleted_entries))?;
     app.out.line("")?;
@@ -192,7 +193,7 @@ fn print(app: &App, comparison: &Comparison) -> Result<(), Failure> {
             vec![pair.name.clone(), cell(&pair.a), bar_a, cell(&pair.b), bar_b]
         })
         .collect();
-    app.out.table(&["TASK", "A", "", "B", ""], &rows)?;
+    app.out.table(&[free_text("TASK"), whole("A"), drawing(), whole("B"), drawing()], &rows)?;
     let note = "times of tasks run from when one was first taken up to its last step";
     app.out.line(app.out.paint(Tone::Faint, note))
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::settings::Origin;
+use crate::table::{free_text, whole};
 
 #[derive(Serialize)]
 struct Line {
@@ -80,7 +81,7 @@ pub(crate) fn run(app: &App) -> Result<(), Failure> {
             vec![line.key.to_owned(), line.value.unwrap_or_else(|| "-".to_owned()), line.origin]
         })
         .collect();
-    app.out.table(&["SETTING", "VALUE", "FROM"], &rows)
+    app.out.table(&[whole("SETTING"), free_text("VALUE"), whole("FROM")], &rows)
 }
 
 /// Commands, each in its own quotes.

@@ -64,9 +64,15 @@ fn list(app: &App, rows: &[Row]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Where the text of a requirement begins.
+const INDENT: usize = 25;
+/// Where its tests and reasons begin.
+const INDENT_BELOW: usize = 23;
+
 fn show(app: &App, row: &Row) -> Result<(), Failure> {
     let Row { id, level, keyword, text, .. } = row;
-    app.out.line(format!("  {id:<10}  L{level} {:<6}  {text}", keyword.as_str()))?;
+    let head = format!("  {id:<10}  L{level} {:<6}  ", keyword.as_str());
+    app.out.fact(&head, INDENT, text)?;
     for proof in &row.tests {
         let tone = match proof.outcome {
             Outcome::Passed => Tone::Good,
@@ -74,11 +80,11 @@ fn show(app: &App, row: &Row) -> Result<(), Failure> {
             Outcome::NotRun | Outcome::Ignored => Tone::Faint,
         };
         let outcome = app.out.paint(tone, &format!("{:<7}", proof.outcome.as_str()));
-        app.out.line(format!("              {outcome}  {}", proof.test))?;
+        app.out.fact(&format!("              {outcome}  "), INDENT_BELOW, &proof.test)?;
     }
     if let Some(reason) = &row.reason {
         let kind = app.out.paint(Tone::Faint, &format!("{:<7}", reason.kind.as_str()));
-        app.out.line(format!("              {kind}  {}", reason.text))?;
+        app.out.fact(&format!("              {kind}  "), INDENT_BELOW, &reason.text)?;
     }
     Ok(())
 }
@@ -90,16 +96,20 @@ fn summarize(app: &App, report: &Report) -> Result<(), Failure> {
     app.out.table(&titles, &rows)?;
     match &report.results {
         Some(file) => app.out.line(format!("\nOutcomes are from {file}."))?,
-        None => app.out.line(format!(
-            "\nNo test was run here: there is no {RESULTS} in this project, nor was a file named."
-        ))?,
+        None => {
+            let why = format!(
+                "No test was run here: there is no {RESULTS} in this project, nor was a file named."
+            );
+            app.out.line("")?;
+            app.out.fact("", 0, &why)?;
+        }
     }
     if report.deviations.is_empty() {
         return app.out.line("No deviation is known.");
     }
     app.out.line("Deviations:")?;
     for deviation in &report.deviations {
-        app.out.line(format!("  {:<10}  {}", deviation.id, deviation.text))?;
+        app.out.fact(&format!("  {:<10}  ", deviation.id), 14, &deviation.text)?;
     }
     Ok(())
 }

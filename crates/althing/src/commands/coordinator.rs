@@ -17,6 +17,7 @@ use crate::cli::{CoordinatorCommand, CoordinatorStart};
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
 use crate::input::read_document;
+use crate::naming::short;
 use crate::output::{counted, show_bytes};
 
 pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Failure> {
@@ -70,10 +71,10 @@ fn root_of(reply: Reply) -> Result<WorkspaceView, Failure> {
 }
 
 fn tell(desk: &Desk<'_>, root: &WorkspaceView, words: String) -> Result<(), Failure> {
-    if desk.out().json { desk.out().value(root) } else { desk.out().line(words) }
+    if desk.out().json { desk.out().value(root) } else { desk.out().say(&words) }
 }
 
-/// Who coordinates, in words.
+/// The coordinator, in words.
 pub(super) fn leader(agent: Option<&AgentName>) -> String {
     match agent {
         Some(agent) => format!("agent:{agent} coordinates"),
@@ -97,22 +98,22 @@ fn show(desk: &Desk<'_>) -> Result<(), Failure> {
     }
     let RunView { root, coordinator, live, limits, room, taxonomy, roles, envelope_types } = run;
     let out = desk.out();
-    out.line(format!("root        {root}"))?;
+    out.line(format!("root        {}", short(&root)))?;
     out.line(format!("coordinator {}", leader(coordinator.as_ref())))?;
     out.line(format!("owner       {}", terms.owner))?;
     if let Some(deployment) = terms.deployment {
         out.line(format!("deployment  {deployment}"))?;
     }
-    out.line(format!("highway     {}", terms.highway_words()))?;
+    out.fact("highway", 12, &terms.highway_words())?;
     out.line(format!("live        {}", counted(live as u64, "workspace", "workspaces")))?;
     for line in room_lines(limits.as_ref(), &room) {
-        out.line(format!("room        {line}"))?;
+        out.fact("room", 12, &line)?;
     }
     if let Some(taxonomy) = taxonomy {
         out.line(format!("taxonomy    {} {}", taxonomy.id, taxonomy.version))?;
     }
-    out.line(format!("roles       {}", list(&roles)))?;
-    out.line(format!("messages    {}", list(&envelope_types)))
+    out.fact("roles", 12, &list(&roles))?;
+    out.fact("messages", 12, &list(&envelope_types))
 }
 
 /// The terms a run goes on under.
@@ -153,7 +154,7 @@ impl Terms {
     }
 }
 
-/// What a run has room for, line by line.
+/// The capacity of a run, line by line.
 pub(super) fn room_lines(limits: Option<&Limits>, room: &[Standing]) -> Vec<String> {
     let mut lines: Vec<String> = room
         .iter()

@@ -10,6 +10,7 @@ use crate::app::{App, Project};
 use crate::cli::Do;
 use crate::failure::Failure;
 use crate::input::stdin_text;
+use crate::table::{free_text, whole};
 
 pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     if args.list {
@@ -51,7 +52,7 @@ fn list(app: &App) -> Result<(), Failure> {
         .iter()
         .map(|door| vec![door.name.to_owned(), sort(door).to_owned(), door.help.to_owned()])
         .collect();
-    app.out.table(&["NAME", "SORT", "DOES"], &rows)
+    app.out.table(&[whole("NAME"), whole("SORT"), free_text("DOES")], &rows)
 }
 
 /// Reads a request. What is to be remembered or claimed is looked through for secrets first. Who asks whether
@@ -106,7 +107,7 @@ fn unread(failure: Failure) -> Failure {
     })
 }
 
-/// What to do with content that does not fit on a line.
+/// Adds a hint for content that is too large for a line.
 fn too_large(error: EngineError, bytes: usize) -> Failure {
     let failure = Failure::from(error);
     if bytes <= ARGS_BYTES_MAX {

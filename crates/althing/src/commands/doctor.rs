@@ -22,6 +22,9 @@ use crate::failure::{Failure, exit_code};
 use crate::output::{Tone, counted, show_bytes};
 use crate::progress::Progress;
 
+/// Where the text of a finding begins.
+const INDENT: usize = 6;
+
 /// How something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -96,9 +99,13 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
                 Level::Note => app.out.paint(Tone::Strong, "note"),
                 Level::Bad => app.out.paint(Tone::Bad, "BAD "),
             };
-            app.out.line(format!("{mark}  {}: {}", finding.check, finding.says))?;
+            app.out.fact(
+                &format!("{mark}  "),
+                INDENT,
+                &format!("{}: {}", finding.check, finding.says),
+            )?;
             if let Some(way_out) = &finding.way_out {
-                app.out.line(format!("        {way_out}"))?;
+                app.out.fact("", INDENT, way_out)?;
             }
         }
     }

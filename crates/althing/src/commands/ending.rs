@@ -9,7 +9,7 @@ use super::workspaces::tell;
 use crate::cli::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
-use crate::output::{clock_time, from_now};
+use crate::output::from_now;
 
 pub(super) fn terminate(desk: &Desk<'_>, args: WorkspaceTerminate) -> Result<(), Failure> {
     let workspace = desk.workspace(&args.id)?;
@@ -19,10 +19,10 @@ pub(super) fn terminate(desk: &Desk<'_>, args: WorkspaceTerminate) -> Result<(),
         return desk.out().value(&reply);
     }
     let Reply::Workspace(view) = &reply else { return Err(unexpected(&reply)) };
-    let by = view.grace_ends.map_or_else(String::new, |ends| {
-        format!(" until {} ({})", clock_time(ends), from_now(ends, desk.now()))
-    });
-    desk.out().line(format!("{} was asked to finish{by}", view.workspace))
+    let by = view
+        .grace_ends
+        .map_or_else(String::new, |ends| format!("; its time ends {}", from_now(ends, desk.now())));
+    desk.out().say(&format!("{} was asked to finish{by}", view.workspace))
 }
 
 pub(super) fn grant(desk: &Desk<'_>, args: WorkspaceGrant) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! What waits at a gate, in full: what somebody has to know before they answer.
+//! Everything a person has to know before they answer at a gate.
 
 use althing_kernel::access::reads_all_content;
 use althing_kernel::checkpoint::CheckpointView;
@@ -21,9 +21,10 @@ use super::integration::said_of_conflict;
 use crate::amounts::{budget_words, show_cost};
 use crate::content;
 use crate::desk::Desk;
+use crate::event_summary::word;
 use crate::failure::Failure;
+use crate::naming::{short_blob, short_ids};
 use crate::output::{counted, one_line};
-use crate::said::word;
 use crate::span::show_secs;
 
 /// The longest content that is shown beside its hash.
@@ -81,7 +82,7 @@ pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
         None => {}
     }
     for (key, value) in sheet.0 {
-        desk.out().line(format!("{key:<11} {}", one_line(&value)))?;
+        desk.out().fact(key, 12, &one_line(&short_ids(&value)))?;
     }
     if text.is_some() && !may_read(desk, gate)? {
         return desk.out().line("  (what it says is for those who decide)");
@@ -195,7 +196,7 @@ fn of_checkpoint(sheet: &mut Sheet, made: &CheckpointView) {
     sheet.put("checkpoint", &format!("{}  {status}, confidence {sure}", made.checkpoint));
     sheet.put("intent", &made.intent);
     for file in &made.files_changed {
-        let content = file.content.as_ref().map_or("deleted".to_owned(), ToString::to_string);
+        let content = file.content.as_ref().map_or_else(|| "deleted".to_owned(), short_blob);
         sheet.put("file", &format!("{}  {content}", file.path));
     }
 }
@@ -206,13 +207,13 @@ fn of_files(sheet: &mut Sheet, files: &[FileArg]) {
         let content = file.content.as_ref().map(Content::blob);
         let content = match content {
             None => "deleted".to_owned(),
-            Some(blob) => blob.map_or_else(String::new, ToString::to_string),
+            Some(blob) => blob.map_or_else(String::new, short_blob),
         };
         sheet.put("merged", &format!("{}  {content}", file.path));
     }
 }
 
-/// What was found not to go together before it was ordered.
+/// The conflicts found before the command was issued.
 fn of_findings(sheet: &mut Sheet, found: &[ConflictArg]) {
     for conflict in found {
         let about: Vec<String> = conflict.resources.iter().map(ToString::to_string).collect();
@@ -291,7 +292,8 @@ pub(super) fn json(desk: &Desk<'_>, gate: &GateView) -> Result<Value, Failure> {
         ("/request/create/directive", "/content/blob"),
     ] {
         let Some(owner) = value.pointer_mut(at).filter(|_| readable) else { continue };
-        let text = owner.pointer(name).and_then(Value::as_str).and_then(|name| short(desk, name));
+        let text = owner.pointer(name).and_then(Value::as_str);
+        let text = text.and_then(|name| short_text(desk, name));
         if let Some(text) = text {
             owner["text"] = text.into();
         }
@@ -311,7 +313,7 @@ pub(super) fn json(desk: &Desk<'_>, gate: &GateView) -> Result<Value, Failure> {
 }
 
 /// Content that is short and text.
-fn short(desk: &Desk<'_>, name: &str) -> Option<String> {
+fn short_text(desk: &Desk<'_>, name: &str) -> Option<String> {
     let bytes = desk.blobs().get(&name.parse().ok()?).ok()?;
     String::from_utf8(bytes).ok().filter(|text| text.len() <= TEXT_BYTES_MAX)
 }

@@ -29,10 +29,12 @@ use crate::app::App;
 use crate::cli::{GateAnswer, GateCommand, GateList, GateModify};
 use crate::content;
 use crate::desk::{Desk, unexpected};
+use crate::event_summary::word;
 use crate::failure::{Failure, exit_code};
-use crate::naming::Naming;
+use crate::naming::{Naming, short, short_ids};
 use crate::output::{Tone, clock_time, counted, from_now, one_line, written};
-use crate::said::word;
+use crate::screen;
+use crate::table::{free_text, whole};
 
 /// How often it is looked whether something fell due.
 const LOOK: Duration = Duration::from_secs(1);
@@ -121,7 +123,7 @@ fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
     })
 }
 
-/// What waits for people.
+/// The open gates.
 pub(super) fn open(desk: &Desk<'_>) -> Result<Vec<GateView>, Failure> {
     match desk.ask(&Query::GateList(Asked::default()))? {
         Answer::Gates(gates) => Ok(gates),
@@ -145,7 +147,7 @@ fn find(desk: &Desk<'_>, text: &str) -> Result<GateView, Failure> {
     })
 }
 
-/// What waits at a gate, in a few words.
+/// One-line description of the command or message held at a gate.
 pub(super) fn waits(gate: &GateView) -> String {
     match (&gate.task, &gate.envelope, &gate.request) {
         (_, _, Some(Request::Create(create))) => {
@@ -213,43 +215,50 @@ fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
             naming.short(&gate.gate),
             gate.kind.to_string(),
             gate.owner.to_string(),
-            waits(gate),
+            short_ids(&waits(gate)),
             standing(desk, gate),
         ]
     };
-    let titles = ["#", "GATE", "TYPE", "OWNER", "WHAT WAITS", "OTHERWISE"];
+    let titles = [
+        whole("#"),
+        whole("GATE"),
+        whole("TYPE"),
+        whole("OWNER"),
+        free_text("WHAT WAITS"),
+        whole("OTHERWISE"),
+    ];
     desk.out().table(&titles, &gates.iter().map(row).collect::<Vec<_>>())
 }
 
 fn show(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
     let out = desk.out();
     let mut facts = vec![
-        ("gate", gate.gate.to_string()),
+        ("gate", short(&gate.gate)),
         ("type", gate.kind.to_string()),
-        ("waits", waits(gate)),
+        ("waits", short_ids(&waits(gate))),
         ("asked by", gate.asked_by.to_string()),
         ("owner", gate.owner.to_string()),
     ];
     if let Some(position) = gate.position {
         facts.push(("place", format!("{position} in {}'s queue", gate.owner)));
     }
-    facts.push(("since", clock_time(gate.since)));
+    facts.push(("opened", from_now(gate.since, desk.now())));
     facts.push(("otherwise", standing(desk, gate)));
     if !gate.changeable.is_empty() && gate.ended.is_none() {
         facts.push(("change", gate.changeable.join(", ")));
     }
     for (key, value) in facts {
-        out.line(format!("{key:<11} {}", one_line(&value)))?;
+        out.fact(key, 12, &one_line(&value))?;
     }
     gate_sheet::print(desk, gate)
 }
 
-/// Who answers has to be said: people do, and the coordinator what was left to it.
+/// Refuses if no caller is named: only people answer, and the coordinator what was left to it.
 pub(super) fn somebody(desk: &Desk<'_>) -> Result<(), Failure> {
     match desk.project.asker()? {
         Some(_) => Ok(()),
-        None => Err(Failure::misuse(Rule::WhoAreYou, "nobody says who answers")
-            .hint("Pass `--user NAME` (or set ALTHING_USER): people answer, with a passphrase.")),
+        None => Err(Failure::misuse(Rule::WhoAreYou, "name the person who answers: `--user NAME`")
+            .hint("Pass `--user NAME` (or set ALTHING_USER); `althing users` lists the people.")),
     }
 }
 
@@ -270,7 +279,7 @@ fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<Outc
     answer_all(desk, ids, action, args.reason.as_ref())
 }
 
-/// What waits for whoever asks; what belongs to nobody in particular waits for everybody. For the
+/// The caller's queue; gates without an owner wait for everybody. For the
 /// coordinator waits what was left to it.
 fn own_queue(desk: &Desk<'_>) -> Result<Vec<GateView>, Failure> {
     let asker = desk.project.asker()?;
@@ -307,7 +316,7 @@ fn answer_all(
                 if desk.out().json {
                     outcomes.push(json!({ "gate": gate, "error": failure.object() }));
                 } else {
-                    desk.out().note(format!("gate {gate}:"));
+                    desk.out().note(format!("gate {}:", short(&gate)));
                     let _ = desk.out().report(&failure);
                 }
             }
@@ -348,7 +357,7 @@ fn stands(desk: &Desk<'_>, gate: &GateView) -> Option<WorkspaceView> {
     desk.workspace_view(id).ok()
 }
 
-/// What came of an answer, for scripts.
+/// The outcome of an answer as JSON.
 fn outcome(desk: &Desk<'_>, reply: &Reply) -> Result<Value, Failure> {
     let Reply::Gate(gate) = reply else { return Err(unexpected(reply)) };
     let mut value = gate_sheet::json(desk, gate)?;
@@ -368,12 +377,12 @@ fn tell(desk: &Desk<'_>, reply: &Reply) -> Result<(), Failure> {
     };
     let view = stands(desk, gate);
     let now = match (&view, &gate.task, &gate.envelope) {
-        (Some(view), ..) => format!("; {} is {}", view.workspace, view.status),
+        (Some(view), ..) => format!("; {} is {}", short(&view.workspace), view.status),
         (None, Some(task), _) => format!("; it is {}", task.status),
         (None, _, Some(sent)) => format!("; it is {}", word(&sent.status)),
         _ => String::new(),
     };
-    desk.out().line(one_line(&format!("{}: {stood}{now}", waits(gate))))?;
+    desk.out().say(&one_line(&format!("{}: {stood}{now}", waits(gate))))?;
     let conflicts = view.map(|view| view.conflicts).unwrap_or_default();
     for conflict in &conflicts {
         desk.out().line(format!("  {}", said_of_conflict(conflict)))?;
@@ -429,7 +438,7 @@ fn estimate(given: &str) -> Result<Estimate, Failure> {
     }
 }
 
-/// Says that an order waits, if it does. Returns whether it did.
+/// Prints that a command waits at a gate, if it does. Returns whether it does.
 pub(super) fn said_to_wait(desk: &Desk<'_>, reply: &Reply) -> Result<bool, Failure> {
     let Reply::Gate(gate) = reply else { return Ok(false) };
     if desk.out().json {
@@ -437,7 +446,7 @@ pub(super) fn said_to_wait(desk: &Desk<'_>, reply: &Reply) -> Result<bool, Failu
         return Ok(true);
     }
     let words = format!("{} waits for a person at gate {}", waits(gate), gate.gate);
-    desk.out().line(one_line(&words))?;
+    desk.out().say(&one_line(&words))?;
     if let Some(due) = gate.due {
         let otherwise =
             format!("otherwise: {} {}", word(&gate.fallback), from_now(due, desk.now()));
@@ -446,7 +455,7 @@ pub(super) fn said_to_wait(desk: &Desk<'_>, reply: &Reply) -> Result<bool, Failu
     Ok(true)
 }
 
-/// Says at which gate a message waits, if it does.
+/// Prints at which gate a message waits, if it does.
 pub(super) fn say_if_held(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Failure> {
     if sent.status != envelope::Status::Validated {
         return Ok(());
@@ -458,19 +467,21 @@ pub(super) fn say_if_held(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Fa
     match open.iter().find(held) {
         Some(gate) => {
             let whom = &gate.owner;
-            desk.out().line(format!("it waits for a person ({whom}) at gate {}", gate.gate))
+            desk.out().line(format!("it waits for a person ({whom}) at gate {}", short(&gate.gate)))
         }
         None => Ok(()),
     }
 }
 
-/// What a piece of news comes to, for the coordinator: how a gate ended and what waited there, or
+/// One-line summary of news for the coordinator: how a gate ended and what waited there, or
 /// what was left to it.
 pub(super) fn news_says(desk: &Desk<'_>, news: &News) -> Result<Option<String>, Failure> {
     let about = news.about.to_string();
     if let Some(id) = about.strip_prefix("gate:") {
         let gate = find(desk, id).ok();
-        return Ok(gate.map(|gate| format!("{}: {}", waits(&gate), standing(desk, &gate))));
+        return Ok(
+            gate.map(|gate| format!("{}: {}", short_ids(&waits(&gate)), standing(desk, &gate)))
+        );
     }
     let Some(id) = about.strip_prefix("escalation:") else { return Ok(None) };
     let asked = TrailQuery {
@@ -495,10 +506,10 @@ fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Failure> {
     loop {
         let now = gates(desk, args)?;
         let same = !first && now == before;
-        if desk.out().is_watched() && !desk.out().json {
+        if desk.out().draws() {
             // What is on the screen stays for as long as it is so.
             if !same || desk.now().since(drawn) >= REFRESH {
-                redraw(desk, &now)?;
+                screen::redraw(first, || picture(desk, &now))?;
                 drawn = desk.now();
             }
         } else {
@@ -522,14 +533,12 @@ fn changed(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&gate_sheet::json(desk, gate)?);
     }
-    let line = format!("{}  {}: {}", gate.gate, waits(gate), standing(desk, gate));
-    desk.out().line(one_line(&line))
+    let line = format!("{}  {}: {}", short(&gate.gate), waits(gate), standing(desk, gate));
+    desk.out().cut_line(one_line(&short_ids(&line)))
 }
 
-fn redraw(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
-    // Home, and clear what is below: no flicker, and the scroll-back stays.
+fn picture(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
     let out = desk.out();
-    out.line("\x1b[2J\x1b[H")?;
     let title = counted(gates.len() as u64, "gate", "gates");
     out.line(out.paint(Tone::Strong, &format!("{title}  {}", clock_time(desk.now()))))?;
     list(desk, gates)

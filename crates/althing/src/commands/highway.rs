@@ -16,11 +16,12 @@ use crate::app::App;
 use crate::cli::{EscalationArgs, EscalationCommand, HighwayCommand, HighwaySet, InjectArgs};
 use crate::content;
 use crate::desk::{Desk, unexpected};
+use crate::event_summary::word;
 use crate::failure::Failure;
-use crate::naming::Naming;
+use crate::naming::{Naming, short};
 use crate::output::{from_now, one_line, written};
-use crate::said::word;
 use crate::span::{parse_secs, show_secs};
+use crate::table::{free_text, whole};
 
 /// How often it is looked whether something fell due.
 const LOOK: Duration = Duration::from_secs(1);
@@ -41,7 +42,7 @@ pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Failure> {
     }
     let Reply::Envelope(sent) = reply else { return Err(unexpected(&reply)) };
     let state = word(&sent.status);
-    desk.out().line(format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
+    desk.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
 }
 
 pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure> {
@@ -69,10 +70,10 @@ pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure
         ResponseType::Abort => "is over: the workspace was ended",
         ResponseType::Delegation => "is the coordinator's now",
     };
-    desk.out().line(format!("{} of {} {done}", open.escalation, open.workspace))
+    desk.out().line(format!("{} of {} {done}", short(&open.escalation), short(&open.workspace)))
 }
 
-/// Says who is asked now, if anybody is.
+/// Prints who is asked to answer an escalation, if anybody is.
 pub(super) fn say_waiting(desk: &Desk<'_>, id: &SignalId) -> Result<(), Failure> {
     // Whoever asks may not be the one to see all that waits; it is their own signal.
     let all = desk.engine.ask_as(&Query::EscalationList(EscalationList::default()), None)?;
@@ -82,11 +83,11 @@ pub(super) fn say_waiting(desk: &Desk<'_>, id: &SignalId) -> Result<(), Failure>
         Party::User(owner) => format!("user:{owner}"),
         Party::System => "any person".to_owned(),
     };
-    let words = format!("escalation {id} waits for {asked}: {}", otherwise(desk, &own));
+    let words = format!("escalation {} waits for {asked}: {}", short(id), otherwise(desk, &own));
     desk.out().line(one_line(&words))
 }
 
-/// What happens if nobody answers.
+/// The fallback if nobody answers.
 fn otherwise(desk: &Desk<'_>, open: &EscalationView) -> String {
     match open.due {
         Some(due) => format!("{} {}", word(&open.fallback), from_now(due, desk.now())),
@@ -122,8 +123,9 @@ fn changed(desk: &Desk<'_>, open: &EscalationView) -> Result<(), Failure> {
         return desk.out().value(open);
     }
     let stands = if open.open { otherwise(desk, open) } else { "is over".to_owned() };
-    let words = format!("{}  {} for {}: {stands}", open.escalation, open.reason, open.owner);
-    desk.out().line(one_line(&words))
+    let words =
+        format!("{}  {} for {}: {stands}", short(&open.escalation), open.reason, open.owner);
+    desk.out().cut_line(one_line(&words))
 }
 
 pub(super) fn waiting(
@@ -169,7 +171,8 @@ fn list(desk: &Desk<'_>, asked: EscalationList) -> Result<(), Failure> {
             otherwise(desk, open),
         ]
     };
-    let titles = ["ID", "OWNER", "WORKSPACE", "WHY", "OTHERWISE"];
+    let titles =
+        [whole("ID"), whole("OWNER"), whole("WORKSPACE"), free_text("WHY"), whole("OTHERWISE")];
     desk.out().table(&titles, &open.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -195,7 +198,7 @@ pub(super) fn settings(desk: &Desk<'_>) -> Result<HighwayView, Failure> {
     }
 }
 
-/// What is to be different from how it is, or from the preset that was named.
+/// The settings that differ from the current ones, or from the named preset.
 fn wish(now: &Highway, args: &HighwaySet) -> Result<Wish, Failure> {
     let start = args.preset.map_or_else(|| now.clone(), Highway::preset);
     let mut wanted = start.clone();

@@ -8,10 +8,11 @@ use althing_kernel::query::{LeaseView, SessionView};
 use crate::app::App;
 use crate::cli::{TrailAt, TrailDiff};
 use crate::commands::leases;
+use crate::event_summary::word;
 use crate::failure::Failure;
 use crate::moment;
+use crate::naming::short_ids;
 use crate::output::{Tone, clock_time, counted, one_line};
-use crate::said::word;
 
 fn read(text: &str, now: Timestamp) -> Result<Moment, Failure> {
     moment::parse(text, now).map_err(Failure::usage)
@@ -109,7 +110,8 @@ fn show(app: &App, difference: &Difference) -> Result<(), Failure> {
     }
     for (sign, text) in lines {
         let (mark, tone) = sign.shown();
-        app.out.line(app.out.paint(tone, &format!("{mark} {}", one_line(&text))))?;
+        let line = format!("{mark} {}", one_line(&short_ids(&text)));
+        app.out.cut_line(app.out.paint(tone, &line))?;
     }
     Ok(())
 }

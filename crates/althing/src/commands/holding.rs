@@ -100,7 +100,7 @@ fn each(
     if app.out.json { app.out.value(&done) } else { Ok(()) }
 }
 
-/// What every lease's id begins with.
+/// The prefix of lease ids.
 const LEASE_PREFIX: &str = "lease_";
 
 /// Which leases are meant.
@@ -192,7 +192,7 @@ fn is_stranger(engine: &Engine, asker: Option<&Principal>) -> Result<bool, Failu
     Ok(engine.world()?.state.agent(name).is_none())
 }
 
-/// Says what is the case instead: who holds it, or which lease it is a part of.
+/// The failure for a surface without such a lease: it names the holder, or the lease it is part of.
 fn not_held(
     live: &[LeaseView],
     wanted: &althing_kernel::Surface,

@@ -23,10 +23,11 @@ use crate::cli::{
 };
 use crate::content::merged;
 use crate::desk::{Desk, unexpected};
+use crate::event_summary::word;
 use crate::failure::Failure;
+use crate::naming::short;
 use crate::naming::{Naming, ambiguous};
 use crate::output::one_line;
-use crate::said::word;
 use crate::settings::Asker;
 
 /// How often checks run again because something else was merged meanwhile.
@@ -249,10 +250,15 @@ fn conflict(
 pub(super) fn said_of_conflict(conflict: &OpenConflict) -> String {
     let resources: Vec<String> = conflict.resources.iter().map(ToString::to_string).collect();
     let about = format!("{}: {}", conflict.description, resources.join(", "));
-    format!("{}  {}  {}", conflict.id, word(&conflict.kind), one_line(about.trim_end_matches(": ")))
+    format!(
+        "{}  {}  {}",
+        short(&conflict.id),
+        word(&conflict.kind),
+        one_line(about.trim_end_matches(": "))
+    )
 }
 
-/// What the system answered, and what checks found before.
+/// The reply to a decision, and the results of the checks before it.
 #[derive(Serialize)]
 struct Told<'t> {
     #[serde(flatten)]
@@ -276,7 +282,7 @@ fn tell(
     }
     let open = !stands.conflicts.is_empty();
     let stands_so = || format!("{} is {}", stands.workspace, stands.status);
-    desk.out().line(done.filter(|_| !open).unwrap_or_else(stands_so))?;
+    desk.out().say(&done.filter(|_| !open).unwrap_or_else(stands_so))?;
     for conflict in &stands.conflicts {
         desk.out().line(said_of_conflict(conflict))?;
     }

@@ -12,10 +12,12 @@ use super::memory::look_through;
 use crate::app::{App, Project};
 use crate::cli::{Check, Claim, Claims};
 use crate::failure::Failure;
-use crate::output::{Tone, clock_time, describe, from_now, one_line};
+use crate::naming::{Naming, short};
+use crate::output::{Tone, describe, from_now, one_line};
 use crate::settings::read_ttl;
 use crate::span::parse_secs;
 use crate::surfaces;
+use crate::table::{free_text, whole};
 
 pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Failure> {
     let project = app.project()?;
@@ -113,13 +115,12 @@ pub(super) fn show_lease(
         return app.out.value(lease);
     }
     app.out.line(format!(
-        "{} {verb} {} until {} ({})",
+        "{} {verb} {}, which ends {}",
         lease.holder,
         app.out.paint(Tone::Strong, &list(&lease.surfaces)),
-        clock_time(lease.expires_at),
         from_now(lease.expires_at, now),
     ))?;
-    app.out.line(format!("lease {}  epoch {}", lease.lease, lease.epoch))
+    app.out.line(format!("lease {}  epoch {}", short(&lease.lease), lease.epoch))
 }
 
 /// Surfaces on one line.
@@ -129,16 +130,15 @@ pub(crate) fn list(surfaces: &[Surface]) -> String {
 
 pub(crate) fn claims(app: &App, args: &Claims) -> Result<(), Failure> {
     let project = app.project()?;
-    let holder =
-        match (&args.holder, args.mine) {
-            (Some(text), _) => Some(
-                principal(text).map_err(|error| Failure::usage(format!("--holder: {error}")))?,
-            ),
-            (None, true) => Some(project.asker()?.ok_or_else(|| {
-                Failure::misuse(Rule::WhoAreYou, "whose? name an agent or a person")
-            })?),
-            (None, false) => None,
-        };
+    let holder = match (&args.holder, args.mine) {
+        (Some(text), _) => {
+            Some(principal(text).map_err(|error| Failure::usage(format!("--holder: {error}")))?)
+        }
+        (None, true) => Some(project.asker()?.ok_or_else(|| {
+            Failure::misuse(Rule::WhoAreYou, "say whose leases: `--as NAME` or `--user NAME`")
+        })?),
+        (None, false) => None,
+    };
     let surfaces = match args.surfaces.as_slice() {
         [] => None,
         given => Some(surfaces::read(&project.place, given, args.literal)?),
@@ -176,19 +176,29 @@ pub(crate) fn table(app: &App, leases: &[LeaseView], now: Timestamp) -> Result<(
     if leases.is_empty() {
         return app.out.line("nobody holds anything");
     }
+    let naming = Naming::of(leases.iter().map(|lease| &lease.lease));
     let row = |lease: &LeaseView| {
         vec![
             lease.holder.to_string(),
             list(&lease.surfaces),
             from_now(lease.expires_at, now),
             lease.epoch.to_string(),
-            lease.lease.to_string(),
+            naming.short(&lease.lease),
             lease.task.clone().unwrap_or_default(),
             lease.purpose.clone().unwrap_or_default(),
         ]
     };
     let rows: Vec<Vec<String>> = leases.iter().map(row).collect();
-    app.out.table(&["HOLDER", "SURFACES", "ENDS", "EPOCH", "LEASE", "TASK", "FOR"], &rows)
+    let columns = [
+        whole("HOLDER"),
+        free_text("SURFACES"),
+        whole("ENDS"),
+        whole("EPOCH"),
+        whole("LEASE"),
+        free_text("TASK"),
+        free_text("FOR"),
+    ];
+    app.out.table(&columns, &rows)
 }
 
 /// The same surfaces, with each path that is a file here meaning just that file: what would lie
@@ -226,7 +236,10 @@ pub(crate) fn check(app: &App, args: &Check) -> Result<(), Failure> {
     let surfaces = surfaces::read(&project.place, &args.surfaces, args.literal)?;
     let holder = project.asker()?;
     if args.epoch.is_some() && holder.is_none() {
-        return Err(Failure::misuse(Rule::WhoAreYou, "whose epoch? name an agent or a person"));
+        return Err(Failure::misuse(
+            Rule::WhoAreYou,
+            "say whose epoch: `--as NAME` or `--user NAME`",
+        ));
     }
     let engine = project.engine()?;
     let query = LeaseCheck { holder, epoch: args.epoch, surfaces: surfaces.clone() };

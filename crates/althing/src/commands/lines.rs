@@ -43,11 +43,11 @@ struct Answer {
     error: Option<Value>,
 }
 
-/// What is to be printed next.
+/// The next line to print.
 enum Next {
     /// The outcome of a command, when it comes.
     Outcome { line: u64, ticket: Ticket, begun: Instant, outcome: Receiver<Outcome> },
-    /// What is known already.
+    /// An answer that is known already.
     Known(Answer),
     /// A question, asked when its turn comes; whoever waits is told when it was answered.
     Question { line: u64, request: Box<Request>, asked: SyncSender<()> },
@@ -158,7 +158,7 @@ fn begin(
     Ok((Next::Outcome { line, ticket, begun: Instant::now(), outcome }, None))
 }
 
-/// What the parser says, without the line and column it counts in: there is only one line.
+/// The parser's message without line and column, since there is only one line.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());

@@ -17,10 +17,10 @@ use crate::app::App;
 use crate::cli::{Inbox, Send, SignalArgs};
 use crate::content;
 use crate::desk::{Desk, unexpected};
+use crate::event_summary::word;
 use crate::failure::Failure;
-use crate::naming::Naming;
-use crate::output::{Tone, clock_time, counted, one_line};
-use crate::said::word;
+use crate::naming::{Naming, short, short_blob, short_ids};
+use crate::output::{Tone, counted, from_now, one_line};
 
 pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
@@ -44,7 +44,7 @@ pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
     }
     let Reply::Envelope(sent) = reply else { return Err(unexpected(&reply)) };
     let state = word(&sent.status);
-    desk.out().line(format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))?;
+    desk.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))?;
     gates::say_if_held(&desk, &sent)
 }
 
@@ -139,25 +139,25 @@ fn take(desk: &Desk<'_>, max: u16) -> Result<(), Failure> {
 fn print_quiet(desk: &Desk<'_>, names: &Naming, quiet: &[Quiet]) -> Result<(), Failure> {
     for own in quiet {
         let agent = own.agent.as_ref().map_or("the system", |agent| agent.as_str());
-        let (last, from) = (clock_time(own.last_activity), names.short(&own.workspace));
+        let (last, from) = (from_now(own.last_activity, desk.now()), names.short(&own.workspace));
         let silent = counted(own.silent_intervals, "interval", "intervals");
         let line =
             format!("{last}  quiet      {from}  nothing of {agent} since then, {silent} by now");
-        desk.out().line(desk.out().paint(Tone::Warn, &line))?;
+        desk.out().hanging(&desk.out().paint(Tone::Warn, &line))?;
     }
     Ok(())
 }
 
 fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<(), Failure> {
     let reason = notice.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
-    let about = notice.about.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
+    let about = notice.about.as_ref().map_or_else(String::new, |id| format!(" ({})", short(id)));
     let near = notice.budget_warning.as_ref().map_or_else(String::new, |near| {
         let (consumed, limit) = (near.consumed.get(), near.limit.get());
         let what = amounts::name(near.dimension);
         let shown = |amount| amounts::show(near.dimension, amount);
         format!(" [{what}: {} of {}]", shown(consumed), shown(limit))
     });
-    let (at, from) = (clock_time(notice.at), names.short(&notice.from));
+    let (at, from) = (from_now(notice.at, desk.now()), names.short(&notice.from));
     if let Some(envelope) = sent_back(notice) {
         // It comes in the name of its receiver, who has nothing to do with it.
         let why = match notice.reason.as_deref() {
@@ -165,11 +165,11 @@ fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<
             Some(other) => other,
             None => "it could not be delivered",
         };
-        let words = format!("{envelope} to {from} did not arrive: {why}");
-        return desk.out().line(format!("{at}  returned   {}", one_line(&words)));
+        let words = format!("{} to {from} did not arrive: {why}", short(&envelope));
+        return desk.out().hanging(&format!("{at}  returned   {}", one_line(&words)));
     }
     let said = format!("{}{reason}{near}{about}", notice.kind);
-    desk.out().line(format!("{at}  signal     from {from}  {}", one_line(&said)))
+    desk.out().hanging(&format!("{at}  signal     from {from}  {}", one_line(&said)))
 }
 
 /// The message that a signal tells the end of: `failed` about an envelope comes from the runtime.
@@ -178,18 +178,18 @@ fn sent_back(notice: &NoticeView) -> Option<&str> {
     (notice.kind == SignalType::Failed && envelope.starts_with("env_")).then_some(envelope)
 }
 
-/// What else the coordinator is told of.
+/// Prints other news for the coordinator.
 fn print_news(desk: &Desk<'_>, news: &[News]) -> Result<(), Failure> {
     for one in news {
-        let (at, says) = (clock_time(one.at), gates::news_says(desk, one)?);
+        let (at, says) = (from_now(one.at, desk.now()), gates::news_says(desk, one)?);
         let says = says.map_or_else(String::new, |says| format!("  {says}"));
         let line = format!("{at}  news       about {}  {}{says}", one.about, one.kind);
-        desk.out().line(one_line(&line))?;
+        desk.out().hanging(&one_line(&short_ids(&line)))?;
     }
     Ok(())
 }
 
-/// Who speaks: a person's words come from the root only in form.
+/// The sender: messages of people are sent from the root, but are theirs.
 fn sender(names: &Naming, sent: &EnvelopeView) -> String {
     match (sent.origin, &sent.originator) {
         (Origin::Human, Party::User(person)) => format!("user:{person}"),
@@ -208,15 +208,15 @@ fn print_head(
         pressing => format!("  {}", word(&pressing)),
     };
     let answers =
-        sent.in_reply_to.as_ref().map_or_else(String::new, |id| format!("  answers {id}"));
+        sent.in_reply_to.as_ref().map_or_else(String::new, |id| format!("  answers {}", short(id)));
     let taken = if taken { "  taken" } else { "" };
     let kind = format!("{:<10}", sent.kind.as_str());
     desk.out().line(format!(
         "{}  {} from {}  {}{pressing}{answers}{taken}",
-        clock_time(sent.created_at),
+        from_now(sent.created_at, desk.now()),
         desk.out().paint(Tone::Strong, &kind),
         sender(names, sent),
-        sent.envelope,
+        short(&sent.envelope),
     ))
 }
 
@@ -251,7 +251,7 @@ fn print_text(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Failure> {
         desk.out().line(format!("  {line}"))?;
     }
     for blob in &sent.payload.attachments {
-        desk.out().line(format!("  attached: {blob}"))?;
+        desk.out().line(format!("  attached: {}", short_blob(blob)))?;
     }
     Ok(())
 }
@@ -281,7 +281,12 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
                 .note("it has no final checkpoint, so its work can only be revised or rejected");
         }
     }
-    desk.out().line(format!("{} said {}; it is {}", said.workspace, args.signal, said.status))?;
+    desk.out().line(format!(
+        "{} said {}; it is {}",
+        short(&said.workspace),
+        args.signal,
+        said.status
+    ))?;
     match args.signal {
         SignalType::Escalation => highway::say_waiting(&desk, &said.signal_id),
         _ => Ok(()),

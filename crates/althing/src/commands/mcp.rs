@@ -43,7 +43,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a project is called that nobody named.
+/// The default name of a project.
 fn name(root: &Path) -> String {
     root.file_name()
         .map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())

@@ -13,8 +13,10 @@ use crate::app::App;
 use crate::cli::{By, Meter, MeterCommand, MeterReport as MeterReportArgs, WorkspaceBudget};
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
+use crate::naming::short;
 use crate::output::{one_line, show_bytes};
 use crate::span::show_secs;
+use crate::table::{drawing, whole};
 
 pub(crate) fn run(app: &App, args: Meter) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
@@ -38,7 +40,7 @@ pub(crate) fn run(app: &App, args: Meter) -> Result<(), Failure> {
     }
 }
 
-/// What was used.
+/// Asks for the use of resources.
 pub(super) fn ask(desk: &Desk<'_>, get: MeterGet) -> Result<MeterReport, Failure> {
     match desk.ask(&Query::MeterGet(get))? {
         Answer::Meter(found) => Ok(*found),
@@ -113,7 +115,7 @@ fn head(desk: &Desk<'_>, meter: &MeterView) -> Result<(), Failure> {
     let quiet = meter
         .silent_intervals
         .map_or_else(String::new, |silent| format!("; nothing happened for {silent} intervals"));
-    let line = format!("{} of {agent} is {}{over}{quiet}", meter.workspace, meter.status);
+    let line = format!("{} of {agent} is {}{over}{quiet}", short(&meter.workspace), meter.status);
     desk.out().line(line)
 }
 
@@ -134,7 +136,8 @@ fn limits(desk: &Desk<'_>, limits: &[LimitView]) -> Result<(), Failure> {
             warned.to_owned(),
         ]
     };
-    let titles = ["LIMIT", "USED", "GIVEN BELOW", "OF", "LEFT", "", ""];
+    let titles = ["LIMIT", "USED", "GIVEN BELOW", "OF", "LEFT"].map(whole);
+    let titles = [&titles[..], &[drawing(), whole("")]].concat();
     desk.out().table(&titles, &limits.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -153,7 +156,7 @@ fn cells(used: &Used) -> Vec<String> {
     ]
 }
 
-/// What the cells below [`TITLES`] are limited by.
+/// The limits of the cells below [`TITLES`].
 const LIMITED: [Dimension; 7] = [
     Dimension::TokenLimit,
     Dimension::CostLimit,

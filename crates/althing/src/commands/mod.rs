@@ -13,6 +13,7 @@ mod demo;
 mod do_by_name;
 mod doctor;
 mod ending;
+mod entry_lines;
 mod frugal;
 mod gate_sheet;
 mod gates;
@@ -49,7 +50,10 @@ mod workspace_tree;
 mod workspaces;
 
 use crate::app::App;
-use crate::cli::{self, Command};
+use crate::cli::{
+    self, BlobCommand, Command, GateCommand, MemoryCommand, TaskCommand, UsersCommand,
+    WorkspaceCommand,
+};
 use crate::failure::Failure;
 
 /// How a command ended that did not fail as a whole.
@@ -60,6 +64,42 @@ pub(crate) enum Outcome {
     /// Something was not, and everything there is to say about it was printed; this is the exit
     /// code.
     Told(u8),
+}
+
+/// Whether a command lists things, which may take more room than a terminal has.
+pub(crate) fn is_list(command: &Command) -> bool {
+    match command {
+        Command::Status(args) => !args.watch,
+        Command::Trail(args) => trail::is_list(args),
+        Command::Gate(args) => matches!(&args.command, GateCommand::List(list) if !list.watch),
+        Command::Escalations(args) => args.command.is_none() && !args.watch,
+        Command::Workspace(args) => matches!(
+            args.command,
+            WorkspaceCommand::List(_) | WorkspaceCommand::Tree(_) | WorkspaceCommand::Show(_)
+        ),
+        Command::Task(args) => matches!(
+            args.command,
+            TaskCommand::List(_) | TaskCommand::Graph(_) | TaskCommand::Show(_)
+        ),
+        Command::Memory(args) => {
+            matches!(args.command, MemoryCommand::Find(_) | MemoryCommand::Context(_))
+        }
+        Command::Inbox(args) => args.take.is_none(),
+        Command::Meter(args) => args.command.is_none(),
+        Command::Tokens(args) => args.command.is_none() && !args.csv,
+        Command::Users(args) => matches!(args.command, None | Some(UsersCommand::List)),
+        Command::Agents(args) => args.command.is_none(),
+        Command::Do(args) => args.list,
+        Command::Blob(args) => matches!(args.command, BlobCommand::List),
+        Command::Claims(_)
+        | Command::View(_)
+        | Command::Board(_)
+        | Command::Ask(_)
+        | Command::Rules(_)
+        | Command::Conformance(_)
+        | Command::Config => true,
+        _ => false,
+    }
 }
 
 /// Carries a command out.

@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::cli::{UsersAdd, UsersCommand};
 use crate::desk::{Desk, unexpected};
 use crate::failure::Failure;
-use crate::output::{clock_time, counted, one_line};
+use crate::output::{counted, from_now, one_line};
 
 pub(crate) fn run(app: &App, command: Option<UsersCommand>) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
@@ -78,7 +78,7 @@ fn change(desk: &Desk<'_>, commands: Vec<Command>) -> Result<(), Failure> {
         return desk.out().value(&view);
     }
     desk.out().line(format!("{} is {}", view.user, standing(&view)))?;
-    desk.out().line(format!("may {}", abilities(&view.capabilities)))
+    desk.out().fact("may ", 4, &abilities(&view.capabilities))
 }
 
 fn standing(view: &UserView) -> String {
@@ -113,7 +113,7 @@ fn list(desk: &Desk<'_>) -> Result<(), Failure> {
                 view.status.to_string(),
                 may(view),
                 view.created_by.to_string(),
-                clock_time(view.created_at),
+                from_now(view.created_at, desk.now()),
                 view.key.short(),
             ]
         })
@@ -132,12 +132,20 @@ fn show(desk: &Desk<'_>, user: UserId) -> Result<(), Failure> {
     let UserWork { user: view, owns, owned, causes, caused } = work;
     let out = desk.out();
     out.line(format!("user     {}", view.user))?;
-    out.line(format!("stands   {} since {}", standing(&view), clock_time(view.since)))?;
-    out.line(format!("let in   by {} at {}", view.created_by, clock_time(view.created_at)))?;
+    out.line(format!(
+        "stands   {}; changed {}",
+        standing(&view),
+        from_now(view.since, desk.now())
+    ))?;
+    out.line(format!(
+        "let in   by {}, {}",
+        view.created_by,
+        from_now(view.created_at, desk.now())
+    ))?;
     out.line(format!("key      {}", view.key))?;
     for (n, one) in view.capabilities.iter().enumerate() {
         let title = if n == 0 { "may" } else { "" };
-        out.line(format!("{title:<8} {:<24} {}", one.as_str(), one.help()))?;
+        out.cut_line(format!("{title:<8} {:<24} {}", one.as_str(), one.help()))?;
     }
     let names = desk.workspace_naming()?;
     let listed = |ids: &[WorkspaceId], all: usize| {
@@ -149,6 +157,6 @@ fn show(desk: &Desk<'_>, user: UserId) -> Result<(), Failure> {
             if shown.is_empty() { "nothing now".to_owned() } else { shown.join(" ") }
         )
     };
-    out.line(format!("owns     {}", listed(&owns, owned)))?;
-    out.line(format!("caused   {}", listed(&causes, caused)))
+    out.fact("owns", 9, &listed(&owns, owned))?;
+    out.fact("caused", 9, &listed(&causes, caused))
 }

@@ -50,7 +50,7 @@ fn tell(desk: &Desk<'_>, reply: Reply, does: &str) -> Result<(), Failure> {
     let Reply::Right(right) = reply else { return Err(unexpected(&reply)) };
     let names = desk.workspace_naming()?;
     let (holder, target) = (names.short(&right.holder), names.short(&right.target));
-    desk.out().line(format!("{holder} {does} to {target} ({})", right.right))
+    desk.out().say(&format!("{holder} {does} to {target} ({})", right.right))
 }
 
 fn sort(kind: RightType) -> &'static str {

@@ -1,4 +1,4 @@
-//! What `althing status` tells about the run that goes on.
+//! The part of `althing status` about the current run.
 
 use althing_engine::trail_query::TrailQuery;
 use althing_kernel::query::{EscalationList, RunView, TaskList, WorkspaceList};
@@ -12,6 +12,7 @@ use super::coordinator::{leader, room_lines};
 use super::{gates, highway};
 use crate::desk::Desk;
 use crate::failure::Failure;
+use crate::naming::short;
 use crate::output::{Tone, counted, from_now, one_line};
 
 /// Among how many last entries the reason of a workspace that cannot go on is looked for.
@@ -27,13 +28,13 @@ pub(super) struct Summary {
     /// How many tasks of this run there are, by state.
     tasks: BTreeMap<&'static str, usize>,
     blocked: Vec<Blocked>,
-    /// What waits for people at gates.
+    /// Open gates.
     gates: Waiting,
-    /// What agents need people for.
+    /// Open escalations.
     escalations: Waiting,
 }
 
-/// What waits for people.
+/// The number, owners and age of things that wait for people.
 #[derive(Default, Serialize)]
 struct Waiting {
     count: u64,
@@ -68,7 +69,7 @@ impl Waiting {
             owners.join(", "),
             from_now(oldest, desk.now())
         );
-        desk.out().line(desk.out().paint(Tone::Warn, &one_line(&words)))
+        desk.out().wrapped(0, Tone::Warn, &one_line(&words))
     }
 }
 
@@ -103,13 +104,13 @@ impl Summary {
     pub(super) fn print(&self, desk: &Desk<'_>) -> Result<(), Failure> {
         let out = desk.out();
         let leads = leader(self.run.coordinator.as_ref());
-        out.line(format!("\na run goes on below {}; {leads}", self.run.root))?;
-        out.line(format!("workspaces: {}", list(&self.workspaces)))?;
+        out.line(format!("\na run goes on below {}; {leads}", short(&self.run.root)))?;
+        out.fact("workspaces: ", 12, &list(&self.workspaces))?;
         if !self.tasks.is_empty() {
-            out.line(format!("tasks: {}", list(&self.tasks)))?;
+            out.fact("tasks: ", 7, &list(&self.tasks))?;
         }
         for line in room_lines(self.run.limits.as_ref(), &self.run.room) {
-            out.line(format!("room: {line}"))?;
+            out.fact("room: ", 6, &line)?;
         }
         let gates = ("gate waits for a person", "gates wait for people");
         self.gates.print(desk, gates, "althing gate list")?;
@@ -121,7 +122,7 @@ impl Summary {
             let reason = reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
             let words =
                 one_line(&format!("{} {agent} is blocked{reason}", naming.short(workspace)));
-            out.line(format!("  {}", out.paint(Tone::Bad, &words)))?;
+            out.cut_line(format!("  {}", out.paint(Tone::Bad, &words)))?;
         }
         Ok(())
     }

@@ -12,7 +12,9 @@ use crate::cli::TrailStats;
 use crate::desk::Desk;
 use crate::drawing::bars::bar;
 use crate::failure::Failure;
+use crate::naming::short_ids;
 use crate::output::{Out, clock_time, counted};
+use crate::table::{Column, drawing, whole};
 
 /// How wide the longest bar is.
 const WIDTH: u64 = 30;
@@ -76,12 +78,12 @@ fn print(out: Out, stats: &Stats) -> Result<(), Failure> {
     };
     let names: Vec<String> =
         stats.group_by.iter().map(|by| by.to_string().to_uppercase()).collect();
-    let mut titles: Vec<&str> = names.iter().map(String::as_str).collect();
-    titles.push("ENTRIES");
+    let mut titles: Vec<Column<'_>> = names.iter().map(|name| whole(name)).collect();
+    titles.push(whole("ENTRIES"));
     if stats.sum.is_some() {
-        titles.extend(["SUM", "RANGE", "MEAN"]);
+        titles.extend(["SUM", "RANGE", "MEAN"].map(whole));
     }
-    titles.push("");
+    titles.push(drawing());
     out.line("")?;
     out.table(&titles, &groups.iter().map(row).collect::<Vec<_>>())?;
     match stats.left_out {
@@ -109,7 +111,7 @@ fn shown(value: &Value, by: &Dimension) -> String {
             clock_time(Timestamp::from_micros(at.as_u64().unwrap_or(0)))
         }
         (Value::Null, _) => "-".to_owned(),
-        (Value::String(text), _) => text.clone(),
+        (Value::String(text), _) => short_ids(text),
         (other, _) => other.to_string(),
     }
 }

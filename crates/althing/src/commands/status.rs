@@ -8,24 +8,33 @@ use althing_kernel::query::{self, LeaseList, LeaseView, SessionView};
 use althing_kernel::{Kind, Span, Timestamp};
 use althing_trail::log::sqlite::beside;
 use serde_json::json;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::leases;
 use super::run_summary::Summary;
 use crate::app::{App, Project};
 use crate::cli::Status;
 use crate::desk::Desk;
+use crate::event_summary::summary;
 use crate::failure::Failure;
-use crate::output::{Tone, clock_time, counted, from_now, one_line, show_bytes, show_span};
-use crate::said::summary;
+use crate::naming::short_ids;
+use crate::output::{Tone, counted, from_now, one_line, show_bytes, show_span, written};
+use crate::screen;
 use crate::span::{parse_secs, show_secs};
 
 /// How many recent refusals are shown, and among how many last entries they are looked for.
 const REFUSALS: usize = 5;
 const REFUSALS_AMONG: u64 = 2_000;
 
-/// What is shown.
+/// How often the picture is redrawn while there is no news.
+const REFRESH: Duration = Duration::from_secs(10);
+/// How long news is gathered before it is shown.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// The state of the project, as it is shown.
 struct Overview {
     world: Arc<World>,
     now: Timestamp,
@@ -45,11 +54,37 @@ pub(crate) fn run(app: &App, args: &Status) -> Result<(), Failure> {
         return Err(Failure::usage(message));
     };
     let asked = OfFailures { window_s: Some(window), least: Some(args.least) };
-    let overview = Overview::of(&desk, &asked)?;
-    if app.out.json {
-        return overview.print_json(app, &desk.project);
+    if args.watch {
+        return watch(&desk, &asked);
     }
-    overview.print(&desk)
+    Overview::of(&desk, &asked)?.show(&desk)
+}
+
+/// Shows the overview again whenever the trail has news, until the process is ended: as a picture
+/// that is redrawn on a terminal, otherwise one after another.
+fn watch(desk: &Desk<'_>, asked: &OfFailures) -> Result<(), Failure> {
+    let out = desk.out();
+    let mut subscription = desk.engine.subscribe(desk.engine.world()?.seq())?;
+    let mut first = true;
+    loop {
+        let overview = Overview::of(desk, asked)?;
+        if out.draws() {
+            screen::redraw(first, || overview.print(desk))?;
+        } else {
+            if !first && !out.json {
+                out.line("")?;
+            }
+            overview.show(desk)?;
+            written(std::io::stdout().flush())?;
+        }
+        first = false;
+        // Times and leases go on without news, which only matters to those who look at it.
+        let patience = if out.draws() { REFRESH } else { Duration::from_hours(1) };
+        while subscription.next(patience)?.is_empty() && !out.draws() {}
+        // What comes at once is shown at once.
+        std::thread::sleep(SETTLE);
+        while !subscription.next(Duration::ZERO)?.is_empty() {}
+    }
 }
 
 impl Overview {
@@ -93,6 +128,10 @@ impl Overview {
     /// How far the trail's clock is ahead of this machine's.
     fn ahead(&self) -> Span {
         self.world.state.clock().since(self.now)
+    }
+
+    fn show(&self, desk: &Desk<'_>) -> Result<(), Failure> {
+        if desk.out().json { self.print_json(desk.app, &desk.project) } else { self.print(desk) }
     }
 
     fn print_json(&self, app: &App, project: &Project) -> Result<(), Failure> {
@@ -139,10 +178,10 @@ impl Overview {
         ))?;
         if self.ahead() > Span::from_secs(5) {
             let ahead = show_secs(self.ahead().secs());
-            app.out.line(app.out.paint(
-                Tone::Bad,
-                &format!("the trail's clock is {ahead} ahead of this machine's: nothing expires until then"),
-            ))?;
+            let words = format!(
+                "the trail's clock is {ahead} ahead of this machine's: nothing expires until then"
+            );
+            app.out.wrapped(0, Tone::Bad, &words)?;
         }
         app.out.line("")?;
         leases::table(app, &self.leases, self.now)?;
@@ -157,15 +196,15 @@ impl Overview {
             app.out.line("\nrecently refused:")?;
         }
         for Found { entry, .. } in single {
-            let (at, draft) = (clock_time(entry.stamped.at), &entry.stamped.draft);
-            app.out.line(format!("  {at}  {}  {}", draft.actor, summary(&draft.event)))?;
+            let (at, draft) = (from_now(entry.stamped.at, self.now), &entry.stamped.draft);
+            app.out.cut_line(format!("  {at}  {}  {}", draft.actor, summary(&draft.event)))?;
         }
         Ok(())
     }
 }
 
 impl Overview {
-    /// What keeps going wrong, one line or two for each thing; nothing when all is well.
+    /// Prints repeated failures, a few lines each; nothing if there are none.
     fn print_failures(&self, app: &App) -> Result<(), Failure> {
         let Failures { bursts, window_s, least, gap_s, .. } = &self.failures;
         if bursts.is_empty() {
@@ -187,9 +226,9 @@ impl Overview {
             };
             let words = format!("{} {sort} within {span}, {across}: {}", burst.count, burst.reason);
             let tone = if burst.widespread { Tone::Bad } else { Tone::Warn };
-            app.out.line(format!("  {}", app.out.paint(tone, &one_line(&words))))?;
+            app.out.wrapped(2, tone, &one_line(&short_ids(&words)))?;
             let mut facts = vec![
-                format!("first {}", clock_time(burst.first_at)),
+                format!("first {}", from_now(burst.first_at, self.now)),
                 format!("last {}", from_now(burst.last_at, self.now)),
             ];
             for (what, names) in
@@ -201,15 +240,15 @@ impl Overview {
                 }
             }
             facts.push(format!("such as entry {}: {}", burst.example_seq, burst.example));
-            let facts = one_line(&facts.join(", "));
-            app.out.line(format!("    {}", app.out.paint(Tone::Faint, &facts)))?;
+            let facts = one_line(&short_ids(&facts.join(", ")));
+            app.out.wrapped(4, Tone::Faint, &facts)?;
         }
         let explained = format!(
-            "  (shown: {least} or more alike in the last {}, never more than {} apart)",
+            "(shown: {least} or more alike in the last {}, never more than {} apart)",
             show_secs(*window_s),
             show_secs(*gap_s)
         );
-        app.out.line(app.out.paint(Tone::Faint, &explained))
+        app.out.wrapped(2, Tone::Faint, &explained)
     }
 }
 

@@ -3,8 +3,8 @@
 use althing_engine::api::Compact;
 use althing_engine::tiers::{ArchiveView, TierView, Tiers};
 use althing_engine::{compact, prune, tiers, transfer};
-use althing_kernel::Rule;
 use althing_kernel::archive::{Number, Tier};
+use althing_kernel::{Rule, Timestamp};
 use althing_trail::archive::Stage;
 
 use crate::app::App;
@@ -12,7 +12,7 @@ use crate::cli::{TrailCompact, TrailPrune, TrailSnapshot};
 use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::moment;
-use crate::output::{clock_time, counted, show_bytes};
+use crate::output::{counted, from_now, show_bytes};
 use crate::progress::Progress;
 use crate::span::parse_secs;
 
@@ -72,17 +72,17 @@ pub(crate) fn tiers(app: &App) -> Result<(), Failure> {
     if app.out.json {
         return app.out.value(&found);
     }
-    print_tiers(app, &found)
+    print_tiers(app, &found, engine.now())
 }
 
-fn print_tiers(app: &App, found: &Tiers) -> Result<(), Failure> {
+fn print_tiers(app: &App, found: &Tiers, now: Timestamp) -> Result<(), Failure> {
     let row = |view: &TierView| {
         let tier = match view.tier {
             Tier::Hot => "hot",
             Tier::Warm => "warm",
             Tier::Cold => "cold",
         };
-        let time = |at: Option<_>| at.map_or_else(|| "-".to_owned(), clock_time);
+        let time = |at: Option<_>| at.map_or_else(|| "-".to_owned(), |at| from_now(at, now));
         let (oldest, newest) = (time(view.oldest), time(view.newest));
         vec![tier.to_owned(), view.entries.to_string(), show_bytes(view.bytes), oldest, newest]
     };
@@ -106,7 +106,7 @@ fn print_tiers(app: &App, found: &Tiers) -> Result<(), Failure> {
             format!("{} to {}", view.from, view.to),
             view.workspaces.to_string(),
             view.file_bytes.map_or_else(|| "-".to_owned(), show_bytes),
-            clock_time(view.since),
+            from_now(view.since, now),
             stage.to_owned(),
         ]
     };

@@ -12,7 +12,7 @@ use crate::desk::Desk;
 use crate::drawing::export::{self, Node};
 use crate::drawing::lanes;
 use crate::failure::Failure;
-use crate::naming::Naming;
+use crate::naming::{Naming, short};
 use crate::output::{Tone, one_line};
 
 pub(super) fn run(desk: &Desk<'_>, args: &TaskGraph) -> Result<(), Failure> {
@@ -27,7 +27,7 @@ pub(super) fn run(desk: &Desk<'_>, args: &TaskGraph) -> Result<(), Failure> {
     if args.mermaid {
         return desk.out().line(export::mermaid(&nodes(&tasks)));
     }
-    desk.out().line(format!("{graph}"))?;
+    desk.out().line(short(&graph))?;
     print(desk, &tasks, &naming(desk)?)
 }
 
@@ -48,7 +48,7 @@ fn chosen(desk: &Desk<'_>, given: Option<&str>) -> Result<GraphId, Failure> {
     })
 }
 
-/// What stands for a task in the drawing: the fuller, the further it has come.
+/// The mark of a task in the drawing: the fuller, the further it has come.
 fn mark(status: Status) -> char {
     match status {
         Status::Draft => '◌',
@@ -99,7 +99,7 @@ fn print(desk: &Desk<'_>, tasks: &[TaskView], naming: &Naming) -> Result<(), Fai
     let widest = tasks.iter().map(|task| standing(task).chars().count()).max().unwrap_or(0);
     for line in &lines {
         let Some(task) = line.node.map(|node| &tasks[node]) else {
-            desk.out().line(&line.lanes)?;
+            desk.out().cut_line(&line.lanes)?;
             continue;
         };
         let gap = " ".repeat(width - line.lanes.chars().count() + 2);
@@ -107,11 +107,13 @@ fn print(desk: &Desk<'_>, tasks: &[TaskView], naming: &Naming) -> Result<(), Fai
         let state = desk.out().paint(tone(task.status), &state);
         let (id, name) = (naming.short(&task.task), one_line(&task.name));
         let after = named(naming, &task.waits_for);
-        desk.out().line(format!("{}{gap}{id}  {state}  {name}{after}", line.lanes).trim_end())?;
+        desk.out()
+            .cut_line(format!("{}{gap}{id}  {state}  {name}{after}", line.lanes).trim_end())?;
     }
     let legend = Status::ALL.iter().map(|own| format!("{} {own}", mark(*own)));
     let legend = legend.collect::<Vec<_>>().join("  ");
-    desk.out().line(format!("\n{}", desk.out().paint(Tone::Faint, &legend)))
+    desk.out().line("")?;
+    desk.out().wrapped(0, Tone::Faint, &legend)
 }
 
 fn named(naming: &Naming, waits_for: &[althing_kernel::TaskId]) -> String {

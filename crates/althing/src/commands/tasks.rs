@@ -15,11 +15,12 @@ use crate::app::App;
 use crate::cli::{TaskAdd, TaskApprove, TaskAssign, TaskCommand, TaskList};
 use crate::content::{self, Written};
 use crate::desk::{Desk, unexpected};
+use crate::event_summary::word;
 use crate::failure::Failure;
 use crate::input::{parse_document, read_document, stdin_text};
-use crate::naming::Naming;
-use crate::output::{clock_time, counted, one_line};
-use crate::said::word;
+use crate::naming::{Naming, short};
+use crate::output::{counted, from_now, one_line};
+use crate::table::{free_text, whole};
 
 /// The longest plan on standard input.
 const PLAN_BYTES_MAX: u64 = 16 << 20;
@@ -116,11 +117,14 @@ fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Failure> {
     }
     let Reply::Graph(planned) = reply else { return Err(unexpected(&reply)) };
     let count = counted(planned.tasks.len() as u64, "task", "tasks");
-    desk.out().line(format!("{} of {count}, to be approved", planned.graph))?;
+    desk.out().line(format!("{} of {count}, to be approved", short(&planned.graph)))?;
     let row = |(key, name): &(String, String)| {
-        planned.tasks.get(key).map(|id| vec![key.clone(), id.to_string(), name.clone()])
+        planned.tasks.get(key).map(|id| vec![key.clone(), short(id), name.clone()])
     };
-    desk.out().table(&["KEY", "TASK", "NAME"], &order.iter().filter_map(row).collect::<Vec<_>>())
+    desk.out().table(
+        &[whole("KEY"), whole("TASK"), free_text("NAME")],
+        &order.iter().filter_map(row).collect::<Vec<_>>(),
+    )
 }
 
 fn add(desk: &Desk<'_>, args: TaskAdd) -> Result<(), Failure> {
@@ -183,7 +187,7 @@ fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
     };
     for task in tasks {
         let name = one_line(&task.name);
-        desk.out().line(format!("{name} ({}) is {}", task.task, standing(&task)))?;
+        desk.out().line(format!("{name} ({}) is {}", short(&task.task), standing(&task)))?;
     }
     Ok(())
 }
@@ -230,7 +234,8 @@ fn table(desk: &Desk<'_>, tasks: &[TaskView], none: &str) -> Result<(), Failure>
             task.name.clone(),
         ]
     };
-    let titles = ["TASK", "STATE", "PRIORITY", "WORKSPACE", "NAME"];
+    let titles = ["TASK", "STATE", "PRIORITY", "WORKSPACE"].map(whole);
+    let titles = [&titles[..], &[free_text("NAME")]].concat();
     desk.out().table(&titles, &tasks.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -244,33 +249,33 @@ fn show(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
         return desk.out().value(&task);
     }
     let naming = naming(desk)?;
-    let short = |ids: &[althing_kernel::TaskId]| {
+    let list = |ids: &[althing_kernel::TaskId]| {
         ids.iter().map(|id| naming.short(id)).collect::<Vec<_>>().join(" ")
     };
     let mut facts = vec![
-        ("task", task.task.to_string()),
+        ("task", short(&task.task)),
         ("name", task.name.clone()),
         ("state", standing(&task)),
         ("priority", word(&task.priority)),
-        ("graph", task.graph.to_string()),
-        ("planned", clock_time(task.created_at)),
+        ("graph", short(&task.graph)),
+        ("planned", from_now(task.created_at, desk.now())),
     ];
     for (key, ids) in [("depends on", &task.depends_on), ("waits for", &task.waits_for)] {
         if !ids.is_empty() {
-            facts.push((key, short(ids)));
+            facts.push((key, list(ids)));
         }
     }
     if let Some(parent) = &task.parent_task {
         facts.push(("part of", naming.short(parent)));
     }
     for id in &task.history {
-        facts.push(("tried in", id.to_string()));
+        facts.push(("tried in", short(id)));
     }
     if let Some(checkpoint) = &task.checkpoint {
-        facts.push(("checkpoint", checkpoint.to_string()));
+        facts.push(("checkpoint", short(checkpoint)));
     }
     for (key, value) in facts {
-        desk.out().line(format!("{key:<11} {}", one_line(&value)))?;
+        desk.out().fact(key, 12, &one_line(&value))?;
     }
     desk.out().line("")?;
     for line in content::shown(&desk.blobs(), &task.description) {
@@ -288,12 +293,13 @@ fn graphs(desk: &Desk<'_>) -> Result<(), Failure> {
         return desk.out().line("nothing is planned; `althing task plan FILE` plans a graph");
     }
     let naming = Naming::of(graphs.iter().map(|graph| &graph.graph));
+    let workspaces = desk.workspace_naming()?;
     let row = |graph: &GraphView| {
         vec![
             naming.short(&graph.graph),
             graph.tasks.len().to_string(),
-            clock_time(graph.created_at),
-            graph.run.to_string(),
+            from_now(graph.created_at, desk.now()),
+            workspaces.short(&graph.run),
         ]
     };
     let titles = ["GRAPH", "TASKS", "PLANNED", "RUN"];

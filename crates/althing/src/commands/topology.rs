@@ -22,7 +22,7 @@ pub(super) fn path(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
     workspaces::table(desk, &way)
 }
 
-/// What a workspace sees, or who sees it.
+/// Prints what a workspace sees, or who sees it.
 pub(super) fn sees(desk: &Desk<'_>, args: &WorkspaceSees) -> Result<(), Failure> {
     let found = desk.sight(desk.workspace(&args.id)?, args.by)?;
     if desk.out().json {
@@ -48,7 +48,7 @@ pub(super) fn sees(desk: &Desk<'_>, args: &WorkspaceSees) -> Result<(), Failure>
     desk.out().table(&titles, &found.iter().map(row).collect::<Vec<_>>())
 }
 
-/// What the tasks that a task needs came to: their checkpoints and the files in them, by hash.
+/// The results of a task's dependencies: their checkpoints and the files in them, by hash.
 pub(super) fn results(desk: &Desk<'_>, task: &TaskId) -> Result<Content, Failure> {
     let needed = TaskDeps { all: false, dependents: false, task: task.clone() };
     let mut results: Vec<Value> = Vec::new();

@@ -16,17 +16,18 @@ use std::io::{BufReader, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
+use super::entry_lines::{EntryLines, Line};
 use crate::app::App;
 use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify, TrailWhich};
 use crate::commands::leases::principal;
 use crate::commands::{compare, history, stats, storage};
 use crate::desk::Desk;
+use crate::event_summary::summary;
 use crate::failure::Failure;
 use crate::input::read_file;
 use crate::moment::parse_time;
-use crate::output::{Tone, clock_time, counted, written};
+use crate::output::{Tone, counted, written};
 use crate::progress::Progress;
-use crate::said::summary;
 
 pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
     match args.command {
@@ -46,6 +47,23 @@ pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
         Some(TrailCommand::Prune(args)) => storage::prune(app, &args),
         Some(TrailCommand::Export) => export(app),
         Some(TrailCommand::Import) => import(app),
+    }
+}
+
+/// Whether entries, or what follows from them, are listed.
+pub(super) fn is_list(args: &Trail) -> bool {
+    match &args.command {
+        None => !args.filter.follow,
+        Some(command) => matches!(
+            command,
+            TrailCommand::Show(_)
+                | TrailCommand::At(_)
+                | TrailCommand::Diff(_)
+                | TrailCommand::Stats(_)
+                | TrailCommand::Runs(_)
+                | TrailCommand::Compare(_)
+                | TrailCommand::Tiers
+        ),
     }
 }
 
@@ -83,7 +101,7 @@ pub(super) fn query_of(
     })
 }
 
-/// Says so if somebody is named who is not there: an empty answer would be no answer.
+/// Refuses names of agents and people that do not exist, instead of listing nothing.
 pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Failure> {
     for party in [&which.owner, &which.originator].into_iter().flatten() {
         if let Party::User(user) = party {
@@ -133,21 +151,28 @@ fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
         last: !filter.all,
         ..query_of(&filter.which, workspace, engine.now())?
     };
+    let mut lines = EntryLines::default();
     // First the end, then who is who: of what comes later that is learned as it comes.
     let end = engine.world()?.seq();
     let Some(query) = engine.narrowed(asked, project.viewer()?.as_ref())? else { return Ok(()) };
     if filter.all {
-        list_all(app, engine, &query, end)?;
+        list_all(app, &mut lines, engine, &query, end)?;
     } else {
         let upto = TrailQuery { upto: Some(end), ..query.clone() };
         for found in upto.find(&mut *engine.reader()?)? {
-            print(app, &found.entry, &found.line)?;
+            print(app, &mut lines, &found.entry, &found.line)?;
         }
     }
-    if filter.follow { follow(app, engine, query, end) } else { Ok(()) }
+    if filter.follow { follow(app, &mut lines, engine, query, end) } else { Ok(()) }
 }
 
-fn list_all(app: &App, engine: &Engine, query: &TrailQuery, end: u64) -> Result<(), Failure> {
+fn list_all(
+    app: &App,
+    lines: &mut EntryLines,
+    engine: &Engine,
+    query: &TrailQuery,
+    end: u64,
+) -> Result<(), Failure> {
     let mut log = engine.reader()?;
     let mut after = query.after.unwrap_or(0);
     loop {
@@ -156,12 +181,18 @@ fn list_all(app: &App, engine: &Engine, query: &TrailQuery, end: u64) -> Result<
         let Some(last) = found.last() else { return Ok(()) };
         after = last.entry.seq;
         for Found { entry, line } in &found {
-            print(app, entry, line)?;
+            print(app, lines, entry, line)?;
         }
     }
 }
 
-fn follow(app: &App, engine: &Engine, mut query: TrailQuery, from: u64) -> Result<(), Failure> {
+fn follow(
+    app: &App,
+    lines: &mut EntryLines,
+    engine: &Engine,
+    mut query: TrailQuery,
+    from: u64,
+) -> Result<(), Failure> {
     let from = query.after.map_or(from, |after| after.max(from));
     let mut subscription = engine.subscribe(from)?;
     loop {
@@ -173,7 +204,7 @@ fn follow(app: &App, engine: &Engine, mut query: TrailQuery, from: u64) -> Resul
                     let entry = Entry::read(line).map_err(|error| {
                         Failure::integrity(Rule::Integrity, format!("an unreadable entry: {error}"))
                     })?;
-                    print(app, &entry, line)?;
+                    print(app, lines, &entry, line)?;
                 }
             }
         }
@@ -181,19 +212,21 @@ fn follow(app: &App, engine: &Engine, mut query: TrailQuery, from: u64) -> Resul
     }
 }
 
-fn print(app: &App, entry: &Entry, line: &str) -> Result<(), Failure> {
+/// Prints an entry: its line of the trail as JSON, or in words.
+fn print(app: &App, lines: &mut EntryLines, entry: &Entry, line: &str) -> Result<(), Failure> {
     if app.out.json {
         return app.out.line(line);
     }
     let draft = &entry.stamped.draft;
-    app.out.line(format!(
-        "{:>6}  {}  {:<18} {:<23} {}",
-        entry.seq,
-        app.out.paint(Tone::Faint, &clock_time(entry.stamped.at)),
-        draft.actor.to_string(),
-        draft.event.kind().as_str(),
-        summary(&draft.event)
-    ))
+    let shown = Line {
+        seq: entry.seq,
+        at: entry.stamped.at,
+        gap: None,
+        actor: &draft.actor.to_string(),
+        kind: draft.event.kind().as_str(),
+        says: &summary(&draft.event),
+    };
+    lines.print(app.out, &shown)
 }
 
 fn show(app: &App, seq: u64) -> Result<(), Failure> {

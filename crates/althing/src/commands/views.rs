@@ -12,6 +12,7 @@ use althing_trail::Entry;
 use std::path::Path;
 
 use super::compare::meant;
+use super::entry_lines::{EntryLines, Line};
 use crate::amounts::show_cost;
 use crate::app::App;
 use crate::cli::{ViewCommand, ViewFlow, ViewRun, ViewWorkspace};
@@ -19,15 +20,22 @@ use crate::desk::Desk;
 use crate::drawing::bars::bar;
 use crate::drawing::messages::{self, Arrow};
 use crate::drawing::{export, spans};
+use crate::event_summary::summary;
 use crate::failure::Failure;
-use crate::naming::Naming;
+use crate::naming::{Naming, short, short_ids};
 use crate::output::{Tone, clock_time, counted, one_line, show_span};
-use crate::said::summary;
+use crate::table::{self, drawing, free_text, whole};
 
 /// How wide a picture of time is.
-const WIDTH: u64 = 60;
+const WIDTH_MAX: u64 = 60;
+/// The least of it.
+const WIDTH_MIN: usize = 20;
+/// The longest name of a workspace beside it.
+const NAME_CHARS_MAX: usize = 40;
 /// With more parties than this, messages are listed instead of drawn.
 const COLUMNS_MAX: usize = 7;
+/// How wide the time and the mark before a message are.
+const BESIDE_MESSAGES: usize = 22;
 
 /// A trail to look at: the project's, or an exported one.
 struct Looked<'a> {
@@ -75,12 +83,12 @@ fn of_run(app: &App, args: &ViewRun) -> Result<(), Failure> {
         let task = lane.task.as_ref().map_or(String::new(), |task| format!(" {task:?}"));
         one_line(&format!("{}  {} {agent}{task}", naming.short(&lane.workspace), lane.role))
     };
+    let name = |lane: &Lane| table::cut(&name(lane), NAME_CHARS_MAX);
     let widest = digest.lanes.iter().map(|lane| name(lane).chars().count()).max().unwrap_or(0);
     let (from, to) = (clock_time(digest.started_at), clock_time(end));
-    let gap = usize::try_from(WIDTH).unwrap_or(0).saturating_sub(from.len());
-    app.out.line(format!("\n{:widest$}  {from}{to:>gap$}", ""))?;
+    app.out.line(format!("\nfrom {from} to {to}:"))?;
     for lane in &digest.lanes {
-        let drawn = drawn(lane, digest.started_at, end);
+        let drawn = drawn(app, widest + 2, lane, (digest.started_at, end));
         app.out.line(format!("{:<widest$}  {drawn}", name(lane)).trim_end())?;
     }
     legend(app)?;
@@ -89,18 +97,22 @@ fn of_run(app: &App, args: &ViewRun) -> Result<(), Failure> {
     tasks(app, &digest)
 }
 
-fn drawn(lane: &Lane, from: Timestamp, to: Timestamp) -> String {
+/// The states of a workspace over time, in the room beside its name.
+fn drawn(app: &App, beside: usize, lane: &Lane, (from, to): (Timestamp, Timestamp)) -> String {
+    let room = app.out.width.saturating_sub(beside).max(WIDTH_MIN);
+    let width = u64::try_from(room).map_or(WIDTH_MAX, |room| room.min(WIDTH_MAX));
     let spans = spans::Line {
         steps: lane.steps.iter().map(|step| (step.at.micros(), step.state.as_str())).collect(),
         marks: lane.checkpoints.iter().map(|at| at.micros()).collect(),
     };
-    spans::draw(&spans, from.micros(), to.micros(), WIDTH)
+    spans::draw(&spans, from.micros(), to.micros(), width)
 }
 
 fn legend(app: &App) -> Result<(), Failure> {
     let signs = spans::SIGNS.iter().map(|(state, sign)| format!("{sign} {state}"));
     let signs: Vec<String> = signs.chain([format!("{} checkpoint", spans::MARK)]).collect();
-    app.out.line(format!("\n{}", app.out.paint(Tone::Faint, &signs.join("  "))))
+    app.out.line("")?;
+    app.out.wrapped(0, Tone::Faint, &signs.join("  "))
 }
 
 fn headline(app: &App, run: &RunDigest) -> Result<(), Failure> {
@@ -109,7 +121,7 @@ fn headline(app: &App, run: &RunDigest) -> Result<(), Failure> {
         Some(ended) => format!("{ended} after {}", show_span(run.wall)),
         None => format!("goes on, {} so far", show_span(run.wall)),
     };
-    let title = app.out.paint(Tone::Strong, &one_line(&run.run));
+    let title = app.out.paint(Tone::Strong, &one_line(&short(&run.run)));
     app.out.line(format!("{title}  begun by {}, {stands}", one_line(leads)))?;
     let roles: Vec<String> = run.roles.iter().map(|(role, n)| format!("{n} {role}")).collect();
     let roles = if roles.is_empty() { String::new() } else { format!(" ({})", roles.join(", ")) };
@@ -120,7 +132,7 @@ fn headline(app: &App, run: &RunDigest) -> Result<(), Failure> {
         counted(run.retries, "retry", "retries"),
         counted(run.checkpoints, "checkpoint", "checkpoints"),
     ];
-    app.out.line(one_line(&figures.join(", ")))?;
+    app.out.fact("", 0, &one_line(&figures.join(", ")))?;
     let figures = [
         counted(run.tokens, "token", "tokens"),
         format!("cost {}", show_cost(run.cost)),
@@ -130,11 +142,11 @@ fn headline(app: &App, run: &RunDigest) -> Result<(), Failure> {
         format!("{} done by people", run.interventions),
         counted(run.entries, "entry", "entries"),
     ];
-    app.out.line(figures.join(", "))?;
+    app.out.fact("", 0, &figures.join(", "))?;
     say_deleted(app, run.deleted_entries)
 }
 
-/// Says so where what is shown is not all there was.
+/// Prints a warning if entries were deleted.
 pub(super) fn say_deleted(app: &App, entries: u64) -> Result<(), Failure> {
     if entries == 0 {
         return Ok(());
@@ -161,7 +173,8 @@ fn tasks(app: &App, run: &RunDigest) -> Result<(), Failure> {
         ]
     };
     app.out.line("")?;
-    let titles = ["TASK", "STATE", "TRIED", "TOKENS", "COST", "TOOK", ""];
+    let titles = ["STATE", "TRIED", "TOKENS", "COST", "TOOK"].map(whole);
+    let titles = [&[free_text("TASK")], &titles[..], &[drawing()]].concat();
     app.out.table(&titles, &run.tasks.iter().map(row).collect::<Vec<_>>())
 }
 
@@ -184,12 +197,12 @@ fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
         return app.out.value(&seen);
     }
     let Some(lane) = &seen.lane else {
-        app.out.line(format!("nothing is left of how {} began", asked.workspace))?;
+        app.out.line(format!("nothing is left of how {} began", short(&asked.workspace)))?;
         say_deleted(app, seen.deleted_entries)?;
         return entries(app, &seen);
     };
     let agent = lane.agent.as_deref().unwrap_or("the system");
-    let title = app.out.paint(Tone::Strong, &one_line(&lane.workspace));
+    let title = app.out.paint(Tone::Strong, &one_line(&short(&lane.workspace)));
     let state = lane.steps.last().map_or("", |step| step.state.as_str());
     app.out.line(format!("{title}  {} of {}, {state}", lane.role, one_line(agent)))?;
     if lane.tokens > 0 || lane.cost > 0 {
@@ -198,7 +211,9 @@ fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
     }
     say_deleted(app, seen.deleted_entries)?;
     let begun = lane.steps.first().map_or(seen.last_at, |step| step.at);
-    app.out.line(format!("{}  {}", clock_time(begun), drawn(lane, begun, seen.last_at)))?;
+    let at = clock_time(begun);
+    let drawn = drawn(app, at.len() + 2, lane, (begun, seen.last_at));
+    app.out.line(format!("{at}  {drawn}"))?;
     let max = seen.spent.values().map(|span| span.micros()).max().unwrap_or(0);
     for (state, span) in seen.spent.iter().filter(|(_, span)| span.micros() > 0) {
         let drawn = bar(span.micros(), max, 30);
@@ -215,18 +230,22 @@ fn entries(app: &App, seen: &Timeline) -> Result<(), Failure> {
         app.out.line(format!("the last {shown} of {} entries:", seen.count))?;
     }
     let mut before: Option<Timestamp> = None;
+    let mut lines = EntryLines::default();
     for raw in &seen.entries {
         let row = althing_engine::row::Row::read(raw.get())?;
         let gap = before.map_or(String::new(), |at| format!("+{}", show_span(row.at.since(at))));
         before = Some(row.at);
         // An entry of another version has a kind, if nothing else.
         let says = Entry::read(raw.get()).map(|entry| summary(&entry.stamped.draft.event));
-        let at = app.out.paint(Tone::Faint, &clock_time(row.at));
-        let says = says.unwrap_or_default();
-        app.out.line(
-            format!("{:>6}  {at}  {gap:>8}  {:<18} {:<23} {says}", row.seq, row.actor, row.kind)
-                .trim_end(),
-        )?;
+        let line = Line {
+            seq: row.seq,
+            at: row.at,
+            gap: Some(&gap),
+            actor: &row.actor,
+            kind: &row.kind,
+            says: &says.unwrap_or_default(),
+        };
+        lines.print(app.out, &line)?;
     }
     Ok(())
 }
@@ -290,7 +309,7 @@ fn arrow(flow: &Flow, message: &Message) -> Option<Arrow> {
 
 fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
     let count = counted(flow.count, "message", "messages");
-    let title = app.out.paint(Tone::Strong, &one_line(&flow.run));
+    let title = app.out.paint(Tone::Strong, &one_line(&short(&flow.run)));
     app.out.line(format!("{title}  {count}"))?;
     say_deleted(app, flow.deleted_entries)?;
     if flow.messages.is_empty() {
@@ -312,9 +331,10 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
     app.out.table(&["FROM", "TO", "TYPE", "SENT", ""], &rows)?;
     app.out.line("")?;
     let names = flow_nodes(flow);
-    let draws = names.len() <= COLUMNS_MAX;
+    let room = app.out.width.saturating_sub(BESIDE_MESSAGES);
+    let draws = names.len() <= COLUMNS_MAX && messages::width(names.len()) <= room;
     if draws {
-        app.out.line(format!("{:22}{}", "", messages::heading(&names)))?;
+        app.out.line(format!("{:BESIDE_MESSAGES$}{}", "", messages::heading(&names)))?;
     }
     for message in &flow.messages {
         // A message that could not have known of the one above it.
@@ -331,7 +351,8 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
             let from = message.by.clone().unwrap_or_else(|| short(&message.from));
             one_line(&format!("{from} -> {to}  {}{lost}", message.kind))
         };
-        app.out.line(format!("{} {side} {said}", app.out.paint(Tone::Faint, &at)).trim_end())?;
+        app.out
+            .cut_line(format!("{} {side} {said}", app.out.paint(Tone::Faint, &at)).trim_end())?;
     }
     if flow.messages.iter().any(|message| message.concurrent == Some(true)) {
         let note = "‖ its sender could not have known of the one above: their order means nothing";
@@ -351,7 +372,7 @@ fn of_highway(app: &App, args: &ViewRun) -> Result<(), Failure> {
 }
 
 fn print_highway(app: &App, seen: &Highway) -> Result<(), Failure> {
-    let title = app.out.paint(Tone::Strong, &one_line(&seen.run));
+    let title = app.out.paint(Tone::Strong, &one_line(&short(&seen.run)));
     let figures = [
         counted(seen.gates.len() as u64, "gate", "gates"),
         counted(seen.injections.len() as u64, "message put in", "messages put in"),
@@ -360,7 +381,7 @@ fn print_highway(app: &App, seen: &Highway) -> Result<(), Failure> {
         format!("{} out of time", seen.timed_out),
         format!("waited {} in all", show_span(seen.waited)),
     ];
-    app.out.line(format!("{title}  {}", figures.join(", ")))?;
+    app.out.fact("", 0, &format!("{title}  {}", figures.join(", ")))?;
     say_deleted(app, seen.deleted_entries)?;
     let people: Vec<String> =
         seen.people.iter().map(|(who, n)| one_line(&format!("{who} {n}"))).collect();
@@ -396,9 +417,19 @@ fn print_highway(app: &App, seen: &Highway) -> Result<(), Failure> {
     if rows.is_empty() {
         return Ok(());
     }
-    let rows = rows.into_iter().map(|(at, cells)| [vec![clock_time(at)], cells].concat());
+    let rows = rows.into_iter().map(|(at, cells)| {
+        let cells = cells.iter().map(|cell| short_ids(cell));
+        [clock_time(at)].into_iter().chain(cells).collect()
+    });
     app.out.line("")?;
-    let titles = ["AT", "WHAT", "ABOUT", "CAME OUT", "WAITED", ""];
+    let titles = [
+        whole("AT"),
+        whole("WHAT"),
+        free_text("ABOUT"),
+        whole("CAME OUT"),
+        whole("WAITED"),
+        drawing(),
+    ];
     app.out.table(&titles, &rows.collect::<Vec<_>>())
 }
 

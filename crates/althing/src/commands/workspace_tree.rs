@@ -12,7 +12,6 @@ use crate::drawing::tree;
 use crate::failure::Failure;
 use crate::naming::Naming;
 use crate::output::{Tone, from_now, one_line};
-use crate::span::show_secs;
 
 pub(super) fn run(desk: &Desk<'_>, args: &WorkspaceTree) -> Result<(), Failure> {
     let top = args.id.as_deref().map(|text| desk.workspace(text)).transpose()?;
@@ -36,7 +35,7 @@ pub(super) fn run(desk: &Desk<'_>, args: &WorkspaceTree) -> Result<(), Failure> 
     let naming = desk.workspace_naming()?;
     for line in tree::draw(&parents(&found)) {
         let words = describe(desk, &found[line.node], &naming, &names);
-        desk.out().line(format!("{}{words}", line.before))?;
+        desk.out().cut_line(format!("{}{words}", line.before))?;
     }
     Ok(())
 }
@@ -96,13 +95,14 @@ fn describe(
         out.paint(tone(view.status), view.status.as_str()),
     ];
     let task = view.task.as_ref().and_then(|task| tasks.get(task));
-    words.extend(task.map(|name| format!("{:?}", one_line(name))));
-    let mut times = vec![format!("{} old", show_secs(now.since(view.created_at).secs()))];
+    let mut times = vec![format!("created {}", from_now(view.created_at, now))];
     // An idle workspace waits for its agent, a moved one for its new agent.
     let waits = matches!(view.status, Status::Idle | Status::Migrating);
     let what = if waits { "to show up" } else { "ends" };
     times.extend(view.deadline.map(|deadline| format!("{what} {}", from_now(deadline, now))));
     times.extend((view.inbox > 0).then(|| format!("{} unread", view.inbox)));
     words.push(times.join(", "));
+    // The name comes last: it is what may be cut.
+    words.extend(task.map(|name| format!("{:?}", one_line(name))));
     words.join("  ")
 }

@@ -24,12 +24,13 @@ use crate::cli::{
 };
 use crate::content;
 use crate::desk::{Desk, unexpected};
+use crate::event_summary::word;
 use crate::failure::Failure;
-use crate::naming::Naming;
-use crate::output::{clock_time, from_now, one_line};
-use crate::said::word;
+use crate::naming::{Naming, short, short_blob};
+use crate::output::{from_now, one_line};
 use crate::span::show_secs;
 use crate::surfaces;
+use crate::table::{free_text, whole};
 
 pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
@@ -64,7 +65,7 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
                 && let Reply::Workspace(view) = &reply
             {
                 let now = format!("{} is {}", view.workspace, word(&view.priority));
-                return desk.out().line(now);
+                return desk.out().say(&now);
             }
             tell(&desk, reply)
         }
@@ -73,7 +74,7 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
     }
 }
 
-/// What a workspace may change, as people typed it; none if they left it out.
+/// The surfaces a workspace may change, as typed; none if left out.
 pub(super) fn authority(
     desk: &Desk<'_>,
     texts: &[String],
@@ -141,7 +142,7 @@ fn transfer(desk: &Desk<'_>, args: WorkspaceTransfer) -> Result<(), Failure> {
     let words = format!("{} answers for {workspace} from now on", args.to);
     let transfer = Transfer { reason: args.reason, to: args.to, workspace };
     let reply = desk.order(Command::WorkspaceTransfer(transfer))?;
-    if desk.out().json { desk.out().value(&reply) } else { desk.out().line(words) }
+    if desk.out().json { desk.out().value(&reply) } else { desk.out().say(&words) }
 }
 
 fn write(desk: &Desk<'_>, args: &WorkspaceWrite) -> Result<(), Failure> {
@@ -164,7 +165,7 @@ pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
     }
     let Reply::Workspace(view) = reply else { return Err(unexpected(&reply)) };
     let agent = view.agent.as_ref().map_or("the system", |agent| agent.as_str());
-    desk.out().line(format!("{} {} for {agent} is {}", view.role, view.workspace, view.status))
+    desk.out().say(&format!("{} {} for {agent} is {}", view.role, view.workspace, view.status))
 }
 
 fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
@@ -224,7 +225,7 @@ fn show(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
     }
     let naming = desk.workspace_naming()?;
     for (key, value) in facts(desk, &view, &naming) {
-        desk.out().line(format!("{key:<11} {}", one_line(&value)))?;
+        desk.out().fact(key, 12, &one_line(&value))?;
     }
     let made = desk.checkpoints(&id)?;
     if !made.is_empty() {
@@ -246,15 +247,15 @@ fn show(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What there is to say about a workspace, line by line.
+/// The properties of a workspace, line by line.
 fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'static str, String)> {
     let now = desk.now();
     let list = |words: Vec<String>| words.join(" ");
     let mut facts = vec![
-        ("workspace", view.workspace.to_string()),
+        ("workspace", short(&view.workspace)),
         ("role", view.role.to_string()),
         ("agent", view.agent.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string)),
-        ("state", format!("{}, since {}", view.status, clock_time(view.since))),
+        ("state", format!("{}; changed {}", view.status, from_now(view.since, now))),
     ];
     if let Some(ended) = view.ended {
         facts.push(("ended by", ended.as_str().to_owned()));
@@ -266,7 +267,7 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
         facts.push(("below", naming.short(parent)));
     }
     if let Some(task) = &view.task {
-        facts.push(("task", task.to_string()));
+        facts.push(("task", short(task)));
     }
     facts.push(("owner", format!("{}, caused by {}", view.owner, view.originator)));
     facts.push(("may change", list(view.authority.iter().map(ToString::to_string).collect())));
@@ -280,10 +281,10 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
         facts.push(("delegate", "may create workspaces below itself".to_owned()));
     }
     if let Some(deadline) = view.deadline {
-        facts.push(("deadline", format!("{} ({})", clock_time(deadline), from_now(deadline, now))));
+        facts.push(("deadline", from_now(deadline, now)));
     }
     if let Some(ends) = view.grace_ends {
-        let when = format!("asked to, until {} ({})", clock_time(ends), from_now(ends, now));
+        let when = format!("asked to; its time ends {}", from_now(ends, now));
         facts.push(("finish", when));
     }
     if let Some(lost) = &view.orphan_of {
@@ -328,15 +329,16 @@ fn files(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
     if rows.is_empty() {
         return desk.out().line("no files");
     }
-    desk.out().table(&["IN", "PATH", "CONTENT"], &rows)
+    desk.out().table(&[whole("IN"), free_text("PATH"), whole("CONTENT")], &rows)
 }
 
 fn content_of(file: &File) -> String {
-    file.content.as_ref().map_or_else(|| "deleted".to_owned(), ToString::to_string)
+    file.content.as_ref().map_or_else(|| "deleted".to_owned(), short_blob)
 }
 
 /// Files with what is in them, by hash.
 pub(super) fn file_table(desk: &Desk<'_>, files: &[File]) -> Result<(), Failure> {
     let row = |file: &File| vec![file.path.to_string(), content_of(file)];
-    desk.out().table(&["PATH", "CONTENT"], &files.iter().map(row).collect::<Vec<_>>())
+    desk.out()
+        .table(&[free_text("PATH"), whole("CONTENT")], &files.iter().map(row).collect::<Vec<_>>())
 }

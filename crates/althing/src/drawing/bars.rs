@@ -3,7 +3,7 @@
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// A bar for a number among others of which `max` is the largest, at most `width` characters.
-/// Whatever is more than nothing can be seen.
+/// A value above zero always shows.
 pub(crate) fn bar(number: u64, max: u64, width: u64) -> String {
     if number == 0 || max == 0 {
         return String::new();

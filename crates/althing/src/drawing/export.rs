@@ -34,7 +34,7 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// Who writes to whom in the language of Graphviz.
+/// Messages between workspaces in the language of Graphviz.
 pub(crate) fn flow_dot(names: &[String], edges: &[(usize, usize, String)]) -> String {
     let mut lines = vec!["digraph messages {".to_owned()];
     for (n, name) in names.iter().enumerate() {

@@ -145,7 +145,7 @@ impl Drawing {
     }
 }
 
-/// What stands where lines meet, by whether they go up and down, left and right from there.
+/// The sign where lines meet, by whether they go up and down, left and right from there.
 fn joint(upright: (bool, bool), across: (bool, bool)) -> char {
     match (upright, across) {
         ((true, true), (true, true)) => '┼',
@@ -162,7 +162,7 @@ fn joint(upright: (bool, bool), across: (bool, bool)) -> char {
     }
 }
 
-/// What stands where lines do not meet: the one across is interrupted.
+/// The sign where lines cross without meeting: the one across is interrupted.
 fn crossing(upright: bool, across: bool) -> char {
     match (upright, across) {
         (true, _) => '│',

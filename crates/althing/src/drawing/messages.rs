@@ -11,6 +11,11 @@ pub(crate) struct Arrow {
 /// How wide a column is.
 const WIDTH: usize = 16;
 
+/// How wide a drawing with this many lines is.
+pub(crate) fn width(columns: usize) -> usize {
+    columns * WIDTH
+}
+
 fn centre(column: usize) -> usize {
     column * WIDTH + WIDTH / 2
 }

@@ -1,6 +1,6 @@
 //! States side by side in time: one line for each thing, one character for a piece of time.
 
-/// What one line is drawn from: since when it was in which state, and when something happened.
+/// The data of one line: its states with their beginnings, and the times of its marks.
 pub(crate) struct Line<'a> {
     pub(crate) steps: Vec<(u64, &'a str)>,
     pub(crate) marks: Vec<u64>,
@@ -19,7 +19,7 @@ pub(crate) const SIGNS: &[(&str, char)] = &[
     ("failed", '✗'),
 ];
 
-/// What stands for something that happened.
+/// The sign of a mark.
 pub(crate) const MARK: char = '◆';
 
 fn sign(state: &str) -> char {
@@ -45,7 +45,7 @@ pub(crate) fn draw(line: &Line<'_>, from: u64, to: u64, width: u64) -> String {
     columns.collect::<String>().trim_end().to_owned()
 }
 
-/// What stands for a piece of time: its end if it is in it, what happened, or the state that took
+/// The sign of a piece of time: its end if it is in it, a mark, or the state that took
 /// most of it.
 fn piece(line: &Line<'_>, from: u64, to: u64) -> char {
     let within = |at: u64| from <= at && at < to;

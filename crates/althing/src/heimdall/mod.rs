@@ -196,6 +196,7 @@ fn desk_with(passphrase_stdin: bool) -> Result<Desk, Failure> {
         session: None,
         workspace: None,
         json: false,
+        no_pager: true,
         passphrase_stdin,
     });
     Ok(Desk::new(app)?.with_files())

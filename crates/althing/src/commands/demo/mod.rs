@@ -21,7 +21,7 @@ use crate::frugal::waves;
 use crate::output::Tone;
 use summary::Summary;
 
-/// What the agents fight over.
+/// The files the agents compete for.
 pub(crate) const FILES: &[&str] =
     &["src/parser.rs", "src/lexer.rs", "src/main.rs", "docs/guide.md", "Cargo.toml"];
 /// The file the agent holds that gets killed.
@@ -147,7 +147,7 @@ impl Watch<'_> {
             _ => false,
         };
         if shown {
-            let what = crate::said::summary(&draft.event);
+            let what = crate::event_summary::summary(&draft.event);
             let actor = draft.actor.to_string();
             self.app.out.note(format!("  {actor:<14} {:<16} {what}", draft.event.kind().as_str()));
         }

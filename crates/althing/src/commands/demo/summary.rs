@@ -1,4 +1,4 @@
-//! What happened in the demo, counted from the trail and checked against the files.
+//! The results of the demo, counted from the trail and checked against the files.
 
 use althing_kernel::{Actor, Event};
 use althing_trail::Entry;
@@ -24,14 +24,14 @@ pub(crate) struct Summary {
     told: BTreeSet<(String, String)>,
 }
 
-/// What one agent did.
+/// The results of one agent.
 #[derive(Debug, Default, Serialize)]
 struct Counts {
     granted: u64,
     refused: u64,
 }
 
-/// What one file says.
+/// The results for one file.
 #[derive(Debug, Serialize)]
 pub(crate) struct FileCheck {
     file: &'static str,

@@ -17,6 +17,7 @@ use crate::failure::Failure;
 use crate::frugal::shims::{self, Fate};
 use crate::frugal::{Desk, Order, build, capsule_text, counted, own_haid, strings};
 use crate::input::{read_file, stdin_text};
+use crate::table::{free_text, whole};
 
 /// The exit code of a brief whose references could not be looked up.
 const NOT_VERIFIED: u8 = 3;
@@ -51,7 +52,8 @@ fn table(app: &App, list: &[Value], columns: [(&str, &str); 2]) -> Result<(), Fa
     }
     let row = |own: &Value| columns.iter().map(|(_, name)| text(own, name)).collect();
     let rows: Vec<Vec<String>> = list.iter().map(row).collect();
-    app.out.table(&columns.map(|(title, _)| title), &rows)
+    let [(first, _), (second, _)] = columns;
+    app.out.table(&[whole(first), free_text(second)], &rows)
 }
 
 pub(crate) fn symbol(app: &App, command: &SymbolCommand) -> Result<(), Failure> {
@@ -142,7 +144,7 @@ pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Failure
     }
 }
 
-/// What capsules build on. One that is asked for or built on and not there is said to be so.
+/// Prints the dependencies of capsules. A capsule that is missing is named as missing.
 fn closure(desk: &Desk, name: &str, ids: &[String]) -> Result<Value, Failure> {
     let found = desk.ask(name, &json!({ "ids": ids }))?.unwrap_or_default();
     let lacking = [strings(&found["unknown"]), strings(&found["missing"])].concat();

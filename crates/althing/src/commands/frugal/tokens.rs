@@ -12,7 +12,9 @@ use crate::drawing::bars::bar;
 use crate::failure::Failure;
 use crate::frugal::Desk;
 use crate::input::{read_file, stdin_text};
+use crate::naming::short;
 use crate::output::Tone;
+use crate::table::{drawing, whole};
 
 /// The longest text that is counted from standard input, in bytes.
 const TEXT_BYTES_MAX: u64 = 16 << 20;
@@ -83,7 +85,8 @@ fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
         .collect();
     lines.push(row("all", &found["total"], String::new()));
     let title = by.word().to_uppercase();
-    app.out.table(&[&title, "TOKENS", "COUNTED", "REPORTED", "MESSAGES", ""], &lines)?;
+    let columns = [&title, "TOKENS", "COUNTED", "REPORTED", "MESSAGES"].map(whole);
+    app.out.table(&[&columns[..], &[drawing()]].concat(), &lines)?;
     if budgets.is_empty() {
         return Ok(());
     }
@@ -94,13 +97,15 @@ fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
         let workspace = own["workspace"].as_str().unwrap_or_default();
         let left = number(own, "left").to_string();
         let bar = bar(used.min(limit), limit, BAR_WIDTH);
-        vec![agent.to_owned(), used.to_string(), limit.to_string(), left, workspace.to_owned(), bar]
+        vec![agent.to_owned(), used.to_string(), limit.to_string(), left, short(&workspace), bar]
     };
     let lines: Vec<Vec<String>> = budgets.iter().map(row).collect();
-    app.out.table(&["BUDGET OF", "USED", "LIMIT", "LEFT", "WORKSPACE", ""], &lines)
+    let budget = ["BUDGET OF", "USED", "LIMIT", "LEFT", "WORKSPACE"].map(whole);
+    let budget = [&budget[..], &[drawing()]].concat();
+    app.out.table(&budget, &lines)
 }
 
-/// What workspaces that go on may use of tokens and have used, as their meters say.
+/// The token budgets of live workspaces and their use, from their meters.
 fn budgets(desk: &Desk) -> Result<Vec<Value>, Failure> {
     let meter = desk.ask("meter.get", &json!({}))?.unwrap_or_default();
     let metered = meter["workspaces"].as_array().map_or(&[][..], Vec::as_slice);

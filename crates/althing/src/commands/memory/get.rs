@@ -57,7 +57,7 @@ pub(super) fn whole(app: &App, item: &Value) -> Result<(), Failure> {
     let late = if item["overdue"] == true { " (overdue)" } else { "" };
     let title = format!("{} {}{late}", text(item, "short_label"), text(item, "status"));
     app.out.line(app.out.paint(Tone::Strong, &title))?;
-    app.out.line(text(item, "text"))?;
+    text(item, "text").split('\n').try_for_each(|line| app.out.fact("", 0, line))?;
     let empty = Map::new();
     let own = item.as_object().unwrap_or(&empty);
     let mut rows = Vec::new();

@@ -9,7 +9,7 @@ use super::word;
 use crate::cli::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 use crate::failure::Failure;
 
-/// What helps who names no loop.
+/// The hint for a missing loop.
 const HELP: &str = "`althing memory find loop` shows what there is; `althing memory loop --help` \
                     shows how it is written.";
 

@@ -31,14 +31,14 @@ use crate::settings::Asker;
 use crate::surfaces;
 use words::{Sheet, sheet};
 
-/// Somebody at the command line.
+/// The caller at the command line.
 pub(crate) struct Stool<'a> {
     app: &'a App,
     project: Project,
     engine: Engine,
     principal: Principal,
     recall: Recall,
-    /// Whoever sits there, once they showed who they are: a passphrase is asked for once.
+    /// The authenticated caller, kept so that a passphrase is asked for once.
     known: OnceCell<Client>,
 }
 

@@ -1,4 +1,4 @@
-//! What came of `coordinate`, `dispatch`, `loop`, `sweep` and `harvest`, for people to read.
+//! Results of `coordinate`, `dispatch`, `loop`, `sweep` and `harvest`, for people to read.
 
 use althing_dialects::memory::words::counted;
 use althing_services::memory::Verb;
@@ -48,7 +48,7 @@ pub(super) fn show(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Resul
 const LEFT_OUT: [Column; 4] =
     [("ABOUT", "about"), ("AGENT", "agent"), ("CODE", "code"), ("WHY", "why")];
 
-/// What was not done, each with what it is about and why.
+/// Prints what was not done and why.
 fn left_out(result: &Value) -> Vec<Value> {
     let row = |own: &Value| {
         let about = [&own["plan_id"], &own["assignment_id"]];

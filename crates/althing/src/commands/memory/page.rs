@@ -1,19 +1,33 @@
 //! Pages: the lines, tables and headings that answers are shown with.
 
-use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::labelled;
+use althing_engine::{Clock as _, SystemClock};
 use althing_kernel::Timestamp;
 use althing_kernel::memory::RecordId;
 use serde_json::Value;
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::output::Tone;
+use crate::output::{Tone, from_now};
+use crate::table;
 
-/// The longest text in a table on a terminal.
-const CELL_CHARS: usize = 80;
-/// What is said by this program, and may name things by their ids.
+/// Fields written by this program, which may name things by their ids.
 const OURS: [&str; 4] = ["why", "reason", "detail", "command"];
+
+/// Fields of free text, which are cut where a table would not fit.
+const FREE: [&str; 11] = [
+    "text",
+    "scope",
+    "scope_hint",
+    "why",
+    "reason",
+    "detail",
+    "description",
+    "command",
+    "outcome",
+    "hard_after",
+    "soft_after",
+];
 
 /// A column: its title, and the field it shows.
 pub(super) type Column = (&'static str, &'static str);
@@ -21,7 +35,7 @@ pub(super) type Column = (&'static str, &'static str);
 pub(super) const ROW: [Column; 4] =
     [("ID", "short_label"), ("STATUS", "status"), ("TEXT", "text"), ("CHANGED", "updated_at")];
 pub(super) const CLAIM: [Column; 4] =
-    [("ID", "short_label"), ("HOLDER", "holder"), ("SCOPE", "scope"), ("UNTIL", "expires_at")];
+    [("ID", "short_label"), ("HOLDER", "holder"), ("SCOPE", "scope"), ("ENDS", "expires_at")];
 
 /// A field as text; a dash where there is none. Things go by their labels.
 pub(super) fn text(value: &Value, name: &str) -> String {
@@ -30,7 +44,9 @@ pub(super) fn text(value: &Value, name: &str) -> String {
         Value::String(text) if name != "text" => label(text),
         Value::String(text) => text.clone(),
         Value::Number(at) if name == "at" || name.ends_with("_at") => {
-            at.as_u64().map_or_else(|| at.to_string(), |at| utc(Timestamp::from_micros(at)))
+            let now = SystemClock.now();
+            let shown = |at| from_now(Timestamp::from_micros(at), now);
+            at.as_u64().map_or_else(|| at.to_string(), shown)
         }
         Value::Number(minutes) if name.ends_with("_effort") => format!("{minutes} minutes"),
         Value::Null => "-".to_owned(),
@@ -52,8 +68,8 @@ fn label(text: &str) -> String {
     text.parse::<RecordId>().map_or_else(|_| text.to_owned(), |id| id.label())
 }
 
-/// A field as one cell of a table. It is cut where lines end at the edge of a terminal.
-fn cell(app: &App, value: &Value, name: &str) -> String {
+/// A field as one cell of a table.
+fn cell(value: &Value, name: &str) -> String {
     let mut line = text(value, name).split_whitespace().collect::<Vec<&str>>().join(" ");
     if name == "status" && value["overdue"] == true {
         line.push_str(" (overdue)");
@@ -62,11 +78,7 @@ fn cell(app: &App, value: &Value, name: &str) -> String {
         line.push_str(", superseded by ");
         line.push_str(&text(value, "superseded_by"));
     }
-    if !app.out.narrow || line.chars().count() <= CELL_CHARS {
-        return line;
-    }
-    let short: String = line.chars().take(CELL_CHARS - 1).collect();
-    format!("{short}…")
+    line
 }
 
 pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
@@ -77,9 +89,12 @@ pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
 pub(super) fn table(app: &App, items: &[Value], columns: &[Column]) -> Result<(), Failure> {
     let says = |(_, name): &&Column| items.iter().any(|item| !item[*name].is_null());
     let columns: Vec<&Column> = columns.iter().filter(says).collect();
-    let row = |item: &Value| columns.iter().map(|(_, name)| cell(app, item, name)).collect();
+    let row = |item: &Value| columns.iter().map(|(_, name)| cell(item, name)).collect();
     let rows: Vec<Vec<String>> = items.iter().map(row).collect();
-    let titles: Vec<&str> = columns.iter().map(|(title, _)| *title).collect();
+    let title = |(title, name): &&Column| {
+        if FREE.contains(name) { table::free_text(title) } else { table::whole(title) }
+    };
+    let titles: Vec<table::Column<'_>> = columns.iter().map(title).collect();
     app.out.table(&titles, &rows)
 }
 
@@ -118,8 +133,9 @@ pub(super) fn part(
 pub(super) fn pairs(app: &App, rows: &[(String, String)]) -> Result<(), Failure> {
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, value) in rows {
-        let value = value.replace('\n', &format!("\n{}", " ".repeat(width + 2)));
-        app.out.line(format!("{name:width$}  {value}"))?;
+        for (at, line) in value.split('\n').enumerate() {
+            app.out.fact(if at == 0 { name } else { "" }, width + 2, line)?;
+        }
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the verbs answer, for people to read.
+//! Answers of the verbs, for people to read.
 
 use althing_dialects::memory::words::counted;
 use althing_services::memory::Verb;
@@ -63,7 +63,7 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
         let claim = &result["claim"];
         let (id, scope, until) =
             (text(claim, "id"), text(claim, "scope"), text(claim, "expires_at"));
-        app.out.line(format!("{id} holds {scope} until {until}"))?;
+        app.out.line(format!("{id} holds {scope}, which ends {until}"))?;
     }
     for warning in list(answer, "warnings") {
         let words = typed.said(warning.as_str().unwrap_or_default());
@@ -190,7 +190,7 @@ fn board(app: &App, answer: &Value) -> Result<(), Failure> {
         ("ID", "short_label"),
         ("HOLDER", "agent"),
         ("SCOPE", "scope"),
-        ("UNTIL", "expires_at"),
+        ("ENDS", "expires_at"),
         ("HEARD", "liveness"),
     ];
     section(app, "Claims", list(answer, "active_claims"), &claims)?;
@@ -246,7 +246,7 @@ fn found(app: &App, answer: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is shown of a kind in a list.
+/// The columns of a list, by kind.
 fn columns(kind: &str) -> &'static [Column] {
     const FROM: Column = ("FROM", "author");
     match kind {
@@ -264,7 +264,7 @@ fn written(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Fa
         Verb::Create if answer["claim_status"] == "existing" => format!("{label} is yours already"),
         Verb::Create => format!("{label} {} is {status}", text(answer, "entity")),
         _ if answer["version"].is_null() => {
-            format!("{label} is changed; it runs out at {}", text(answer, "expires_at"))
+            format!("{label} is changed; it ends {}", text(answer, "expires_at"))
         }
         _ => format!("{label} is changed (version {})", text(answer, "version")),
     };

@@ -1,4 +1,4 @@
-//! What the arguments of the verbs are called at the command line. Messages name arguments as hosts
+//! Names of the verbs' arguments at the command line. Messages name arguments as hosts
 //! give them; this is the one place where they become what people type.
 
 use althing_dialects::memory::words::labelled;
@@ -195,7 +195,7 @@ const HARVEST: &[(&str, &str)] = &[
     ("allowOutside", "--allow-outside"),
 ];
 
-/// What is set like a field, and is none of the kernel's.
+/// Options that are set like a field but are not a field of the kernel's.
 const ALSO_FIELDS: [&str; 7] = ["author", "claim_id", "outcome", "paths", "status", "ttl", "type"];
 
 /// The verbs whose names stand in messages: those of hosts, and two that only people have.
@@ -263,7 +263,7 @@ impl Sheet {
         said
     }
 
-    /// What helps, in words that can be typed here.
+    /// The hint, in words that can be typed here.
     pub(crate) fn way_out(self, way: &Way) -> String {
         let command = self.command;
         match way {

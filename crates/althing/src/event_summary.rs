@@ -1,4 +1,4 @@
-//! What an entry says, in a few words, for people to read.
+//! One-line summaries of entries, for people to read.
 
 use althing_kernel::admission::Standing;
 use althing_kernel::commons::Label;
@@ -8,15 +8,16 @@ use althing_kernel::workspace::meter::Amount;
 use althing_kernel::{Event, WorkspaceId};
 
 use crate::amounts::{name, show, show_cost};
+use crate::naming::short_ids;
 use crate::output::{clock_time, one_line};
 use crate::span::show_secs;
 
-/// What an entry says, in a few words.
+/// One-line summary of an entry, with its ids shortened.
 pub(crate) fn summary(event: &Event) -> String {
-    one_line(&said(event))
+    one_line(&short_ids(&summarize(event)))
 }
 
-fn said(event: &Event) -> String {
+fn summarize(event: &Event) -> String {
     match event {
         Event::ProjectCreated(body) => format!("{} ({})", body.name, body.project),
         Event::RuntimeRekeyed(body) => format!("now {}: {}", body.new_key.short(), body.reason),
@@ -78,12 +79,12 @@ fn said(event: &Event) -> String {
             format!("held by {}: {}  {}", body.holder, body.reason, body.lease)
         }
         Event::CommandRefused(body) => format!("{} [{}] {}", body.command, body.rule, body.message),
-        _ => said_at_work(event),
+        _ => of_runs(event),
     }
 }
 
-/// What happens in runs: workspaces, mail and rights.
-fn said_at_work(event: &Event) -> String {
+/// Events of runs: workspaces, mail and rights.
+fn of_runs(event: &Event) -> String {
     match event {
         Event::RunHandedOver(body) => {
             body.agent.as_ref().map_or_else(|| "to the system".to_owned(), |to| format!("to {to}"))
@@ -166,12 +167,12 @@ fn said_at_work(event: &Event) -> String {
             format!("{}{}", body.right_id, why(body.reason.as_ref()))
         }
         Event::PortRightConsumed(body) => body.right_id.to_string(),
-        _ => said_in_common(event),
+        _ => of_blackboard(event),
     }
 }
 
-/// What everybody shares, and how agents stand.
-fn said_in_common(event: &Event) -> String {
+/// Events of the blackboard, and of agents' descriptions.
+fn of_blackboard(event: &Event) -> String {
     match event {
         Event::AgentDescribed(body) => {
             let said = [&body.role, &body.human, &body.tool, &body.tool_version];
@@ -195,12 +196,12 @@ fn said_in_common(event: &Event) -> String {
             let which = body.msg_id.as_ref().map_or("?", |own| own.as_str());
             format!("{} {which}", body.outcome.as_str())
         }
-        _ => said_of_memory(event),
+        _ => of_memory(event),
     }
 }
 
-/// What is remembered.
-fn said_of_memory(event: &Event) -> String {
+/// Events of the memory.
+fn of_memory(event: &Event) -> String {
     match event {
         Event::MemoryCreated(body) => format!("{} {}: {}", body.id.label(), body.status, body.text),
         Event::MemoryUpdated(body) => {
@@ -237,12 +238,12 @@ fn said_of_memory(event: &Event) -> String {
             });
             each.collect::<Vec<String>>().join("; ")
         }
-        _ => said_of_use(event),
+        _ => of_budgets(event),
     }
 }
 
-/// What is used, limited and hurried.
-fn said_of_use(event: &Event) -> String {
+/// Events of budgets, liveness and priorities.
+fn of_budgets(event: &Event) -> String {
     match event {
         Event::MeterReported(body) => {
             let (tokens, cost) = (body.tokens.get(), show_cost(body.cost.get()));
@@ -279,7 +280,7 @@ fn said_of_use(event: &Event) -> String {
             let (agent, own) = (body.agent_value.get(), body.runtime_value.get());
             format!("{}: {agent} said, {own} counted", word(&body.field))
         }
-        _ => said_of_plans(event),
+        _ => of_tasks(event),
     }
 }
 
@@ -287,8 +288,8 @@ fn said_of_limit(what: Dimension, used: Amount, limit: Amount, id: &WorkspaceId)
     format!("{}: {} of {}  {id}", name(what), show(what, used.get()), show(what, limit.get()))
 }
 
-/// What is planned, recorded and merged.
-fn said_of_plans(event: &Event) -> String {
+/// Events of tasks, checkpoints and integration.
+fn of_tasks(event: &Event) -> String {
     match event {
         Event::CheckpointCreated(body) => {
             format!("{} {}: {}", word(&body.status), body.checkpoint_id, body.intent)
@@ -332,7 +333,7 @@ fn said_of_plans(event: &Event) -> String {
     }
 }
 
-/// What people are asked and say.
+/// Events of gates, escalations and other words of people.
 fn said_on_the_highway(event: &Event) -> String {
     match event {
         Event::HighwayConfigured(body) => match body.highway.name() {

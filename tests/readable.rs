@@ -1,0 +1,235 @@
+//! Output that people can read: lines that fit, short ids, and times as seen from now.
+
+use crate::support::{Ran, Sandbox};
+use serde_json::json;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+/// The longest line of a list, in characters.
+const WIDTH: usize = 80;
+/// Words that are at least this long stay whole: names of agents, paths, content and commands are
+/// needed to act. Only a line that has such a word may be longer than [`WIDTH`].
+const WHOLE_WORD: usize = 40;
+/// What ids begin with, and how many characters follow.
+const KINDS: [&str; 9] =
+    ["lease_", "ws_", "env_", "right_", "sig_", "cp_", "graph_", "task_", "gate_"];
+const NUMBER_CHARS: usize = 26;
+
+const LONG: &str = "a purpose that nobody would ever read to its end, since it goes on and on and \
+                    says little that was not said in its first few words already";
+
+/// Lists on a project in which much goes on.
+const LISTS: &[&[&str]] = &[
+    &["status"],
+    &["claims"],
+    &["agents"],
+    &["users"],
+    &["users", "show", "a-person-with-quite-a-name"],
+    &["workspace", "list"],
+    &["workspace", "tree"],
+    &["workspace", "show", "agent:worker-with-a-rather-long-name"],
+    &["workspace", "path", "agent:worker-with-a-rather-long-name"],
+    &["workspace", "sees", "root"],
+    &["workspace", "files", "agent:worker-with-a-rather-long-name"],
+    &["checkpoint", "list", "agent:worker-with-a-rather-long-name"],
+    &["right", "list", "agent:worker-with-a-rather-long-name"],
+    &["task", "list"],
+    &["task", "graph"],
+    &["task", "graphs"],
+    &["task", "ready"],
+    &["task", "show", "second"],
+    &["inbox", "--as", "coordinator-with-a-long-name"],
+    &["inbox", "--all", "--as", "worker-with-a-rather-long-name"],
+    &["gate", "list"],
+    &["escalations"],
+    &["highway", "show"],
+    &["memory", "find", "plan"],
+    &["memory", "find", "decision"],
+    &["memory", "context", "board"],
+    &["memory", "context", "memory"],
+    &["board"],
+    &["ask", "purpose"],
+    &["trail"],
+    &["trail", "--all"],
+    &["trail", "runs"],
+    &["trail", "stats", "--group-by", "kind"],
+    &["trail", "tiers"],
+    &["trail", "at", "now"],
+    &["trail", "diff", "1", "now"],
+    &["doctor"],
+    &["config"],
+    &["meter"],
+    &["meter", "root"],
+    &["tokens"],
+    &["symbol", "list"],
+    &["fact", "list"],
+    &["capsule", "list"],
+    &["blob", "list"],
+    &["view", "run"],
+    &["view", "workspace", "agent:worker-with-a-rather-long-name"],
+    &["view", "flow"],
+    &["view", "highway"],
+    &["do", "--list"],
+    &["rules"],
+    &["conformance", "--summary"],
+];
+
+/// A project with long names for everything.
+fn populated() -> Sandbox {
+    let project = Sandbox::new();
+    let (lead, worker) = ("coordinator-with-a-long-name", "worker-with-a-rather-long-name");
+    project.login("a-person-with-quite-a-name");
+    let person = |args: &[&str]| {
+        let ran = project.told_user("a-person-with-quite-a-name", args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+    };
+    person(&["coordinator", "start", "--agent", lead]);
+    let folders = ["src/a/folder/that/lies/deep/in/the/tree", "docs/**/*.md", "tests"];
+    project.ok(&["claim", folders[0], folders[1], folders[2], "--as", lead, "-m", LONG]);
+    project.ok(&["claim", "Cargo.toml", "--as", "bob", "--task", LONG]);
+    let plan = json!({ "tasks": [
+        { "key": "first", "name": LONG, "description": LONG },
+        { "key": "second", "name": "second", "description": LONG, "depends_on": ["first"] },
+    ] });
+    let ran = project.run_with(&["task", "plan", "-", "--as", lead], plan.to_string().as_bytes());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    project.ok(&["task", "approve", LONG, "--as", lead]);
+    project.ok(&["task", "assign", LONG, "--agent", worker, "--as", lead]);
+    project.ok(&["inbox", "--take", "--as", worker]);
+    project.ok(&["signal", "started", "--as", worker]);
+    project.write("src/a/folder/that/lies/deep/in/the/tree/file.rs", "fn main() {}\n");
+    let file = "src/a/folder/that/lies/deep/in/the/tree/file.rs";
+    project.ok(&["checkpoint", "create", "--intent", LONG, "--file", file, "--as", worker]);
+    project.ok(&["signal", "escalation", "--reason", LONG, "--as", worker]);
+    project.ok(&["send", "root", LONG, "--type", "query", "--as", worker]);
+    project.ok(&["memory", "create", "plan", LONG, "--as", "bob"]);
+    project.ok(&["remember", LONG, "--kind", "decision", "--as", "bob"]);
+    project.ok(&["symbol", "set", "S1", LONG, "--as", "bob"]);
+    project.ok(&["fact", "set", "a.fact", LONG, "--as", "bob"]);
+    let log = ["tokens", "log", "--role", "worker", "--kind", "brief", "--tokens", "1200"];
+    project.ok(&[&log[..], &["--as", "bob"]].concat());
+    project.run_with(&["blob", "put"], LONG.as_bytes());
+    // Something that waits for a person.
+    person(&["highway", "set", "gated"]);
+    let create = ["workspace", "create", "--agent", "another", "--directive", LONG, "--as", lead];
+    project.ok(&create);
+    // Something that is refused, three times over.
+    for _ in 0..3 {
+        let refused = project.run(&["claim", "tests", "--as", "bob"]);
+        assert_eq!(refused.code, Some(3), "{refused:?}");
+    }
+    project
+}
+
+/// Lines that are longer than allowed.
+fn too_long(ran: &Ran) -> Vec<String> {
+    let whole = |line: &&str| line.split_whitespace().any(|word| chars(word) >= WHOLE_WORD);
+    let long = ran.out.lines().filter(|line| chars(line) > WIDTH && !whole(line));
+    long.map(str::to_owned).collect()
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Whole ids in a text.
+fn whole_ids(text: &str) -> Vec<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let is_id = |word: &&str| {
+        KINDS
+            .iter()
+            .any(|kind| word.strip_prefix(kind).is_some_and(|number| number.len() == NUMBER_CHARS))
+    };
+    words.filter(is_id).collect()
+}
+
+#[test]
+fn lists_fit_eighty_columns_with_short_ids() {
+    let project = populated();
+    let mut wrong = Vec::new();
+    for args in LISTS {
+        let ran = project.run(args);
+        assert!(matches!(ran.code, Some(0 | 1)), "{args:?}: {ran:?}");
+        wrong.extend(too_long(&ran).into_iter().map(|line| format!("{args:?}: {line}")));
+        wrong.extend(whole_ids(&ran.out).into_iter().map(|id| format!("{args:?}: whole id {id}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn wider_terminals_and_scripts_get_all_of_it() {
+    let project = Sandbox::new();
+    let purpose = "w".repeat(90);
+    project.ok(&["claim", "src", "--as", "alice", "-m", &purpose]);
+    assert!(!project.ok(&["claims"]).out.contains(&purpose));
+    let wide = project.command().args(["claims"]).env("COLUMNS", "200").output().unwrap();
+    assert!(Ran::of(&wide).out.contains(&purpose), "{wide:?}");
+    let leases = project.json(&["claims"]);
+    assert_eq!(leases[0]["purpose"], purpose);
+    let id = leases[0]["lease"].as_str().unwrap();
+    assert_eq!(whole_ids(id), [id]);
+}
+
+#[test]
+fn times_are_told_from_now_and_on_the_trail_as_dates() {
+    let project = Sandbox::new();
+    let claimed = project.ok(&["claim", "src", "--as", "alice", "--ttl", "2h"]);
+    assert!(claimed.out.contains("ends in 2 h"), "{claimed:?}");
+    assert!(project.ok(&["claims"]).out.contains("in 2 h"));
+    assert!(project.ok(&["agents"]).out.contains(" s ago"));
+    let trail = project.ok(&["trail"]).out;
+    let day = trail.lines().next().unwrap();
+    assert!(day.len() == 10 && day.split('-').count() == 3, "{trail}");
+}
+
+#[test]
+fn a_short_name_of_content_is_enough_to_get_it() {
+    let project = Sandbox::new();
+    let name = project.run_with(&["blob", "put"], b"content").out;
+    let short = &name[..19];
+    assert_eq!(project.ok(&["blob", "get", short]).out, "content");
+    let unknown = project.run(&["blob", "get", "sha256:000000000000"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+}
+
+#[test]
+fn status_goes_on_with_news() {
+    let project = Sandbox::new();
+    let mut watching = project
+        .command()
+        .args(["status", "--watch", "--json"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let mut next =
+        || -> serde_json::Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    assert_eq!(next()["leases"], json!([]));
+    project.claim("alice", "src");
+    let mut after = next();
+    // An agent shows up before it claims.
+    while after["leases"] == json!([]) {
+        after = next();
+    }
+    assert_eq!(after["leases"][0]["holder"], "agent:alice");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+}
+
+#[test]
+fn no_pager_is_started_for_pipes() {
+    let project = Sandbox::new();
+    let mut command = project.command();
+    command.args(["trail", "--all"]).env("ALTHING_PAGER", "/nowhere/pager");
+    let ran = Ran::of(&command.output().unwrap());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.out.contains("project.created"), "{ran:?}");
+}
+
+#[test]
+fn wrong_usage_says_that_nothing_was_changed() {
+    let ran = Sandbox::new().run(&["claim", "--nonsense"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("[A-USE-01] Nothing was changed."), "{ran:?}");
+}
