@@ -282,7 +282,6 @@ const COMMANDS: &[&[&str]] = &[
     &["recover"],
     &["rebuild"],
     &["backup"],
-    &["bench"],
     &["completions"],
 ];
 

@@ -122,12 +122,6 @@ impl Failure {
         Failure { details, ..failure }
     }
 
-    /// What the protocol asks for does not hold here, with all that is known about it.
-    pub(crate) fn unmet(message: impl Into<String>, details: Value) -> Self {
-        let failure = Failure::new("unmet", Rule::Conformance, Exit::Refused, message);
-        Failure { details, ..failure }
-    }
-
     /// Something was refused, and everything there is to say about it has been said.
     pub(crate) fn told() -> Self {
         Failure::new(TOLD, Rule::Usage, Exit::Refused, "")

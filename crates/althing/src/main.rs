@@ -6,10 +6,8 @@
 
 mod amounts;
 mod app;
-mod bench;
 mod cli;
 mod commands;
-mod conformance;
 mod content;
 mod desk;
 mod drawing;
@@ -17,6 +15,7 @@ mod failure;
 mod frugal;
 mod heimdall;
 mod input;
+mod logging;
 mod moment;
 mod naming;
 mod output;
@@ -36,7 +35,10 @@ use failure::Failure;
 fn main() -> ExitCode {
     let mut given = std::env::args_os();
     if let Some(tool) = given.next().and_then(|program| heimdall::Tool::called(&program)) {
-        return heimdall::main(tool, given.collect());
+        return match logging::start(0) {
+            Ok(()) => heimdall::main(tool, given.collect()),
+            Err(failure) => output::Out::new(false).report(&failure),
+        };
     }
     if is_server_of_old() && std::env::args_os().any(|arg| arg == "--help" || arg == "-h") {
         return help_of_server();
@@ -47,7 +49,8 @@ fn main() -> ExitCode {
         Err(error) => return misused(&error, json_wanted),
     };
     let app = app::App::new(cli.globals);
-    match commands::run(&app, cli.command) {
+    let started = logging::start(app.globals.verbose);
+    match started.and_then(|()| commands::run(&app, cli.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => app.out.report(&failure),
     }

@@ -5,7 +5,7 @@ use data_encoding::HEXLOWER;
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
-use crate::home::{Home, sync_folder_of};
+use crate::home::{Home, remove_leftover, sync_folder_of};
 use crate::mint::random;
 
 /// A folder of one's own to make a store in. It is gone when the work is done, or when it fails.
@@ -35,7 +35,7 @@ fn clear_left_over(root: &Path) {
         let age = entry.metadata().and_then(|data| data.modified()).map(|at| at.elapsed());
         if is_bench && matches!(age, Ok(Ok(age)) if age > std::time::Duration::from_hours(24)) {
             // If it cannot be cleared away now, then next time.
-            let _ = std::fs::remove_dir_all(entry.path());
+            remove_leftover(&entry.path());
         }
     }
 }
@@ -43,7 +43,7 @@ fn clear_left_over(root: &Path) {
 impl Drop for Workbench {
     fn drop(&mut self) {
         // What cannot be cleared away now is of no use to anybody, and in nobody's way.
-        let _ = std::fs::remove_dir_all(&self.folder);
+        remove_leftover(&self.folder);
     }
 }
 

@@ -24,7 +24,7 @@ use crate::blobs::Blobs;
 use crate::core::{Core, Job};
 use crate::engine::Options;
 use crate::error::EngineError;
-use crate::home::{Home, owner_only, replace_synced, sync_folder_of};
+use crate::home::{Home, owner_only, remove_leftover, replace_synced, sync_folder_of};
 use crate::inventory::{Inventory, note_named};
 use crate::keyring::{self, Credential, Keyring};
 use crate::mint::RandomMint;
@@ -92,7 +92,7 @@ pub fn backup(
     let copied = copy_into(home, &source, folder, with_keys, progress);
     if copied.is_err() {
         // A half copy would only be taken for a whole one. This folder is ours: it was new.
-        let _ = std::fs::remove_dir_all(folder);
+        remove_leftover(folder);
     }
     copied
 }
@@ -296,7 +296,10 @@ impl Restoring<'_> {
     /// have given out an epoch, and nobody knows how many entries there were.
     fn before(&self, log: &mut SqliteLog) -> Result<Before, EngineError> {
         let position = log.position()?;
-        let floor = floor::load(&self.home.archives(), log).ok().flatten();
+        let floor = floor::load(&self.home.archives(), log)
+            .inspect_err(|error| tracing::warn!(%error, "the replay base cannot be read"))
+            .ok()
+            .flatten();
         let mut world = floor.unwrap_or_default();
         'reading: while world.seq() < position {
             let commits = match log.tail(world.seq(), READ_BYTES) {

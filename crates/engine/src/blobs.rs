@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::error::EngineError;
-use crate::home::{Home, sync_folder_of};
+use crate::home::{Home, remove_leftover, sync_folder_of};
 use crate::mint::random;
 
 /// The largest content, in bytes.
@@ -239,7 +239,7 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         // Under its name of that time it is of no use to anybody; mostly it is not there any more.
-        let _ = std::fs::remove_file(&self.path);
+        remove_leftover(&self.path);
     }
 }
 
@@ -306,7 +306,7 @@ fn clear_left_over(folder: &Path) {
         let data = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file);
         let age = data.and_then(|data| data.modified().ok()?.elapsed().ok());
         if is_ours && age.is_some_and(|age| age > LEFT_OVER) {
-            let _ = std::fs::remove_file(&path);
+            remove_leftover(&path);
         }
     }
 }

@@ -521,10 +521,14 @@ impl Upkeep {
                 Request { workspace: None, older_than: after, limit: IN_PASSING, dry_run: false };
             // Nobody asked for it now, and nothing is lost: it is tried again. What keeps it from
             // working is what `althing trail compact` says, and `doctor` tells of what is open.
-            let _ = Engine::open(&home, options)
+            let done = Engine::open(&home, options)
                 .and_then(|engine| run(&engine, &request, &mut |_, _| {}));
+            if let Err(error) = done {
+                tracing::warn!(%error, "ended workspaces were not moved into an archive");
+            }
         });
-        under.way = spawned.ok();
+        under.way =
+            spawned.inspect_err(|error| tracing::warn!(%error, "no thread for archiving")).ok();
     }
 }
 
@@ -533,7 +537,9 @@ impl Drop for Upkeep {
         let way = lock(&self.0).way.take();
         if let Some(way) = way {
             // A thread that panicked has left everything as a killed process would.
-            let _ = way.join();
+            if way.join().is_err() {
+                tracing::error!("the thread that archives panicked");
+            }
         }
     }
 }

@@ -107,7 +107,7 @@ impl Engine {
             }
             // Not there, or left half set up by somebody who was killed: opening it for writing
             // mends that, or says what is wrong.
-            Err(_) => {}
+            Err(error) => tracing::debug!(%error, "no store yet"),
         }
         witness::refuse_if_any(home)?;
         home.create()?;

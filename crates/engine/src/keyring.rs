@@ -14,7 +14,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
-use crate::home::{Home, sync_folder_of};
+use crate::home::{Home, remove_leftover, sync_folder_of};
 use crate::mint::random;
 use crate::sealed::Sealed;
 
@@ -217,10 +217,13 @@ pub(crate) fn create_once(path: &Path, text: &str) -> Result<bool, EngineError> 
         Ok(()) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(error),
         // Not every file system knows second names.
-        Err(_) => write_new(path, text),
+        Err(error) => {
+            tracing::debug!(%error, "no second name for a key file; writing it directly");
+            write_new(path, text)
+        }
     });
     // The other name of the file has served its purpose either way.
-    let _ = std::fs::remove_file(&beside);
+    remove_leftover(&beside);
     match made {
         Ok(()) => sync_folder_of(path).map(|()| true),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),

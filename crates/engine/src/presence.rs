@@ -19,7 +19,7 @@ use althing_trail::LogError;
 use althing_trail::log::LogErrorKind;
 
 use crate::error::EngineError;
-use crate::home::Home;
+use crate::home::{Home, remove_leftover};
 use crate::mint::random;
 use crate::shared::Outage;
 
@@ -72,7 +72,9 @@ impl Presence {
         let enter = || -> std::io::Result<File> {
             let mut file = create(&folder, &arriving)?;
             // On a full disk there is a name and nothing in it; that will do.
-            let _ = file.write_all(std::process::id().to_string().as_bytes());
+            if let Err(error) = file.write_all(std::process::id().to_string().as_bytes()) {
+                tracing::debug!(%error, "the process id is not in the writer's file");
+            }
             file.lock()?;
             std::fs::rename(&arriving, &path)?;
             Ok(file)
@@ -91,7 +93,9 @@ impl Presence {
         let (since, turned_away) = (outage.since.micros(), outage.turned_away);
         let word = format!("{since:020}-{turned_away}-{name}.{TURNED_AWAY}");
         // Where not even that is possible, nobody learns of this outage.
-        let _ = std::fs::rename(&self.path, self.path.with_file_name(word));
+        if let Err(error) = std::fs::rename(&self.path, self.path.with_file_name(word)) {
+            tracing::warn!(%error, turned_away, "an outage of the store goes unrecorded");
+        }
     }
 }
 
@@ -126,7 +130,7 @@ impl Drop for Presence {
     fn drop(&mut self) {
         // While it is still locked, so that nobody finds it without its owner. If it cannot be
         // removed, the next writer recovers from nothing.
-        let _ = std::fs::remove_file(&self.path);
+        remove_leftover(&self.path);
     }
 }
 
@@ -247,7 +251,7 @@ fn clear_half_arrived(folder: &Path) {
         let age = path.metadata().and_then(|data| data.modified()).map(|at| at.elapsed());
         if arriving && matches!(age, Ok(Ok(age)) if age > HALF_ARRIVED) {
             // What cannot be cleared away now is cleared away next time.
-            let _ = std::fs::remove_file(&path);
+            remove_leftover(&path);
         }
     }
 }

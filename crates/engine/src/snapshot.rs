@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::error::EngineError;
 use crate::floor;
-use crate::home::{Home, replace};
+use crate::home::{Home, remove_leftover, replace};
 use crate::world::World;
 
 /// Begins every snapshot; the number changes when the form of what it holds does.
@@ -73,7 +73,7 @@ pub fn save(home: &Home, world: &World) -> Result<(), EngineError> {
     let further = all.iter().position(|own| *own == path).unwrap_or_default();
     for old in all.iter().take(further).chain(all.iter().skip(further + KEPT)) {
         // What cannot be cleared away now is cleared away next time.
-        let _ = std::fs::remove_file(old);
+        remove_leftover(old);
     }
     Ok(())
 }
@@ -184,7 +184,10 @@ pub(crate) fn load<L: LogReader + ?Sized>(
 ) -> Result<World, EngineError> {
     let Some(project) = project_of(log)? else { return Ok(World::default()) };
     for path in list(home, &project) {
-        let Some(world) = read(&path) else { continue };
+        let Some(world) = read(&path) else {
+            tracing::warn!(path = %path.display(), "a snapshot is of no use; replaying instead");
+            continue;
+        };
         if will_do(&world) && world.is_of(log)? {
             return Ok(world);
         }

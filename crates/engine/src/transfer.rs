@@ -103,7 +103,7 @@ pub fn take(
     let taken = take_into(engine, path, file, upto, progress);
     if taken.is_err() {
         // A part would only be taken for the whole. This file is ours: it was new.
-        let _ = std::fs::remove_file(path);
+        crate::home::remove_leftover(path);
     }
     taken
 }

@@ -58,7 +58,7 @@ pub(crate) use work::{
 };
 
 use althing_kernel::deployment::Deployment;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
 /// Many agents, one trail: leases on files that really hold, and a record nobody can quietly
@@ -112,6 +112,10 @@ pub(crate) struct Globals {
     /// Read the passphrase from standard input instead of asking for it.
     #[arg(long, global = true)]
     pub(crate) passphrase_stdin: bool,
+    /// Log what fails on the way, on standard error; `-vv` each step with its time [env:
+    /// `ALTHING_LOG`, `ALTHING_LOG_FORMAT`].
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
 }
 
 /// What to do.
@@ -217,16 +221,11 @@ pub(crate) enum Command {
     Rebuild(Rebuild),
     /// Copy the trail and its content to a new folder while work goes on, or put such a copy back.
     Backup(Backup),
-    /// Measure this machine and Althing on it.
-    Bench(Bench),
     /// Print a completion script for a shell.
     Completions(Completions),
     /// An agent of the demo.
     #[command(hide = true)]
     DemoAgent(DemoAgent),
-    /// A process for the benchmark to look at.
-    #[command(hide = true)]
-    BenchProbe(BenchProbe),
 }
 
 /// Arguments of `init`.
@@ -537,22 +536,17 @@ pub(crate) struct Rules {
 /// Arguments of `conformance`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each requirement of WACP stands with the tests that show it and how each came out in the last run,
-or with the reason why there is none. Exit code 1: one of those tests failed.
+Each requirement of WACP stands with the tests that show it, or with the reason why there is none.
+In the project's own folder `cargo xtask conformance` adds how each test came out.
 
 Examples:
   althing conformance                              everything, level by level at the end
-  althing conformance --level 1 --summary          how many are shown, and every deviation
-  cargo test --workspace --no-fail-fast > said.txt 2>&1
-  althing conformance --results said.txt --json    with the outcomes of that run")]
+  althing conformance --level 1 --summary          how many are shown, and every deviation")]
 pub(crate) struct Conformance {
     /// Only requirements up to this level of the protocol: 1, 2 or 3.
     #[arg(long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) level: u8,
-    /// What `cargo test` printed; `target/test-results.txt` of the project if left out.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) results: Option<PathBuf>,
     /// Only the numbers and the deviations.
     #[arg(long)]
     pub(crate) summary: bool,
@@ -590,59 +584,6 @@ pub(crate) struct Backup {
     /// Put a backup in place.
     #[arg(long)]
     pub(crate) restore: bool,
-}
-
-/// Arguments of `bench`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Everything runs in a throw-away folder below DIR, on the disk it is on. Each figure stands beside
-the machine's own limit, measured in the same run.")]
-pub(crate) struct Bench {
-    /// Where to measure; the project's folder if left out.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
-    /// Seconds per measurement.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
-    pub(crate) seconds: u64,
-    /// How many entries the large trail has.
-    #[arg(long, default_value_t = 100_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
-    pub(crate) entries: u64,
-    /// How many callers wait at the same time; repeat for more figures.
-    #[arg(long, value_name = "N", default_values_t = [1, 8, 64, 512])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub(crate) callers: Vec<u32>,
-    /// Only these parts; repeat for more.
-    #[arg(long = "only", value_enum)]
-    pub(crate) only: Vec<BenchPart>,
-}
-
-/// Arguments of a process the benchmark looks at.
-#[derive(Debug, Args)]
-pub(crate) struct BenchProbe {
-    /// The state folder to open.
-    pub(crate) home: PathBuf,
-}
-
-/// Parts of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BenchPart {
-    /// The machine's own limits.
-    Machine,
-    /// Durable commands with 1 to 512 callers.
-    Commands,
-    /// One command per process.
-    Processes,
-    /// Checking against few and many live leases.
-    Leases,
-    /// A long trail: opening, replaying, verifying, proving, memory.
-    Trail,
-    /// Moving entries of a long trail to an archive, and a writer meanwhile.
-    Archive,
-    /// Fifty hosts, each with a server process of its own, on one project.
-    Mcp,
-    /// What is remembered, at three sizes: a first look, a board, a change.
-    Memory,
 }
 
 /// Arguments of `completions`.

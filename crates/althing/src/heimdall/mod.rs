@@ -197,6 +197,7 @@ fn desk_with(passphrase_stdin: bool) -> Result<Desk, Failure> {
         workspace: None,
         json: false,
         passphrase_stdin,
+        verbose: 0,
     });
     Ok(Desk::new(app)?.with_files())
 }

@@ -202,7 +202,9 @@ impl Drop for ArchiveWriter {
     fn drop(&mut self) {
         if self.press.is_some() {
             // Whoever drops it does not want it; how that went does not matter.
-            let _ = self.end_press();
+            if let Err(error) = self.end_press() {
+                tracing::debug!(%error, "an unwanted archive did not end well");
+            }
         }
         // Once it is finished nothing has this name any more.
         let _ = std::fs::remove_file(&self.path);

@@ -94,6 +94,8 @@ impl Drop for Replacing<'_> {
     fn drop(&mut self) {
         self.0.let_go();
         // It goes with the connection at the latest.
-        let _ = self.0.reader.conn.execute_batch("DETACH DATABASE incoming");
+        if let Err(error) = self.0.reader.conn.execute_batch("DETACH DATABASE incoming") {
+            tracing::debug!(%error, "the incoming store stays attached");
+        }
     }
 }
