@@ -216,15 +216,3 @@ fn output_is_plain_where_nobody_watches() {
         assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{args:?}");
     }
 }
-
-#[test]
-fn a_quick_benchmark_runs_and_compares() {
-    let project = Sandbox::bare();
-    let args = ["bench", "--seconds", "1", "--entries", "2000", "--callers", "4"];
-    let rows = project.json(&args);
-    let rows = rows.as_array().unwrap();
-    assert!(rows.len() > 15, "{}", rows.len());
-    assert!(rows.iter().any(|row| row["limit"]["ratio"].as_f64().is_some_and(|r| r > 0.0)));
-    let left: Vec<_> = std::fs::read_dir(project.path()).unwrap().collect();
-    assert!(left.is_empty(), "{left:?}");
-}

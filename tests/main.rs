@@ -19,6 +19,7 @@ mod guide;
 mod highway;
 mod identity;
 mod leases;
+mod logging;
 mod mcp;
 #[cfg(unix)]
 mod mcp_conflicts;

@@ -202,7 +202,9 @@ impl Project {
         if let EngineError::Credential(reason) = &error {
             // If nothing can be recorded now, the answer is no all the same.
             let entity = Principal::User(user.clone());
-            let _ = engine.note_unauthentic(entity, reason, "command line");
+            if let Err(error) = engine.note_unauthentic(entity, reason, "command line") {
+                tracing::warn!(%error, "a failed authentication is not on record");
+            }
             let known = Keyring::of(&self.home).has_user(user);
             return if known {
                 Failure::from(error).hint("Try again with the right passphrase.")

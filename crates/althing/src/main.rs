@@ -6,10 +6,8 @@
 
 mod amounts;
 mod app;
-mod bench;
 mod cli;
 mod commands;
-mod conformance;
 mod content;
 mod desk;
 mod drawing;
@@ -18,6 +16,7 @@ mod failure;
 mod frugal;
 mod heimdall;
 mod input;
+mod logging;
 mod moment;
 mod naming;
 mod output;
@@ -38,7 +37,10 @@ use failure::{Failure, exit_code};
 fn main() -> ExitCode {
     let mut given = std::env::args_os();
     if let Some(tool) = given.next().and_then(|program| heimdall::Tool::called(&program)) {
-        return heimdall::main(tool, given.collect());
+        return match logging::start(0) {
+            Ok(()) => heimdall::main(tool, given.collect()),
+            Err(failure) => output::Out::new(false).report(&failure),
+        };
     }
     if is_server_of_old() && std::env::args_os().any(|arg| arg == "--help" || arg == "-h") {
         return help_of_server();
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
     if commands::is_list(&cli.command) && !app.out.json && !app.globals.no_pager {
         screen::page();
     }
-    let done = commands::run(&app, cli.command);
+    let done = logging::start(app.globals.verbose).and_then(|()| commands::run(&app, cli.command));
     // First the data, then what is to be said about it.
     let shown = output::written(screen::finish());
     match done.and_then(|outcome| shown.map(|()| outcome)) {

@@ -199,7 +199,6 @@ fn line_width() -> usize {
     set.or_else(of_terminal).filter(|width| *width > 0).unwrap_or(WIDTH)
 }
 
-
 /// Turns the result of writing to standard output into ours.
 pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Failure> {
     result.map_err(|error| Failure::unavailable(format!("cannot print: {error}")).caused_by(error))

@@ -103,7 +103,7 @@ impl Engine {
             }
             // The store is missing, or a killed process left it half created: opening it for
             // writing repairs that, or returns the error.
-            Err(_) => {}
+            Err(error) => tracing::debug!(%error, "no store yet"),
         }
         witness::refuse_if_any(home)?;
         home.create()?;

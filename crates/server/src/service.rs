@@ -67,6 +67,7 @@ impl Service {
     }
 
     fn attempt(&self, name: &str, call: &Call<'_>) -> Attempt {
+        let _span = tracing::debug_span!("tool", name).entered();
         let Some(tool) = self.tool(name) else {
             let names: Vec<&str> = self.dialect.tools.iter().map(|tool| tool.name).collect();
             let message = format!("unknown tool: {}", repeated(name));

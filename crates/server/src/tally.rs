@@ -101,7 +101,9 @@ impl Tally {
     pub(crate) fn note(&self, handed: Handed) {
         if let Some(sender) = &*self.sender.lock().unwrap_or_else(PoisonError::into_inner) {
             // The thread ends only after the last sender is gone.
-            let _ = sender.send(handed);
+            if sender.send(handed).is_err() {
+                tracing::warn!("what was handed out is not counted: the tally has ended");
+            }
         }
     }
 
@@ -164,6 +166,7 @@ impl Recorder {
             let (done, results) = (send.clone(), line.messages as usize);
             let done = Box::new(move |answer| _ = done.send((results, answer)));
             if let Err(fault) = self.submit(&line, done) {
+                tracing::debug!(why = fault.message(), "the token ledger is written later");
                 fault.message().clone_into(&mut self.unlogged.why);
                 self.waiting.push(line);
             }
@@ -171,6 +174,7 @@ impl Recorder {
         drop(send);
         for (results, answer) in receive {
             if let Err(error) = answer {
+                tracing::warn!(%error, results, "what was handed out is not in the token ledger");
                 self.unlogged.results += results;
                 self.unlogged.why = error.to_string();
             }

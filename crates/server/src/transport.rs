@@ -143,7 +143,9 @@ impl Transport<RoleServer> for Stream {
                 }
                 Read::Answer(answer) => {
                     // Whether anybody reads it is asked above.
-                    let _ = self.output().write(frame.framing, &answer);
+                    if let Err(error) = self.output().write(frame.framing, &answer) {
+                        tracing::debug!(%error, "nobody reads the answer");
+                    }
                 }
                 Read::Ignore => {}
             }

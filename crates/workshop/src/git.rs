@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
 use crate::error::WorkshopError;
-use crate::scratch::Scratch;
+use crate::scratch::{Scratch, remove_leftover};
 
 /// The address of whoever commits here.
 const ADDRESS: &str = "agent@althing.invalid";
@@ -86,7 +86,7 @@ impl Drop for Draft<'_> {
     fn drop(&mut self) {
         for path in [self.index.clone(), self.index.with_extension("lock")] {
             // It may never have been written.
-            let _ = std::fs::remove_file(path);
+            remove_leftover(&path);
         }
     }
 }
@@ -133,7 +133,9 @@ impl Git {
             .map_err(cannot)?;
         if let Some(mut stdin) = child.stdin.take() {
             // Git answers only after it read everything, or says on its own why it did not.
-            let _ = stdin.write_all(input);
+            if let Err(error) = stdin.write_all(input) {
+                tracing::debug!(%error, "git did not read all of its input");
+            }
         }
         let ran = child.wait_with_output().map_err(cannot)?;
         if ran.status.success() {
@@ -323,10 +325,13 @@ impl Git {
         let Branch { name, commit, before } = branch;
         let full = format!("refs/heads/{name}");
         // If it cannot be taken back it stays, which harms nobody.
-        let _ = match before {
+        let back = match before {
             Some(before) => self.run(&["update-ref", &full, before, commit], None, b""),
             None => self.run(&["update-ref", "-d", &full, commit], None, b""),
         };
+        if let Err(error) = back {
+            tracing::warn!(%error, branch = %name, "a branch was not put back");
+        }
     }
 }
 

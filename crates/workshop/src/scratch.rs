@@ -50,7 +50,7 @@ impl Scratch {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(INDEX) {
                 // What cannot be removed is in nobody's way.
-                let _ = std::fs::remove_file(entry.path());
+                remove_leftover(&entry.path());
             }
         }
     }
@@ -58,5 +58,16 @@ impl Scratch {
     /// A name for a throw-away index.
     pub(crate) fn index(&self) -> PathBuf {
         self.folder.join(format!("{INDEX}{}", std::process::id()))
+    }
+}
+
+/// Removes a file that nobody needs any more. One that stays is in nobody's way, so a failure is
+/// only logged; one that is gone already is none.
+pub(crate) fn remove_leftover(path: &Path) {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            tracing::debug!(%error, path = %path.display(), "a leftover stays");
+        }
+        _ => {}
     }
 }

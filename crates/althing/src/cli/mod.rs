@@ -63,7 +63,7 @@ pub(crate) use work::{
 };
 
 use althing_kernel::deployment::Deployment;
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -136,6 +136,10 @@ pub(crate) struct Globals {
     /// Read the passphrase from standard input instead of asking for it.
     #[arg(long, global = true)]
     pub(crate) passphrase_stdin: bool,
+    /// Log what fails on the way, on standard error; `-vv` each step with its time [env:
+    /// `ALTHING_LOG`, `ALTHING_LOG_FORMAT`].
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
 }
 
 /// What to do.
@@ -242,8 +246,6 @@ pub(crate) enum Command {
     Rebuild(Rebuild),
     /// Back up the trail and its content, or restore a backup.
     Backup(Backup),
-    /// Measure this machine, and Althing on it.
-    Bench(Bench),
     /// Print a completion script for your shell.
     Completions(Completions),
     /// Write the manual pages to a folder.
@@ -251,9 +253,6 @@ pub(crate) enum Command {
     /// An agent of the demo.
     #[command(hide = true)]
     DemoAgent(DemoAgent),
-    /// A process for the benchmark to look at.
-    #[command(hide = true)]
-    BenchProbe(BenchProbe),
 }
 
 /// Arguments of `init`.
@@ -510,22 +509,17 @@ pub(crate) struct Rules {
 /// Arguments of `conformance`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Lists each requirement of WACP with the tests that show it and their last results, or with the
-reason why there is no test. Exit code 1: one of those tests failed.
+Each requirement of WACP stands with the tests that show it, or with the reason why there is none.
+In the project's own folder `cargo xtask conformance` adds how each test came out.
 
 Examples:
-  althing conformance                              every requirement, and a summary by level
-  althing conformance --level 1 --summary          only the numbers, and every deviation
-  cargo test --workspace --no-fail-fast > said.txt 2>&1
-  althing conformance --results said.txt --json    with the results of that run")]
+  althing conformance                              everything, level by level at the end
+  althing conformance --level 1 --summary          how many are shown, and every deviation")]
 pub(crate) struct Conformance {
     /// Only requirements up to this level of the protocol: 1, 2 or 3.
     #[arg(long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=3))]
     pub(crate) level: u8,
-    /// The output of `cargo test` [default: `target/test-results.txt` of the project].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) results: Option<PathBuf>,
     /// Only the numbers and the deviations.
     #[arg(long)]
     pub(crate) summary: bool,
@@ -563,59 +557,6 @@ pub(crate) struct Backup {
     /// Restore a backup.
     #[arg(long)]
     pub(crate) restore: bool,
-}
-
-/// Arguments of `bench`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Everything runs in a throw-away folder below DIR. Each figure is printed beside the machine's own
-limit, measured in the same run.")]
-pub(crate) struct Bench {
-    /// The folder to measure in [default: the project's folder].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) dir: Option<PathBuf>,
-    /// Seconds per measurement.
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
-    pub(crate) seconds: u64,
-    /// The size of the large trail, in entries.
-    #[arg(long, default_value_t = 100_000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
-    pub(crate) entries: u64,
-    /// The number of concurrent callers; repeat for more figures.
-    #[arg(long, value_name = "N", default_values_t = [1, 8, 64, 512])]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub(crate) callers: Vec<u32>,
-    /// Only this part; repeat for more.
-    #[arg(long = "only", value_enum)]
-    pub(crate) only: Vec<BenchPart>,
-}
-
-/// Arguments of a process the benchmark looks at.
-#[derive(Debug, Args)]
-pub(crate) struct BenchProbe {
-    /// The state folder to open.
-    pub(crate) home: PathBuf,
-}
-
-/// Parts of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum BenchPart {
-    /// The machine's own limits.
-    Machine,
-    /// Durable commands with 1 to 512 callers.
-    Commands,
-    /// One command per process.
-    Processes,
-    /// Checking against few and many live leases.
-    Leases,
-    /// A long trail: opening, replaying, verifying, proving, memory.
-    Trail,
-    /// Moving entries of a long trail to an archive, and a writer meanwhile.
-    Archive,
-    /// Fifty hosts, each with a server process of its own, on one project.
-    Mcp,
-    /// What is remembered, at three sizes: a first look, a board, a change.
-    Memory,
 }
 
 /// Arguments of `completions`.

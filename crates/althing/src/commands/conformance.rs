@@ -1,56 +1,131 @@
-//! `althing conformance`
+//! `althing conformance`: prints the table of requirements that this program was built with.
 
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::cli::Conformance;
-use crate::conformance::report::{Report, Row, Tally};
-use crate::conformance::results::{Outcome, Results};
 use crate::failure::Failure;
-use crate::input::read_file;
-use crate::output::{Tone, counted};
+use crate::output::Tone;
 
-/// Where `scripts/test` leaves what the tests said.
-const RESULTS: &str = "target/test-results.txt";
+/// The requirements with their tests and reasons, made from the tests themselves.
+const TABLE: &str = include_str!("../../../../docs/conformance.json");
+/// Keywords in the order in which the protocol names them.
+const KEYWORDS: [&str; 4] = ["MUST", "SHOULD", "MAY", "NOTE"];
+
+/// A requirement and how it stands.
+#[derive(Debug, Deserialize, Serialize)]
+struct Row {
+    id: String,
+    area: String,
+    level: u8,
+    keyword: String,
+    text: String,
+    #[serde(default)]
+    standing: Standing,
+    tests: Vec<String>,
+    reason: Option<Reason>,
+}
+
+/// Why no test shows a requirement, or how Althing differs from it.
+#[derive(Debug, Deserialize, Serialize)]
+struct Reason {
+    kind: String,
+    text: String,
+}
+
+/// How a requirement stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Standing {
+    /// Tests show it.
+    Shown,
+    /// No test shows it, and the reason is given.
+    #[default]
+    Explained,
+    /// It is not built yet.
+    Later,
+}
+
+/// How many requirements of a level and keyword there are, and how they stand.
+#[derive(Debug, Serialize)]
+struct Tally {
+    level: u8,
+    keyword: &'static str,
+    requirements: usize,
+    shown: usize,
+    explained: usize,
+    later: usize,
+}
+
+/// Where Althing does it otherwise.
+#[derive(Debug, Serialize)]
+struct Deviation {
+    id: String,
+    text: String,
+}
+
+/// All of it.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Requirements up to this level.
+    level: u8,
+    summary: Vec<Tally>,
+    deviations: Vec<Deviation>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    requirements: Vec<Row>,
+}
 
 pub(crate) fn run(app: &App, args: &Conformance) -> Result<(), Failure> {
-    let tables = crate::conformance::tables().map_err(Failure::unavailable)?;
-    let file = results_file(app, args)?;
-    let results = match &file {
-        Some(path) => Results::read(&read_file(path)?),
-        None => Results::default(),
-    };
-    let named = file.map(|path| path.display().to_string());
-    let mut report = Report::new(&tables, args.level, named, &results);
-    if args.summary {
-        report.requirements.clear();
+    let mut rows: Vec<Row> = serde_json::from_str(TABLE)
+        .map_err(|error| Failure::unavailable(format!("the table cannot be read: {error}")))?;
+    rows.retain(|row| row.level <= args.level);
+    for row in &mut rows {
+        row.standing = standing(row);
     }
-    if !app.out.json {
-        list(app, &report.requirements)?;
-        summarize(app, &report)?;
+    let summary = tallies(&rows);
+    let deviations = rows.iter().filter_map(deviation).collect();
+    let requirements = if args.summary { Vec::new() } else { rows };
+    let report = Report { level: args.level, summary, deviations, requirements };
+    if app.out.json {
+        return app.out.value(&report);
     }
-    if !report.failed.is_empty() {
-        return Err(unmet(&report));
-    }
-    if app.out.json { app.out.value(&report) } else { Ok(()) }
+    list(app, &report.requirements)?;
+    summarize(app, &report)
 }
 
-/// The file somebody named, or the one the project's own test run left, if there is one.
-fn results_file(app: &App, args: &Conformance) -> Result<Option<PathBuf>, Failure> {
-    if let Some(path) = &args.results {
-        return Ok(Some(path.clone()));
+fn standing(row: &Row) -> Standing {
+    match row.reason.as_ref().map(|reason| reason.kind.as_str()) {
+        _ if !row.tests.is_empty() => Standing::Shown,
+        Some("later") => Standing::Later,
+        _ => Standing::Explained,
     }
-    let path = app.place()?.root.join(RESULTS);
-    Ok(path.is_file().then_some(path))
 }
 
-fn unmet(report: &Report) -> Failure {
-    let tests = counted(report.failed.len() as u64, "test that shows", "tests that show");
-    let message = format!("{tests} a requirement failed: {}", report.failed.join(", "));
-    Failure::unmet(message).with(serde_json::to_value(report).unwrap_or_default())
+fn deviation(row: &Row) -> Option<Deviation> {
+    let reason = row.reason.as_ref().filter(|reason| reason.kind == "differs")?;
+    Some(Deviation { id: row.id.clone(), text: reason.text.clone() })
 }
 
-/// The requirements, grouped by what they are about.
+/// A tally for each level and keyword that occurs.
+fn tallies(rows: &[Row]) -> Vec<Tally> {
+    let kinds = (1..=3).flat_map(|level| KEYWORDS.map(|keyword| (level, keyword)));
+    let tallies = kinds.map(|(level, keyword)| {
+        let own = rows.iter().filter(|row| row.level == level && row.keyword == keyword);
+        let own: Vec<Standing> = own.map(|row| row.standing).collect();
+        let count = |wanted| own.iter().filter(|standing| **standing == wanted).count();
+        Tally {
+            level,
+            keyword,
+            requirements: own.len(),
+            shown: count(Standing::Shown),
+            explained: count(Standing::Explained),
+            later: count(Standing::Later),
+        }
+    });
+    tallies.filter(|tally| tally.requirements > 0).collect()
+}
+
+/// Prints the requirements, grouped by what they are about.
 fn list(app: &App, rows: &[Row]) -> Result<(), Failure> {
     for area in rows.chunk_by(|one, next| one.area == next.area) {
         if let Some(row) = area.first() {
@@ -71,39 +146,27 @@ const INDENT_BELOW: usize = 23;
 
 fn show(app: &App, row: &Row) -> Result<(), Failure> {
     let Row { id, level, keyword, text, .. } = row;
-    let head = format!("  {id:<10}  L{level} {:<6}  ", keyword.as_str());
-    app.out.fact(&head, INDENT, text)?;
-    for proof in &row.tests {
-        let tone = match proof.outcome {
-            Outcome::Passed => Tone::Good,
-            Outcome::Failed => Tone::Bad,
-            Outcome::NotRun | Outcome::Ignored => Tone::Faint,
-        };
-        let outcome = app.out.paint(tone, &format!("{:<7}", proof.outcome.as_str()));
-        app.out.fact(&format!("              {outcome}  "), INDENT_BELOW, &proof.test)?;
+    app.out.fact(&format!("  {id:<10}  L{level} {keyword:<6}  "), INDENT, text)?;
+    for test in &row.tests {
+        let shown = app.out.paint(Tone::Good, "shown  ");
+        app.out.fact(&format!("              {shown}  "), INDENT_BELOW, test)?;
     }
     if let Some(reason) = &row.reason {
-        let kind = app.out.paint(Tone::Faint, &format!("{:<7}", reason.kind.as_str()));
+        let kind = app.out.paint(Tone::Faint, &format!("{:<7}", reason.kind));
         app.out.fact(&format!("              {kind}  "), INDENT_BELOW, &reason.text)?;
     }
     Ok(())
 }
 
 fn summarize(app: &App, report: &Report) -> Result<(), Failure> {
-    let titles = ["LEVEL", "KEYWORD", "ASKED", "SHOWN", "PASSED", "FAILED", "EXPLAINED", "LATER"];
-    let known = report.results.is_some();
-    let rows: Vec<Vec<String>> = report.summary.iter().map(|tally| cells(tally, known)).collect();
-    app.out.table(&titles, &rows)?;
-    match &report.results {
-        Some(file) => app.out.line(format!("\nOutcomes are from {file}."))?,
-        None => {
-            let why = format!(
-                "No test was run here: there is no {RESULTS} in this project, nor was a file named."
-            );
-            app.out.line("")?;
-            app.out.fact("", 0, &why)?;
-        }
-    }
+    let cells = |tally: &Tally| {
+        let Tally { level, keyword, requirements, shown, explained, later } = tally;
+        let counts = [requirements, shown, explained, later].map(ToString::to_string);
+        [vec![level.to_string(), (*keyword).to_owned()], counts.to_vec()].concat()
+    };
+    let rows: Vec<Vec<String>> = report.summary.iter().map(cells).collect();
+    app.out.table(&["LEVEL", "KEYWORD", "ASKED", "SHOWN", "EXPLAINED", "LATER"], &rows)?;
+    app.out.line("")?;
     if report.deviations.is_empty() {
         return app.out.line("No deviation is known.");
     }
@@ -112,19 +175,4 @@ fn summarize(app: &App, report: &Report) -> Result<(), Failure> {
         app.out.fact(&format!("  {:<10}  ", deviation.id), 14, &deviation.text)?;
     }
     Ok(())
-}
-
-/// A tally in words. Without a run nothing is known about passing and failing.
-fn cells(tally: &Tally, known: bool) -> Vec<String> {
-    let of_run = |count: usize| if known { count.to_string() } else { "-".to_owned() };
-    vec![
-        tally.level.to_string(),
-        tally.keyword.as_str().to_owned(),
-        tally.requirements.to_string(),
-        tally.shown.to_string(),
-        of_run(tally.passed),
-        of_run(tally.failed),
-        tally.explained.to_string(),
-        tally.later.to_string(),
-    ]
 }

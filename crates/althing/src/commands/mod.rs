@@ -156,8 +156,6 @@ pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Failure> {
         Command::Recover(args) => recover::run(app, &args),
         Command::Rebuild(args) => rebuild::run(app, &args),
         Command::Backup(args) => backup::run(app, &args),
-        Command::Bench(args) => crate::bench::run(app, &args),
-        Command::BenchProbe(args) => crate::bench::probe(app, &args),
         Command::Man(args) => man::run(app, &args),
         Command::Completions(args) => {
             let mut script = Vec::new();

@@ -10,8 +10,9 @@ pub(super) fn looked(desk: &Desk, actor: &str, action: &str, detail: &str) {
     // A link leads elsewhere, and a pipe has nobody at its end.
     let Some(path) = desk.project.planning().written("protocol.log") else { return };
     let line = format!("{}\t{actor}\t{action}\t{}\n", desk.now(), escaped(detail));
-    if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path) {
-        // One write, so that lines of several processes do not mix.
-        let _ = file.write_all(line.as_bytes());
+    let opened = std::fs::OpenOptions::new().append(true).open(path);
+    // One write, so that lines of several processes do not mix.
+    if let Err(error) = opened.and_then(|mut file| file.write_all(line.as_bytes())) {
+        tracing::debug!(%error, "a look-up is not in protocol.log");
     }
 }

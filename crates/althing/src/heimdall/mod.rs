@@ -198,6 +198,7 @@ fn desk_with(passphrase_stdin: bool) -> Result<Desk, Failure> {
         json: false,
         no_pager: true,
         passphrase_stdin,
+        verbose: 0,
     });
     Ok(Desk::new(app)?.with_files())
 }

@@ -30,7 +30,7 @@ use crate::snapshot::world::{READ_BYTES, World};
 use crate::snapshot::{self, replay_base};
 use crate::store::archive_files::{self, ArchiveLock};
 use crate::store::blobs::Blobs;
-use crate::store::home::{Home, owner_only, replace_synced, sync_folder_of};
+use crate::store::home::{Home, owner_only, remove_leftover, replace_synced, sync_folder_of};
 use crate::store::quarantine::{Quarantine, WorkFolder};
 
 /// A finished backup.
@@ -92,7 +92,7 @@ pub fn backup(
     let copied = copy_into(home, &source, folder, with_keys, progress);
     if copied.is_err() {
         // Nobody must take a partial copy for a complete one. The folder was created here.
-        let _ = std::fs::remove_dir_all(folder);
+        remove_leftover(folder);
     }
     copied
 }
@@ -301,7 +301,10 @@ impl Restoring<'_> {
     /// epoch, and their number may be unknown.
     fn before(&self, log: &mut SqliteLog) -> Result<Before, EngineError> {
         let position = log.position()?;
-        let floor = replay_base::load(&self.home.archives(), log).ok().flatten();
+        let floor = replay_base::load(&self.home.archives(), log)
+            .inspect_err(|error| tracing::warn!(%error, "the replay base cannot be read"))
+            .ok()
+            .flatten();
         let mut world = floor.unwrap_or_default();
         'reading: while world.seq() < position {
             let commits = match log.tail(world.seq(), READ_BYTES) {

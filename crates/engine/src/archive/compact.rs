@@ -517,8 +517,11 @@ impl Engine {
             };
             // Nobody asked for it now, and nothing is lost: it is tried again. `althing trail
             // compact` shows the error, and `doctor` lists unfinished archives.
-            let _ = Engine::open(&home, options)
+            let done = Engine::open(&home, options)
                 .and_then(|engine| run(&engine, &request, &mut |_, _| {}));
+            if let Err(error) = done {
+                tracing::warn!(%error, "ended workspaces were not moved into an archive");
+            }
         });
     }
 }

@@ -103,7 +103,7 @@ pub fn take(
     let taken = take_into(engine, path, file, upto, progress);
     if taken.is_err() {
         // Nobody must take a partial copy for a complete one. The file was created here.
-        let _ = std::fs::remove_file(path);
+        crate::store::home::remove_leftover(path);
     }
     taken
 }

@@ -154,7 +154,9 @@ impl Core {
     pub fn await_turn(&mut self) -> Result<(), LogError> {
         self.log.queue()?;
         // An error here shows again in the catch-up before deciding, which returns it.
-        let _ = self.catch_up();
+        if let Err(error) = self.catch_up() {
+            tracing::debug!(%error, "could not read ahead while queueing for the log");
+        }
         self.log.hold()
     }
 
@@ -186,14 +188,17 @@ impl Core {
             self.world.check_base(&mut *self.log)?;
             self.based = true;
         }
+        let span = tracing::debug_span!("apply", from = self.world.seq()).entered();
         let caught_up = self.world.catch_up(&mut *self.log);
+        drop(span);
         // If entries follow, the chain shows that they continue the known ones. If none do, an
         // older or another trail may have been put in place.
         let caught_up = match caught_up {
             Ok(0) => self.world.check_base(&mut *self.log).map(|()| 0),
             other => other,
         };
-        if caught_up.is_err() {
+        if let Err(error) = &caught_up {
+            tracing::debug!(%error, "the log could not be followed; replaying from the start");
             // A partly applied world is useless: replay from the start next time.
             self.world = World::default();
         }
@@ -218,6 +223,7 @@ impl Core {
 
     /// Decides jobs on a copy of the world. Nothing is stored yet.
     pub fn prepare(&mut self, now: Timestamp, jobs: &[Job]) -> Result<Prepared, EngineError> {
+        let _span = tracing::debug_span!("decide", commands = jobs.len()).entered();
         self.check_key(jobs)?;
         if now > CLOCK_MAX {
             return Err(EngineError::Clock(now));
@@ -289,10 +295,14 @@ impl Core {
     pub fn settle(&mut self, prepared: Prepared) -> Result<Settled, AppendError> {
         let Prepared { expected, commit, world, verdicts } = prepared;
         if let Some(commit) = &commit {
+            let bytes = commit.bytes();
+            let _span = tracing::debug_span!("append", last = commit.last, bytes).entered();
             match self.log.append(expected, commit) {
                 Ok(()) => {}
                 // The answer to the append was lost, but the log has the commit.
-                Err(AppendError::Unknown(_)) if self.has(commit) => {}
+                Err(AppendError::Unknown(error)) if self.has(commit) => {
+                    tracing::warn!(%error, "the log reported a failure, but has the commit");
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -319,6 +329,7 @@ impl Core {
 
     /// Runs all steps in order, and again while other writers are faster.
     pub fn run(&mut self, clock: &dyn crate::Clock, jobs: &[Job]) -> Result<Settled, EngineError> {
+        let _span = tracing::debug_span!("commit", commands = jobs.len()).entered();
         loop {
             let step = self.hold().map_err(EngineError::Unavailable);
             let prepared = step.and_then(|()| {
@@ -331,7 +342,9 @@ impl Core {
             }
             match self.settle(prepared) {
                 Ok(settled) => return Ok(settled),
-                Err(AppendError::Conflict) => {}
+                Err(AppendError::Conflict) => {
+                    tracing::debug!("another process was faster; deciding again");
+                }
                 Err(AppendError::Refused(error)) => return Err(EngineError::Unavailable(error)),
                 Err(AppendError::Unknown(error)) => return Err(EngineError::Unconfirmed(error)),
             }

@@ -38,7 +38,10 @@ pub fn read(home: &Home) -> Witness {
     match std::fs::read_to_string(home.witness()) {
         Ok(text) => SignedHead::parse(&text).map_or(Witness::Unreadable, Witness::Head),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Witness::None,
-        Err(_) => Witness::Unreadable,
+        Err(error) => {
+            tracing::warn!(%error, "the witness file cannot be read");
+            Witness::Unreadable
+        }
     }
 }
 
@@ -73,7 +76,10 @@ pub(crate) fn remember(home: &Home, core: &mut Core, head: &str) -> Result<(), E
     let known = match read(home) {
         Witness::None => None,
         Witness::Head(known) => Some(known),
-        Witness::Unreadable => return Ok(()),
+        Witness::Unreadable => {
+            tracing::warn!("the witness file holds no head; it is left as it is");
+            return Ok(());
+        }
     };
     let Ok(new) = SignedHead::parse(head) else { return Ok(()) };
     let grows = match &known {

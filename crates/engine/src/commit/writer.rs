@@ -279,6 +279,7 @@ impl Writer {
 
     fn turn_away(&mut self, batch: Batch, error: &EngineError) {
         let turned_away = batch.done.len() as u64;
+        tracing::warn!(%error, commands = turned_away, "nothing was written");
         if is_outage(error) {
             self.shared.note_bad(self.clock.now(), error.to_string(), turned_away);
         }
@@ -300,12 +301,15 @@ impl Writer {
         self.tidied = Instant::now();
         if self.core.in_place().is_err() {
             // The path has another trail now, and this one's head must not be remembered for it.
+            tracing::warn!("the store was replaced; neither witness nor snapshot is written");
             self.unwitnessed = None;
             return;
         }
         if let Some(head) = self.unwitnessed.take() {
             // The witness is a help, not a promise; `althing doctor` reports a stale one.
-            let _ = witness::remember(&self.home, &mut self.core, &head);
+            if let Err(error) = witness::remember(&self.home, &mut self.core, &head) {
+                tracing::warn!(%error, "the newest head was not kept in the witness file");
+            }
         }
         let running = self.snapshot.as_ref().is_some_and(|snapshot| !snapshot.is_finished());
         let world = self.core.world();
@@ -320,16 +324,22 @@ impl Writer {
         let thread = std::thread::Builder::new().name("althing-snapshot".to_owned());
         let spawned = thread.spawn(move || {
             // Without a new snapshot the next start replays more; nothing else depends on it.
-            let _ = snapshot::save(&home, &world);
+            match snapshot::save(&home, &world) {
+                Ok(()) => tracing::debug!(entry = world.seq(), "snapshot saved"),
+                Err(error) => tracing::warn!(%error, "no snapshot was saved"),
+            }
         });
-        self.snapshot = spawned.ok();
+        self.snapshot =
+            spawned.inspect_err(|error| tracing::warn!(%error, "no thread for a snapshot")).ok();
     }
 
     fn end(&mut self) {
         self.tidy(true);
         if let Some(snapshot) = self.snapshot.take() {
             // A failed snapshot only makes the next start slower.
-            let _ = snapshot.join();
+            if snapshot.join().is_err() {
+                tracing::error!("the thread that saves snapshots panicked");
+            }
         }
     }
 }

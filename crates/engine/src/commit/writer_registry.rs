@@ -21,7 +21,7 @@ use althing_trail::log::LogErrorKind;
 use crate::commit::shared::Outage;
 use crate::error::EngineError;
 use crate::mint::random;
-use crate::store::home::Home;
+use crate::store::home::{Home, remove_leftover};
 
 /// Extension of the file of a process that is still registering.
 const ARRIVING: &str = "new";
@@ -73,7 +73,9 @@ impl Registration {
         let enter = || -> std::io::Result<File> {
             let mut file = create(&folder, &arriving)?;
             // On a full disk the file has a name and no content, which is enough.
-            let _ = file.write_all(std::process::id().to_string().as_bytes());
+            if let Err(error) = file.write_all(std::process::id().to_string().as_bytes()) {
+                tracing::debug!(%error, "the process id is not in the writer's file");
+            }
             file.lock()?;
             std::fs::rename(&arriving, &path)?;
             Ok(file)
@@ -92,7 +94,9 @@ impl Registration {
         let (since, turned_away) = (outage.since.micros(), outage.turned_away);
         let note = format!("{since:020}-{turned_away}-{name}.{TURNED_AWAY}");
         // If even that fails, nobody learns of this outage.
-        let _ = std::fs::rename(&self.path, self.path.with_file_name(note));
+        if let Err(error) = std::fs::rename(&self.path, self.path.with_file_name(note)) {
+            tracing::warn!(%error, turned_away, "an outage of the store goes unrecorded");
+        }
     }
 }
 
@@ -126,7 +130,7 @@ impl Drop for Registration {
     fn drop(&mut self) {
         // Remove it while it is still locked, so that nobody takes it for a crash. If that fails,
         // the next writer recovers needlessly, which does no harm.
-        let _ = std::fs::remove_file(&self.path);
+        remove_leftover(&self.path);
     }
 }
 
@@ -247,7 +251,7 @@ fn clear_half_arrived(folder: &Path) {
         let age = path.metadata().and_then(|data| data.modified()).map(|at| at.elapsed());
         if arriving && matches!(age, Ok(Ok(age)) if age > HALF_ARRIVED) {
             // A file that cannot be removed now is removed next time.
-            let _ = std::fs::remove_file(&path);
+            remove_leftover(&path);
         }
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::error::EngineError;
 use crate::identity::encrypted_key::EncryptedKey;
 use crate::mint::random;
-use crate::store::home::{Home, sync_folder_of};
+use crate::store::home::{Home, remove_leftover, sync_folder_of};
 
 const PLAIN_HEADER: &str = "althing secret key v1";
 /// Largest size of a key file, in bytes: more than any has.
@@ -216,10 +216,13 @@ pub(crate) fn create_once(path: &Path, text: &str) -> Result<bool, EngineError> 
         Ok(()) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(error),
         // Not every file system has hard links.
-        Err(_) => write_new(path, text),
+        // The temporary name is not needed any more.
+        Err(error) => {
+            tracing::debug!(%error, "no second name for a key file; writing it directly");
+            write_new(path, text)
+        }
     });
-    // The temporary name is not needed any more.
-    let _ = std::fs::remove_file(&beside);
+    remove_leftover(&beside);
     match made {
         Ok(()) => sync_folder_of(path).map(|()| true),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use crate::error::EngineError;
 use crate::snapshot::world::World;
-use crate::store::home::{Home, replace};
+use crate::store::home::{Home, remove_leftover, replace};
 
 /// Begins every snapshot; the number changes with the format.
 const MAGIC: &[u8; 16] = b"althing snap 10\n";
@@ -75,7 +75,7 @@ pub fn save(home: &Home, world: &World) -> Result<(), EngineError> {
     let further = all.iter().position(|own| *own == path).unwrap_or_default();
     for old in all.iter().take(further).chain(all.iter().skip(further + KEPT)) {
         // A file that cannot be removed now is removed next time.
-        let _ = std::fs::remove_file(old);
+        remove_leftover(old);
     }
     Ok(())
 }
@@ -186,7 +186,10 @@ pub(crate) fn load<L: LogReader + ?Sized>(
 ) -> Result<World, EngineError> {
     let Some(project) = project_of(log)? else { return Ok(World::default()) };
     for path in list(home, &project) {
-        let Some(world) = read(&path) else { continue };
+        let Some(world) = read(&path) else {
+            tracing::warn!(path = %path.display(), "a snapshot is of no use; replaying instead");
+            continue;
+        };
         if will_do(&world) && world.is_of(log)? {
             return Ok(world);
         }

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::error::EngineError;
 use crate::mint::random;
-use crate::store::home::{Home, sync_folder_of};
+use crate::store::home::{Home, remove_leftover, sync_folder_of};
 
 /// Largest content, in bytes.
 pub const BLOB_BYTES_MAX: u64 = 256 << 20;
@@ -239,7 +239,7 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         // A finished file has been renamed, so mostly nothing is there.
-        let _ = std::fs::remove_file(&self.path);
+        remove_leftover(&self.path);
     }
 }
 
@@ -305,7 +305,7 @@ fn clear_left_over(folder: &Path) {
         let data = path.symlink_metadata().ok().filter(std::fs::Metadata::is_file);
         let age = data.and_then(|data| data.modified().ok()?.elapsed().ok());
         if is_ours && age.is_some_and(|age| age > LEFT_OVER) {
-            let _ = std::fs::remove_file(&path);
+            remove_leftover(&path);
         }
     }
 }

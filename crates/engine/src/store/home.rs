@@ -142,6 +142,20 @@ pub(crate) fn sync_folder_of(path: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Removes a file or folder that nobody needs any more. One that stays is in nobody's way, so a
+/// failure is only logged; one that is gone already is none.
+pub(crate) fn remove_leftover(path: &Path) {
+    let is_folder = std::fs::symlink_metadata(path).is_ok_and(|data| data.is_dir());
+    let removed =
+        if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    match removed {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            tracing::debug!(%error, path = %path.display(), "a leftover stays");
+        }
+        _ => {}
+    }
+}
+
 /// Replaces a file as a whole: readers see the old content or the new, never a part.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), EngineError> {
     replace_with(path, &|new| put(new, content))
@@ -158,7 +172,7 @@ fn replace_with(
         .and_then(|()| std::fs::rename(&new, path).map_err(EngineError::file("replace", path)));
     if replaced.is_err() {
         // A partly written copy is useless.
-        let _ = std::fs::remove_file(&new);
+        remove_leftover(&new);
     }
     replaced
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::EngineError;
 use crate::mint::random;
-use crate::store::home::{Home, sync_folder_of};
+use crate::store::home::{Home, remove_leftover, sync_folder_of};
 
 /// A temporary folder to build a store in. It is removed on drop.
 pub(crate) struct WorkFolder {
@@ -35,7 +35,7 @@ fn clear_left_over(root: &Path) {
         let age = entry.metadata().and_then(|data| data.modified()).map(|at| at.elapsed());
         if is_bench && matches!(age, Ok(Ok(age)) if age > std::time::Duration::from_hours(24)) {
             // One that cannot be removed now is removed next time.
-            let _ = std::fs::remove_dir_all(entry.path());
+            remove_leftover(&entry.path());
         }
     }
 }
@@ -43,7 +43,7 @@ fn clear_left_over(root: &Path) {
 impl Drop for WorkFolder {
     fn drop(&mut self) {
         // A folder that cannot be removed now does no harm; it is removed another time.
-        let _ = std::fs::remove_dir_all(&self.folder);
+        remove_leftover(&self.folder);
     }
 }
 

@@ -382,7 +382,11 @@ impl Verbs<'_> {
         }
         self.act("memory.update", &update).inspect_err(|_| {
             // A turn that could not be given is no work for anybody.
-            let _ = self.act("memory.move", &json!({ "id": made, "to": "cancelled" }));
+            let cancel = self.act("memory.move", &json!({ "id": made, "to": "cancelled" }));
+            if let Err(fault) = cancel {
+                let why = fault.message();
+                tracing::warn!(why, id = %made, "an assignment that nobody has was not cancelled");
+            }
         })?;
         let Present { state, .. } = self.present()?;
         let now = state.memory().record(own.id).unwrap_or(own);

@@ -208,7 +208,9 @@ impl Verbs<'_> {
             state.leases().filter(|(_, lease)| due(lease)).map(|(id, _)| id.clone()).collect();
         for lease in &tired {
             let renew = lease::Renew { epoch: None, lease: lease.clone(), ttl_s: None };
-            let _ = client.execute(Command::LeaseRenew(renew));
+            if let Err(error) = client.execute(Command::LeaseRenew(renew)) {
+                tracing::warn!(%error, %lease, "a lease was not renewed");
+            }
         }
     }
 }

@@ -208,7 +208,9 @@ impl Drop for ArchiveWriter {
     fn drop(&mut self) {
         if self.compressor.is_some() {
             // The archive is being abandoned, so an error while ending it does not matter.
-            let _ = self.end_compressor();
+            if let Err(error) = self.end_compressor() {
+                tracing::debug!(%error, "an unwanted archive did not end well");
+            }
         }
         // A finished archive has been renamed, so nothing has this name.
         let _ = std::fs::remove_file(&self.path);

@@ -56,23 +56,30 @@ fn start(conn: &Connection, open_files: &Arc<OpenFiles>) -> Option<SyncSender<()
     let (send, receive) = sync_channel(1);
     let open_files = open_files.clone();
     let thread = std::thread::Builder::new().name("althing-fold".to_owned());
-    thread.spawn(move || fold(&open_files, &receive)).ok()?;
-    conn.pragma_update(None, "wal_autocheckpoint", LAST_RESORT_PAGES).ok()?;
+    let spawned = thread.spawn(move || fold(&open_files, &receive));
+    spawned.inspect_err(|error| tracing::warn!(%error, "no thread to fold the journal")).ok()?;
+    let set = conn.pragma_update(None, "wal_autocheckpoint", LAST_RESORT_PAGES);
+    set.inspect_err(|error| tracing::warn!(%error, "the journal is folded by commits")).ok()?;
     Some(send)
 }
 
 fn fold(open_files: &OpenFiles, rounds: &Receiver<()>) {
-    let Ok(conn) = Connection::open(open_files.path()) else { return };
+    let conn = match Connection::open(open_files.path()) {
+        Ok(conn) => conn,
+        Err(error) => return tracing::warn!(%error, "the journal is not folded aside"),
+    };
     // Durability settings equal to the writer's; if they cannot be set, this thread leaves the
     // work to the writer.
     let set = conn
         .pragma_update(None, "checkpoint_fullfsync", "ON")
         .and_then(|()| conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true));
-    if set.is_err() {
-        return;
+    if let Err(error) = set {
+        return tracing::warn!(%error, "the journal is not folded aside");
     }
     while rounds.recv().is_ok() && open_files.check().is_ok() {
         // Passive: it copies what it can without making anybody wait, and the rest next time.
-        let _ = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(error) = conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+            tracing::warn!(%error, "the journal was not folded this time");
+        }
     }
 }

@@ -611,7 +611,9 @@ impl Log for SqliteLog {
         if self.queue.is_held() && !self.reader.conn.is_autocommit() {
             // A rollback that fails leaves the transaction to be rolled back with the connection;
             // nothing of it was acknowledged.
-            let _ = self.reader.conn.execute_batch("ROLLBACK");
+            if let Err(error) = self.reader.conn.execute_batch("ROLLBACK") {
+                tracing::warn!(%error, "a transaction was not rolled back");
+            }
         }
         self.queue.leave();
     }

@@ -94,6 +94,8 @@ impl Drop for Replacing<'_> {
     fn drop(&mut self) {
         self.0.release();
         // Closing the connection detaches it at the latest.
-        let _ = self.0.reader.conn.execute_batch("DETACH DATABASE incoming");
+        if let Err(error) = self.0.reader.conn.execute_batch("DETACH DATABASE incoming") {
+            tracing::debug!(%error, "the incoming store stays attached");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 
 use super::failed;
-use crate::failure::Failure;
+use crate::Failure;
 
 /// A host and the server process it started.
 pub(super) struct Host {
@@ -18,9 +18,13 @@ pub(super) struct Host {
 
 impl Host {
     /// Starts a server for a dialect in a folder, and introduces itself.
-    pub(super) fn start(folder: &Path, dialect: &str, name: &str) -> Result<Self, Failure> {
-        let program = std::env::current_exe().map_err(failed)?;
-        let mut server = Process::new(&program)
+    pub(super) fn start(
+        program: &Path,
+        folder: &Path,
+        dialect: &str,
+        name: &str,
+    ) -> Result<Self, Failure> {
+        let mut server = Process::new(program)
             .args(["mcp", "--dialect", dialect])
             .current_dir(folder)
             .env("ALTHING_HOME", folder.join(".althing"))

@@ -12,7 +12,7 @@ use super::host::Host;
 use super::machine::{percentiles, syncs};
 use super::stats::{Times, number};
 use super::{Row, Setup, failed};
-use crate::failure::Failure;
+use crate::Failure;
 
 /// How many hosts there are.
 const HOSTS: u32 = 50;
@@ -43,7 +43,7 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     let home = Home::new(&folder.join(".althing"));
     Engine::create(&home, "bench", &Options::default())?;
     let mut sync = syncs(&setup.folder, setup.time / 2)?;
-    let (got, [steady_secs, flat_out_secs]) = drive(&folder, setup.time)?;
+    let (got, [steady_secs, flat_out_secs]) = drive(setup, &folder)?;
     sync.extend(syncs(&setup.folder, setup.time / 2)?);
     let wrong = lost_or_doubled(&home, &got)?;
     let (mut steady, mut flat_out) = (Times::default(), Times::default());
@@ -76,12 +76,12 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
 
 /// Has all hosts claim for a time, once at each pace. Returns what each got, and how many seconds
 /// each part really took.
-fn drive(folder: &Path, time: Duration) -> Result<(Vec<Got>, [f64; 2]), Failure> {
+fn drive(setup: &Setup, folder: &Path) -> Result<(Vec<Got>, [f64; 2]), Failure> {
     let ready = Barrier::new(HOSTS as usize + 1);
     std::thread::scope(|scope| {
         let ready = &ready;
         let hosts: Vec<_> =
-            (0..HOSTS).map(|n| scope.spawn(move || host(folder, n, ready, time))).collect();
+            (0..HOSTS).map(|n| scope.spawn(move || host(setup, folder, n, ready))).collect();
         ready.wait();
         // Every server loads its tokenizer once; that is no part of a claim.
         let counted = await_counts(&Home::new(&folder.join(".althing")));
@@ -116,8 +116,11 @@ fn await_counts(home: &Home) -> Result<(), Failure> {
 }
 
 /// One host: arrives, waits for the others, and claims one file after the other at both paces.
-fn host(folder: &Path, n: u32, ready: &Barrier, time: Duration) -> Result<Got, Failure> {
-    let arrived = Host::start(folder, "frugal", &format!("host-{n}")).and_then(|mut host| {
+fn host(setup: &Setup, folder: &Path, n: u32, ready: &Barrier) -> Result<Got, Failure> {
+    let time = setup.time;
+    let name = format!("host-{n}");
+    let started = Host::start(&setup.program, folder, "frugal", &name);
+    let arrived = started.and_then(|mut host| {
         take(&mut host, &format!("warm/{n}.rs"))?;
         Ok(host)
     });

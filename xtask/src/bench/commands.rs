@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::machine::{percentiles, sqlite_commits, sqlite_rows_per_second, syncs};
 use super::stats::{Times, number};
 use super::{Row, Setup, failed};
-use crate::failure::Failure;
+use crate::Failure;
 
 pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     let mut rows = Vec::new();
@@ -151,7 +151,7 @@ fn drive(clients: &[Client], waiting: Waiting, time: Duration) -> Result<Times, 
             .collect();
         let join = |thread: std::io::Result<std::thread::ScopedJoinHandle<'_, _>>| {
             let joined = thread.map_err(failed)?.join();
-            joined.unwrap_or_else(|_| Err(Failure::unavailable("a caller panicked")))
+            joined.unwrap_or_else(|_| Err(failed("a caller panicked")))
         };
         threads.into_iter().map(join).collect()
     });

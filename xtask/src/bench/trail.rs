@@ -18,8 +18,7 @@ use super::machine::hashes_per_second;
 use super::processes::spawn_times;
 use super::stats::{number, repeat};
 use super::{Row, Setup, failed};
-use crate::app::App;
-use crate::failure::Failure;
+use crate::{Failure, out};
 
 /// How many leases stay live in the long trail.
 const LIVE: usize = 1_000;
@@ -55,8 +54,9 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     .map_err(failed)?;
     let probed = ask_probe(&home)?;
     let check = |_| ["check", "src/free.rs"].map(str::to_owned).to_vec();
-    let mut checks = spawn_times(&folder, setup.time / 2, check)?;
-    let mut empty = spawn_times(&folder, setup.time / 4, |_| vec!["--version".to_owned()])?;
+    let mut checks = spawn_times(&setup.program, &folder, setup.time / 2, check)?;
+    let mut empty =
+        spawn_times(&setup.program, &folder, setup.time / 4, |_| vec!["--version".to_owned()])?;
 
     let mut rows = vec![
         Row::new("write it, 500 commands per commit", build_rate, "entries per s").detail(says),
@@ -135,11 +135,8 @@ fn ask_probe(home: &Home) -> Result<Probed, Failure> {
     let mut best: Option<Probed> = None;
     // The first run warms the disk cache; a cold disk is not what is measured here.
     for _ in 0..5 {
-        let output = Process::new(&program)
-            .args(["bench-probe", "--json"])
-            .arg(home.root())
-            .output()
-            .map_err(failed)?;
+        let output =
+            Process::new(&program).arg("bench-probe").arg(home.root()).output().map_err(failed)?;
         let probed: Probed = serde_json::from_slice(&output.stdout).map_err(failed)?;
         if best.as_ref().is_none_or(|best| probed.open_us < best.open_us) {
             best = Some(probed);
@@ -148,13 +145,13 @@ fn ask_probe(home: &Home) -> Result<Probed, Failure> {
     best.ok_or_else(|| failed("no answer"))
 }
 
-pub(super) fn probe(app: &App, home: &Path) -> Result<(), Failure> {
+pub(super) fn probe(home: &Path) -> Result<(), Failure> {
     let start = Instant::now();
     let engine = Engine::open(&Home::new(home), Options::default())?;
     let open_us = start.elapsed().as_secs_f64() * 1e6;
     let probed = Probed { open_us, memory_kib: resident_kib() };
     drop(engine);
-    app.out.value(&probed)
+    out::value(&probed)
 }
 
 /// How much memory this process takes, where the system says so in a file.

@@ -8,14 +8,15 @@ use std::time::Duration;
 use super::machine::{percentiles, sqlite_commits};
 use super::stats::{Times, repeat};
 use super::{Row, Setup, failed};
-use crate::failure::Failure;
+use crate::Failure;
 
 pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     let folder = setup.folder.join("processes");
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let home = Home::new(&folder.join(".althing"));
     Engine::create(&home, "bench", &Options::default())?;
-    let mut empty = spawn_times(&folder, setup.time / 2, |_| vec!["--version".to_owned()])?;
+    let mut empty =
+        spawn_times(&setup.program, &folder, setup.time / 2, |_| vec!["--version".to_owned()])?;
     let mut commit = sqlite_commits(&setup.folder, 600, 1, setup.time / 2)?;
     let floor = empty.percentile_us(0.5) + commit.percentile_us(0.5);
     let claim = |n: u32| {
@@ -23,10 +24,10 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
             .map(str::to_owned)
             .to_vec()
     };
-    let mut claims = spawn_times(&folder, setup.time, claim)?;
+    let mut claims = spawn_times(&setup.program, &folder, setup.time, claim)?;
     let check =
         |n: u32| ["check", &format!("src/{n}.rs"), "--as", "bench"].map(str::to_owned).to_vec();
-    let mut checks = spawn_times(&folder, setup.time / 2, check)?;
+    let mut checks = spawn_times(&setup.program, &folder, setup.time / 2, check)?;
     Ok(vec![
         Row::new("`althing --version`", empty.percentile_us(0.5) / 1e3, "ms")
             .detail(percentiles(&mut empty)),
@@ -39,17 +40,17 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     ])
 }
 
-/// How long processes of this program take, from start to exit.
+/// How long processes of a program take, from start to exit.
 pub(super) fn spawn_times(
+    program: &Path,
     folder: &Path,
     time: Duration,
     args: impl Fn(u32) -> Vec<String>,
 ) -> Result<Times, Failure> {
-    let program = std::env::current_exe().map_err(failed)?;
     let mut number = 0;
     repeat(time, || {
         number += 1;
-        let status = Process::new(&program)
+        let status = Process::new(program)
             .args(args(number))
             .current_dir(folder)
             .env("ALTHING_HOME", folder.join(".althing"))

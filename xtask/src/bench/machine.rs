@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::stats::{Times, number, repeat};
 use super::{Row, Setup, failed};
-use crate::failure::Failure;
+use crate::Failure;
 
 /// About as much as a small entry takes.
 const RECORD_BYTES: usize = 600;

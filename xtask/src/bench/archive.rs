@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::stats::{Times, number};
 use super::{Row, Setup, failed};
-use crate::failure::Failure;
+use crate::Failure;
 
 /// How many workspaces the entries are of.
 const WORKSPACES: u64 = 200;

@@ -1,7 +1,6 @@
 //! The requirements with what shows them, read from their files and checked against each other.
 //!
-//! The system tests read the same files with this very code, so nothing else of the program is
-//! used here.
+//! `docs/conformance.json` is made from what is read here.
 
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -226,4 +225,70 @@ pub(crate) fn is_id(text: &str) -> bool {
     let [prefix, area, number] = parts.as_slice() else { return false };
     let is_area = !area.is_empty() && area.bytes().all(|byte| byte.is_ascii_uppercase());
     *prefix == "W" && is_area && number.len() == 2 && number.bytes().all(|b| b.is_ascii_digit())
+}
+
+const REQUIREMENTS: &str = "# Two areas.\n= ID Identity\nW-ID-01 L1 MUST One.\nW-ID-02 L2 MAY Two.\n\
+                            W-ID-04 L3 SHOULD Four.\n= ENV Envelopes\nW-ENV-01 L1 NOTE None.\n";
+const REASONS: &str = "\n# Why.\nlater W-ID-02..W-ID-04: Not yet.\noutside W-ENV-01: A note.\n";
+
+fn shown(pairs: &[(&str, &str)]) -> Shown {
+    let mut shown = Shown::new();
+    for (id, test) in pairs {
+        shown.entry((*id).to_owned()).or_default().insert((*test).to_owned());
+    }
+    shown
+}
+
+fn read() -> Tables {
+    Tables::read(REQUIREMENTS, REASONS, &shown(&[("W-ID-01", "rules::a"), ("W-ID-01", "rules::b")]))
+        .unwrap()
+}
+
+#[test]
+fn requirements_tests_and_reasons_come_together() {
+    let tables = read();
+    let kinds: Vec<_> =
+        tables.all().map(|own| own.reason.as_ref().map(|reason| reason.kind)).collect();
+    assert_eq!(kinds, [None, Some(Kind::Later), Some(Kind::Later), Some(Kind::Outside)]);
+    assert_eq!(tables.areas[0].requirements[0].tests.len(), 2);
+}
+
+#[test]
+fn files_that_do_not_fit_are_told_apart() {
+    let cases = [
+        ("W-ID-01 L1 MUST One.", "", &[][..], "before any area"),
+        ("= ID Identity\nW-ENV-01 L1 MUST One.", "", &[], "not in the area"),
+        ("= ID Identity\nW-ID-02 L1 MUST A.\nW-ID-01 L1 MUST B.", "", &[], "in order"),
+        ("= ID Identity\nW-ID-01 L4 MUST One.", "", &[], "line 2: not `ID"),
+        ("= ID Identity\nW-ID-01 L1 WILL One.", "", &[], "not `ID"),
+        ("= ID Identity\nW-ID-01 L1 MUST One", "", &[], "not `ID"),
+        ("= ID", "", &[], "a code and a title"),
+        (REQUIREMENTS, "", &[], "W-ID-01 has neither a test nor a reason"),
+        (REQUIREMENTS, "perhaps W-ID-01: Why.", &[], "perhaps is no kind"),
+        (REQUIREMENTS, "later: Why.", &[], "not `KIND"),
+        (REQUIREMENTS, "later W-ID-03: Why.", &[], "W-ID-03 is no requirement"),
+        (REQUIREMENTS, "later W-ID-02..W-ID-01: Why.", &[], "goes back"),
+        (REQUIREMENTS, "later W-ID-01..W-ENV-01: Why.", &[], "within an area"),
+        (REQUIREMENTS, "later W-ID-01, W-ID-01: Why.", &[], "W-ID-01 has two reasons"),
+        (REQUIREMENTS, REASONS, &[("W-ID-09", "t")], "W-ID-09 is shown by a test, but"),
+        (REQUIREMENTS, REASONS, &[("W-ID-02", "t")], "W-ID-02 is said to come later, but t"),
+        (REQUIREMENTS, REASONS, &[("W-ENV-01", "t")], "W-ENV-01 is said to be nothing to test"),
+    ];
+    for (requirements, reasons, tests, words) in cases {
+        let faults = Tables::read(requirements, reasons, &shown(tests)).unwrap_err();
+        assert!(faults.contains(words), "{words}: {faults}");
+    }
+    let differs = REASONS.to_owned() + "differs W-ID-01: Otherwise.";
+    assert!(Tables::read(REQUIREMENTS, &differs, &shown(&[])).is_ok(), "a reason will do");
+    assert!(Tables::read(REQUIREMENTS, &differs, &shown(&[("W-ID-01", "t")])).is_ok());
+}
+
+#[test]
+fn ids_have_one_form() {
+    assert!(is_id("W-ID-01") && is_id("W-TRAIL-46"));
+    for bad in
+        ["", "W-ID", "W-ID-1", "W-ID-001", "A-ID-01", "W-id-01", "W--01", "W-ID-01.", "W-ID-0x"]
+    {
+        assert!(!is_id(bad), "{bad}");
+    }
 }

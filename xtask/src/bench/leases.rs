@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::stats::{Times, repeat};
 use super::{Row, Setup, failed};
-use crate::failure::Failure;
+use crate::Failure;
 
 const LIVE: [u32; 3] = [10, 1_000, 100_000];
 

@@ -15,7 +15,7 @@ use super::host::Host;
 use super::machine::percentiles;
 use super::stats::{Times, repeat};
 use super::{Row, Setup, failed};
-use crate::failure::Failure;
+use crate::Failure;
 
 /// How many records of which kind a project has.
 struct Volume {
@@ -87,7 +87,7 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
 }
 
 fn measure(folder: &Path, setup: &Setup) -> Result<Measured, Failure> {
-    let mut host = Host::start(folder, "memory", "bench")?;
+    let mut host = Host::start(&setup.program, folder, "memory", "bench")?;
     let consult = json!({ "intent": "consult" });
     let begun = Instant::now();
     let characters = host.call("bclaw_work", &consult)?["content"].to_string().len();

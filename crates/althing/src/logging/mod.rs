@@ -1,0 +1,48 @@
+//! The program's own log: off unless asked for, on standard error, in lines of text or JSON.
+//!
+//! Standard output stays what a command answers. The trail records what happened to the project;
+//! this log tells an operator what the program did on the way, how long each step took, and what
+//! failed without stopping a command, such as a snapshot that could not be written.
+
+mod filter;
+mod lines;
+
+use crate::failure::Failure;
+use filter::Filter;
+use lines::{Format, Lines};
+
+/// Names the filter, such as `debug` or `althing_engine=debug,warn`.
+const FILTER: &str = "ALTHING_LOG";
+/// Names the form of the lines: `text` or `json`.
+const FORMAT: &str = "ALTHING_LOG_FORMAT";
+
+/// Starts the log if it was asked for: `-v` wins over the environment.
+pub(crate) fn start(verbose: u8) -> Result<(), Failure> {
+    let filter = match (verbose, variable(FILTER)?) {
+        (0, None) => return Ok(()),
+        (0, Some(text)) => {
+            let wrong = |why| Failure::usage(format!("{FILTER}: {why}"));
+            Filter::parse(&text).map_err(wrong)?
+        }
+        (verbose, _) => Filter::verbose(verbose),
+    };
+    let format = format(variable(FORMAT)?.as_deref())?;
+    let set = tracing::subscriber::set_global_default(Lines::new(filter, format));
+    set.map_err(|error| Failure::unavailable(format!("the log cannot be started: {error}")))
+}
+
+fn variable(name: &str) -> Result<Option<String>, Failure> {
+    match std::env::var(name) {
+        Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(error) => Err(Failure::usage(format!("{name}: {error}"))),
+    }
+}
+
+fn format(variable: Option<&str>) -> Result<Format, Failure> {
+    match variable {
+        None | Some("text") => Ok(Format::Text),
+        Some("json") => Ok(Format::Json),
+        Some(other) => Err(Failure::usage(format!("{FORMAT}: {other:?} is neither text nor json"))),
+    }
+}
