@@ -217,7 +217,7 @@ impl Desk<'_> {
             ([], Some(last)) => Ok(last.workspace.clone()),
             ([], None) => {
                 let message = format!("there is no workspace of agent {name} that you may see");
-                Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) })
+                Err(Failure::not_found(message).with_rule(Rule::ReferenceKnown))
             }
             (several, _) => {
                 let ids: Vec<&str> = several.iter().map(|view| view.workspace.as_str()).collect();
@@ -305,10 +305,9 @@ impl Desk<'_> {
         }
         match &self.viewer {
             None | Some(Principal::User(_) | Principal::System) => self.workspace(ROOT),
-            Some(Principal::Agent(agent)) => self.workspace_of(agent.as_str()).map_err(|failure| {
-                let failure = Failure { rule: Rule::OwnWorkspace, ..failure };
-                Failure { hint: None, ..failure }
-            }),
+            Some(Principal::Agent(agent)) => self
+                .workspace_of(agent.as_str())
+                .map_err(|failure| failure.with_rule(Rule::OwnWorkspace).without_hint()),
         }
     }
 
@@ -348,7 +347,7 @@ impl Desk<'_> {
 }
 
 fn no_run() -> Failure {
-    Failure { rule: Rule::RunNeeded, ..Failure::not_found("no run goes on, so there is no root") }
+    Failure::not_found("no run goes on, so there is no root").with_rule(Rule::RunNeeded)
 }
 
 /// The id that is meant; what fits none is taken as it is, if it could be an id at all.

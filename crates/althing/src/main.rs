@@ -31,7 +31,8 @@ mod surfaces;
 use clap::{CommandFactory as _, Parser as _};
 use std::process::ExitCode;
 
-use failure::Failure;
+use commands::Outcome;
+use failure::{Failure, exit_code};
 
 fn main() -> ExitCode {
     let mut given = std::env::args_os();
@@ -48,7 +49,8 @@ fn main() -> ExitCode {
     };
     let app = app::App::new(cli.globals);
     match commands::run(&app, cli.command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Told(code)) => ExitCode::from(code),
         Err(failure) => app.out.report(&failure),
     }
 }
@@ -89,7 +91,7 @@ fn misused(error: &clap::Error, json: bool) -> ExitCode {
     if error.use_stderr() {
         let rule = althing_kernel::Rule::Usage;
         output::Out::new(false).note(format!("[{rule}] {}", rule.text()));
-        return ExitCode::from(failure::Exit::Usage.code());
+        return ExitCode::from(exit_code(althing_services::ErrorKind::Usage));
     }
     ExitCode::SUCCESS
 }

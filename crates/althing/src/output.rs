@@ -4,10 +4,11 @@ use althing_kernel::query::Collision;
 use althing_kernel::refusal::Details;
 use althing_kernel::{Span, Timestamp};
 use serde::Serialize;
+use serde_json::json;
 use std::io::{IsTerminal as _, Write};
 use std::process::ExitCode;
 
-use crate::failure::{Failure, TOLD};
+use crate::failure::{Failure, exit_code};
 use crate::span::show_secs;
 
 /// Where and how to print.
@@ -109,23 +110,20 @@ impl Out {
 
     /// Reports what went wrong and returns the exit code for it.
     pub(crate) fn report(self, failure: &Failure) -> ExitCode {
-        if failure.kind == BROKEN_PIPE {
+        if is_broken_pipe(failure) {
             return ExitCode::SUCCESS;
-        }
-        if failure.kind == TOLD {
-            return ExitCode::from(failure.exit.code());
         }
         if self.json {
             // If this cannot be printed either, the exit code still tells.
-            let _ = self.line(failure.json().to_string());
+            let _ = self.line(json!({ "error": failure.object() }).to_string());
         } else {
             // A refusal quotes others; our own messages may need more than one line.
-            let message = match &failure.refusal {
-                Some(_) => one_line(&failure.message),
-                None => failure.message.split('\n').map(one_line).collect::<Vec<_>>().join("\n"),
+            let message = match failure.refusal() {
+                Some(_) => one_line(failure.message()),
+                None => failure.message().split('\n').map(one_line).collect::<Vec<_>>().join("\n"),
             };
-            let mut lines = vec![format!("error: {message} [{}]", failure.rule)];
-            match failure.refusal.as_ref().map(|refusal| &refusal.details) {
+            let mut lines = vec![format!("error: {message} [{}]", failure.rule())];
+            match failure.refusal().map(|refusal| &refusal.details) {
                 Some(Details::Collisions(collisions)) => lines.extend(
                     collisions.iter().map(|collision| format!("  {}", describe(collision))),
                 ),
@@ -137,22 +135,20 @@ impl Out {
             lines.push(format!("  {}", failure.way_out()));
             self.note(lines.join("\n"));
         }
-        ExitCode::from(failure.exit.code())
+        ExitCode::from(exit_code(failure.kind()))
     }
 }
 
-/// A reader that went away is no failure of ours.
-const BROKEN_PIPE: &str = "broken_pipe";
+/// Whether the reader of standard output went away, which is no failure of ours.
+fn is_broken_pipe(failure: &Failure) -> bool {
+    let cause = std::error::Error::source(failure);
+    let cause = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
+    cause.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
 
 /// What became of writing to standard output.
 pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Failure> {
-    result.map_err(|error| {
-        let failure = Failure::unavailable(format!("cannot print: {error}"));
-        if error.kind() == std::io::ErrorKind::BrokenPipe {
-            return Failure { kind: BROKEN_PIPE, ..failure };
-        }
-        failure
-    })
+    result.map_err(|error| Failure::unavailable(format!("cannot print: {error}")).caused_by(error))
 }
 
 /// A collision in words.

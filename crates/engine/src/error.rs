@@ -110,6 +110,49 @@ pub enum EngineError {
     Defect(String),
 }
 
+/// The kinds of errors, a closed set. Every door tells them apart by these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The input cannot be used.
+    Usage,
+    /// A rule says no.
+    Refused,
+    /// It does not exist.
+    NotFound,
+    /// The caller could not prove who they are.
+    NotAuthentic,
+    /// Somebody else holds it.
+    Collision,
+    /// The store, a file or a program failed; nothing was done.
+    Unavailable,
+    /// The store failed while it was being done, so it may or may not count.
+    Unconfirmed,
+    /// The trail or stored content does not hold.
+    Integrity,
+    /// A requirement does not hold here.
+    Unmet,
+    /// A defect of Althing itself.
+    Defect,
+}
+
+impl ErrorKind {
+    /// The word for it at every door.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ErrorKind::Usage => "usage",
+            ErrorKind::Refused => "refused",
+            ErrorKind::NotFound => "not_found",
+            ErrorKind::NotAuthentic => "not_authentic",
+            ErrorKind::Collision => "collision",
+            ErrorKind::Unavailable => "unavailable",
+            ErrorKind::Unconfirmed => "unconfirmed",
+            ErrorKind::Integrity => "integrity",
+            ErrorKind::Unmet => "unmet",
+            ErrorKind::Defect => "defect",
+        }
+    }
+}
+
 impl EngineError {
     /// Whether the store that was open is not the one at its place any more.
     pub fn is_of_another_store(&self) -> bool {
@@ -122,41 +165,43 @@ impl EngineError {
         )
     }
 
-    /// What sort of failure it is, in the word every door uses.
-    pub fn kind(&self) -> &'static str {
+    /// The kind, the same at every door.
+    pub fn kind(&self) -> ErrorKind {
         match self {
             EngineError::Refused(refusal) => match refusal.kind {
-                RefusalKind::Denied => "refused",
-                RefusalKind::NotFound => "not_found",
-                RefusalKind::NotAuthentic => "not_authentic",
-                RefusalKind::Collision => "collision",
-                RefusalKind::Integrity => "integrity",
+                RefusalKind::Denied => ErrorKind::Refused,
+                RefusalKind::NotFound => ErrorKind::NotFound,
+                RefusalKind::NotAuthentic => ErrorKind::NotAuthentic,
+                RefusalKind::Collision => ErrorKind::Collision,
+                RefusalKind::Integrity => ErrorKind::Integrity,
             },
             EngineError::Store(LogError { kind, .. }) => match kind {
-                LogErrorKind::Missing => "not_found",
-                LogErrorKind::Corrupt | LogErrorKind::ArchiveMissing => "integrity",
-                _ => "unavailable",
+                LogErrorKind::Missing => ErrorKind::NotFound,
+                LogErrorKind::Corrupt | LogErrorKind::ArchiveMissing => ErrorKind::Integrity,
+                _ => ErrorKind::Unavailable,
             },
             EngineError::Unavailable(error) | EngineError::Unconfirmed(error)
                 if error.kind == LogErrorKind::Corrupt =>
             {
-                "integrity"
+                ErrorKind::Integrity
             }
             EngineError::Unavailable(_)
             | EngineError::TimedOut(_)
             | EngineError::RuntimeKey(_)
             | EngineError::Clock(_)
-            | EngineError::File { .. } => "unavailable",
-            EngineError::Unconfirmed(_) => "unconfirmed",
-            EngineError::Defect(_) => "defect",
+            | EngineError::File { .. } => ErrorKind::Unavailable,
+            EngineError::Unconfirmed(_) => ErrorKind::Unconfirmed,
+            EngineError::Defect(_) => ErrorKind::Defect,
             EngineError::Damaged { .. }
             | EngineError::BadSnapshot(_)
             | EngineError::BlobDamaged { .. }
             | EngineError::CutOff { .. }
-            | EngineError::WitnessUnreadable(_) => "integrity",
-            EngineError::KeyMissing(_) | EngineError::Credential(_) => "not_authentic",
-            EngineError::NotFound(_) | EngineError::Pruned { .. } => "not_found",
-            EngineError::Invalid(_) | EngineError::NoCaller | EngineError::TooLarge(_) => "usage",
+            | EngineError::WitnessUnreadable(_) => ErrorKind::Integrity,
+            EngineError::KeyMissing(_) | EngineError::Credential(_) => ErrorKind::NotAuthentic,
+            EngineError::NotFound(_) | EngineError::Pruned { .. } => ErrorKind::NotFound,
+            EngineError::Invalid(_) | EngineError::NoCaller | EngineError::TooLarge(_) => {
+                ErrorKind::Usage
+            }
         }
     }
 

@@ -56,7 +56,7 @@ mod writer;
 pub use blobs::Blobs;
 pub use clock::{Clock, SystemClock};
 pub use engine::{Client, Engine, Options, Signing};
-pub use error::EngineError;
+pub use error::{EngineError, ErrorKind};
 pub use home::Home;
 pub use inventory::Inventory;
 pub use keyring::{Credential, Keyring};

@@ -4,9 +4,9 @@
 //! and decides nothing: whatever changes something goes through the engine as a command. Another
 //! dialect is another list of tools; nothing else of the server knows which ones there are.
 
+use althing_services::Error;
 use althing_services::arguments;
 use althing_services::desk::{Call, Identity};
-use althing_services::fault::Fault;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -34,7 +34,7 @@ pub struct Speech {
     /// The field of every result that says whom it was attributed to.
     pub attribution: &'static str,
     /// What the text and the structure of a failure say.
-    pub failure: fn(&Fault) -> (Value, Value),
+    pub failure: fn(&Error) -> (Value, Value),
     /// Whether the text is meant for people as well.
     pub pretty: bool,
     /// Whether what reading hands out is counted only with the next thing that is written, or at
@@ -43,10 +43,10 @@ pub struct Speech {
 }
 
 /// Finds out who is asking.
-pub type Identify = Box<dyn Fn(&Call<'_>) -> Result<Identity, Fault> + Send + Sync>;
+pub type Identify = Box<dyn Fn(&Call<'_>) -> Result<Identity, Error> + Send + Sync>;
 
 type Looks = Box<dyn Fn(&Map<String, Value>) -> bool + Send + Sync>;
-type Handler = Box<dyn Fn(&Call<'_>, &Identity, Value) -> Result<Value, Fault> + Send + Sync>;
+type Handler = Box<dyn Fn(&Call<'_>, &Identity, Value) -> Result<Value, Error> + Send + Sync>;
 
 /// One tool.
 pub struct Tool {
@@ -70,14 +70,14 @@ impl Tool {
         name: &'static str,
         description: &'static str,
         speech: &'static Speech,
-        handler: impl Fn(&Call<'_>, &Identity, A) -> Result<Value, Fault> + Send + Sync + 'static,
+        handler: impl Fn(&Call<'_>, &Identity, A) -> Result<Value, Error> + Send + Sync + 'static,
     ) -> Self {
         let schema = arguments::schema::<A>();
         let own = schema.clone();
         let handler: Handler = Box::new(move |call, who, given| {
             arguments::check(name, &own, call.arguments)?;
             let args = serde_json::from_value(given)
-                .map_err(|error| Fault::usage(format!("{name}: {error}")))?;
+                .map_err(|error| Error::usage(format!("{name}: {error}")))?;
             handler(call, who, args)
         });
         let looks: Looks = Box::new(|_| false);
@@ -90,7 +90,7 @@ impl Tool {
         description: &'static str,
         speech: &'static Speech,
         schema: Map<String, Value>,
-        handler: impl Fn(&Call<'_>, &Identity, Value) -> Result<Value, Fault> + Send + Sync + 'static,
+        handler: impl Fn(&Call<'_>, &Identity, Value) -> Result<Value, Error> + Send + Sync + 'static,
     ) -> Self {
         let handler: Handler = Box::new(handler);
         let looks: Looks = Box::new(|_| false);
@@ -118,7 +118,7 @@ impl Tool {
     }
 
     /// Reads the arguments and does it.
-    pub(crate) fn call(&self, call: &Call<'_>, who: &Identity) -> Result<Value, Fault> {
+    pub(crate) fn call(&self, call: &Call<'_>, who: &Identity) -> Result<Value, Error> {
         (self.handler)(call, who, Value::Object(call.arguments.clone()))
     }
 }

@@ -1,8 +1,8 @@
 //! The service: the protocol's requests, answered by a dialect's tools.
 
 use althing_dialects::memory::secrets::{leaks, repeated};
+use althing_services::Error;
 use althing_services::desk::{Call, Desk, Host, Identity, UNNAMED};
-use althing_services::fault::Fault;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult,
@@ -47,7 +47,7 @@ impl Service {
     fn call(&self, name: &str, host: &Host, arguments: &Map<String, Value>) -> Outcome {
         let call = Call { desk: &self.desk, host, arguments };
         let done = catch_unwind(AssertUnwindSafe(|| self.attempt(name, &call)));
-        let defect = || Attempt { who: None, result: Err(Fault::defect("internal error")) };
+        let defect = || Attempt { who: None, result: Err(Error::defect("internal error")) };
         let Attempt { who, result } = done.unwrap_or_else(|_| defect());
         let tool = self.tool(name);
         let speech = tool.map_or(self.dialect.speech, |tool| tool.speech);
@@ -70,7 +70,7 @@ impl Service {
         let Some(tool) = self.tool(name) else {
             let names: Vec<&str> = self.dialect.tools.iter().map(|tool| tool.name).collect();
             let message = format!("unknown tool: {}", repeated(name));
-            let fault = Fault::usage(message.clone()).told(message, names.join(", "));
+            let fault = Error::usage(message.clone()).told(message, names.join(", "));
             let who = (self.dialect.identify)(call).ok();
             return Attempt { who, result: Err(fault) };
         };
@@ -90,7 +90,7 @@ impl Service {
 }
 
 /// What came of a call, in the words of whoever was called.
-fn outcome(speech: &Speech, who: Option<&Identity>, result: Result<Value, Fault>) -> Outcome {
+fn outcome(speech: &Speech, who: Option<&Identity>, result: Result<Value, Error>) -> Outcome {
     let failed = result.is_err();
     let (mut text, mut structured) = match result {
         Ok(payload) => (None, payload),
@@ -116,7 +116,7 @@ fn outcome(speech: &Speech, who: Option<&Identity>, result: Result<Value, Fault>
 /// What came of a call, and whose it was, as far as that is known.
 struct Attempt {
     who: Option<Identity>,
-    result: Result<Value, Fault>,
+    result: Result<Value, Error>,
 }
 
 fn listed(tool: &Tool) -> ListedTool {

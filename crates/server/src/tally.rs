@@ -7,8 +7,8 @@
 
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
 use althing_engine::{EngineError, door};
+use althing_services::Error;
 use althing_services::desk::{Desk, Identity};
-use althing_services::fault::Fault;
 use serde_json::json;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -183,12 +183,12 @@ impl Recorder {
         self.unlogged.results += messages(&gone);
     }
 
-    fn submit(&self, line: &Line, done: Done) -> Result<(), Fault> {
+    fn submit(&self, line: &Line, done: Done) -> Result<(), Error> {
         // Counting is no reason to set a project up.
         self.desk.opened()?;
         let client = self.desk.client(&line.who)?;
         let door::Request::Command(command) = door::read("ledger.log", &line.args())? else {
-            return Err(Fault::defect("ledger.log is no command"));
+            return Err(Error::defect("ledger.log is no command"));
         };
         client.submit(*command, done)?;
         Ok(())

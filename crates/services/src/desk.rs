@@ -1,6 +1,6 @@
 //! The desk: what tools work with. The project, whoever is asking, and their key.
 
-use althing_engine::{Client, Engine, EngineError, Home, Options, Signing, door};
+use althing_engine::{Client, Engine, EngineError, ErrorKind, Home, Options, Signing, door};
 use althing_kernel::{AgentName, Principal, PublicKey};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -113,7 +113,7 @@ impl Desk {
     }
 
     fn is_yet_to_be(&self, error: &EngineError) -> bool {
-        self.setup.create.is_some() && error.kind() == "not_found"
+        self.setup.create.is_some() && error.kind() == ErrorKind::NotFound
     }
 
     /// Somebody who can issue commands, with a key made on first use and a name registered.

@@ -6,9 +6,14 @@
 
 pub mod arguments;
 pub mod desk;
-pub mod fault;
+pub mod error;
 pub mod frugal;
 pub mod memory;
 
 pub use desk::{Call, Desk, Host, Identity, Setup};
-pub use fault::Fault;
+pub use error::{Error, ErrorKind};
+
+/// The error under the name that the services call it by.
+pub(crate) mod fault {
+    pub(crate) use crate::error::Error as Fault;
+}

@@ -2,11 +2,12 @@
 
 use althing_engine::{Inventory, backup};
 use althing_kernel::Blob;
+use althing_services::error::BLOB_HINT;
 use serde_json::json;
 
 use crate::app::{App, Project};
 use crate::cli::Backup;
-use crate::failure::{BLOB_WAY_OUT, Failure};
+use crate::failure::Failure;
 use crate::output::{counted, show_bytes};
 use crate::progress::Progress;
 
@@ -58,7 +59,7 @@ fn name_lost(app: &App, blobs: &Inventory) {
     named("damaged, so left out", &blobs.damaged);
     named("named in the trail, but not there", &blobs.missing);
     if !blobs.damaged.is_empty() || !blobs.missing.is_empty() {
-        app.out.note(BLOB_WAY_OUT);
+        app.out.note(BLOB_HINT);
     }
 }
 

@@ -47,7 +47,7 @@ fn results_file(app: &App, args: &Conformance) -> Result<Option<PathBuf>, Failur
 fn unmet(report: &Report) -> Failure {
     let tests = counted(report.failed.len() as u64, "test that shows", "tests that show");
     let message = format!("{tests} a requirement failed: {}", report.failed.join(", "));
-    Failure::unmet(message, serde_json::to_value(report).unwrap_or_default())
+    Failure::unmet(message).with(serde_json::to_value(report).unwrap_or_default())
 }
 
 /// The requirements, grouped by what they are about.

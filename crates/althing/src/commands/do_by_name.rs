@@ -98,9 +98,12 @@ fn client_for(
 
 /// A failure that repeats no secret: what cannot be read may have been cut off within one.
 fn unread(failure: Failure) -> Failure {
-    let parts = failure.message.split('`').enumerate();
-    let parts = parts.map(|(at, part)| if at % 2 == 1 { repeated(part) } else { part.to_owned() });
-    Failure { message: parts.collect::<Vec<String>>().join("`"), ..failure }
+    failure.reworded(|message| {
+        let parts = message.split('`').enumerate();
+        let parts =
+            parts.map(|(at, part)| if at % 2 == 1 { repeated(part) } else { part.to_owned() });
+        parts.collect::<Vec<String>>().join("`")
+    })
 }
 
 /// What to do with content that does not fit on a line.
@@ -109,6 +112,6 @@ fn too_large(error: EngineError, bytes: usize) -> Failure {
     if bytes <= ARGS_BYTES_MAX {
         return failure;
     }
-    let failure = Failure { rule: Rule::Limits, ..failure };
+    let failure = failure.with_rule(Rule::Limits);
     failure.hint("Store large content with `althing blob put FILE` and give {\"blob\": its name}.")
 }

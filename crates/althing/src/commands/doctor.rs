@@ -5,16 +5,19 @@ use althing_engine::{
     Blobs, Engine, Keyring, archives, compact, home, inventory, keyring, presence, snapshot,
 };
 use althing_kernel::{Blob, Rule, Span};
+use althing_services::ErrorKind;
+use althing_services::error::BLOB_HINT;
 use althing_trail::SignedHead;
 use althing_trail::archive::{Lines, Stage};
 use althing_trail::log::sqlite::{SqliteReader, beside};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::status::file_bytes;
 use crate::app::{App, Project};
 use crate::cli::Doctor;
-use crate::failure::{BLOB_WAY_OUT, Exit, Failure};
+use crate::failure::{Failure, exit_code};
 use crate::output::{Tone, counted, show_bytes};
 use crate::progress::Progress;
 
@@ -33,10 +36,10 @@ struct Finding {
     level: Level,
     says: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    way_out: Option<&'static str>,
-    /// What of it the exit code says.
+    way_out: Option<Cow<'static, str>>,
+    /// The kind of error it is, where it is one.
     #[serde(skip)]
-    exit: Exit,
+    kind: ErrorKind,
 }
 
 impl Finding {
@@ -44,21 +47,29 @@ impl Finding {
         check: &'static str,
         level: Level,
         says: impl Into<String>,
-        way_out: Option<&'static str>,
+        way_out: Option<Cow<'static, str>>,
     ) -> Self {
-        Finding { check, level, says: says.into(), way_out, exit: Exit::Unavailable }
+        Finding { check, level, says: says.into(), way_out, kind: ErrorKind::Unavailable }
     }
 
     fn good(check: &'static str, says: impl Into<String>) -> Self {
         Finding::new(check, Level::Good, says, None)
     }
 
-    fn note(check: &'static str, says: impl Into<String>, way_out: &'static str) -> Self {
-        Finding::new(check, Level::Note, says, Some(way_out))
+    fn note(
+        check: &'static str,
+        says: impl Into<String>,
+        way_out: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Finding::new(check, Level::Note, says, Some(way_out.into()))
     }
 
-    fn bad(check: &'static str, says: impl Into<String>, way_out: &'static str) -> Self {
-        Finding::new(check, Level::Bad, says, Some(way_out))
+    fn bad(
+        check: &'static str,
+        says: impl Into<String>,
+        way_out: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Finding::new(check, Level::Bad, says, Some(way_out.into()))
     }
 }
 
@@ -74,7 +85,7 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
     }
     let findings = examine(app, &project);
     let bad = || findings.iter().filter(|finding| finding.level == Level::Bad);
-    let worst = bad().map(|finding| finding.exit).max_by_key(|exit| exit.code());
+    let worst = bad().map(|finding| finding.kind).max_by_key(|kind| exit_code(*kind));
     if app.out.json {
         app.out.value(&findings)?;
     } else {
@@ -85,16 +96,17 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
                 Level::Bad => app.out.paint(Tone::Bad, "BAD "),
             };
             app.out.line(format!("{mark}  {}: {}", finding.check, finding.says))?;
-            if let Some(way_out) = finding.way_out {
+            if let Some(way_out) = &finding.way_out {
                 app.out.line(format!("        {way_out}"))?;
             }
         }
     }
-    if let Some(exit) = worst {
-        let failure = Failure::unavailable("the project is not in good health");
-        let rule = if exit == Exit::Integrity { Rule::ArchiveThere } else { failure.rule };
-        let kind = if exit == Exit::Integrity { "integrity" } else { failure.kind };
-        let failure = Failure { kind, rule, exit, ..failure };
+    if let Some(kind) = worst {
+        let message = "the project is not in good health";
+        let failure = match kind {
+            ErrorKind::Integrity => Failure::integrity(Rule::ArchiveThere, message),
+            _ => Failure::unavailable(message),
+        };
         return Err(failure.hint("What is wrong, and what to do about it, stands above."));
     }
     Ok(())
@@ -114,7 +126,7 @@ fn examine(app: &App, project: &Project) -> Vec<Finding> {
             findings.extend(planning(project, &engine));
         }
         Err(failure) => {
-            findings.push(Finding::bad("project", failure.message, failure.rule.way_out()));
+            findings.push(Finding::bad("project", failure.message(), failure.rule().way_out()));
         }
     }
     findings.push(writers(project));
@@ -129,14 +141,16 @@ fn planning(project: &Project, engine: &Engine) -> Option<Finding> {
     let planning = project.planning();
     let name = "planning files";
     if let Err(failure) = planning.own_folders() {
-        return Some(Finding::note(name, failure.message.clone(), failure.general_way_out()));
+        return Some(Finding::note(name, failure.message(), failure.way_out().to_owned()));
     }
     if !planning.is_used() {
         return None;
     }
     let report = match planning.look(engine) {
         Ok(report) => report,
-        Err(failure) => return Some(Finding::bad(name, failure.message, failure.rule.way_out())),
+        Err(failure) => {
+            return Some(Finding::bad(name, failure.message(), failure.rule().way_out()));
+        }
     };
     let listed = |paths: &[String]| paths.join(", ");
     if !report.blocked.is_empty() {
@@ -322,7 +336,7 @@ fn archived(project: &Project, engine: &Engine) -> Finding {
         Err(error) => {
             let found = Finding::bad("archives", error.to_string(), error.rule().way_out());
             // A part of the trail that is not there is a trail that does not hold.
-            return Finding { exit: Failure::from(error).exit, ..found };
+            return Finding { kind: error.kind(), ..found };
         }
     };
     let archives = counted(count, "archive", "archives");
@@ -382,11 +396,11 @@ fn content(app: &App, project: &Project) -> Finding {
     let whole = counted(found.whole, "blob", "blobs");
     if !found.damaged.is_empty() {
         let says = format!("{whole} whole; damaged: {}", list(&found.damaged));
-        return Finding::bad("content", says, BLOB_WAY_OUT);
+        return Finding::bad("content", says, BLOB_HINT);
     }
     if !found.missing.is_empty() {
         let says = format!("{whole} whole; cited and not there: {}", list(&found.missing));
-        return Finding::bad("content", says, BLOB_WAY_OUT);
+        return Finding::bad("content", says, BLOB_HINT);
     }
     Finding::good("content", format!("{whole}, {}, all whole", show_bytes(found.bytes)))
 }

@@ -18,17 +18,18 @@ use althing_kernel::{
     Command, Event, GateId, Kind, Principal, Refusal, Reply, Rule, Span, Timestamp, WorkspaceId,
     envelope,
 };
+use althing_services::ErrorKind;
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::time::Duration;
 
-use super::gate_sheet;
 use super::integration::said_of_conflict;
+use super::{Outcome, gate_sheet};
 use crate::app::App;
 use crate::cli::{GateAnswer, GateCommand, GateList, GateModify};
 use crate::content;
 use crate::desk::{Desk, unexpected};
-use crate::failure::Failure;
+use crate::failure::{Failure, exit_code};
 use crate::naming::Naming;
 use crate::output::{Tone, clock_time, counted, from_now, one_line, written};
 use crate::said::word;
@@ -38,18 +39,11 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often the time that is left is redrawn while nothing changes.
 const REFRESH: Span = Span::from_secs(60);
 
-pub(crate) fn run(app: &App, command: GateCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: GateCommand) -> Result<Outcome, Failure> {
     let desk = Desk::open(app)?;
-    match command {
+    let done = match command {
         GateCommand::List(args) if args.watch => watch(&desk, &args),
-        GateCommand::List(args) => {
-            let gates = gates(&desk, &args)?;
-            if desk.out().json {
-                let gates = gates.iter().map(|gate| gate_sheet::json(&desk, gate));
-                return desk.out().value(&gates.collect::<Result<Vec<_>, _>>()?);
-            }
-            list(&desk, &gates)
-        }
+        GateCommand::List(args) => print(&desk, &gates(&desk, &args)?),
         GateCommand::Show(args) => {
             let gate = find(&desk, &args.id)?;
             if desk.out().json {
@@ -58,10 +52,11 @@ pub(crate) fn run(app: &App, command: GateCommand) -> Result<(), Failure> {
                 show(&desk, &gate)
             }
         }
-        GateCommand::Approve(args) => answer(&desk, &args, GateAction::Approve),
-        GateCommand::Reject(args) => answer(&desk, &args, GateAction::Reject),
+        GateCommand::Approve(args) => return answer(&desk, &args, GateAction::Approve),
+        GateCommand::Reject(args) => return answer(&desk, &args, GateAction::Reject),
         GateCommand::Modify(args) => modify(&desk, *args),
-    }
+    };
+    done.map(|()| Outcome::Done)
 }
 
 /// The gates that were asked for; the coordinator also sees what was left to it.
@@ -146,7 +141,7 @@ fn find(desk: &Desk<'_>, text: &str) -> Result<GateView, Failure> {
     let found = all.into_iter().find(|gate| gate.gate.as_str() == meant);
     found.ok_or_else(|| {
         let failure = Failure::not_found(format!("there is no gate {text} in this run"));
-        Failure { rule: Rule::GateOpen, ..failure }
+        failure.with_rule(Rule::GateOpen)
     })
 }
 
@@ -195,6 +190,15 @@ fn past(end: GateEnd) -> &'static str {
         GateEnd::Modify => "approved with changes",
         GateEnd::Escalate => "left to the coordinator",
     }
+}
+
+/// The gates on standard output, for people or for scripts.
+fn print(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
+    if desk.out().json {
+        let gates = gates.iter().map(|gate| gate_sheet::json(desk, gate));
+        return desk.out().value(&gates.collect::<Result<Vec<_>, _>>()?);
+    }
+    list(desk, gates)
 }
 
 fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
@@ -249,7 +253,7 @@ pub(super) fn somebody(desk: &Desk<'_>) -> Result<(), Failure> {
     }
 }
 
-fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<(), Failure> {
+fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<Outcome, Failure> {
     somebody(desk)?;
     if !args.ids.is_empty() {
         let ids = args.ids.iter().map(|id| find(desk, id).map(|gate| gate.gate));
@@ -261,7 +265,7 @@ fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<(), 
     let ids: Vec<GateId> = own.into_iter().take(count).map(|gate| gate.gate).collect();
     if ids.is_empty() {
         let failure = Failure::not_found("nothing waits for you");
-        return Err(Failure { rule: Rule::GateOpen, ..failure });
+        return Err(failure.with_rule(Rule::GateOpen));
     }
     answer_all(desk, ids, action, args.reason.as_ref())
 }
@@ -286,7 +290,7 @@ fn answer_all(
     ids: Vec<GateId>,
     action: GateAction,
     reason: Option<&Text<1000>>,
-) -> Result<(), Failure> {
+) -> Result<Outcome, Failure> {
     // One person, one passphrase, whatever the number of gates.
     let client = desk.client()?;
     let several = ids.len() > 1;
@@ -301,8 +305,7 @@ fn answer_all(
                 let failure = ended_how(desk, &gate, Refusal::clone(&refusal).into());
                 refused += 1;
                 if desk.out().json {
-                    let error = failure.json()["error"].clone();
-                    outcomes.push(json!({ "gate": gate, "error": error }));
+                    outcomes.push(json!({ "gate": gate, "error": failure.object() }));
                 } else {
                     desk.out().note(format!("gate {gate}:"));
                     let _ = desk.out().report(&failure);
@@ -317,17 +320,17 @@ fn answer_all(
     if desk.out().json {
         desk.out().value(&outcomes)?;
     }
-    if refused == 0 { Ok(()) } else { Err(Failure::told()) }
+    Ok(if refused == 0 { Outcome::Done } else { Outcome::Told(exit_code(ErrorKind::Refused)) })
 }
 
 /// Of a gate that has ended, how it did: that is what whoever comes late wants to know.
 fn ended_how(desk: &Desk<'_>, gate: &GateId, failure: Failure) -> Failure {
     let ended = find(desk, gate.as_str()).ok().filter(|gate| gate.ended.is_some());
     match ended {
-        Some(ended) if failure.rule == Rule::GateOpen => {
+        Some(ended) if failure.rule() == Rule::GateOpen => {
             let message = format!("gate {gate} has ended: {}", standing(desk, &ended));
             // The message is our own now, and not the one on record.
-            Failure { message, refusal: None, ..failure }
+            failure.reworded(|_| message)
         }
         _ => failure,
     }

@@ -46,7 +46,7 @@ fn list(desk: &Desk<'_>) -> Result<(), Failure> {
 
 /// Where ends of workspaces wait at a gate, an agent orders them one by one.
 fn at_a_gate(desk: &Desk<'_>, name: &GroupName, failure: Failure) -> Failure {
-    if failure.rule != Rule::GateWaits {
+    if failure.rule() != Rule::GateWaits {
         return failure;
     }
     match members(desk, name) {
@@ -68,7 +68,7 @@ fn members(desk: &Desk<'_>, name: &GroupName) -> Result<Vec<WorkspaceView>, Fail
     found.retain(|view| root.is_none_or(|root| view.created_at >= root.charter.created_at));
     if found.is_empty() {
         let message = format!("there is no group {:?} in this run", name.as_str());
-        return Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) });
+        return Err(Failure::not_found(message).with_rule(Rule::ReferenceKnown));
     }
     Ok(found)
 }

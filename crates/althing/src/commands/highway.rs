@@ -145,7 +145,7 @@ fn find(desk: &Desk<'_>, text: &str) -> Result<SignalId, Failure> {
     let naming = Naming::of(open.iter().map(|open| &open.escalation));
     let Some(id) = naming.find(text)? else {
         let failure = Failure::not_found(format!("no escalation {text} waits"));
-        return Err(Failure { rule: Rule::EscalationOpen, ..failure });
+        return Err(failure.with_rule(Rule::EscalationOpen));
     };
     SignalId::new(id).map_err(|error| Failure::usage(error.to_string()))
 }

@@ -91,14 +91,9 @@ fn each(
             }
             Err(error) => {
                 let failure = Failure::from(error);
-                let details = match failure.details {
-                    serde_json::Value::Object(mut map) => {
-                        map.insert("done_before".to_owned(), serde_json::json!(done));
-                        map.into()
-                    }
-                    other => other,
-                };
-                return Err(Failure { details, ..failure });
+                let mut details = failure.details().clone();
+                details["done_before"] = serde_json::json!(done);
+                return Err(failure.with(details));
             }
         }
     }
@@ -216,6 +211,6 @@ fn not_held(
     if whose.is_none_or(|whose| whose == holder) {
         failure.hint("Name the lease by its id, or by a surface just as it was claimed.")
     } else {
-        Failure { rule: Rule::HolderOnly, ..failure }
+        failure.with_rule(Rule::HolderOnly)
     }
 }

@@ -138,7 +138,7 @@ fn commands(desk: &Desk<'_>, findings: &Findings) -> Result<Vec<String>, Failure
     if findings.no_checks {
         return match settings.asker()? {
             Some(Asker::User(_)) => Ok(Vec::new()),
-            _ => Err(Failure::denied(Rule::ChecksStay, "no person says that checks are left out")),
+            _ => Err(Failure::refused(Rule::ChecksStay, "no person says that checks are left out")),
         };
     }
     Ok(settings.checks.value.iter().chain(&findings.checks).cloned().collect())
@@ -235,7 +235,7 @@ fn conflict(
             [one] => Ok(one.id.clone()),
             [] => {
                 let message = format!("workspace {workspace} has no open conflict");
-                Err(Failure { rule: Rule::ConflictOpen, ..Failure::not_found(message) })
+                Err(Failure::not_found(message).with_rule(Rule::ConflictOpen))
             }
             _ => Err(ambiguous("no id", &ids)),
         };

@@ -239,7 +239,7 @@ pub(crate) fn check(app: &App, args: &Check) -> Result<(), Failure> {
             1 => describe(first),
             more => format!("{} (and {} more)", describe(first), more - 1),
         };
-        return Err(Failure::held(message, json!({ "collisions": report.collisions })));
+        return Err(Failure::collision(message).with(json!({ "collisions": report.collisions })));
     }
     let report = match as_files(&project, &surfaces) {
         Some(files) => held_as_files(&engine, &query, files, report)?,
@@ -247,7 +247,7 @@ pub(crate) fn check(app: &App, args: &Check) -> Result<(), Failure> {
     };
     if report.epoch_valid == Some(false) {
         let message = "you do not hold it under that epoch";
-        return Err(Failure { rule: Rule::Fenced, ..Failure::not_found(message) });
+        return Err(Failure::not_found(message).with_rule(Rule::Fenced));
     }
     if app.out.json {
         return app.out.value(&report);

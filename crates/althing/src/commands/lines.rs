@@ -173,7 +173,7 @@ fn answered(line: u64, value: Result<Value, serde_json::Error>) -> Answer {
 }
 
 fn failed(line: u64, failure: &Failure) -> Answer {
-    Answer { line, ok: None, error: Some(failure.json()["error"].clone()) }
+    Answer { line, ok: None, error: Some(failure.object()) }
 }
 
 struct Printer {

@@ -53,9 +53,19 @@ use crate::app::App;
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 
+/// How a command ended that did not fail as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything was done.
+    Done,
+    /// Something was not, and everything there is to say about it was printed; this is the exit
+    /// code.
+    Told(u8),
+}
+
 /// Carries a command out.
-pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
-    match command {
+pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Failure> {
+    let done = match command {
         Command::Init(args) => init::run(app, &args),
         Command::Demo(args) => demo::run(app, &args),
         Command::DemoAgent(args) => demo::agent::run(app, &args),
@@ -81,19 +91,19 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
         Command::Meter(args) => meter::run(app, args),
         Command::Group(args) => groups::run(app, args.command),
         Command::Right(args) => rights::run(app, args.command),
-        Command::Gate(args) => gates::run(app, args.command),
+        Command::Gate(args) => return gates::run(app, args.command),
         Command::Inject(args) => highway::inject(app, args),
         Command::Escalations(args) => highway::escalations(app, args),
         Command::Highway(args) => highway::highway(app, args.command),
         Command::Symbol(args) => frugal::symbol(app, &args.command),
         Command::Fact(args) => frugal::fact(app, &args.command),
         Command::Capsule(args) => frugal::capsule(app, &args.command),
-        Command::Brief(args) => frugal::brief(app, &args),
+        Command::Brief(args) => return frugal::brief(app, &args),
         Command::Tokens(args) => frugal::tokens::run(app, args),
         Command::Haid(args) => frugal::haid(app, &args),
         Command::Validate(args) => frugal::validate(app, &args),
         Command::Shims(args) => frugal::shims(app, &args),
-        Command::Memory(args) => memory::run(app, &args.command),
+        Command::Memory(args) => return memory::run(app, &args.command),
         Command::Remember(args) => memory::remember(app, &args),
         Command::Ask(args) => memory::ask(app, &args),
         Command::Board(args) => memory::board(app, &args),
@@ -114,5 +124,6 @@ pub(crate) fn run(app: &App, command: Command) -> Result<(), Failure> {
             clap_complete::generate(args.shell, &mut Cli::command(), "althing", &mut script);
             app.out.line(String::from_utf8_lossy(&script).trim_end())
         }
-    }
+    };
+    done.map(|()| Outcome::Done)
 }

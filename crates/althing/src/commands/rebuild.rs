@@ -28,7 +28,7 @@ pub(crate) fn run(app: &App, args: &Rebuild) -> Result<(), Failure> {
         let said = json!({ "root": planning.root(), "files": done.files, "written": done.written,
             "set_aside": aside, "not_adopted": refused });
         return match blocked {
-            Some(failure) => Err(Failure { details: said, ..failure }),
+            Some(failure) => Err(failure.with(said)),
             None => app.out.value(&said),
         };
     }

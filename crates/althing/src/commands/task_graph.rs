@@ -39,7 +39,7 @@ fn chosen(desk: &Desk<'_>, given: Option<&str>) -> Result<GraphId, Failure> {
             return Ok(id);
         }
         let message = format!("there is no graph {id}");
-        return Err(Failure { rule: Rule::ReferenceKnown, ..Failure::not_found(message) });
+        return Err(Failure::not_found(message).with_rule(Rule::ReferenceKnown));
     }
     let newest = desk.graphs()?.pop().map(|view| view.graph);
     newest.ok_or_else(|| {

@@ -343,7 +343,7 @@ fn bad(finding: &Finding) -> Failure {
     };
     let failure = Failure::integrity(rule, finding.to_string());
     let details = json!({ "entry": finding.seq, "fault": finding.fault.to_string() });
-    Failure { details, ..failure }
+    failure.with(details)
 }
 
 fn say_sound(

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use std::path::{Component, Path};
 
 use super::desk::Desk;
+use althing_services::ErrorKind;
+
 use crate::failure::Failure;
 use crate::input::read_file;
 use althing_kernel::Timestamp;
@@ -60,7 +62,7 @@ fn gather(desk: &Desk, order: &Order) -> Result<Material, Failure> {
 /// What a symbol stands for. One that stands for nothing is none.
 fn symbol(desk: &Desk, id: &str) -> Result<Option<String>, Failure> {
     let found = match desk.ask("symbol.get", &json!({ "id": id })) {
-        Err(failure) if failure.kind == "usage" => None,
+        Err(failure) if failure.kind() == ErrorKind::Usage => None,
         other => other?,
     };
     let value = found.and_then(|found| found["value"].as_str().map(str::to_owned));
@@ -112,7 +114,7 @@ fn invariants(desk: &Desk, text: &str) -> Found {
         if !path_here.is_file() {
             return Err(format!("no such file: {path}"));
         }
-        read_file(&path_here).map_err(|failure| failure.message)
+        read_file(&path_here).map_err(|failure| failure.message().to_owned())
     })
 }
 

@@ -1,5 +1,6 @@
 //! `heimdall-blackboard`: facts.
 
+use althing_services::ErrorKind;
 use serde_json::json;
 
 use super::args::{Args, unknown};
@@ -56,7 +57,7 @@ fn get(mut args: Args) -> Result<String, Stop> {
     args.end()?;
     let desk = desk()?;
     let found = match desk.ask("fact.get", &json!({ "key": key })) {
-        Err(failure) if failure.kind == "usage" => None,
+        Err(failure) if failure.kind() == ErrorKind::Usage => None,
         other => other?,
     };
     let value = found.as_ref().and_then(|found| found["value"].as_str());

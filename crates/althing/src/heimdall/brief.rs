@@ -85,7 +85,7 @@ fn make(desk: &Desk, order: &Order, detail: &str) -> Result<String, Stop> {
         if !strict {
             return Stop::from(failure);
         }
-        let err = format!("NON_VERIFIED: {}\n", failure.message);
+        let err = format!("NON_VERIFIED: {}\n", failure.message());
         Stop { err, code: NOT_VERIFIED, ..Stop::default() }
     })?;
     let brief = built.map_err(|long| {
@@ -118,7 +118,7 @@ fn make(desk: &Desk, order: &Order, detail: &str) -> Result<String, Stop> {
         counted(desk, &brief.text, ("orchestration", "delta_brief"), Some(&order.asked.task))
     {
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), "note: not on the ledger: {}", failure.message);
+        let _ = writeln!(std::io::stderr(), "note: not on the ledger: {}", failure.message());
     }
     Ok(brief.text)
 }

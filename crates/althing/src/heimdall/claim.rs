@@ -5,12 +5,13 @@ use althing_dialects::frugal::haid::Haid;
 use althing_engine::Client;
 use althing_kernel::query::LeaseView;
 use althing_kernel::{Principal, Rule, Surface};
+use althing_services::ErrorKind;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, desk, desk_with, haid};
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::frugal::{Desk, agent_name, own_haid, strings};
 
 pub(super) const HELP: &str = "\
@@ -206,8 +207,8 @@ fn claim(given: &Given) -> Result<String, Stop> {
             let (held, ttl) = (strings(&lease["surfaces"]), claim::minutes(ttl_s));
             Ok(claim::claimed(&held, &who.shown, task, ttl))
         }
-        Err(failure) if failure.exit == Exit::Collision => {
-            let err = claim::collision(&overlaps(&desk, &failure.details)?);
+        Err(failure) if failure.kind() == ErrorKind::Collision => {
+            let err = claim::collision(&overlaps(&desk, failure.details())?);
             Err(Stop { err, code: COLLISION, ..Stop::default() })
         }
         Err(failure) => Err(refused(&who, failure)),
@@ -216,10 +217,10 @@ fn claim(given: &Given) -> Result<String, Stop> {
 
 /// A revoked HAID is told so in the words of this dialect.
 fn refused(who: &Who, failure: Failure) -> Stop {
-    if failure.rule.id() == "A-AGENT-01" {
+    if failure.rule() == Rule::AgentRevoked {
         // It may be the one it was started by that is revoked.
         let root = who.haid.as_ref().filter(|haid| haid.role().is_some()).map(Haid::root);
-        if let Some(root) = root.filter(|_| failure.message.contains("was started by")) {
+        if let Some(root) = root.filter(|_| failure.message().contains("was started by")) {
             return Stop::error(1, format!("HAID is revoked: {root}, which {} is of", who.shown));
         }
         return Stop::error(1, format!("HAID is revoked: {}", who.shown));

@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use crate::app::App;
 use crate::cli::Globals;
-use crate::failure::Failure;
+use crate::failure::{Failure, exit_code};
 use crate::frugal::Desk;
 use args::Args;
 
@@ -138,8 +138,8 @@ impl Stop {
 impl From<Failure> for Stop {
     fn from(failure: Failure) -> Self {
         let way_out = failure.way_out();
-        let mut stop = Stop::error(failure.exit.code(), &failure.message);
-        stop.err += &lines([format!("  [{}] {way_out}", failure.rule)]);
+        let mut stop = Stop::error(exit_code(failure.kind()), failure.message());
+        stop.err += &lines([format!("  [{}] {way_out}", failure.rule())]);
         stop
     }
 }

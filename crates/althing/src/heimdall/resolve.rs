@@ -1,5 +1,6 @@
 //! `heimdall-resolve`: symbols.
 
+use althing_services::ErrorKind;
 use serde_json::{Value, json};
 
 use super::args::Args;
@@ -53,7 +54,7 @@ fn look_up(id: &str) -> Result<String, Stop> {
     let unknown = || Stop::error(1, format!("unknown symbol id: {id}"));
     let found = match desk.ask("symbol.get", &json!({ "id": id })) {
         // What cannot be an id is not one.
-        Err(failure) if failure.kind == "usage" => None,
+        Err(failure) if failure.kind() == ErrorKind::Usage => None,
         other => other?,
     };
     let value = found.as_ref().and_then(|found| found["value"].as_str()).unwrap_or_default();

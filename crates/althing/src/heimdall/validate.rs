@@ -118,6 +118,6 @@ fn note(verdict: &Value) {
         desk.act("message.note", verdict).map(|_| ())
     });
     if let Err(failure) = noted {
-        let _ = writeln!(std::io::stderr(), "note: not on record: {}", failure.message);
+        let _ = writeln!(std::io::stderr(), "note: not on record: {}", failure.message());
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn adopt(
         let text = match planning.read(path) {
             Ok(text) => text.unwrap_or_default(),
             Err(failure) => {
-                refused.push(failure.message);
+                refused.push(failure.message().to_owned());
                 continue;
             }
         };

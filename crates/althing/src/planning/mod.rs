@@ -283,7 +283,7 @@ impl Planning {
             let there = match self.read(&path) {
                 Ok(there) => there,
                 Err(failure) => {
-                    report.blocked.push(failure.message);
+                    report.blocked.push(failure.message().to_owned());
                     continue;
                 }
             };
@@ -303,14 +303,14 @@ impl Planning {
             Ok(Put::Same) => {}
             Ok(Put::Written) => report.behind.push(SCHEMA.to_owned()),
             Ok(Put::Edited) => report.edited.push(SCHEMA.to_owned()),
-            Err(failure) => report.blocked.push(failure.message),
+            Err(failure) => report.blocked.push(failure.message().to_owned()),
         }
         for own in Log::ALL {
             report.files += 1;
             let there = match self.read(own.path()) {
                 Ok(there) => there,
                 Err(failure) => {
-                    report.blocked.push(failure.message);
+                    report.blocked.push(failure.message().to_owned());
                     continue;
                 }
             };
@@ -394,7 +394,8 @@ impl Planning {
             failed.push(self.rebuild_log(own, &full, world.seq(), &now, &mut done).err());
         }
         done.files = planning::all(&world.state).len() + Log::ALL.len() + 1;
-        done.blocked = failed.into_iter().flatten().map(|failure| failure.message).collect();
+        done.blocked =
+            failed.into_iter().flatten().map(|failure| failure.message().to_owned()).collect();
         if done.blocked.is_empty() {
             self.records.set_mark(Mark { seq: world.seq(), generation })?;
         }
@@ -500,13 +501,13 @@ impl Follower for Planning {
             return;
         }
         if let Err(failure) = self.own_folders() {
-            let message = format!("no files were written: {}", failure.message);
+            let message = format!("no files were written: {}", failure.message());
             return crate::output::Out::new(false).note(message);
         }
         // What was asked for is done and on record; that a picture of it lags behind is no failure.
         if let Err(failure) = self.keep_up(engine) {
             let message = format!("the files under {} are behind", self.root.display());
-            crate::output::Out::new(false).note(format!("{message}: {}", failure.message));
+            crate::output::Out::new(false).note(format!("{message}: {}", failure.message()));
         }
     }
 }

@@ -8,7 +8,7 @@ mod displaced;
 
 use althing_dialects::frugal::haid::{Haid, agent_named};
 use althing_dialects::frugal::planning::{called as shown, utc};
-use althing_engine::door;
+use althing_engine::{ErrorKind, door};
 use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Principal, Rule, Timestamp};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ fn tool_of(call: &Call<'_>, agent: &AgentName) -> Result<Option<String>, Fault> 
     let asked = door::read_made("agent.get", &json!({ "agent": agent }))?;
     let known = match door::perform(&engine, None, None, asked) {
         Ok(known) => known,
-        Err(error) if error.kind() == "not_found" => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let known: Value = serde_json::from_str(known.get()).unwrap_or_default();

@@ -45,6 +45,7 @@ pub use secrets::check_secrets;
 pub use ways::{Way, step, way};
 
 use crate::arguments;
+use crate::error::ErrorKind;
 use crate::fault::Fault;
 
 /// What can be done.
@@ -276,11 +277,11 @@ pub fn kind(fault: &Fault) -> &'static str {
         return known;
     }
     match (fault.kind(), fault.rule()) {
-        ("usage", _) => "validation_error",
-        ("not_found", Rule::NoProject) => "session_error",
-        ("not_found", _) => "not_found",
-        ("collision", _) => "claim_conflict",
-        ("not_authentic", _) | (_, Rule::WhoAreYou) => "identity_error",
+        (ErrorKind::Usage, _) => "validation_error",
+        (ErrorKind::NotFound, Rule::NoProject) => "session_error",
+        (ErrorKind::NotFound, _) => "not_found",
+        (ErrorKind::Collision, _) => "claim_conflict",
+        (ErrorKind::NotAuthentic, _) | (_, Rule::WhoAreYou) => "identity_error",
         (_, Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner) => "ownership_error",
         (_, Rule::RecordField | Rule::RecordLinks) => "validation_error",
         (_, Rule::RecordVersion) => "version_conflict",

@@ -9,6 +9,7 @@ use althing_kernel::{Principal, Rule, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::{Verb, Verbs};
+use crate::error::ErrorKind;
 use crate::fault::Fault;
 
 /// What helps.
@@ -47,13 +48,13 @@ pub fn way(verb: Verb, fault: &Fault) -> Option<Way> {
     let details = fault.details();
     match (fault.kind(), fault.rule()) {
         _ if details["code"] == "agent_validation_failed" => Some(Way::Agents),
-        ("usage", _) => Some(Way::Usage(verb)),
-        ("not_found", _) if details["allowed"].is_array() => {
+        (ErrorKind::Usage, _) => Some(Way::Usage(verb)),
+        (ErrorKind::NotFound, _) if details["allowed"].is_array() => {
             first_id(fault.message()).map(Way::Show)
         }
-        ("not_found", Rule::NotFound | Rule::RecordKnown) => missing(fault).map(Way::Look),
-        ("collision", _) if details["code"] == "lanes_collide" => Some(Way::Apart),
-        ("collision", _) => Some(Way::Wait),
+        (ErrorKind::NotFound, Rule::NotFound | Rule::RecordKnown) => missing(fault).map(Way::Look),
+        (ErrorKind::Collision, _) if details["code"] == "lanes_collide" => Some(Way::Apart),
+        (ErrorKind::Collision, _) => Some(Way::Wait),
         (_, Rule::RecordVersion) => first_id(fault.message()).map(Way::Read),
         (_, Rule::RecordStep | Rule::RecordOver | Rule::LeaseLive) => {
             let allowed = details["allowed"].as_array()?;
@@ -171,13 +172,13 @@ impl Verbs<'_> {
     /// A failure, with agents by the names they know, what is in the way, and what helps.
     pub(super) fn told(&self, verb: Verb, fault: Fault) -> Fault {
         let held = match fault.kind() {
-            "collision" => self.held(fault.details()),
+            ErrorKind::Collision => self.held(fault.details()),
             _ => String::new(),
         };
         let (fault, owned) = self.owned(fault);
         let fault = fault.reworded(|message| with_haids(&format!("{message}{held}{owned}")));
         match way(verb, &fault) {
-            Some(way) => fault.helped(way.for_hosts()),
+            Some(way) => fault.hint(way.for_hosts()),
             None => fault,
         }
     }

@@ -4,9 +4,11 @@ pub(crate) mod tokens;
 
 use althing_dialects::frugal::brief::{Asked, Mode, list as cleaned};
 use althing_dialects::frugal::message::{self, MESSAGE_BYTES_MAX};
+use althing_services::ErrorKind;
 use serde_json::{Value, json};
 use std::path::Path;
 
+use super::Outcome;
 use crate::app::App;
 use crate::cli::{
     BriefArgs, CapsuleCommand, FactCommand, HaidArgs, ShimsArgs, SymbolCommand, ValidateArgs,
@@ -15,6 +17,9 @@ use crate::failure::Failure;
 use crate::frugal::shims::{self, Fate};
 use crate::frugal::{Desk, Order, build, capsule_text, counted, own_haid, strings};
 use crate::input::{read_file, stdin_text};
+
+/// The exit code of a brief whose references could not be looked up.
+const NOT_VERIFIED: u8 = 3;
 
 /// The project, which has to be set up.
 fn desk(app: &App) -> Result<Desk, Failure> {
@@ -143,14 +148,11 @@ fn closure(desk: &Desk, name: &str, ids: &[String]) -> Result<Value, Failure> {
     let lacking = [strings(&found["unknown"]), strings(&found["missing"])].concat();
     match lacking.first() {
         None => Ok(found),
-        Some(id) => {
-            Err(Failure { details: found, ..Failure::not_found(format!("no capsule: {id}")) })
-        }
+        Some(id) => Err(Failure::not_found(format!("no capsule: {id}")).with(found)),
     }
 }
 
-pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<(), Failure> {
-    let desk = desk(app).map_err(not_verified)?;
+pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Failure> {
     let mode = if args.lenient { Mode::Seed } else { Mode::Strict };
     let order = Order {
         asked: Asked {
@@ -163,7 +165,16 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<(), Failure> {
         capsules: cleaned(&args.capsules.join(",")),
         invariants: args.invariants.clone(),
     };
-    let brief = build(&desk, &order).map_err(not_verified)?.map_err(|long| {
+    let looked = desk(app).and_then(|desk| build(&desk, &order).map(|built| (desk, built)));
+    let (desk, built) = match looked {
+        // Could not look, which is not the same as not there.
+        Err(failure) if matches!(failure.kind(), ErrorKind::Unavailable | ErrorKind::Integrity) => {
+            let _ = app.out.report(&failure);
+            return Ok(Outcome::Told(NOT_VERIFIED));
+        }
+        looked => looked?,
+    };
+    let brief = built.map_err(|long| {
         let message = format!(
             "the brief has {} tokens with everything left out that can be, and may have {}",
             long.tokens, long.tokens_max
@@ -182,28 +193,22 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<(), Failure> {
         }
         let details = json!({ "text": brief.text, "unresolved": refs });
         let message = format!("the brief is incomplete: {} lead nowhere", refs.len());
-        return Err(Failure { details, ..Failure::not_found(message) }
+        return Err(Failure::not_found(message)
+            .with(details)
             .hint("Define what is listed, or leave it out."));
     }
     let tokens = counted(&desk, &brief.text, (&args.role, "delta_brief"), Some(&args.task))?;
     if app.out.json {
         let tokenizer = althing_dialects::frugal::tokens::TOKENIZER;
-        return app.out.value(&json!({
+        app.out.value(&json!({
             "task": args.task, "text": brief.text, "tokens": tokens, "tokenizer": tokenizer,
             "unresolved": refs, "left_out": brief.left_out,
-        }));
+        }))?;
+        return Ok(Outcome::Done);
     }
     app.out.line(brief.text.trim_end())?;
     app.out.note(format!("{tokens} tokens"));
-    Ok(())
-}
-
-/// Could not look, which is not the same as not there.
-fn not_verified(failure: Failure) -> Failure {
-    match failure.kind {
-        "unavailable" | "integrity" => Failure { exit: crate::failure::Exit::Collision, ..failure },
-        _ => failure,
-    }
+    Ok(Outcome::Done)
 }
 
 pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Failure> {
@@ -235,8 +240,7 @@ pub(crate) fn validate(app: &App, args: &ValidateArgs) -> Result<(), Failure> {
     let details = json!({ "errors": report.errors });
     let message = format!("not a message: {}", report.errors.join("; "));
     let failure = Failure::refused(althing_kernel::Rule::Usage, message);
-    Err(Failure { details, ..failure }
-        .hint("`althing validate --schema` prints what messages are."))
+    Err(failure.with(details).hint("`althing validate --schema` prints what messages are."))
 }
 
 pub(crate) fn shims(app: &App, args: &ShimsArgs) -> Result<(), Failure> {
@@ -252,11 +256,10 @@ pub(crate) fn shims(app: &App, args: &ShimsArgs) -> Result<(), Failure> {
         .collect();
     if !foreign.is_empty() {
         let message = format!("left alone, being other files: {}", foreign.join(", "));
-        return Err(Failure {
-            details: json!({ "names": rows }),
-            ..Failure::refused(althing_kernel::Rule::Usage, message)
-        }
-        .hint("Choose another folder, or move those files away."));
+        let failure = Failure::refused(althing_kernel::Rule::Usage, message);
+        return Err(failure
+            .with(json!({ "names": rows }))
+            .hint("Choose another folder, or move those files away."));
     }
     if app.out.json {
         return app.out.value(&rows);

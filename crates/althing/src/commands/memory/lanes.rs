@@ -58,7 +58,7 @@ pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
     };
     if let Some(id) = &own.id {
         let known = entity::id(Kind::Loop, id);
-        known.map_err(|error| Failure::usage(labelled(&error)).helped(HELP.to_owned()))?;
+        known.map_err(|error| Failure::usage(labelled(&error)).hint(HELP.to_owned()))?;
     }
     let takeover = own.intent == LoopAct::Takeover;
     let (slots, to_agent): (Vec<Value>, Option<&String>) = match own.agents.as_slice() {

@@ -12,19 +12,20 @@ use althing_dialects::memory::{entity, lane};
 use althing_engine::{Client, Engine, Signing};
 use althing_kernel::memory::{Kind, RecordId};
 use althing_kernel::{Principal, WorkspaceId};
-use althing_services::Fault;
+use althing_services::ErrorKind;
 use althing_services::memory::{self, Recall, Seat, Secrets, Verb, Verbs};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
 use std::path::Path;
 
+use super::Outcome;
 use crate::app::{App, Project};
 use crate::cli::{
     Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryHarvest,
     MemoryTransition, MemoryUpdate, MemoryWork, REMEMBERED, Remember,
 };
-use crate::failure::{Exit, Failure};
+use crate::failure::{Failure, exit_code};
 use crate::frugal::{agent_name, own_haid};
 use crate::settings::Asker;
 use crate::surfaces;
@@ -85,17 +86,14 @@ impl<'a> Stool<'a> {
 
     /// Does something, in the words of the command that was typed.
     pub(crate) fn call(&self, verb: Verb, typed: Sheet, args: &Value) -> Result<Value, Failure> {
-        Verbs::new(self).call(verb, args).map_err(|fault| {
-            let failure = told(&fault);
+        Verbs::new(self).call(verb, args).map_err(|failure| {
+            let way = memory::way(verb, &failure);
             // Programs get ids as everywhere; labels are for people.
-            let message = if self.app.out.json {
-                typed.named(&failure.message)
-            } else {
-                typed.said(&failure.message)
-            };
-            let failure = Failure { message, ..failure };
-            match memory::way(verb, &fault) {
-                Some(way) => failure.helped(typed.way_out(&way)),
+            let failure = told(failure).reworded(|message| {
+                if self.app.out.json { typed.named(message) } else { typed.said(message) }
+            });
+            match way {
+                Some(way) => failure.hint(typed.way_out(&way)),
                 None => failure,
             }
         })
@@ -103,22 +101,21 @@ impl<'a> Stool<'a> {
 }
 
 impl Seat for Stool<'_> {
-    fn opened(&self) -> Result<Engine, Fault> {
+    fn opened(&self) -> Result<Engine, Failure> {
         Ok(self.engine.clone())
     }
 
-    fn client(&self) -> Result<Client, Fault> {
+    fn client(&self) -> Result<Client, Failure> {
         if let Some(known) = self.known.get() {
             return Ok(known.clone());
         }
-        let settled = self.project.settings.asker().map_err(|failure| untold(&failure))?;
+        let settled = self.project.settings.asker()?;
         let client = match (settled, &self.principal) {
             (None, Principal::Agent(name)) => {
                 self.engine.client(self.engine.agent(name)?, Signing::Each)
             }
             (Some(Asker::Agent(_) | Asker::User(_)) | None, _) => {
-                let client = self.project.client(self.app, &self.engine);
-                client.map_err(|failure| untold(&failure))?
+                self.project.client(self.app, &self.engine)?
             }
         };
         Ok(self.known.get_or_init(|| client).clone())
@@ -156,24 +153,17 @@ pub(crate) fn look_through(app: &App, project: &Project, given: &Value) -> Resul
     let who = json!({ "agent": who });
     for given in [given, &who].into_iter().filter_map(Value::as_object) {
         let found = memory::check_secrets(project.settings.memory_secrets.value, given);
-        for warning in found.map_err(|fault| told(&fault))? {
+        for warning in found.map_err(told)? {
             app.out.note(warning);
         }
     }
     Ok(())
 }
 
-/// A failure of a verb, with the exit code that every command has for such.
-pub(crate) fn told(fault: &Fault) -> Failure {
-    let error = memory::failure(fault);
-    let exit = Exit::of(fault.kind());
-    let message = fault.message().to_owned();
-    Failure::spoken(memory::kind(fault), exit, fault.rule(), message, error["details"].clone())
-}
-
-/// A failure of the command line, on its way through a verb.
-fn untold(failure: &Failure) -> Fault {
-    Fault::refused(failure.rule, failure.message.clone())
+/// A failure of a verb, under the name that this dialect has for it.
+pub(crate) fn told(failure: Failure) -> Failure {
+    let label = memory::kind(&failure);
+    failure.labelled(label)
 }
 
 /// Arguments without what was not given.
@@ -198,7 +188,7 @@ fn entity_of(id: &str) -> Result<Value, Failure> {
     read.map(|id| json!(id.kind)).map_err(|_| {
         let id = repeated(id.trim());
         let failure = Failure::usage(format!("{id:?} is no id; write one such as pln#42"));
-        failure.helped("`althing memory find KIND` shows what there is, with ids.".to_owned())
+        failure.hint("`althing memory find KIND` shows what there is, with ids.".to_owned())
     })
 }
 
@@ -217,7 +207,7 @@ fn fields(set: &[String]) -> Result<Map<String, Value>, Failure> {
     set.iter().map(field).collect()
 }
 
-pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<Outcome, Failure> {
     let (verb, args) = match command {
         MemoryCommand::Work(own) => (Verb::Work, work(own)),
         MemoryCommand::Context(own) => (Verb::Context, context(own)),
@@ -242,10 +232,11 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
         MemoryCommand::Loop(own) => (Verb::Loop, lanes::rounds(own)?),
         MemoryCommand::Sweep(own) => (Verb::Sweep, json!({ "dryRun": own.dry_run })),
         MemoryCommand::Harvest(MemoryHarvest { schema: Some(of), .. }) => {
-            return app.out.value(&match of.as_str() {
+            app.out.value(&match of.as_str() {
                 "heartbeat" => lane::heartbeat_schema(),
                 _ => lane::schema(),
-            });
+            })?;
+            return Ok(Outcome::Done);
         }
         MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
     };
@@ -255,12 +246,12 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<(), Failure> {
     let answer = stool.call(verb, typed, &args)?;
     show::answer(app, verb, typed, &answer)?;
     if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
-        return Err(Failure::told_collision());
+        return Ok(Outcome::Told(exit_code(ErrorKind::Collision)));
     }
     if answer["status"] == "partial" {
-        return Err(Failure::told());
+        return Ok(Outcome::Told(exit_code(ErrorKind::Refused)));
     }
-    Ok(())
+    Ok(Outcome::Done)
 }
 
 /// The word for a choice, as people write it. Verbs take it with dashes as well.
@@ -362,12 +353,12 @@ fn remembered(text: &str) -> Result<Kind, Failure> {
         Ok(kind) => {
             let (one, command) = (kind.article(), format!("`althing memory create {kind}`"));
             let message = format!("--kind is one of {names}; {one} {kind} takes more than a text");
-            Err(Failure::usage(message).helped(format!("{command} makes one.")))
+            Err(Failure::usage(message).hint(format!("{command} makes one.")))
         }
         Err(_) => {
             let text = repeated(text);
             let failure = Failure::usage(format!("--kind is one of {names}, not {text:?}"));
-            Err(failure.helped("`althing remember --help` shows how it is written.".to_owned()))
+            Err(failure.hint("`althing remember --help` shows how it is written.".to_owned()))
         }
     }
 }

@@ -1,0 +1,270 @@
+//! The error of every door: a kind, the rule it rests on, a message, details and a hint.
+
+use althing_engine::EngineError;
+pub use althing_engine::ErrorKind;
+use althing_kernel::refusal::Details;
+use althing_kernel::{Refusal, Rule};
+use althing_workshop::WorkshopError;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::fmt;
+
+/// The hint where stored content is damaged or missing.
+pub const BLOB_HINT: &str =
+    "Store the same content again with `althing blob put FILE`; a backup keeps it in `blobs`.";
+
+/// A request that failed. Hosts get it as a result, so that a model can read it and go on; the
+/// command line prints it and exits with a code that its kind decides.
+pub struct Error(Box<Parts>);
+
+struct Parts {
+    kind: ErrorKind,
+    rule: Rule,
+    message: String,
+    details: Value,
+    /// The way out, where that is not what the rule says in general.
+    hint: Option<Cow<'static, str>>,
+    /// The name a dialect has for this failure, shown in place of the kind's.
+    label: Option<&'static str>,
+    /// Title and text for hosts that only show text, where those are not message and hint.
+    wording: Option<(String, String)>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    fn new(kind: ErrorKind, rule: Rule, message: impl Into<String>) -> Self {
+        Error(Box::new(Parts {
+            kind,
+            rule,
+            message: message.into(),
+            details: json!({}),
+            hint: None,
+            label: None,
+            wording: None,
+            source: None,
+        }))
+    }
+
+    /// Input that cannot be used.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Usage, Rule::Usage, message)
+    }
+
+    /// Input that cannot be used, by a rule of its own.
+    pub fn misuse(rule: Rule, message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Usage, rule, message)
+    }
+
+    /// A rule says no before anything is asked of the runtime.
+    pub fn refused(rule: Rule, message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Refused, rule, message)
+    }
+
+    /// Something that does not exist.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::NotFound, Rule::NotFound, message)
+    }
+
+    /// A surface that somebody else holds.
+    pub fn collision(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Collision, Rule::NoOverlap, message)
+    }
+
+    /// A file, a program or a terminal that failed.
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Unavailable, Rule::StoreUnavailable, message)
+    }
+
+    /// A trail, a proof or a head that does not hold.
+    pub fn integrity(rule: Rule, message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Integrity, rule, message)
+    }
+
+    /// A requirement of the protocol that does not hold here.
+    pub fn unmet(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Unmet, Rule::Conformance, message)
+    }
+
+    /// A defect of Althing itself.
+    pub fn defect(message: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Defect, Rule::StoreUnavailable, message)
+    }
+
+    /// A reply or an answer of another type than the request has.
+    pub fn unexpected(what: &impl fmt::Debug) -> Self {
+        Error::defect(format!("an unexpected answer: {what:?}"))
+    }
+
+    /// The same error with these details.
+    #[must_use]
+    pub fn with(mut self, details: Value) -> Self {
+        self.0.details = details;
+        self
+    }
+
+    /// The same error resting on another rule.
+    #[must_use]
+    pub fn with_rule(mut self, rule: Rule) -> Self {
+        self.0.rule = rule;
+        self
+    }
+
+    /// The same error with a hint of its own in place of the rule's.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error with the hint of its rule.
+    #[must_use]
+    pub fn without_hint(mut self) -> Self {
+        self.0.hint = None;
+        self
+    }
+
+    /// The same error under the name that a dialect has for it.
+    #[must_use]
+    pub fn labelled(mut self, label: &'static str) -> Self {
+        self.0.label = Some(label);
+        self
+    }
+
+    /// The same error with a title and a text for hosts that only show text.
+    #[must_use]
+    pub fn told(mut self, title: impl Into<String>, text: impl Into<String>) -> Self {
+        self.0.wording = Some((title.into(), text.into()));
+        self
+    }
+
+    /// The same error in other words. Its cause is dropped, because that says it in the old ones.
+    #[must_use]
+    pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
+        self.0.message = words(&self.0.message);
+        self.0.source = None;
+        self
+    }
+
+    /// The same error with its cause.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl std::error::Error + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Box::new(source));
+        self
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The rule it rests on.
+    pub fn rule(&self) -> Rule {
+        self.0.rule
+    }
+
+    /// The message.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The details.
+    pub fn details(&self) -> &Value {
+        &self.0.details
+    }
+
+    /// The way out: the error's own hint, or that of its rule.
+    pub fn way_out(&self) -> &str {
+        self.0.hint.as_deref().unwrap_or(self.0.rule.way_out())
+    }
+
+    /// The kernel's refusal that caused it, if one did.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self.0.source.as_ref()?.downcast_ref()? {
+            EngineError::Refused(refusal) => Some(refusal),
+            _ => None,
+        }
+    }
+
+    /// The error object that every door gives.
+    pub fn object(&self) -> Value {
+        json!({
+            "kind": self.0.label.unwrap_or(self.0.kind.as_str()),
+            "rule": self.0.rule.id(),
+            "message": self.0.message,
+            "way_out": self.way_out(),
+            "details": self.0.details,
+        })
+    }
+
+    /// The error for hosts that only show text.
+    pub fn text(&self) -> Value {
+        let (title, text) = match &self.0.wording {
+            Some((title, text)) => (title.as_str(), text.as_str()),
+            // The message says what is wrong; how to call tools is in their list.
+            None if self.0.kind == ErrorKind::Usage => (self.message(), ""),
+            None => (self.message(), self.0.rule.way_out()),
+        };
+        json!({ "error": title, "detail": text, "rule": self.0.rule.id() })
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { kind, rule, message, details, source, .. } = &*self.0;
+        let mut out = f.debug_struct("Error");
+        out.field("kind", kind).field("rule", rule).field("message", message);
+        out.field("details", details).field("source", source).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| &**source as _)
+    }
+}
+
+impl From<EngineError> for Error {
+    fn from(source: EngineError) -> Self {
+        let error = Error::new(source.kind(), source.rule(), source.to_string());
+        let error = match &source {
+            EngineError::Refused(refusal) => error.with(match &refusal.details {
+                Details::Collisions(collisions) => json!({ "collisions": collisions }),
+                Details::Allowed(allowed) => json!({ "allowed": allowed }),
+                Details::None {} => json!({}),
+            }),
+            EngineError::Pruned { .. } => {
+                error.hint("Look at a backup or a snapshot from before it was deleted.")
+            }
+            EngineError::Clock(_) => error.hint("Set this machine's clock right."),
+            EngineError::WitnessUnreadable(_) => {
+                error.hint("Compare with a head kept elsewhere before deleting that file.")
+            }
+            EngineError::BlobDamaged { blob, .. } => {
+                error.with(json!({ "blob": blob })).hint(BLOB_HINT)
+            }
+            EngineError::Damaged { seq, what } => {
+                error.with(json!({ "entry": seq, "fault": what }))
+            }
+            _ => error,
+        };
+        error.caused_by(source)
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        EngineError::from(refusal).into()
+    }
+}
+
+impl From<WorkshopError> for Error {
+    fn from(source: WorkshopError) -> Self {
+        Error::unavailable(source.message()).caused_by(source)
+    }
+}
