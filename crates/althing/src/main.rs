@@ -48,7 +48,9 @@ fn main() -> ExitCode {
         Err(error) => return misused(&error, json_wanted),
     };
     let app = app::App::new(cli.globals);
-    match commands::run(&app, cli.command) {
+    let done = commands::run(&app, cli.command);
+    app.warn();
+    match done {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Told(code)) => ExitCode::from(code),
         Err(failure) => app.out.report(&failure),

@@ -13,11 +13,13 @@ use schemars::{JsonSchema, Schema};
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::engine::{Client, Engine};
+use crate::client::Client;
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::failures::{OfFailures, failures};
 use crate::history::{self, Moment};
 use crate::row::Source;
+use crate::screen::masked;
 use crate::stats::TrailStats;
 use crate::trail_query::TrailQuery;
 use crate::views::OfRun;
@@ -271,7 +273,9 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
     if !args.trim_start().starts_with('{') {
         return Err(EngineError::Invalid(format!("{name}: arguments are a JSON object")));
     }
-    let misread = |error: serde_json::Error| EngineError::Invalid(format!("{name}: {error}"));
+    let misread = |error: serde_json::Error| {
+        EngineError::Invalid(format!("{name}: {}", masked(&error.to_string())))
+    };
     if let Some(command) = Command::read(name, args) {
         return command.map(|command| Request::Command(Box::new(command))).map_err(misread);
     }

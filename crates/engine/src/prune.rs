@@ -11,7 +11,8 @@ use althing_trail::log::sqlite::Swapper;
 use serde::Serialize;
 
 use crate::archives::Turn;
-use crate::engine::{Client, Engine};
+use crate::client::Client;
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::floor;
 

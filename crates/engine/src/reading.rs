@@ -24,6 +24,7 @@ use crate::blobs::{Blobs, Stored};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::keyring::Keyring;
+use crate::screen::masked;
 use crate::secrets::Secrets;
 use crate::world::READ_BYTES;
 
@@ -117,7 +118,7 @@ impl Engine {
 
     /// Records a refusal that no command led to, and is it.
     fn refuse(&self, who: &Principal, what: &str, rule: Rule, message: String) -> EngineError {
-        let (what, said) = (Text::lossy(what), Text::lossy(&message));
+        let (what, said) = (Text::lossy(what), Text::lossy(&masked(&message)));
         let note = NoteRefused { message: said, requester: who.clone(), rule, what };
         match self.execute_own(Command::AccessRefused(note)) {
             Ok(_) => Refusal::denied(rule, message).into(),

@@ -1,8 +1,7 @@
 //! Entities: the kinds of things that are remembered, by the names and ids that callers use.
 
+use althing_engine::screen::repeated;
 use althing_kernel::memory::{Kind, RecordId, Status};
-
-use super::secrets::repeated;
 
 /// The entity of that name, in the singular or the plural.
 pub fn named(text: &str) -> Result<Kind, String> {

@@ -1,12 +1,12 @@
 //! Filters: which of the things that are remembered are asked for. Conditions add up.
 
+use althing_engine::screen::repeated;
 use althing_kernel::Principal;
 use althing_kernel::memory::{Kind, RecordId, Status};
 use serde_json::{Map, Value};
 
 use super::entity;
 use super::input::{either, texts};
-use super::secrets::repeated;
 
 /// How many items a page has where nothing is said.
 pub const LIMIT_DEFAULT: usize = 50;

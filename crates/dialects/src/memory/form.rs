@@ -1,9 +1,8 @@
 //! Forms: what an argument or a field takes, in words that callers can act on. They are made from the
 //! schema, so what is said is what is taken.
 
+use althing_engine::screen::repeated;
 use serde_json::Value;
-
-use super::secrets::repeated;
 
 /// What is taken, in words.
 pub fn words(schema: &Value) -> String {

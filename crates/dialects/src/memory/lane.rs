@@ -5,12 +5,12 @@
 //! type here is also the published schema. Reading files is done elsewhere; here is what their
 //! names and contents mean.
 
+use althing_engine::screen::repeated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::form;
-use super::secrets::repeated;
 
 /// The result file, at the root of the worktree.
 pub const RESULT_FILE: &str = "LANE-RESULT.json";

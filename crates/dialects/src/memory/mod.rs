@@ -3,9 +3,8 @@
 //! `entity` is what can be named, `filter` what can be asked for, `data` what can be said, `form` in
 //! which form, `item` how it is shown, `words` how numbers, ids and names stand in sentences, `input`
 //! what callers may write in more than one way, `moment` the times they write, `budget` how long an
-//! answer may be, `facade` how the larger verbs answer. `secrets` finds what must not be remembered,
-//! `relevance` what matters for a question, and `lane` says what the files of workers mean that cannot
-//! reach the protocol. Nothing here decides what may happen: that is the kernel's business.
+//! answer may be, `facade` how the larger verbs answer, `relevance` what matters for a question, and
+//! `lane` what the files of workers mean that cannot reach the protocol. Nothing here decides what may happen: that is the kernel's business.
 
 pub mod budget;
 pub mod data;
@@ -18,7 +17,6 @@ pub mod item;
 pub mod lane;
 pub mod moment;
 pub mod relevance;
-pub mod secrets;
 pub mod words;
 
 /// The version of the protocol that is spoken.
