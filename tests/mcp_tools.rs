@@ -547,7 +547,7 @@ fn whatever_agents_are_handed_is_counted() {
         .map(|entry| entry["body"].clone())
         .collect();
     assert!(logged.iter().all(|line| line["tokenizer"] == "o200k_base"), "{logged:?}");
-    // A line is what one agent was handed of one tool within a moment, and says of how many.
+    // A line is what one agent was handed of one tool in an interval, and says of how many.
     let lines = logged.iter().filter(|line| line["kind"] == "tool_result");
     let of: Vec<u64> = lines.map(|line| line["messages"].as_u64().unwrap_or(1)).collect();
     assert_eq!(of.iter().sum::<u64>(), 72, "{logged:?}");
@@ -591,4 +591,25 @@ fn of_many_hosts_at_once_none_loses_or_doubles_a_claim() {
         assert!(ends(&lease["holder"], &format!("+host-{n}")), "{lease}");
     }
     project.ok(&["trail", "verify", "--signatures"]);
+}
+
+/// Counting what was handed out is no part of reading: it happens together, at the end at the latest.
+#[test]
+fn reading_writes_nothing_while_a_host_is_connected() {
+    let project = Sandbox::new();
+    project.claim("alice", "src");
+    let before = project.entries().len();
+    let mut host = Host::named(&project, "cursor");
+    host.ask("tools/list", json!({}));
+    for _ in 0..5 {
+        host.done("read_claims", json!({}));
+        host.done("read_capsules", json!({}));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    assert_eq!(project.entries().len(), before);
+    host.end();
+    let logged: Vec<Value> = project.entries().split_off(before);
+    let logged: Vec<&Value> =
+        logged.iter().filter(|entry| entry["kind"] == "ledger.logged").collect();
+    assert_eq!(logged.len(), 3, "a line for the list and for each tool: {logged:?}");
 }

@@ -400,7 +400,7 @@ fn secrets_are_looked_for_at_every_door() {
         ("memory.archive", json!({ "id": id, "reason": text })),
     ] {
         let ran = project.run(&["do", name, &args.to_string(), "--as", "alice"]);
-        assert_eq!(ran.code, Some(2), "{name}: {ran:?}");
+        assert_eq!(ran.code, Some(1), "{name}: {ran:?}");
         assert!(!ran.err.contains(key) && ran.err.contains("secret"), "{name}: {ran:?}");
     }
     let line = json!({ "name": "memory.create", "args": { "kind": "trap", "text": text } });

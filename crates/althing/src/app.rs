@@ -1,7 +1,7 @@
 //! What every command needs: the project, the settings, the engine, and who is asking.
 
 use althing_engine::{
-    Client, Credential, Engine, EngineError, Home, Keyring, Options, Signing, deployment,
+    Client, Credential, Engine, EngineError, Home, Keyring, Options, Signing, Warnings, deployment,
 };
 use althing_kernel::{Principal, Rule, UserId};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
@@ -23,6 +23,8 @@ const PASSPHRASE_BYTES_MAX: u64 = 4096;
 pub(crate) struct App {
     pub(crate) globals: Globals,
     pub(crate) out: Out,
+    /// Warnings of commands, which are shown once there is an answer.
+    pub(crate) warnings: Warnings,
 }
 
 /// A project that was found, with its settings.
@@ -35,7 +37,14 @@ pub(crate) struct Project {
 impl App {
     pub(crate) fn new(globals: Globals) -> Self {
         let out = Out::new(globals.json);
-        App { globals, out }
+        App { globals, out, warnings: Warnings::default() }
+    }
+
+    /// Shows the warnings there are.
+    pub(crate) fn warn(&self) {
+        for warning in self.warnings.take() {
+            self.out.note(warning);
+        }
     }
 
     /// Finds where the project is, or would be.
@@ -115,6 +124,7 @@ impl Project {
             patience: Duration::from_secs(self.settings.patience_secs.value),
             store_bytes_max: self.settings.store_bytes_max.value,
             compact_after: self.settings.compact_after.value,
+            screening: self.settings.memory_secrets.value,
             follower: Some(Arc::new(self.planning())),
             ..Options::default()
         }
@@ -146,7 +156,8 @@ impl Project {
             Some(Asker::User(user)) => self.person(app, engine, &user),
             Some(Asker::Agent(name)) => {
                 let client = engine.client(engine.agent(&name)?, Signing::Each);
-                Ok(client.in_session(self.settings.session.value.clone()))
+                let client = client.in_session(self.settings.session.value.clone());
+                Ok(client.warning(&app.warnings))
             }
             None => Err(Failure::misuse(Rule::WhoAreYou, "who is asking? no agent was named")),
         }
@@ -167,7 +178,7 @@ impl Project {
 
     fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Failure> {
         match self.opened(app, user)? {
-            Ok(credential) => Ok(engine.client(credential, Signing::Each)),
+            Ok(credential) => Ok(engine.client(credential, Signing::Each).warning(&app.warnings)),
             Err(error) => Err(self.not_who_they_said(engine, user, error)),
         }
     }

@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         screen::page();
     }
     let done = logging::start(app.globals.verbose).and_then(|()| commands::run(&app, cli.command));
+    app.warn();
     // First the data, then what is to be said about it.
     let shown = output::written(screen::finish());
     match done.and_then(|outcome| shown.map(|()| outcome)) {

@@ -154,7 +154,8 @@ mod tests {
     #[test]
     fn a_part_that_fits_several_is_refused_with_all_of_them() {
         for text in ["1234567", "ws_01"] {
-            let message = naming().find(text).unwrap_err().message().to_owned();
+            let failure = naming().find(text).unwrap_err();
+            let message = failure.message();
             assert!(message.contains("ws_01abcd1234567"), "{message}");
             assert!(message.contains("ws_01abce1234567"), "{message}");
             assert!(!message.contains("ws_02"), "{message}");

@@ -1,11 +1,11 @@
 //! Settings: a flag wins over the environment, that over `althing.toml`, that over the default.
 
 use althing_dialects::frugal::haid::agent_named;
+use althing_engine::screen::Screening;
 use althing_kernel::deployment::Deployment;
 use althing_kernel::lease::Ttl;
 use althing_kernel::name::NameError;
 use althing_kernel::{AgentName, Rule, Span, UserId, WorkspaceId};
-use althing_services::memory::Secrets;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -99,7 +99,7 @@ pub(crate) struct Settings {
     pub(crate) archive_retention: Setting<Option<Span>>,
     pub(crate) deployment: Setting<Deployment>,
     /// What is done about text to be remembered that looks like a secret.
-    pub(crate) memory_secrets: Setting<Secrets>,
+    pub(crate) memory_secrets: Setting<Screening>,
 }
 
 const PATIENCE_SECS_DEFAULT: u64 = 30;
@@ -158,7 +158,7 @@ impl Settings {
                 .read_or(Some(COMPACT_AFTER_DEFAULT), |text| read_age(text, "never"))?,
             archive_retention: retention.read_or(None, |text| read_age(text, "forever"))?,
             deployment: deployment.read_or(Deployment::default(), str::parse)?,
-            memory_secrets: secrets.read_or(Secrets::default(), read_secrets)?,
+            memory_secrets: secrets.read_or(Screening::default(), read_secrets)?,
         })
     }
 }
@@ -192,10 +192,10 @@ impl Settings {
     }
 }
 
-fn read_secrets(text: &str) -> Result<Secrets, String> {
+fn read_secrets(text: &str) -> Result<Screening, String> {
     match text {
-        "strict" => Ok(Secrets::Strict),
-        "warn" => Ok(Secrets::Warn),
+        "strict" => Ok(Screening::Strict),
+        "warn" => Ok(Screening::Warn),
         other => Err(format!("{other:?} is neither \"strict\" nor \"warn\"")),
     }
 }

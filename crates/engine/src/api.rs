@@ -14,7 +14,8 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::archive::{compact, tiers};
-use crate::engine::{Client, Engine};
+use crate::client::Client;
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::read::history::{self, Moment};
 use crate::read::row::Source;
@@ -27,6 +28,7 @@ use crate::reports::highway::highway;
 use crate::reports::runs::{self, Compare};
 use crate::reports::stats::TrailStats;
 use crate::reports::timeline::{OfTimeline, timeline};
+use crate::screen::masked;
 
 /// Largest size of the arguments, in bytes.
 pub const ARGS_BYTES_MAX: usize = 1 << 20;
@@ -271,7 +273,9 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
     if !args.trim_start().starts_with('{') {
         return Err(EngineError::Invalid(format!("{name}: arguments are a JSON object")));
     }
-    let misread = |error: serde_json::Error| EngineError::Invalid(format!("{name}: {error}"));
+    let misread = |error: serde_json::Error| {
+        EngineError::Invalid(format!("{name}: {}", masked(&error.to_string())))
+    };
     if let Some(command) = Command::read(name, args) {
         return command.map(|command| Request::Command(Box::new(command))).map_err(misread);
     }

@@ -7,16 +7,16 @@ use althing_kernel::query::{Answer as View, Query, answer_to};
 use althing_kernel::runtime::{NoteUnauthentic, Rekey};
 use althing_kernel::text::Text;
 use althing_kernel::{
-    AgentName, Blob, Caller, Command, Content, Mint, Principal, PublicKey, Reply, Span, State,
-    Timestamp, WorkspaceId,
+    AgentName, Caller, Command, Mint, Principal, Refusal, Reply, Rule, Span, State, Timestamp,
+    WorkspaceId,
 };
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
-use althing_trail::{LogError, LogReader, SecretKey, Signature, Store};
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use althing_trail::{LogError, LogReader, SecretKey, Store};
+use std::sync::{Arc, Mutex, PoisonError, Weak, mpsc};
 use std::time::Duration;
 
+use crate::client::{Client, Signing};
 use crate::clock::{Clock, SystemClock};
 use crate::commit::background::Background;
 use crate::commit::core::{Core, Job};
@@ -28,9 +28,10 @@ use crate::commit::writer_registry::{self, Registration};
 use crate::error::EngineError;
 use crate::identity::deployment;
 use crate::identity::keyring::{Credential, Keyring};
-use crate::mint::{RandomMint, project_id, random};
+use crate::mint::{RandomMint, project_id};
 use crate::recovery::repair::Repaired;
 use crate::recovery::{Recovery, Report};
+use crate::screen::{self, Screening};
 use crate::snapshot;
 use crate::snapshot::world::{World, as_of};
 use crate::store::blobs::Blobs;
@@ -48,6 +49,8 @@ pub struct Options {
     pub store_bytes_max: Option<u64>,
     /// Age after which ended workspaces are archived automatically; never, if not set.
     pub compact_after: Option<Span>,
+    /// What is done about text that looks like a secret.
+    pub screening: Screening,
     /// Keeps derived files in step with the trail.
     pub follower: Option<Arc<dyn Follower>>,
 }
@@ -65,6 +68,7 @@ impl Default for Options {
             patience: Duration::from_secs(30),
             store_bytes_max: None,
             compact_after: None,
+            screening: Screening::default(),
             follower: None,
         }
     }
@@ -86,10 +90,21 @@ struct Inner {
 #[derive(Clone)]
 pub struct Engine(Arc<Inner>);
 
+/// A project that may have been closed meanwhile.
+pub(crate) struct WeakEngine(Weak<Inner>);
+
+impl WeakEngine {
+    /// The project, if it is still open.
+    pub(crate) fn upgrade(&self) -> Option<Engine> {
+        self.0.upgrade().map(Engine)
+    }
+}
+
 impl Engine {
     /// Creates a project in a state folder, if there is none. Returns whether it is new.
     pub fn create(home: &Home, name: &str, options: &Options) -> Result<bool, EngineError> {
         let name = Text::new(name).map_err(|error| EngineError::Invalid(error.to_string()))?;
+        screen::check(options.screening, "name", name.as_str())?;
         match SqliteReader::open(home.store()).and_then(|mut log| log.position()) {
             Ok(0) => {}
             Ok(_) => return Ok(false),
@@ -178,6 +193,11 @@ impl Engine {
     /// The state folder.
     pub fn home(&self) -> &Home {
         &self.0.home
+    }
+
+    /// A reference that does not keep the project open.
+    pub(crate) fn downgrade(&self) -> WeakEngine {
+        WeakEngine(Arc::downgrade(&self.0))
     }
 
     /// Options of this engine.
@@ -296,7 +316,10 @@ impl Engine {
             return Ok(known);
         }
         if registered {
-            let message = format!("agent {name} is registered, but its key is not on this machine");
+            let reason = "its key is not on this machine";
+            // If it cannot be recorded now, the answer is no all the same.
+            let _ = self.note_unauthentic(Principal::Agent(name.clone()), reason, "client");
+            let message = format!("agent {name} is registered, but {reason}");
             return Err(EngineError::KeyMissing(message));
         }
         self.0.home.create()?;
@@ -305,9 +328,7 @@ impl Engine {
 
     /// A client that issues commands with a credential.
     pub fn client(&self, credential: Credential, signing: Signing) -> Client {
-        let key = credential.key().public();
-        let brought = BTreeSet::new();
-        Client { engine: self.clone(), credential, key, session: None, signing, brought }
+        Client::new(self.clone(), credential, signing)
     }
 
     /// Takes over a trail that was signed with another key, on the record. Returns whether there
@@ -318,6 +339,7 @@ impl Engine {
         if reason.is_blank() {
             return Err(EngineError::Invalid("say why in the reason".to_owned()));
         }
+        screen::check(self.0.options.screening, "reason", reason.as_str())?;
         let mut log = self.0.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&self.0.home, &mut *log)?;
         let caller = Caller { principal: Principal::System, key: key.public(), session: None };
@@ -355,13 +377,17 @@ impl Engine {
         self.recovery().on_request(&mut core, mended)
     }
 
-    /// Records that a caller failed to authenticate.
+    /// Records that a door could not tell somebody to be who they said, unless the name itself looks
+    /// like a secret.
     pub fn note_unauthentic(
         &self,
         entity: Principal,
         reason: &str,
         door: &str,
     ) -> Result<(), EngineError> {
+        if screen::is_leaking_name(&entity) {
+            return Ok(());
+        }
         let (reason, door) = (Text::lossy(reason), Text::lossy(door));
         let command = Command::RuntimeUnauthentic(NoteUnauthentic { entity, reason, door });
         self.execute_own(command).map(|_| ())
@@ -374,7 +400,7 @@ impl Engine {
     }
 
     /// Has the writer carry a job out, and waits for the answer.
-    fn execute(&self, job: Job) -> Result<Reply, EngineError> {
+    pub(crate) fn execute(&self, job: Job) -> Result<Reply, EngineError> {
         let (send, receive) = mpsc::sync_channel(1);
         let done = Box::new(move |answer| {
             // Sending fails only if the caller's thread is gone.
@@ -416,7 +442,11 @@ impl Engine {
     }
 
     /// Drops a writer whose log was replaced; the next command starts another.
-    fn retire_if_replaced(&self, writer: &Arc<WriterHandle>, answer: &Result<Reply, EngineError>) {
+    pub(crate) fn retire_if_replaced(
+        &self,
+        writer: &Arc<WriterHandle>,
+        answer: &Result<Reply, EngineError>,
+    ) {
         let replaced = answer.as_ref().is_err_and(EngineError::is_of_another_store);
         if replaced || writer.has_ended() {
             let mut current = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -427,7 +457,7 @@ impl Engine {
     }
 
     /// The writer; the first command starts it.
-    fn writer(&self) -> Result<Arc<WriterHandle>, EngineError> {
+    pub(crate) fn writer(&self) -> Result<Arc<WriterHandle>, EngineError> {
         let inner = &*self.0;
         let mut current = inner.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(writer) = &*current {
@@ -481,137 +511,5 @@ impl Engine {
                     .to_owned(),
             )),
         }
-    }
-}
-
-/// Whether a client signs its commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signing {
-    /// Each command carries the caller's signature into the trail.
-    Each,
-    /// The caller is authenticated once, by this channel, and commands are not signed.
-    Channel,
-}
-
-/// An authenticated caller who can issue commands.
-#[derive(Clone)]
-pub struct Client {
-    engine: Engine,
-    credential: Credential,
-    key: PublicKey,
-    session: Option<WorkspaceId>,
-    signing: Signing,
-    /// Content that the caller supplied as such, and not by its name.
-    brought: BTreeSet<Blob>,
-}
-
-impl Client {
-    /// Sets the session of the commands.
-    #[must_use]
-    pub fn in_session(self, session: Option<WorkspaceId>) -> Self {
-        Client { session, ..self }
-    }
-
-    /// Adds content that the caller supplied and that is already stored.
-    #[must_use]
-    pub fn bringing(self, brought: BTreeSet<Blob>) -> Self {
-        Client { brought, ..self }
-    }
-
-    /// The caller.
-    pub fn principal(&self) -> &Principal {
-        self.credential.principal()
-    }
-
-    /// Fails unless the caller holds the key that the trail knows it by. The kernel checks this for
-    /// commands; this is for actions that the runtime takes on a caller's request.
-    pub(crate) fn check_key(&self) -> Result<(), EngineError> {
-        let world = self.engine.world()?;
-        let known = match self.principal() {
-            Principal::Agent(name) => world.state.agent(name).map(|agent| agent.key),
-            Principal::User(id) => world.state.user(id).map(|user| user.key),
-            Principal::System => world.state.project().map(|project| project.runtime_key),
-        };
-        if known == Some(self.key) {
-            return Ok(());
-        }
-        let (who, reason) = (self.principal().clone(), "it does not hold the key that is known");
-        self.engine.note_unauthentic(who, reason, "prune")?;
-        Err(EngineError::Credential(format!("{}: {reason}", self.principal())))
-    }
-
-    /// Issues a command and passes the answer to `done` once it is durable. `done` runs on the
-    /// writer's thread and should only pass the answer on.
-    pub fn submit(&self, command: Command, done: Done) -> Result<Ticket, EngineError> {
-        let job = self.job(command)?;
-        let writer = self.engine.writer()?;
-        let (engine, own) = (Arc::downgrade(&self.engine.0), Arc::downgrade(&writer));
-        let done: Done = Box::new(move |answer| {
-            if let (Some(engine), Some(writer)) = (engine.upgrade(), own.upgrade()) {
-                let engine = Engine(engine);
-                engine.retire_if_replaced(&writer, &answer);
-                engine.compact_in_background();
-            }
-            done(answer);
-        });
-        Ok(writer.submit(job, done))
-    }
-
-    fn job(&self, mut command: Command) -> Result<Job, EngineError> {
-        self.engine.check_merged(&command)?;
-        self.store_content(&mut command)?;
-        let caller = Caller {
-            principal: self.credential.principal().clone(),
-            key: self.key,
-            session: self.session.clone(),
-        };
-        let proof = match self.signing {
-            Signing::Channel => None,
-            Signing::Each => Some(self.sign(&caller, &command)?),
-        };
-        Ok(Job { caller, command, proof })
-    }
-
-    /// Stores the content of a command before an entry can refer to it. Content it refers to by
-    /// name must exist.
-    fn store_content(&self, command: &mut Command) -> Result<(), EngineError> {
-        let blobs = Blobs::of(self.engine.home());
-        for text in command.texts() {
-            blobs.put(text.as_bytes())?;
-        }
-        command.each_content(&mut |content| {
-            match content {
-                Content::Text(text) => *content = Content::Blob(blobs.put(text.as_bytes())?),
-                Content::Blob(blob) if blobs.has(blob)? => self.check_cites(blob)?,
-                Content::Blob(blob) => {
-                    return Err(EngineError::NotFound(format!("there is no content {blob} here")));
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Fails if an agent names content that it may not read.
-    fn check_cites(&self, blob: &Blob) -> Result<(), EngineError> {
-        match self.principal() {
-            Principal::Agent(name) if !self.brought.contains(blob) => {
-                self.engine.check_cites(name, blob)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn sign(&self, caller: &Caller, command: &Command) -> Result<Signature, EngineError> {
-        let view = self.engine.0.shared.view();
-        let Some(project) = view.state.project() else {
-            return Err(EngineError::Defect("a trail without a project".to_owned()));
-        };
-        Signature::make(self.credential.key(), &project.id, caller, command, random()?)
-            .map_err(|error| EngineError::Defect(error.to_string()))
-    }
-
-    /// Issues a command and waits for its answer.
-    pub fn execute(&self, command: Command) -> Result<Reply, EngineError> {
-        self.engine.execute(self.job(command)?)
     }
 }

@@ -26,6 +26,7 @@
 
 pub mod api;
 pub mod archive;
+mod client;
 pub mod clock;
 pub mod commit;
 pub mod engine;
@@ -35,14 +36,16 @@ pub mod mint;
 pub mod read;
 pub mod recovery;
 pub mod reports;
+pub mod screen;
 pub mod snapshot;
 pub mod store;
 
 pub use archive::inventory::Inventory;
 pub use archive::{backup, compact, inventory, prune, tiers, transfer};
+pub use client::{Client, Signing, Warnings};
 pub use clock::{Clock, SystemClock};
 pub use commit::{core, queue, witness, writer_registry};
-pub use engine::{Client, Engine, Options, Signing};
+pub use engine::{Engine, Options};
 pub use error::{EngineError, ErrorKind};
 pub use identity::keyring::{Credential, Keyring};
 pub use identity::{deployment, keyring, message_keys};

@@ -17,8 +17,8 @@ use crate::workspace::{
     terminate, transfer,
 };
 use crate::{
-    access, agent, archive, authentication, checkpoint, lease, project, recovery, right, run,
-    runtime, session, signal, violation,
+    access, agent, archive, authentication, checkpoint, lease, project, recovery, refusal, right,
+    run, runtime, session, signal, violation,
 };
 
 macro_rules! commands {
@@ -232,6 +232,8 @@ commands! {
             "Let one workspace send to another.";
         RightRevoke "right.revoke" => right::Revoke,
             "Take a right to send away (coordinator).";
+        RefusalRecord "refusal.record" => refusal::RecordRefusal,
+            "Record that a command of one's own was refused for a reason outside the trail; answers with that refusal.";
     }
     runtime {
         ProjectCreate "project.create" => project::Create;

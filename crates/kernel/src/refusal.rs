@@ -1,5 +1,6 @@
 //! Refusals: a no that names its rule, and what the trail keeps of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::admission::Standing;
@@ -9,6 +10,7 @@ use crate::principal::Principal;
 use crate::query::Collision;
 use crate::rule::Rule;
 use crate::text::Text;
+use crate::turn::{Halt, Reply};
 use crate::workspace::create;
 use crate::{checkpoint, envelope, violation};
 
@@ -48,6 +50,8 @@ pub struct Refusal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Command,
+    /// As any refusal, of the command that is named: it was decided outside the kernel.
+    Named(Text<64>),
     Envelope(Box<envelope::Rejected>),
     Checkpoint(Box<checkpoint::Rejected>),
     Injection(Box<Injection>),
@@ -64,11 +68,24 @@ pub(crate) enum Record {
 pub enum Details {
     /// The leases in the way.
     Collisions(Vec<Collision>),
+    /// The places that look like secrets.
+    Findings(Vec<SecretFound>),
     /// What would have been allowed instead.
     Allowed(Vec<String>),
     /// Nothing more.
     #[serde(untagged)]
     None {},
+}
+
+/// A place in a command that looks like a secret, described without any part of the secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SecretFound {
+    /// The field it was found in.
+    pub field: String,
+    /// The kind of secret.
+    pub what: &'static str,
+    /// The kind of secret and its length.
+    pub excerpt: String,
 }
 
 impl Refusal {
@@ -117,6 +134,62 @@ impl Refusal {
     fn plain(kind: RefusalKind, rule: Rule, message: String) -> Self {
         Refusal { kind, rule, message, details: Details::None {}, record: Record::Command }
     }
+}
+
+/// A sort of refusal that can be decided outside the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OutsideKind {
+    /// The caller may not do this, or not now.
+    Denied,
+    /// What it is about does not exist.
+    NotFound,
+    /// Somebody else holds it.
+    Collision,
+}
+
+impl From<OutsideKind> for RefusalKind {
+    fn from(kind: OutsideKind) -> Self {
+        match kind {
+            OutsideKind::Denied => RefusalKind::Denied,
+            OutsideKind::NotFound => RefusalKind::NotFound,
+            OutsideKind::Collision => RefusalKind::Collision,
+        }
+    }
+}
+
+/// `refusal.record`: records that a command of the caller was refused for a reason that the kernel
+/// cannot see, such as the state of a git repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordRefusal {
+    /// The command that was refused, by its name.
+    pub command: Text<64>,
+    /// The sort of refusal.
+    pub kind: OutsideKind,
+    /// The reason, in words.
+    pub message: Text<2000>,
+    /// The id of the rule it rests on.
+    #[schemars(with = "String")]
+    pub rule: Rule,
+}
+
+/// Answers with the refusal that is to be recorded, so that it is recorded like any other.
+pub(crate) fn decide_record(asked: &RecordRefusal) -> Result<Reply, Halt> {
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    let mut parts = asked.command.as_str().split('.');
+    let named = parts.all(|part| !part.is_empty() && part.bytes().all(is_part));
+    if !named {
+        let message = "name the refused command as the list of commands does, such as lease.open";
+        return Err(Refusal::denied(Rule::Usage, message).into());
+    }
+    if asked.message.is_blank() {
+        let message = "say in the message why the command was refused";
+        return Err(Refusal::denied(Rule::SaySomething, message).into());
+    }
+    let message = asked.message.as_str().to_owned();
+    let refusal = Refusal::plain(asked.kind.into(), asked.rule, message);
+    Err(refusal.recorded(Record::Named(asked.command.clone())).into())
 }
 
 /// `command.refused`

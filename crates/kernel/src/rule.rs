@@ -182,6 +182,9 @@ rules! {
     NotFound "A-USE-05":
         "What is asked about must exist."
         => "Check the name: `althing claims`, `althing workspace tree`, `althing task list` and `althing trail` show what there is.";
+    NoSecrets "A-USE-06":
+        "Text that looks like a secret is not put on the trail, where it would stay."
+        => "Take the secret out and ask again; name where it is kept instead.";
     NoProject "A-STORE-01":
         "Commands run inside a project."
         => "Run `althing init` in the project, or pass `--project DIR`.";

@@ -51,7 +51,7 @@ use crate::workspace::{
 };
 use crate::{
     access, agent, archive, authentication, capability, checkpoint, envelope, integration, lease,
-    recovery, right, run, runtime, session, signal, task, violation,
+    recovery, refusal, right, run, runtime, session, signal, task, violation,
 };
 
 /// What a command that was carried out returns.
@@ -408,6 +408,7 @@ impl<'m> Turn<'m> {
             Command::AccessRefused(args) => access::decide_refused(self, args),
             Command::RuntimeAuthentic(args) => authentication::decide_authentic(self, args),
             Command::RuntimeViolated(args) => violation::decide_violated(self, args),
+            Command::RefusalRecord(args) => refusal::decide_record(args),
             _ => self.carry_out_work(caller, command),
         }
     }

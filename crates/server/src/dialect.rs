@@ -4,6 +4,7 @@
 //! and decides nothing: whatever changes something goes through the engine as a command. Another
 //! dialect is another list of tools; nothing else of the server knows which ones there are.
 
+use althing_engine::screen::masked;
 use althing_services::Error;
 use althing_services::arguments;
 use althing_services::desk::{Call, Identity};
@@ -37,15 +38,11 @@ pub struct Speech {
     pub failure: fn(&Error) -> (Value, Value),
     /// Whether the text is meant for people as well.
     pub pretty: bool,
-    /// Whether what reading hands out is counted only with the next thing that is written, or at
-    /// the end, so that reading writes nothing.
-    pub silent_reading: bool,
 }
 
 /// Finds out who is asking.
 pub type Identify = Box<dyn Fn(&Call<'_>) -> Result<Identity, Error> + Send + Sync>;
 
-type Looks = Box<dyn Fn(&Map<String, Value>) -> bool + Send + Sync>;
 type Handler = Box<dyn Fn(&Call<'_>, &Identity, Value) -> Result<Value, Error> + Send + Sync>;
 
 /// One tool.
@@ -61,7 +58,6 @@ pub struct Tool {
     /// How its answers read.
     pub speech: &'static Speech,
     handler: Handler,
-    looks: Looks,
 }
 
 impl Tool {
@@ -77,11 +73,10 @@ impl Tool {
         let handler: Handler = Box::new(move |call, who, given| {
             arguments::check(name, &own, call.arguments)?;
             let args = serde_json::from_value(given)
-                .map_err(|error| Error::usage(format!("{name}: {error}")))?;
+                .map_err(|error| Error::usage(format!("{name}: {}", masked(&error.to_string()))))?;
             handler(call, who, args)
         });
-        let looks: Looks = Box::new(|_| false);
-        Tool { name, description, schema, read_only: false, speech, handler, looks }
+        Tool { name, description, schema, read_only: false, speech, handler }
     }
 
     /// A tool that reads its arguments itself.
@@ -93,28 +88,13 @@ impl Tool {
         handler: impl Fn(&Call<'_>, &Identity, Value) -> Result<Value, Error> + Send + Sync + 'static,
     ) -> Self {
         let handler: Handler = Box::new(handler);
-        let looks: Looks = Box::new(|_| false);
-        Tool { name, description, schema, read_only: false, speech, handler, looks }
+        Tool { name, description, schema, read_only: false, speech, handler }
     }
 
     /// The same, which changes nothing.
     #[must_use]
     pub fn reading(self) -> Self {
         Tool { read_only: true, ..self }
-    }
-
-    /// The same, which changes nothing when it is called with such arguments.
-    #[must_use]
-    pub fn looking(
-        self,
-        looks: impl Fn(&Map<String, Value>) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        Tool { looks: Box::new(looks), ..self }
-    }
-
-    /// Whether a call with these arguments changes nothing.
-    pub(crate) fn looks(&self, given: &Map<String, Value>) -> bool {
-        self.read_only || (self.looks)(given)
     }
 
     /// Reads the arguments and does it.

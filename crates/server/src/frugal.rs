@@ -30,7 +30,6 @@ const SPEECH: Speech = Speech {
     attribution: "haid",
     failure: |fault| (fault.text(), serde_json::json!({ "error": fault.object() })),
     pretty: true,
-    silent_reading: false,
 };
 
 fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {

@@ -2,7 +2,7 @@
 
 use althing_dialects::memory::PROTOCOL;
 use althing_services::frugal::{Ledger, identify};
-use althing_services::memory::{Chair, Recall, Secrets, Verb, Verbs, failure};
+use althing_services::memory::{Chair, Recall, Verb, Verbs, failure};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -20,18 +20,17 @@ const SPEECH: Speech = Speech {
         (error.clone(), error)
     },
     pretty: false,
-    silent_reading: true,
 };
 
 /// The dialect.
-pub fn dialect(ledger: Ledger, secrets: Secrets) -> Dialect {
+pub fn dialect(ledger: Ledger) -> Dialect {
     Dialect {
         server: SERVER,
         version: env!("CARGO_PKG_VERSION"),
         instructions: "Shared memory of this project (Brainclaw protocol 0.1). Begin with \
             bclaw_work; claim a scope with intent execute before you edit there. Remember what the \
             next one has to know with bclaw_create.",
-        tools: tools(secrets),
+        tools: tools(),
         identify: Box::new(move |call| identify(&ledger, call)),
         speech: &SPEECH,
         protocol: Some(("brainclaw", PROTOCOL)),
@@ -39,14 +38,14 @@ pub fn dialect(ledger: Ledger, secrets: Secrets) -> Dialect {
 }
 
 /// This dialect and the frugal one at once.
-pub fn with_frugal(ledger: Ledger, secrets: Secrets) -> Dialect {
-    let mut both = dialect(ledger.clone(), secrets);
+pub fn with_frugal(ledger: Ledger) -> Dialect {
+    let mut both = dialect(ledger.clone());
     both.server = "althing";
     both.tools.extend(frugal::dialect(ledger).tools);
     both
 }
 
-fn tools(secrets: Secrets) -> Vec<Tool> {
+fn tools() -> Vec<Tool> {
     let recall = Arc::new(Recall::default());
     let tool = |verb: Verb| {
         let recall = recall.clone();
@@ -56,12 +55,11 @@ fn tools(secrets: Secrets) -> Vec<Tool> {
             &SPEECH,
             verb.schema(),
             move |call, who, given| {
-                let chair = Chair { desk: call.desk, who, secrets, recall: &recall };
+                let chair = Chair { desk: call.desk, who, recall: &recall };
                 Verbs::new(&chair).call(verb, &given)
             },
         );
-        let tool = if verb.reads() { tool.reading() } else { tool };
-        tool.looking(move |given| verb.looks(given))
+        if verb.reads() { tool.reading() } else { tool }
     };
     Verb::ALL.into_iter().map(tool).collect()
 }

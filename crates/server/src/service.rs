@@ -1,6 +1,6 @@
 //! The service: the protocol's requests, answered by a dialect's tools.
 
-use althing_dialects::memory::secrets::{leaks, repeated};
+use althing_engine::screen::{leaks, repeated};
 use althing_services::Error;
 use althing_services::desk::{Call, Desk, Host, Identity, UNNAMED};
 use rmcp::model::{
@@ -49,15 +49,13 @@ impl Service {
         let done = catch_unwind(AssertUnwindSafe(|| self.attempt(name, &call)));
         let defect = || Attempt { who: None, result: Err(Error::defect("internal error")) };
         let Attempt { who, result } = done.unwrap_or_else(|_| defect());
-        let tool = self.tool(name);
-        let speech = tool.map_or(self.dialect.speech, |tool| tool.speech);
+        let warnings = self.desk.warnings.take();
+        let result = result.map(|answer| with_warnings(answer, warnings));
+        let speech = self.tool(name).map_or(self.dialect.speech, |tool| tool.speech);
         let outcome = outcome(speech, who.as_ref(), result);
         if let Some(who) = who {
-            // What failed changed nothing either.
-            let reads = outcome.failed || tool.is_none_or(|tool| tool.looks(arguments));
-            let waits = speech.silent_reading && reads;
             let (tool, text) = (Some(repeated(name)), outcome.text.clone());
-            self.tally.note(Handed { who, kind: "tool_result", tool, text, waits });
+            self.tally.note(Handed { who, kind: "tool_result", tool, text });
         }
         outcome
     }
@@ -88,6 +86,16 @@ impl Service {
     pub(crate) fn listed(&self) -> Vec<ListedTool> {
         self.dialect.tools.iter().map(listed).collect()
     }
+}
+
+/// An answer that tells of warnings, in the list it has for them.
+fn with_warnings(mut answer: Value, warnings: Vec<String>) -> Value {
+    match answer.get_mut("warnings").and_then(Value::as_array_mut) {
+        Some(told) => told.extend(warnings.into_iter().map(Value::from)),
+        None if warnings.is_empty() => {}
+        None => answer["warnings"] = warnings.into(),
+    }
+    answer
 }
 
 /// What came of a call, in the words of whoever was called.
@@ -186,8 +194,7 @@ impl ServerHandler for Service {
         let call = Call { desk: &self.desk, host: &host, arguments: &arguments };
         if let Ok(who) = (self.dialect.identify)(&call) {
             let text = serde_json::to_string(&listed).unwrap_or_default();
-            let waits = self.dialect.speech.silent_reading;
-            self.tally.note(Handed { who, kind: "tool_list", tool: None, text, waits });
+            self.tally.note(Handed { who, kind: "tool_list", tool: None, text });
         }
         Ok(ListToolsResult::with_all_items(listed))
     }

@@ -1,9 +1,10 @@
 //! The tally: how many tokens agents were handed, put on record.
 //!
-//! Counting and recording happen in a thread of their own, after the answer went out: nobody waits
-//! for either. What an agent is handed within a moment of one tool is one line of the ledger. What
-//! may wait does so until something else is recorded, or until the end. What could not be recorded
-//! is tried again with the next, and at the end it is said how much never was.
+//! Counting and recording happen in a thread of their own, after the answer went out, so reading
+//! never waits for a write. Counts gather for an interval and are then recorded together, one line of
+//! the ledger for each agent, kind and tool; the rest is recorded when the connection ends. Counts
+//! that could not be recorded are tried again after the next interval, and at the end it is said how
+//! many never were.
 
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
 use althing_engine::{EngineError, api};
@@ -15,10 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long lines gather before they are recorded together. With many hosts on one project each
-/// record takes a turn at the log away from somebody's claim, so there are few of them; a server
-/// that is killed loses the counts of so long, and nothing else.
-const MOMENT: Duration = Duration::from_secs(1);
+/// How long counts gather before they are recorded together. With many hosts on one project each
+/// record takes a turn at the log away from somebody's claim, so there are few of them; a server that
+/// is killed loses the counts of so long, and nothing else.
+const INTERVAL: Duration = Duration::from_mins(1);
 /// How many lines are kept for another attempt.
 const KEPT_MAX: usize = 10_000;
 
@@ -28,8 +29,6 @@ pub(crate) struct Handed {
     pub(crate) kind: &'static str,
     pub(crate) tool: Option<String>,
     pub(crate) text: String,
-    /// Whether it waits for something else to be recorded.
-    pub(crate) waits: bool,
 }
 
 /// A line of the token ledger that is not on record yet: what one agent was handed of one kind.
@@ -43,7 +42,7 @@ struct Line {
 
 impl Line {
     fn of(handed: Handed) -> Self {
-        let Handed { who, kind, tool, text, .. } = handed;
+        let Handed { who, kind, tool, text } = handed;
         Line { who, kind, tool, tokens: count(&text), messages: 1 }
     }
 
@@ -128,21 +127,23 @@ impl Recorder {
     }
 
     fn run(mut self, receiver: &Receiver<Handed>) -> Unlogged {
-        while let Ok(first) = receiver.recv() {
-            let waits = first.waits;
-            self.add(first);
-            if waits {
-                continue;
-            }
-            let deadline = Instant::now() + MOMENT;
-            loop {
-                let left = deadline.saturating_duration_since(Instant::now());
-                match receiver.recv_timeout(left) {
-                    Ok(next) => self.add(next),
-                    Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        let mut due: Option<Instant> = None;
+        loop {
+            let next = match due {
+                None => receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(due) => receiver.recv_timeout(due.saturating_duration_since(Instant::now())),
+            };
+            match next {
+                Ok(handed) => {
+                    self.add(handed);
+                    due.get_or_insert_with(|| Instant::now() + INTERVAL);
                 }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.record();
+                    due = (!self.waiting.is_empty()).then(|| Instant::now() + INTERVAL);
+                }
+                Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.record();
         }
         if !self.waiting.is_empty() {
             self.record();

@@ -1,6 +1,6 @@
 //! Arguments of tools: their schema, and what is said when they do not fit it.
 
-use althing_dialects::memory::secrets::repeated;
+use althing_engine::screen::repeated;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};

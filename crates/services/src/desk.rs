@@ -1,6 +1,8 @@
 //! The desk: what tools work with. The project, whoever is asking, and their key.
 
-use althing_engine::{Client, Engine, EngineError, ErrorKind, Home, Options, Signing, api};
+use althing_engine::{
+    Client, Engine, EngineError, ErrorKind, Home, Options, Signing, Warnings, api,
+};
 use althing_kernel::{AgentName, Principal, PublicKey};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -71,12 +73,15 @@ pub struct Desk {
     engine: Mutex<Option<Engine>>,
     /// Whoever asked before, and of which project: another may be put in its place.
     clients: Mutex<BTreeMap<AgentName, (PublicKey, Client)>>,
+    /// Warnings about commands of the call that is at work.
+    pub warnings: Warnings,
 }
 
 impl Desk {
     /// A desk. Nothing is opened before somebody asks for something.
     pub fn new(setup: Setup) -> Self {
-        Desk { setup, engine: Mutex::default(), clients: Mutex::default() }
+        let (engine, clients, warnings) = Default::default();
+        Desk { setup, engine, clients, warnings }
     }
 
     /// The project for a call that changes it: set up first if that is wanted, and opened.
@@ -127,6 +132,7 @@ impl Desk {
             _ => {}
         }
         let client = engine.client(engine.agent(&who.agent)?, Signing::Each);
+        let client = client.warning(&self.warnings);
         perform(&engine, &client, "agent.register", &about(who))?;
         lock(&self.clients).insert(who.agent.clone(), (project, client.clone()));
         Ok(client)

@@ -1,8 +1,8 @@
 //! The error of every door: a kind, the rule it rests on, a message, details and a hint.
 
-use althing_engine::EngineError;
 pub use althing_engine::ErrorKind;
-use althing_kernel::refusal::Details;
+use althing_engine::{Client, EngineError};
+use althing_kernel::refusal::{Details, OutsideKind};
 use althing_kernel::{Refusal, Rule};
 use althing_workshop::WorkshopError;
 use serde_json::{Value, json};
@@ -152,6 +152,22 @@ impl Error {
         self
     }
 
+    /// The same error. A refusal is recorded in the caller's name, because it rests on something
+    /// that the kernel cannot see; if that fails, the error says why.
+    #[must_use]
+    pub fn recorded(self, client: &Client, command: &str) -> Self {
+        let kind = match self.0.kind {
+            ErrorKind::Refused => OutsideKind::Denied,
+            ErrorKind::Collision => OutsideKind::Collision,
+            ErrorKind::NotFound => OutsideKind::NotFound,
+            _ => return self,
+        };
+        match client.refuse(command, kind, self.0.rule, &self.0.message) {
+            EngineError::Refused(_) => self,
+            error => error.into(),
+        }
+    }
+
     /// The kind.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -236,6 +252,7 @@ impl From<EngineError> for Error {
             EngineError::Refused(refusal) => error.with(match &refusal.details {
                 Details::Collisions(collisions) => json!({ "collisions": collisions }),
                 Details::Allowed(allowed) => json!({ "allowed": allowed }),
+                Details::Findings(findings) => json!({ "findings": findings }),
                 Details::None {} => json!({}),
             }),
             EngineError::Pruned { .. } => {

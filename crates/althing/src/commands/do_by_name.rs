@@ -1,6 +1,5 @@
 //! `althing do`
 
-use althing_dialects::memory::secrets::repeated;
 use althing_engine::api::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::{Client, Engine, EngineError};
 use althing_kernel::query::Query;
@@ -31,7 +30,7 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
         Some(text) => text.to_owned(),
         None => "{}".to_owned(),
     };
-    let request = read_request(app, &project, name, &text)?;
+    let request = read_request(&project, name, &text)?;
     let engine = project.engine()?;
     let client = client_for(app, &project, &engine, &request)?;
     let viewer = project.viewer()?;
@@ -55,22 +54,11 @@ fn list(app: &App) -> Result<(), Failure> {
     app.out.table(&[whole("NAME"), whole("SORT"), free_text("DOES")], &rows)
 }
 
-/// Reads a request. What is to be remembered or claimed is looked through for secrets first. Who asks whether
-/// something is free means: free for them. Who begins a run means the deployment model of the project.
-pub(super) fn read_request(
-    app: &App,
-    project: &Project,
-    name: &str,
-    args: &str,
-) -> Result<Request, Failure> {
+/// Reads a request. Who asks whether something is free means: free for them. Who begins a run means
+/// the deployment model of the project.
+pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<Request, Failure> {
     let read = api::read(name, args);
-    // What cannot be read is looked through as well, since the refusal repeats some of it.
-    let is_kept = ["memory.", "lease."].iter().any(|begins| name.starts_with(begins));
-    if is_kept && !matches!(read, Ok(Request::Query(_))) {
-        let given = serde_json::from_str(args).unwrap_or_default();
-        super::memory::look_through(app, project, &given)?;
-    }
-    let mut request = read.map_err(|error| unread(too_large(error, args.len())))?;
+    let mut request = read.map_err(|error| too_large(error, args.len()))?;
     if let Request::Query(Query::LeaseCheck(check)) = &mut request
         && check.holder.is_none()
     {
@@ -95,16 +83,6 @@ fn client_for(
         Request::Command(_) => project.client(app, engine).map(Some),
         _ => Ok(None),
     }
-}
-
-/// A failure that repeats no secret: what cannot be read may have been cut off within one.
-fn unread(failure: Failure) -> Failure {
-    failure.reworded(|message| {
-        let parts = message.split('`').enumerate();
-        let parts =
-            parts.map(|(at, part)| if at % 2 == 1 { repeated(part) } else { part.to_owned() });
-        parts.collect::<Vec<String>>().join("`")
-    })
 }
 
 /// Adds a hint for content that is too large for a line.

@@ -5,10 +5,8 @@ use althing_kernel::lease::{Force, Release as ReleaseArgs, Renew as RenewArgs};
 use althing_kernel::query::{self, LeaseList, LeaseView};
 use althing_kernel::text::Text;
 use althing_kernel::{Command, LeaseId, Principal, Rule};
-use serde_json::json;
 
 use super::leases::{lease_of, list, show_lease, text};
-use super::memory::look_through;
 use crate::app::{App, Project};
 use crate::cli::{Release, Renew};
 use crate::failure::Failure;
@@ -17,7 +15,6 @@ use crate::surfaces;
 
 pub(crate) fn release(app: &App, args: &Release) -> Result<(), Failure> {
     let project = app.project()?;
-    look_through(app, &project, &json!({ "reason": args.reason }))?;
     let engine = project.engine()?;
     let choice = Choice { names: &args.leases, all: args.all, literal: args.literal };
     let Some((client, mut chosen)) = choice.make(app, &project, &engine, args.force)? else {

@@ -47,7 +47,7 @@ pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Failure> {
 }
 
 fn accept(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateAccept) -> Result<(), Failure> {
-    let commands = commands(desk, &args.findings)?;
+    let commands = commands(desk, &args.findings, "integration.decide")?;
     // Whoever it is shows that first; checks may take long.
     let client = desk.client()?;
     let merged = args.merged.as_deref().map(merged).transpose()?;
@@ -89,7 +89,7 @@ fn check_finished(
 }
 
 fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> Result<(), Failure> {
-    let commands = commands(desk, &args.findings)?;
+    let commands = commands(desk, &args.findings, "integration.salvage")?;
     let client = desk.client()?;
     let view = desk.workspace_view(workspace.clone())?;
     let checkpoint = args.checkpoint.as_deref().map(|text| desk.checkpoint(text)).transpose()?;
@@ -133,13 +133,16 @@ fn taken(made: &CheckpointView, args: &IntegrateSalvage) -> Result<Vec<FileArg>,
     Ok(all.iter().filter(wanted).map(file).collect())
 }
 
-/// The checks that are to run: the project's, and those one asks for.
-fn commands(desk: &Desk<'_>, findings: &Findings) -> Result<Vec<String>, Failure> {
+/// The checks that are to run before an order: the project's, and those one asks for.
+fn commands(desk: &Desk<'_>, findings: &Findings, order: &str) -> Result<Vec<String>, Failure> {
     let settings = &desk.project.settings;
     if findings.no_checks {
         return match settings.asker()? {
             Some(Asker::User(_)) => Ok(Vec::new()),
-            _ => Err(Failure::refused(Rule::ChecksStay, "no person says that checks are left out")),
+            _ => {
+                let message = "no person says that checks are left out";
+                Err(Failure::refused(Rule::ChecksStay, message).recorded(&desk.client()?, order))
+            }
         };
     }
     Ok(settings.checks.value.iter().chain(&findings.checks).cloned().collect())

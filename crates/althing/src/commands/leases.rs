@@ -8,7 +8,6 @@ use althing_kernel::{Command, Principal, RefusalKind, Reply, Rule, Surface, Time
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-use super::memory::look_through;
 use crate::app::{App, Project};
 use crate::cli::{Check, Claim, Claims};
 use crate::failure::Failure;
@@ -34,8 +33,6 @@ pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Failure> {
         task: text(args.task.as_deref())?,
         ttl_s: Some(ttl),
     });
-    let said = json!({ "surfaces": args.surfaces, "purpose": args.purpose, "task": args.task });
-    look_through(app, &project, &said)?;
     let engine = project.engine()?;
     let client = project.client(app, &engine)?;
     let reply = match &args.wait {

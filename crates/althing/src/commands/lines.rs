@@ -135,7 +135,7 @@ fn begin(
 ) -> Result<(Next, Option<Receiver<()>>), Failure> {
     let read: Line<'_> = serde_json::from_slice(bytes)
         .map_err(|error| Failure::usage(format!("not a request: {}", without_place(&error))))?;
-    let request = read_request(app, project, read.name, read.args.map_or("{}", RawValue::get))?;
+    let request = read_request(project, read.name, read.args.map_or("{}", RawValue::get))?;
     let Request::Command(command) = request else {
         let (asked, wait) = sync_channel(1);
         let request = Box::new(request);

@@ -4,7 +4,7 @@ use althing_engine::{Credential, Engine, EngineError, Keyring, Signing};
 use althing_kernel::{Command, UserId, user};
 use serde_json::json;
 
-use crate::app::App;
+use crate::app::{App, Project};
 use crate::cli::Login;
 use crate::failure::Failure;
 use crate::settings::bare;
@@ -20,12 +20,14 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
         opened.map_err(|error| project.not_who_they_said(&engine, &id, error))?
     } else if engine.world()?.state.user(&id).is_some() {
         let message = format!("user {id} is known, but the key is not on this machine");
-        return Err(Failure::from(EngineError::Credential(message))
+        let error = EngineError::Credential(message);
+        return Err(project
+            .not_who_they_said(&engine, &id, error)
             .hint("Bring keys/user-….key from where you signed up, or choose another id."));
     } else {
         keys.new_user(&id, &new_passphrase(app, &id)?)?
     };
-    let state = admit(&engine, &id, &credential)?;
+    let state = admit(&project, &engine, &id, &credential)?;
     if state == "in" {
         engine.note_authentic(&credential)?;
     }
@@ -61,7 +63,12 @@ fn new_passphrase(app: &App, id: &UserId) -> Result<String, Failure> {
 }
 
 /// Signs the first user up; tells what the state of any other is.
-fn admit(engine: &Engine, id: &UserId, credential: &Credential) -> Result<&'static str, Failure> {
+fn admit(
+    project: &Project,
+    engine: &Engine,
+    id: &UserId,
+    credential: &Credential,
+) -> Result<&'static str, Failure> {
     let world = engine.world()?;
     let key = credential.key().public();
     match world.state.user(id) {
@@ -69,7 +76,8 @@ fn admit(engine: &Engine, id: &UserId, credential: &Credential) -> Result<&'stat
         Some(_) => {
             let message =
                 format!("user {id} is known with another key than the one on this machine");
-            return Err(Failure::from(EngineError::Credential(message)));
+            let error = EngineError::Credential(message);
+            return Err(project.not_who_they_said(engine, id, error).without_hint());
         }
         None if world.state.user_count() > 0 => return Ok("waiting"),
         None => {}

@@ -25,11 +25,10 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
         create: args.drop_in.then(|| name(project.root())),
         agent: project.settings.agent.value.clone(),
     };
-    let secrets = project.settings.memory_secrets.value;
     let dialect = match args.dialect {
         McpDialect::Frugal => frugal::dialect(ledger(&project)?),
-        McpDialect::Memory => memory::dialect(ledger(&project)?, secrets),
-        McpDialect::All => memory::with_frugal(ledger(&project)?, secrets),
+        McpDialect::Memory => memory::dialect(ledger(&project)?),
+        McpDialect::All => memory::with_frugal(ledger(&project)?),
     };
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());

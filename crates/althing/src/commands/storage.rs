@@ -117,12 +117,12 @@ fn print_tiers(app: &App, found: &Tiers, now: Timestamp) -> Result<(), Failure> 
 
 pub(crate) fn prune(app: &App, args: &TrailPrune) -> Result<(), Failure> {
     let project = app.project()?;
-    let Some(retention) = project.settings.archive_retention.value else {
-        let message = "archives are kept for ever here, so there is nothing to prune";
-        return Err(Failure::refused(Rule::Retention, message));
-    };
     let engine = project.engine()?;
     let client = project.client(app, &engine)?;
+    let Some(retention) = project.settings.archive_retention.value else {
+        let message = "archives are kept for ever here, so there is nothing to prune";
+        return Err(Failure::refused(Rule::Retention, message).recorded(&client, "trail.prune"));
+    };
     let done = prune::run(&engine, &client, retention, args.dry_run)?;
     if app.out.json {
         return app.out.value(&done);

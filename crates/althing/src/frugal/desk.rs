@@ -113,7 +113,9 @@ impl Desk {
     /// Does something by name, as a client.
     pub(crate) fn act_as(&self, name: &str, args: &Value, who: &Client) -> Result<Value, Failure> {
         let request = api::read_made(name, args)?;
-        read(api::perform(self.engine()?, Some(who), None, request)?.get())
+        let done = api::perform(self.engine()?, Some(who), None, request);
+        self.app.warn();
+        read(done?.get())
     }
 
     /// Whoever asks: as set for everything else, or the HAID of this person in this project.
@@ -128,7 +130,7 @@ impl Desk {
     pub(crate) fn client_of(&self, haid: &Haid) -> Result<Client, Failure> {
         let engine = self.engine()?;
         let credential = engine.agent(&agent_name(haid)?)?;
-        Ok(engine.client(credential, Signing::Each))
+        Ok(engine.client(credential, Signing::Each).warning(&self.app.warnings))
     }
 
     /// The time.

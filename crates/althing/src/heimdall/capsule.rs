@@ -1,5 +1,6 @@
 //! `heimdall-capsule`: what was done, in ten lines.
 
+use althing_kernel::Rule;
 use serde_json::{Value, json};
 
 use super::args::{Args, unexpected, unknown};
@@ -87,20 +88,16 @@ fn write(mut args: Args) -> Result<String, Stop> {
         return Err(Stop::error(2, message));
     }
     let lines = capsule_text(&said).lines().count();
-    if lines > LINES_MAX {
-        let message = format!("capsule {id} would be {lines} lines (>{LINES_MAX}); compact harder");
-        return Err(Stop::error(2, message));
-    }
     let desk = desk()?;
-    desk.act("capsule.write", &said)?;
+    desk.act("capsule.write", &said).map_err(|failure| match failure.rule() {
+        Rule::CapsuleLines => Stop::error(2, failure.message()),
+        _ => failure.into(),
+    })?;
     Ok(match desk.project.planning().written(&format!("{CAPSULES}/{id}.md")) {
         Some(path) => format!("wrote {} ({lines} lines)\n", path.display()),
         None => format!("recorded {id} ({lines} lines)\n"),
     })
 }
-
-/// What the rule about the length of capsules says; the kernel would refuse in other words.
-const LINES_MAX: usize = 10;
 
 fn hydrate(mut args: Args) -> Result<String, Stop> {
     let asked = args.rest();

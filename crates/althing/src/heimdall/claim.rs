@@ -152,33 +152,43 @@ impl Who {
         Ok(Who { principal, shown, haid })
     }
 
-    /// The one who acts, if that may be whoever sits here: their own HAID, somebody started from
-    /// it, or whom they are set to be.
-    fn client(&self, desk: &Desk) -> Result<Client, Stop> {
+    /// The one who issues a command, if that may be whoever sits here: their own HAID, somebody
+    /// started from it, or whom they are set to be. Otherwise the refusal is on record, in the name
+    /// of whoever sits here.
+    fn client(&self, desk: &Desk, command: &str) -> Result<Client, Stop> {
         let own = own_haid(&desk.project)?;
         let set = desk.project.asker()?;
         match (&self.haid, &set) {
             (_, Some(set)) if *set == self.principal => Ok(desk.client()?),
-            // Whoever is set to be somebody is nobody else.
+            // ALTHING_AGENT and ALTHING_USER fix the caller's identity.
             (_, Some(set)) => {
                 let (set, _) = named(&set.to_string());
-                Err(Stop::error(1, format!("you are {set}, and not {}", self.shown)))
+                let failure = Failure::refused(
+                    Rule::WhoAreYou,
+                    format!("you are {set}, and not {}", self.shown),
+                );
+                // A person has not shown yet that they are that person.
+                if matches!(desk.project.asker()?, Some(Principal::User(_))) {
+                    return Err(failure.into());
+                }
+                Err(failure.recorded(&desk.client()?, command).into())
             }
             (Some(haid), None) if haid.root() == own.as_str() => Ok(desk.client_of(haid)?),
-            (_, None) => Err(Stop::error(
-                1,
-                format!(
+            (_, None) => {
+                let message = format!(
                     "you are {own}, and not {}; ALTHING_AGENT says who you are to be",
                     self.shown
-                ),
-            )),
+                );
+                let client = desk.client_of(&own)?;
+                Err(Failure::refused(Rule::WhoAreYou, message).recorded(&client, command).into())
+            }
         }
     }
 }
 
 /// The client of a HAID, under the same rule.
-pub(super) fn client_of(desk: &Desk, haid: &Haid) -> Result<Client, Stop> {
-    Who::of(desk, Some(haid))?.client(desk)
+pub(super) fn client_of(desk: &Desk, haid: &Haid, command: &str) -> Result<Client, Stop> {
+    Who::of(desk, Some(haid))?.client(desk, command)
 }
 
 /// What a holder is called here: its HAID if it has one.
@@ -202,7 +212,7 @@ fn claim(given: &Given) -> Result<String, Stop> {
     if given.has("--replace") {
         asked["replace"] = true.into();
     }
-    match desk.act_as("lease.open", &asked, &who.client(&desk)?) {
+    match desk.act_as("lease.open", &asked, &who.client(&desk, "lease.open")?) {
         Ok(lease) => {
             let (held, ttl) = (strings(&lease["surfaces"]), claim::minutes(ttl_s));
             Ok(claim::claimed(&held, &who.shown, task, ttl))
@@ -278,7 +288,7 @@ fn release(given: &Given) -> Result<String, Stop> {
         }
         return Ok(format!("released claim for {}\n", who.shown));
     }
-    let client = who.client(&desk).map_err(|stop| Stop {
+    let client = who.client(&desk, "lease.release").map_err(|stop| Stop {
         err: stop.err
             + "only its holder releases a claim; a person may: --override --reason TEXT\n",
         ..stop
@@ -296,7 +306,7 @@ fn heartbeat(given: &Given) -> Result<String, Stop> {
     if held.is_empty() {
         return Err(Stop::error(2, format!("no active claim for {}", who.shown)));
     }
-    let client = who.client(&desk)?;
+    let client = who.client(&desk, "lease.renew")?;
     for lease in &held {
         let asked = json!({ "lease": lease.lease });
         desk.act_as("lease.renew", &asked, &client).map_err(|failure| refused(&who, failure))?;

@@ -50,7 +50,11 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             if entry(&desk, &haid)?.is_none() {
                 return Err(Stop::error(2, format!("HAID not in registry: {haid}")));
             }
-            desk.act_as("agent.heartbeat", &json!({}), &claim::client_of(&desk, &haid)?)?;
+            desk.act_as(
+                "agent.heartbeat",
+                &json!({}),
+                &claim::client_of(&desk, &haid, "agent.heartbeat")?,
+            )?;
             Ok(format!("heartbeat bumped for {haid}\n"))
         }
         Some("revoke") => stand(args, "agent.revoke", "revoked"),
@@ -117,7 +121,7 @@ fn register(mut args: Args) -> Result<String, Stop> {
         "tool": haid.role().unwrap_or("unknown"),
         "tool_version": "unknown",
     });
-    desk.act_as("agent.register", &about, &claim::client_of(&desk, &haid)?)?;
+    desk.act_as("agent.register", &about, &claim::client_of(&desk, &haid, "agent.register")?)?;
     Ok(format!("{haid}\n"))
 }
 

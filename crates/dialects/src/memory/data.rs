@@ -1,5 +1,6 @@
 //! Data of records that callers create or change, translated to the kernel's arguments.
 
+use althing_engine::screen::repeated;
 use althing_kernel::Surface;
 use althing_kernel::memory::record::{Body, Tags};
 use althing_kernel::memory::{Fields, Kind, RecordId};
@@ -10,7 +11,6 @@ use super::form::{self, Said};
 use super::input::{effort, either, object, texts};
 use super::item::kernel_name;
 use super::moment;
-use super::secrets::repeated;
 
 /// Fields that only Althing sets.
 const OWN: [&str; 9] = [

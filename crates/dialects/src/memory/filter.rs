@@ -1,12 +1,12 @@
 //! Filters for records. All conditions must hold.
 
+use althing_engine::screen::repeated;
 use althing_kernel::Principal;
 use althing_kernel::memory::{Kind, RecordId, Status};
 use serde_json::{Map, Value};
 
 use super::entity;
 use super::input::{either, texts};
-use super::secrets::repeated;
 
 /// Default number of items on a page.
 pub const LIMIT_DEFAULT: usize = 50;

@@ -1,9 +1,8 @@
 //! Descriptions of accepted values, for error messages that callers can act on. They are made from
 //! the schema, so they match what is accepted.
 
+use althing_engine::screen::repeated;
 use serde_json::Value;
-
-use super::secrets::repeated;
 
 /// The accepted values in words.
 pub fn words(schema: &Value) -> String {

@@ -4,12 +4,12 @@
 //! earlier attempt or another lane is recognised as stale. The type here is also the published
 //! schema. This module interprets names and contents; other code reads the files.
 
+use althing_engine::screen::repeated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::form;
-use super::secrets::repeated;
 
 /// Name of the result file, at the root of the worktree.
 pub const RESULT_FILE: &str = "LANE-RESULT.json";

@@ -24,6 +24,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::identity::keyring::Keyring;
 use crate::identity::message_keys::MessageKeys;
+use crate::screen::masked;
 use crate::snapshot::world::READ_BYTES;
 use crate::store::blobs::{Blobs, Stored};
 
@@ -116,7 +117,7 @@ impl Engine {
 
     /// Records a refusal that no command led to, and returns it.
     fn refuse(&self, who: &Principal, what: &str, rule: Rule, message: String) -> EngineError {
-        let (what, said) = (Text::lossy(what), Text::lossy(&message));
+        let (what, said) = (Text::lossy(what), Text::lossy(&masked(&message)));
         let note = NoteRefused { message: said, requester: who.clone(), rule, what };
         match self.execute_own(Command::AccessRefused(note)) {
             Ok(_) => Refusal::denied(rule, message).into(),

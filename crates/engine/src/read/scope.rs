@@ -5,6 +5,7 @@ use althing_kernel::text::Text;
 use althing_kernel::{Command, Principal, Refusal, Rule, WorkspaceId};
 use std::sync::Arc;
 
+use crate::screen;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::read::row::{Scope, Source};
@@ -57,6 +58,10 @@ impl Engine {
         digest: &str,
         scope: Option<WorkspaceId>,
     ) -> Result<(), EngineError> {
+        // A name that looks like a secret must not reach the trail either.
+        if screen::is_leaking_name(who) {
+            return Ok(());
+        }
         let filter_digest = Text::lossy(digest);
         let note = NoteDenied { filter_digest, requester: who.clone(), scope };
         self.execute_own(Command::TrailDenied(note)).map(|_| ())

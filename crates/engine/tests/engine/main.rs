@@ -9,6 +9,7 @@ mod outages;
 mod recovery;
 mod running;
 mod runs;
+mod screening;
 mod security;
 mod simulation;
 mod support;

@@ -16,6 +16,7 @@ use crate::id::WorkspaceId;
 use crate::integration::conflict::{Resolution, Settled};
 use crate::integration::{Decision, Mode};
 use crate::principal::Principal;
+use crate::refusal::RefusalKind;
 use crate::right::RightType;
 use crate::signal::SignalType;
 use crate::task::Status as TaskStatus;
@@ -28,6 +29,13 @@ use crate::workspace::{IDLE_TIMEOUT_DEFAULT, Party, Status, TIMEOUT_DEFAULT, Tri
 /// Whether an event is what somebody asked for with a command.
 pub fn follows(command: &Command, event: &Event) -> bool {
     match (command, event) {
+        (Command::RefusalRecord(asked), Event::CommandRefused(got)) => {
+            let own = got.command.as_str() == command.name();
+            own || (asked.command == got.command
+                && RefusalKind::from(asked.kind) == got.kind
+                && asked.message == got.message
+                && asked.rule == got.rule)
+        }
         (_, Event::CommandRefused(refused)) => refused.command.as_str() == command.name(),
         (Command::LeaseOpen(asked), Event::LeaseOpened(got)) => {
             asked.surfaces == got.surfaces

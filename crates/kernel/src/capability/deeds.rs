@@ -128,6 +128,7 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         | Command::LedgerLog(_)
         | Command::LedgerBaseline(_)
         | Command::MessageNote(_)
+        | Command::RefusalRecord(_)
         | Command::MemoryCreate(_)
         | Command::MemoryUpdate(_)
         | Command::MemoryStep(_)

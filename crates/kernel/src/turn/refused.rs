@@ -9,13 +9,19 @@ use crate::workspace::create;
 
 /// The event that records a refusal.
 pub(super) fn recorded(refusal: &Refusal, command: Text<64>) -> Event {
+    let command = match &refusal.record {
+        Record::Named(named) => named.clone(),
+        _ => command,
+    };
     match &refusal.record {
-        Record::Command | Record::Violation(_) => Event::CommandRefused(Refused {
-            command,
-            kind: refusal.kind,
-            message: Text::lossy(&refusal.message),
-            rule: refusal.rule,
-        }),
+        Record::Command | Record::Named(_) | Record::Violation(_) => {
+            Event::CommandRefused(Refused {
+                command,
+                kind: refusal.kind,
+                message: Text::lossy(&refusal.message),
+                rule: refusal.rule,
+            })
+        }
         Record::Envelope(rejected) => Event::EnvelopeRejected(rejected.as_ref().clone()),
         Record::Checkpoint(rejected) => Event::CheckpointRejected(rejected.as_ref().clone()),
         Record::Injection(rejected) => Event::HumanInjection(rejected.as_ref().clone()),

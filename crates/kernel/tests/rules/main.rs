@@ -23,6 +23,7 @@ mod people_audit;
 mod permissions;
 mod properties;
 mod recovery;
+mod refusals;
 mod replay;
 mod resources;
 mod run;

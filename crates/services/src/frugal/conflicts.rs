@@ -2,6 +2,7 @@
 //! with the work that has to give way kept on a branch of its own.
 
 use althing_dialects::frugal::planning;
+use althing_engine::api::{self, Request};
 use althing_kernel::commons::view::DisputeView;
 use althing_kernel::commons::{Handle, Label, dispute};
 use althing_kernel::lease::Surfaces;
@@ -32,6 +33,9 @@ pub struct RaiseConflict {
     #[serde(rename = "client_identity")]
     _client: Option<String>,
 }
+
+/// The command that puts a conflict on record.
+const COMMAND: &str = "dispute.raise";
 
 /// The branches of a conflict.
 struct Branches {
@@ -72,15 +76,24 @@ pub fn raise(
         let raised = there["raised_at"].as_u64().map_or(record.at, Timestamp::from_micros);
         let path = planning::conflict_path(raised, &record.id);
         let message = format!("conflict record already exists: {path}");
-        return Err(Fault::refused(Rule::DisputeOnce, message));
+        let fault = Fault::refused(Rule::DisputeOnce, message);
+        return Err(fault.recorded(&call.desk.client(who)?, COMMAND));
+    }
+    // What is written on a branch is looked through before there is one.
+    if let Request::Command(asked) = api::read_made(COMMAND, &command(&args, None))? {
+        call.desk.client(who)?.check_text(*asked)?;
     }
     let git = Git::new(&call.desk.setup.root, &who.shown);
     let branches = match &scratch {
-        Some(scratch) => Some(branch_out(&git, scratch, ledger, call, who, &args, &record)?),
+        Some(scratch) => {
+            let made = branch_out(&git, scratch, ledger, call, who, &args, &record);
+            let client = call.desk.client(who)?;
+            Some(made.map_err(|fault| fault.recorded(&client, COMMAND))?)
+        }
         None => None,
     };
     let command = command(&args, branches.as_ref());
-    if let Err(fault) = call.desk.execute(who, "dispute.raise", &command) {
+    if let Err(fault) = call.desk.execute(who, COMMAND, &command) {
         if let Some(made) = &branches {
             made.take_back(&git);
         }

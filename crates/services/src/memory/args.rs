@@ -4,7 +4,7 @@
 use althing_dialects::memory::entity;
 use althing_dialects::memory::form;
 use althing_dialects::memory::input::object;
-use althing_dialects::memory::secrets::repeated;
+use althing_engine::screen::repeated;
 use althing_kernel::memory::Kind;
 use althing_kernel::memory::moving::PlanStatus;
 use schemars::JsonSchema;

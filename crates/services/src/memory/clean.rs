@@ -86,6 +86,7 @@ impl Verbs<'_> {
             first.join(", ")
         );
         let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
-        Err(Fault::refused(Rule::LaneCommitted, message).with(details))
+        let fault = Fault::refused(Rule::LaneCommitted, message).with(details);
+        Err(self.on_record("memory.offer", fault))
     }
 }

@@ -196,7 +196,8 @@ impl Verbs<'_> {
                 let message =
                     format!("these lanes would collide: {}; nothing was offered", named.join("; "));
                 let details = json!({ "code": "lanes_collide", "collisions": colliding });
-                return Err(Fault::collision(message).with(details));
+                let fault = Fault::collision(message).with(details);
+                return Err(self.on_record("memory.offer", fault));
             }
             self.check_clean(args, &lanes)?;
             self.offer(&lanes, key)?

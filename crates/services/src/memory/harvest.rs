@@ -6,8 +6,8 @@
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane::{self, LaneResult, Offer, Outcome};
-use althing_dialects::memory::secrets;
 use althing_dialects::memory::words::counted;
+use althing_engine::screen;
 use althing_kernel::commons::Label;
 use althing_kernel::content::Blob;
 use althing_kernel::lease::Surfaces;
@@ -190,7 +190,7 @@ impl Verbs<'_> {
         };
         result.fits(&offer).map_err(|stale| {
             let why = json!(stale).as_str().unwrap_or_default().to_owned();
-            let id = secrets::repeated(&result.assignment_id);
+            let id = screen::repeated(&result.assignment_id);
             skip("lane_result_stale", format!("it is for {id}: {why}"))
         })?;
         Ok(Found { worktree, result, digest: Blob::of(&bytes).to_string() })
@@ -305,7 +305,8 @@ impl Verbs<'_> {
             list.join(", ")
         );
         let done = json!({ "outside": named, "total": outside.len() });
-        Err(Skip { done: Some(done), ..Fault::refused(Rule::LaneScope, why).into() })
+        let fault = self.on_record("memory.move", Fault::refused(Rule::LaneScope, why));
+        Err(Skip { done: Some(done), ..fault.into() })
     }
 
     /// One step on the way to where the result says the assignment is.
@@ -377,7 +378,7 @@ fn report(facade: &mut Facade, effects: &Value) {
 
 /// A text that may be kept for good: short, and without what looks like a secret.
 fn clipped(text: &str, chars: usize) -> String {
-    if secrets::leaks(text) {
+    if screen::leaks(text) {
         return "(withheld: it looks like it contains a secret)".to_owned();
     }
     text.chars().take(chars).collect()
@@ -385,7 +386,7 @@ fn clipped(text: &str, chars: usize) -> String {
 
 /// Says what of a result is withheld. Whoever left it has to change what was given away.
 fn warn_of_secrets(own: &Record, result: &LaneResult, facade: &mut Facade) {
-    for finding in secrets::scan(&result.summary).iter().filter(|finding| finding.is_leak()) {
+    for finding in screen::scan(&result.summary).iter().filter(|finding| finding.is_leak()) {
         let message =
             format!("'summary' of {} seems to hold a secret: {}", own.id, finding.excerpt);
         facade.warn("secret_withheld", format!("{message}; it is withheld"));
@@ -405,7 +406,7 @@ fn told(own: &Record, found: &Found) -> Value {
     if let Some(verdict) = result.review_verdict {
         told["review_verdict"] = json!(verdict);
     }
-    let ignored: Vec<String> = result.ignored().into_iter().map(secrets::repeated).collect();
+    let ignored: Vec<String> = result.ignored().into_iter().map(screen::repeated).collect();
     if !ignored.is_empty() {
         told["ignored_fields"] = json!(ignored);
     }

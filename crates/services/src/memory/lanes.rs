@@ -7,7 +7,7 @@
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::entity;
-use althing_dialects::memory::secrets::repeated;
+use althing_engine::screen::repeated;
 use althing_kernel::agent::Agent;
 use althing_kernel::commons::Label;
 use althing_kernel::content::Blob;

@@ -2,7 +2,7 @@
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::moment::utc;
-use althing_dialects::memory::secrets::repeated;
+use althing_engine::screen::repeated;
 use althing_kernel::memory::field::{Slot, Taken};
 use althing_kernel::memory::word::LoopKind;
 use althing_kernel::memory::{Kind, Record, RecordId, Status};

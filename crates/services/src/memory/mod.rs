@@ -24,7 +24,6 @@ mod ranking;
 mod recall;
 mod records;
 mod seat;
-mod secrets;
 mod strangers;
 mod sweep;
 mod trail;
@@ -40,8 +39,7 @@ use althing_kernel::Rule;
 use serde_json::{Map, Value};
 
 pub use recall::Recall;
-pub use seat::{Chair, Seat, Secrets};
-pub use secrets::check_secrets;
+pub use seat::{Chair, Seat};
 pub use ways::{Way, step, way};
 
 use crate::arguments;
@@ -209,11 +207,12 @@ impl<'a> Verbs<'a> {
         let mut warnings = Vec::new();
         let named = if says { args::with_request_id(given)? } else { Value::Null };
         let given = if says { &named } else { given };
-        self.check_said(&args::said(verb, given)?)?;
+        let looks = given.as_object().is_some_and(|given| verb.looks(given));
+        let as_told = |fault| if looks { fault } else { self.on_record(verb.tool(), fault) };
+        self.check_said(&args::said(verb, given)?).map_err(as_told)?;
         if verb != Verb::Context {
             warnings.extend(idle::ignored(verb, given).map(Value::from));
         }
-        warnings.extend(self.check_given(verb, given)?);
         let mut answer = match verb {
             Verb::Work => self.work(&args::read(verb, given)?),
             Verb::Context => self.context(&args::read(verb, given)?, given),
@@ -283,7 +282,7 @@ pub fn kind(fault: &Fault) -> &'static str {
         (ErrorKind::Collision, _) => "claim_conflict",
         (ErrorKind::NotAuthentic, _) | (_, Rule::WhoAreYou) => "identity_error",
         (_, Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner) => "ownership_error",
-        (_, Rule::RecordField | Rule::RecordLinks) => "validation_error",
+        (_, Rule::RecordField | Rule::RecordLinks | Rule::NoSecrets) => "validation_error",
         (_, Rule::RecordVersion) => "version_conflict",
         (_, Rule::RequestOnce) => "idempotency_key_reused_with_different_body",
         (_, Rule::AgentRevoked) => "trust_error",

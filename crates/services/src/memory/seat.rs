@@ -18,26 +18,6 @@ use crate::fault::Fault;
 /// What sessions of this dialect are called.
 pub(super) const SESSION: &str = "memory";
 
-/// What is done about text that looks like a secret.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Secrets {
-    /// It is not stored: what is on the trail stays there.
-    #[default]
-    Strict,
-    /// It is stored, and said.
-    Warn,
-}
-
-impl Secrets {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Secrets::Strict => "strict",
-            Secrets::Warn => "warn",
-        }
-    }
-}
-
 /// Where somebody sits.
 pub trait Seat {
     /// The project as it is there, for reading.
@@ -52,8 +32,6 @@ pub trait Seat {
     fn root(&self) -> &Path;
     /// Whether there is a git repository around it.
     fn is_git(&self) -> bool;
-    /// What is done about secrets.
-    fn secrets(&self) -> Secrets;
     /// What is kept between their questions.
     fn recall(&self) -> &Recall;
 }
@@ -64,8 +42,6 @@ pub struct Chair<'a> {
     pub desk: &'a Desk,
     /// The caller.
     pub who: &'a Identity,
-    /// What is done about secrets.
-    pub secrets: Secrets,
     /// What is kept between their questions.
     pub recall: &'a Recall,
 }
@@ -93,10 +69,6 @@ impl Seat for Chair<'_> {
 
     fn is_git(&self) -> bool {
         self.desk.setup.is_git
-    }
-
-    fn secrets(&self) -> Secrets {
-        self.secrets
     }
 
     fn recall(&self) -> &Recall {
@@ -138,6 +110,14 @@ impl Verbs<'_> {
         }
     }
 
+    /// Puts a refusal of a command on record that rests on something the kernel cannot see.
+    pub(super) fn on_record(&self, command: &str, fault: Fault) -> Fault {
+        match self.seat.client() {
+            Ok(client) => fault.recorded(&client, command),
+            Err(other) => other,
+        }
+    }
+
     /// The session of whoever is asking, if one is open. One that they said they speak in has to be
     /// open, and theirs.
     pub(super) fn session(
@@ -163,7 +143,8 @@ impl Verbs<'_> {
     /// The same, opened if there is none. People have no session.
     pub(super) fn ensure_session(&self) -> Result<(Option<WorkspaceId>, bool), Fault> {
         let Present { state, now, .. } = self.present()?;
-        if let Some(open) = self.session(&state, now)? {
+        let open = self.session(&state, now);
+        if let Some(open) = open.map_err(|fault| self.on_record("session.open", fault))? {
             return Ok((Some(open), false));
         }
         if self.agent().is_none() {

@@ -2,7 +2,7 @@
 //! taken; whoever misspelt one is told.
 
 use althing_dialects::memory::item::kernel_name;
-use althing_dialects::memory::secrets::repeated;
+use althing_engine::screen::repeated;
 use althing_kernel::{AgentName, State, UserId};
 use serde_json::{Map, Value};
 

@@ -7,13 +7,13 @@ mod page;
 mod show;
 mod words;
 
-use althing_dialects::memory::secrets::repeated;
 use althing_dialects::memory::{entity, lane};
+use althing_engine::screen::repeated;
 use althing_engine::{Client, Engine, Signing};
 use althing_kernel::memory::{Kind, RecordId};
 use althing_kernel::{Principal, WorkspaceId};
 use althing_services::ErrorKind;
-use althing_services::memory::{self, Recall, Seat, Secrets, Verb, Verbs};
+use althing_services::memory::{self, Recall, Seat, Verb, Verbs};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
@@ -137,31 +137,13 @@ impl Seat for Stool<'_> {
         self.project.place.root_origin == "git toplevel"
     }
 
-    fn secrets(&self) -> Secrets {
-        self.project.settings.memory_secrets.value
-    }
-
     fn recall(&self) -> &Recall {
         &self.recall
     }
 }
 
-/// Looks through what is about to be kept for good, with the name of whoever asks. A secret is refused
-/// or told of, as is settled.
-pub(crate) fn look_through(app: &App, project: &Project, given: &Value) -> Result<(), Failure> {
-    let who = project.asker()?.map(|asker| asker.to_string());
-    let who = json!({ "agent": who });
-    for given in [given, &who].into_iter().filter_map(Value::as_object) {
-        let found = memory::check_secrets(project.settings.memory_secrets.value, given);
-        for warning in found.map_err(told)? {
-            app.out.note(warning);
-        }
-    }
-    Ok(())
-}
-
 /// A failure of a verb, under the name that this dialect has for it.
-pub(crate) fn told(failure: Failure) -> Failure {
+fn told(failure: Failure) -> Failure {
     let label = memory::kind(&failure);
     failure.labelled(label)
 }

@@ -1,17 +1,20 @@
-//! Secrets in texts that many will read, found before they are kept.
+//! The screen: text of commands is looked through for secrets before anything of it is stored, since
+//! entries of the trail stay. Every command of every door passes it ([`crate::Client`]).
 //!
-//! Four layers, from certain to likely: keys that name their issuer (`issued`), shapes in which
-//! secrets are written down (`written` after a name, `commands` on a command line or in a header),
-//! text that is too random for prose next to a word such as "token" (`random`), and paths where
-//! secrets lie (`paths`). `value` says what a password looks like and what only stands for one;
-//! `hidden` reads past characters that nobody sees. A finding never repeats any part of the secret.
-//! Every layer reads the text a fixed number of times.
+//! `command` says which text of a command is looked at. Four layers look, from certain to likely:
+//! keys that name their issuer (`issued`), shapes in which secrets are written down (`written` after
+//! a name, `shell` on a command line or in a header), text that is too random for prose next to a
+//! word such as "token" (`random`), and paths where secrets lie (`paths`). `value` says what a
+//! password looks like and what only stands for one; `hidden` reads past characters that nobody
+//! sees. A finding never repeats any part of the secret. Every layer reads the text a fixed number of
+//! times.
 
-mod commands;
+mod command;
 mod hidden;
 mod issued;
 mod paths;
 mod random;
+mod shell;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -19,7 +22,29 @@ mod written;
 
 use serde::Serialize;
 
+pub use command::CONTENT_BYTES_MAX;
+pub(crate) use command::{check, command, is_leaking_name, name, told};
 pub use paths::is_secret_path;
+
+/// What is done about text that looks like a secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Screening {
+    /// The command is refused, and the trail says so without the secret.
+    #[default]
+    Strict,
+    /// The command is carried out, with a warning.
+    Warn,
+}
+
+impl Screening {
+    /// The word for it in the settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Screening::Strict => "strict",
+            Screening::Warn => "warn",
+        }
+    }
+}
 
 /// How many findings are reported of one text. Who has these to mend looks at the rest again.
 pub const FINDINGS_MAX: usize = 32;
@@ -117,6 +142,23 @@ pub fn repeated(name: &str) -> String {
     name.to_owned()
 }
 
+/// A message about something that cannot be read, without the secrets that it repeats. A name in it
+/// may have been cut off within a secret, so names are repeated with care.
+pub fn masked(message: &str) -> String {
+    let parts = message.split('`').enumerate();
+    let parts = parts.map(|(at, part)| if at % 2 == 1 { repeated(part) } else { part.to_owned() });
+    let message = parts.collect::<Vec<String>>().join("`");
+    let mut masked = String::with_capacity(message.len());
+    let mut end = 0;
+    for leak in scan(&message).iter().filter(|finding| finding.is_leak()) {
+        masked.push_str(message.get(end..leak.start).unwrap_or_default());
+        masked.push_str(&leak.excerpt);
+        end = leak.end;
+    }
+    masked.push_str(message.get(end..).unwrap_or_default());
+    masked
+}
+
 fn look(text: &str) -> Vec<Finding> {
     let lower = text.to_ascii_lowercase();
     let mut found = Found { text, lower: &lower, findings: Vec::new() };
@@ -127,9 +169,9 @@ fn look(text: &str) -> Vec<Finding> {
     written::settings(&mut found);
     written::values(&mut found);
     written::addresses(&mut found);
-    commands::flags(&mut found);
-    commands::logins(&mut found);
-    commands::headers(&mut found);
+    shell::flags(&mut found);
+    shell::logins(&mut found);
+    shell::headers(&mut found);
     random::words(&mut found);
     paths::paths(&mut found);
     found.findings

@@ -1,0 +1,272 @@
+//! Clients: authenticated callers who issue commands. Every command of a door passes here, so this
+//! is where its text is looked through for secrets and its content is stored.
+
+use althing_kernel::refusal::{Details, OutsideKind, RecordRefusal, SecretFound};
+use althing_kernel::text::Text;
+use althing_kernel::{
+    Blob, Caller, Command, Content, Principal, PublicKey, Refusal, Reply, Rule, WorkspaceId,
+};
+use althing_trail::Signature;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::store::blobs::Blobs;
+use crate::commit::core::Job;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::identity::keyring::Credential;
+use crate::mint::random;
+use crate::commit::queue::{Done, Ticket};
+use crate::screen::{self, Screening};
+
+/// Whether a client signs its commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signing {
+    /// Each command carries the caller's signature into the trail.
+    Each,
+    /// The caller is authenticated once, by this channel, and commands are not signed.
+    Channel,
+}
+
+/// Somebody at a door: an authenticated caller who can issue commands.
+#[derive(Clone)]
+pub struct Client {
+    engine: Engine,
+    credential: Credential,
+    key: PublicKey,
+    session: Option<WorkspaceId>,
+    signing: Signing,
+    /// Content the caller gave as such, and not by its name.
+    brought: BTreeSet<Blob>,
+    warnings: Warnings,
+}
+
+/// Warnings about commands that were carried out all the same. Clones share one list.
+#[derive(Clone, Debug, Default)]
+pub struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl Warnings {
+    /// Takes the warnings there are, oldest first.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn add(&self, warning: String) {
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !list.contains(&warning) && list.len() < WARNINGS_MAX {
+            list.push(warning);
+        }
+    }
+}
+
+/// The most warnings that are kept until somebody takes them.
+const WARNINGS_MAX: usize = 64;
+
+impl Client {
+    pub(crate) fn new(engine: Engine, credential: Credential, signing: Signing) -> Self {
+        let key = credential.key().public();
+        let (brought, warnings) = (BTreeSet::new(), Warnings::default());
+        Client { engine, credential, key, session: None, signing, brought, warnings }
+    }
+
+    /// The same caller, whose warnings go to this list.
+    #[must_use]
+    pub fn warning(self, warnings: &Warnings) -> Self {
+        Client { warnings: warnings.clone(), ..self }
+    }
+
+    /// The same caller, speaking in a session.
+    #[must_use]
+    pub fn in_session(self, session: Option<WorkspaceId>) -> Self {
+        Client { session, ..self }
+    }
+
+    /// The same caller, who brought this content along: it was stored by its own door.
+    #[must_use]
+    pub fn bringing(self, brought: BTreeSet<Blob>) -> Self {
+        Client { brought, ..self }
+    }
+
+    /// Who it is.
+    pub fn principal(&self) -> &Principal {
+        self.credential.principal()
+    }
+
+    /// Whether it holds the key that the trail knows it by. Commands are asked this anyway; this is
+    /// for what the runtime does on somebody's word.
+    pub(crate) fn check_key(&self) -> Result<(), EngineError> {
+        let world = self.engine.world()?;
+        let known = match self.principal() {
+            Principal::Agent(name) => world.state.agent(name).map(|agent| agent.key),
+            Principal::User(id) => world.state.user(id).map(|user| user.key),
+            Principal::System => world.state.project().map(|project| project.runtime_key),
+        };
+        if known == Some(self.key) {
+            return Ok(());
+        }
+        let (who, reason) = (self.principal().clone(), "it does not hold the key that is known");
+        self.engine.note_unauthentic(who, reason, "prune")?;
+        Err(EngineError::Credential(format!("{}: {reason}", self.principal())))
+    }
+
+    /// Issues a command and hands the answer to `done` once it is durable. `done` runs on the
+    /// writer's thread and should only pass the answer on.
+    pub fn submit(&self, command: Command, done: Done) -> Result<Ticket, EngineError> {
+        let (command, found) = self.screened(command)?;
+        let job = self.job(command)?;
+        let writer = self.engine.writer()?;
+        let (engine, own) = (self.engine.downgrade(), Arc::downgrade(&writer));
+        let done: Done = Box::new(move |answer| {
+            if let (Some(engine), Some(writer)) = (engine.upgrade(), own.upgrade()) {
+                engine.retire_if_replaced(&writer, &answer);
+                engine.compact_in_background();
+            }
+            done(answer.map_err(|error| with_findings(error, found)));
+        });
+        Ok(writer.submit(job, done))
+    }
+
+    /// Looks through a command for secrets. One that must not be stored is replaced by the record
+    /// of its refusal, which is answered with that refusal.
+    fn screened(&self, mut command: Command) -> Result<(Command, Vec<SecretFound>), EngineError> {
+        self.check_named(&mut command)?;
+        let unknown = match self.principal() {
+            Principal::Agent(name) if self.engine.published().state.agent(name).is_none() => Some(name),
+            _ => None,
+        };
+        let named = unknown.map(|name| screen::name(name.as_str())).unwrap_or_default();
+        let mut found = screen::command(&command, &Blobs::of(self.engine.home()))?;
+        found.extend(named.iter().cloned());
+        let Some(first) = found.first() else { return Ok((command, found)) };
+        let message = screen::told(first);
+        match self.engine.options().screening {
+            Screening::Warn => {
+                self.warnings.add(message);
+                Ok((command, Vec::new()))
+            }
+            // An entry would be made in that name.
+            Screening::Strict if !named.is_empty() => {
+                let mut refusal = Refusal::denied(Rule::NoSecrets, message);
+                refusal.details = Details::Findings(found);
+                Err(refusal.into())
+            }
+            Screening::Strict => {
+                let (name, kind, rule) = match &command {
+                    Command::RefusalRecord(own) if !screen::leaks(own.command.as_str()) => {
+                        (own.command.clone(), own.kind, own.rule)
+                    }
+                    other => (Text::lossy(other.name()), OutsideKind::Denied, Rule::NoSecrets),
+                };
+                let message = Text::lossy(&message);
+                let record = RecordRefusal { command: name, kind, message, rule };
+                Ok((Command::RefusalRecord(record), found))
+            }
+        }
+    }
+
+    fn job(&self, mut command: Command) -> Result<Job, EngineError> {
+        self.engine.check_merged(&command)?;
+        self.store_content(&mut command)?;
+        let caller = Caller {
+            principal: self.credential.principal().clone(),
+            key: self.key,
+            session: self.session.clone(),
+        };
+        let proof = match self.signing {
+            Signing::Channel => None,
+            Signing::Each => Some(self.sign(&caller, &command)?),
+        };
+        Ok(Job { caller, command, proof })
+    }
+
+    /// Stores the text a command brings along, before anything can cite it.
+    fn store_content(&self, command: &mut Command) -> Result<(), EngineError> {
+        let blobs = Blobs::of(self.engine.home());
+        for text in command.texts() {
+            blobs.put(text.as_bytes())?;
+        }
+        command.each_content(&mut |content| {
+            if let Content::Text(text) = content {
+                *content = Content::Blob(blobs.put(text.as_bytes())?);
+            }
+            Ok(())
+        })
+    }
+
+    /// Refuses a command that names content which is not here, or which is somebody else's.
+    fn check_named(&self, command: &mut Command) -> Result<(), EngineError> {
+        let (name, blobs) = (command.name(), Blobs::of(self.engine.home()));
+        command.each_content(&mut |content| match content {
+            Content::Text(_) => Ok(()),
+            Content::Blob(blob) if blobs.has(blob)? => self.check_cites(blob),
+            Content::Blob(blob) => {
+                let message = format!("there is no content {blob} here");
+                Err(self.refuse(name, OutsideKind::NotFound, Rule::NotFound, &message))
+            }
+        })
+    }
+
+    /// Content one only knows the name of is one's own if one may read it.
+    fn check_cites(&self, blob: &Blob) -> Result<(), EngineError> {
+        match self.principal() {
+            Principal::Agent(name) if !self.brought.contains(blob) => {
+                self.engine.check_cites(name, blob)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn sign(&self, caller: &Caller, command: &Command) -> Result<Signature, EngineError> {
+        let view = self.engine.published();
+        let Some(project) = view.state.project() else {
+            return Err(EngineError::Defect("a trail without a project".to_owned()));
+        };
+        Signature::make(self.credential.key(), &project.id, caller, command, random()?)
+            .map_err(|error| EngineError::Defect(error.to_string()))
+    }
+
+    /// Issues a command and waits for its answer.
+    pub fn execute(&self, command: Command) -> Result<Reply, EngineError> {
+        let (command, found) = self.screened(command)?;
+        let answer = self.engine.execute(self.job(command)?);
+        answer.map_err(|error| with_findings(error, found))
+    }
+
+    /// Refuses a command that holds a secret, on record, before anything else is done for it. Nothing
+    /// else of the command is decided.
+    pub fn check_text(&self, command: Command) -> Result<(), EngineError> {
+        let (record, found) = self.screened(command)?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let answer = self.engine.execute(self.job(record)?);
+        answer.map(|_| ()).map_err(|error| with_findings(error, found))
+    }
+
+    /// Records that a command of this caller is refused for a reason that the kernel cannot see,
+    /// and returns the refusal. If it cannot be recorded, returns why.
+    pub fn refuse(
+        &self,
+        command: &str,
+        kind: OutsideKind,
+        rule: Rule,
+        message: &str,
+    ) -> EngineError {
+        let (command, message) = (Text::lossy(command), Text::lossy(message));
+        match self.execute(Command::RefusalRecord(RecordRefusal { command, kind, message, rule })) {
+            Err(error) => error,
+            Ok(_) => EngineError::Defect("a refusal was recorded and not answered".to_owned()),
+        }
+    }
+}
+
+/// Adds the places that look like secrets to the refusal that rests on them.
+fn with_findings(error: EngineError, found: Vec<SecretFound>) -> EngineError {
+    match error {
+        EngineError::Refused(mut refusal) if !found.is_empty() => {
+            refusal.details = Details::Findings(found);
+            EngineError::Refused(refusal)
+        }
+        other => other,
+    }
+}
