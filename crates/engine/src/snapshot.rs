@@ -21,7 +21,7 @@ use crate::home::{Home, replace};
 use crate::world::World;
 
 /// Begins every snapshot; the number changes when the form of what it holds does.
-const MAGIC: &[u8; 16] = b"althing snap 10\n";
+const MAGIC: &[u8; 16] = b"althing snap 11\n";
 /// What snapshots of every form begin with.
 const FAMILY: &[u8] = b"althing snap";
 /// The snapshot that recovery goes on from: everything up to it was examined.

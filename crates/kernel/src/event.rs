@@ -26,8 +26,8 @@ use crate::workspace::{
     reparent, suspend, terminate, transfer,
 };
 use crate::{
-    access, agent, archive, authentication, capability, checkpoint, lease, project, recovery,
-    refusal, right, run, runtime, session, signal, violation,
+    access, adoption, agent, archive, authentication, capability, checkpoint, lease, project,
+    recovery, refusal, right, run, runtime, session, signal, violation,
 };
 
 macro_rules! events {
@@ -123,6 +123,7 @@ events! {
         ProjectCreated "project.created" => project::Created;
         RuntimeRekeyed "runtime.rekeyed" => runtime::Rekeyed;
         RuntimeRestored "runtime.restored" => runtime::Restored;
+        RulesAdopted "rules.adopted" => adoption::Adopted;
         CommandRefused "command.refused" => refusal::Refused;
         TrailPruned "trail.pruned" => archive::Pruned;
         SystemDegraded "system_degraded" => runtime::Degraded;

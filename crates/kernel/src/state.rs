@@ -180,6 +180,14 @@ pub enum ApplyError {
     /// Something happened before the project was created.
     #[error("it comes before the creation of the project")]
     NoProject,
+    /// The trail says that rules hold which a newer version brought.
+    #[error("the trail is kept by rules {found}, this version knows up to {known}")]
+    NewerRules {
+        /// The version of the rules found.
+        found: u32,
+        /// The newest version known.
+        known: u32,
+    },
     /// The trail was begun by a newer version.
     #[error("the trail has format {found}, this version knows up to {known}")]
     NewerFormat {

@@ -46,7 +46,9 @@ use crate::workspace::account::MeterView;
 use crate::workspace::group::BatchReply;
 use crate::workspace::view::WorkspaceView;
 use crate::workspace::{change, enforce, liveness};
-use crate::{agent, authentication, capability, envelope, lease, recovery, session, user};
+use crate::{
+    adoption, agent, authentication, capability, envelope, lease, recovery, session, user,
+};
 
 /// What a command that was carried out returns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -562,8 +564,20 @@ impl<'m> Turn<'m> {
         Ok(())
     }
 
-    /// Stamps a draft, applies it and keeps it.
+    /// Stamps a draft, applies it and keeps it. On a trail of earlier rules an entry that adopts
+    /// today's comes first.
     pub(crate) fn emit(&mut self, draft: Draft) -> Result<(), ApplyError> {
+        if let Some(adopted) = adoption::due(&self.state) {
+            let event = Event::RulesAdopted(adopted);
+            let stream =
+                Stream::project(&self.state.project.as_ref().ok_or(ApplyError::NoProject)?.id);
+            let (actor, correlation, causation) = (Actor::Protocol, None, None);
+            self.push(Draft { actor, workspace: None, stream, correlation, causation, event })?;
+        }
+        self.push(draft)
+    }
+
+    fn push(&mut self, draft: Draft) -> Result<(), ApplyError> {
         let draft = self.proven(draft)?;
         let at = self.stamp();
         let id: EntryId = self.mint.mint(IdKind::Entry, at).into();

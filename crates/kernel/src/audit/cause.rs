@@ -95,6 +95,7 @@ fn notes_itself(event: AdminEvent<'_>) -> bool {
         | AdminEvent::TrailPruned(_)
         | AdminEvent::TrailSnapshotCreated(_)
         | AdminEvent::SystemDegraded(_)
+        | AdminEvent::RulesAdopted(_)
         | AdminEvent::RecoveryCompleted(_) => true,
         AdminEvent::ProjectCreated(_)
         | AdminEvent::RuntimeRekeyed(_)
@@ -404,7 +405,9 @@ fn to_commons(cause: &Cause<'_>, event: CommonsEvent<'_>) -> Result<(), Breach> 
 fn to_notes(cause: &Cause<'_>, event: AdminEvent<'_>) -> Result<(), Breach> {
     match event {
         AdminEvent::TrailCompacted(_) => cause.from(&[Kind::TrailCompacted]),
-        AdminEvent::TrailPruned(_) | AdminEvent::TrailSnapshotCreated(_) => tale(false, "cause"),
+        AdminEvent::TrailPruned(_)
+        | AdminEvent::TrailSnapshotCreated(_)
+        | AdminEvent::RulesAdopted(_) => tale(false, "cause"),
         AdminEvent::ProjectCreated(_)
         | AdminEvent::RuntimeRekeyed(_)
         | AdminEvent::RuntimeRestored(_)

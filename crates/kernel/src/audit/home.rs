@@ -50,6 +50,7 @@ fn of_admin(event: AdminEvent<'_>) -> Home {
         AdminEvent::ProjectCreated(_)
         | AdminEvent::RuntimeRekeyed(_)
         | AdminEvent::RuntimeRestored(_)
+        | AdminEvent::RulesAdopted(_)
         | AdminEvent::CommandRefused(_)
         | AdminEvent::SystemDegraded(_)
         | AdminEvent::RecoveryCompleted(_)

@@ -100,6 +100,8 @@ fn of_admin(state: &State, entry: &Stamped, event: AdminEvent<'_>) -> Result<(),
             let own = entry.draft.workspace == state.root && recovery::is_told_right(state, body);
             if own { Ok(()) } else { Err(Breach::Tale("recovery")) }
         }
+        // Whether it may be adopted is checked where it is applied.
+        AdminEvent::RulesAdopted(_) => by(entry, &Actor::Protocol),
         AdminEvent::CommandRefused(_) => Ok(()),
         AdminEvent::TrailCompacted(body) => {
             of_runtime(state, entry)?;

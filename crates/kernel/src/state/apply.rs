@@ -19,8 +19,8 @@ use crate::workspace::{
     terminate, transfer,
 };
 use crate::{
-    agent, archive, authentication, checkpoint, commons, lease, project, recovery, right, run,
-    runtime, session, signal,
+    adoption, agent, archive, authentication, checkpoint, commons, lease, project, recovery, right,
+    run, runtime, session, signal,
 };
 
 /// Changes the state by what happened.
@@ -47,6 +47,7 @@ fn apply_admin(
     match event {
         AdminEvent::ProjectCreated(body) => project::apply_created(state, entry, body),
         AdminEvent::RuntimeRekeyed(body) => runtime::apply_rekeyed(state, entry, body),
+        AdminEvent::RulesAdopted(body) => adoption::apply_adopted(state, entry, body),
         AdminEvent::RuntimeRestored(body) => {
             runtime::apply_restored(state, body);
             Ok(())
