@@ -185,3 +185,102 @@ fn the_dependency_tree_stays_within_budget() {
         text.lines().filter_map(|line| line.split(" (").next()).map(str::trim).collect();
     assert!(crates.len() <= 160, "{} crates: {crates:#?}", crates.len());
 }
+
+/// The text of a function, from its name to the brace that closes it.
+fn function<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let start = [format!("fn {name}("), format!("fn {name}<")];
+    let start = start.iter().filter_map(|start| text.find(start.as_str())).min()?;
+    let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+    let indent = text[line..].len() - text[line..].trim_start().len();
+    let end = format!("\n{}}}\n", " ".repeat(indent));
+    text[line..].find(&end).map(|length| &text[line..line + length])
+}
+
+/// Whether an arm of a match takes whatever the others left: `_`, a name, or a pattern of those.
+fn is_catch_all(line: &str) -> bool {
+    let Some((pattern, _)) = line.trim().split_once("=>") else { return false };
+    let pattern = pattern.split(" if ").next().unwrap_or_default().trim();
+    let rest = pattern.trim_matches(['(', ')']);
+    !rest.is_empty()
+        && rest
+            .split(", ")
+            .all(|part| part == "_" || part.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+}
+
+/// An event or a command that nobody handles must not compile. These functions hand each of them
+/// on, so none of their arms may take whatever is left.
+#[test]
+fn no_dispatch_has_a_catch_all_arm() {
+    let whole_files = [
+        "crates/kernel/src/state/apply.rs",
+        "crates/kernel/src/turn/dispatch.rs",
+        "crates/kernel/src/event/blobs.rs",
+        "crates/kernel/src/audit/home.rs",
+    ];
+    let functions = [
+        ("crates/kernel/src/turn.rs", "tick"),
+        ("crates/kernel/src/command/content.rs", "each_content"),
+        ("crates/kernel/src/event.rs", "blobs"),
+        ("crates/kernel/src/commons/mod.rs", "carry_out"),
+        ("crates/kernel/src/commons/mod.rs", "apply"),
+        ("crates/kernel/src/memory/mod.rs", "carry_out"),
+        ("crates/kernel/src/memory/mod.rs", "answer"),
+        ("crates/kernel/src/memory/mod.rs", "effects_of"),
+        ("crates/kernel/src/memory/mod.rs", "mark_of"),
+        ("crates/kernel/src/memory/mod.rs", "reply_of"),
+        ("crates/kernel/src/memory/mod.rs", "apply"),
+        ("crates/kernel/src/user/standing.rs", "outcome"),
+        ("crates/kernel/src/user/standing.rs", "apply_step"),
+        ("crates/kernel/src/capability/deeds.rs", "of_command"),
+        ("crates/kernel/src/capability/deeds.rs", "of_event"),
+        ("crates/kernel/src/capability/deeds.rs", "of_agent"),
+        ("crates/kernel/src/capability/deeds.rs", "of_user"),
+        ("crates/kernel/src/capability/deeds.rs", "of_lease"),
+        ("crates/kernel/src/capability/deeds.rs", "of_memory"),
+        ("crates/kernel/src/capability/deeds.rs", "of_workspace"),
+        ("crates/kernel/src/capability/deeds.rs", "of_message"),
+        ("crates/kernel/src/capability/deeds.rs", "of_plan"),
+        ("crates/kernel/src/capability/deeds.rs", "of_highway"),
+        ("crates/kernel/src/audit/mod.rs", "audit"),
+        ("crates/kernel/src/audit/mod.rs", "of_admin"),
+        ("crates/kernel/src/audit/mod.rs", "of_agent"),
+        ("crates/kernel/src/audit/mod.rs", "of_lease"),
+        ("crates/kernel/src/audit/people.rs", "audit"),
+        ("crates/kernel/src/audit/shared.rs", "audit"),
+        ("crates/kernel/src/audit/remembered.rs", "audit"),
+        ("crates/kernel/src/audit/highway.rs", "audit"),
+        ("crates/kernel/src/audit/work.rs", "audit_workspace"),
+        ("crates/kernel/src/audit/work.rs", "audit_message"),
+        ("crates/kernel/src/audit/work.rs", "audit_plan"),
+        ("crates/kernel/src/audit/cause.rs", "by_itself"),
+        ("crates/kernel/src/audit/cause.rs", "leads_to"),
+        ("crates/kernel/src/audit/cause.rs", "to_work"),
+        ("crates/kernel/src/audit/cause.rs", "to_messages"),
+        ("crates/kernel/src/audit/cause.rs", "to_plans"),
+        ("crates/kernel/src/audit/cause.rs", "to_people"),
+        ("crates/kernel/src/audit/cause.rs", "to_users"),
+    ];
+    let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
+    for path in whole_files {
+        let text = read(path);
+        let found = text.lines().find(|line| is_catch_all(line));
+        assert_eq!(found, None, "{path} has an arm that takes whatever is left");
+    }
+    for (path, name) in functions {
+        let text = read(path);
+        let own = function(&text, name).unwrap_or_else(|| panic!("{path} has no {name}"));
+        let found = own.lines().find(|line| is_catch_all(line));
+        assert_eq!(found, None, "{name} in {path} has an arm that takes whatever is left");
+    }
+}
+
+#[test]
+fn a_catch_all_arm_is_seen() {
+    for arm in ["_ => None,", "other => none(other),", "_ if due => {}", "(_, event) => go(event),"]
+    {
+        assert!(is_catch_all(arm), "{arm}");
+    }
+    for line in ["Event::LeaseOpened(_) => {}", "K::A | K::B => 1,", "let f = |x| x >= 1;", "}"] {
+        assert!(!is_catch_all(line), "{line}");
+    }
+}

@@ -25,6 +25,7 @@ fn summarize(event: &Event) -> String {
             "put back from a copy in place of {} entries; epochs go on above {}",
             body.entries_before, body.epoch
         ),
+        Event::RulesAdopted(body) => format!("rules {} after {}", body.version, body.from),
         Event::SystemDegraded(body) => {
             format!("storage was out, {} commands turned away: {}", body.turned_away, body.reason)
         }

@@ -13,6 +13,7 @@
 
 pub mod access;
 pub mod admission;
+pub mod adoption;
 pub mod agent;
 pub mod archive;
 pub mod audit;

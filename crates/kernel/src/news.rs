@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Kind, Stamped};
+use crate::event::{Event, EventRoom, Kind, Stamped};
 use crate::highway::escalation::ResponseType;
 use crate::id::{EntryId, WorkspaceId};
 use crate::state::{ApplyError, State};
@@ -26,7 +26,9 @@ pub struct News {
 
 /// Whom or what an event is about, if the coordinator is told of it.
 fn told(event: &Event) -> Option<Text<128>> {
-    if let Some((user, _)) = standing::outcome(event) {
+    if let EventRoom::User(event) = event.room()
+        && let Some((user, _)) = standing::outcome(event)
+    {
         return Some(Text::lossy(&format!("user:{user}")));
     }
     // What somebody decided about orders that waited, and what people left to the coordinator.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::adoption::{RULES_VERSION, Rules};
 use crate::event::{Draft, Event, Stamped, Stream};
 use crate::id::ProjectId;
 use crate::key::PublicKey;
@@ -24,6 +25,9 @@ pub struct Project {
     pub name: Text<128>,
     /// The key that signs heads now.
     pub runtime_key: PublicKey,
+    /// The rules that hold.
+    #[serde(default)]
+    pub rules: Rules,
 }
 
 /// `project.create`: issued once, by the runtime that sets the project up.
@@ -48,6 +52,9 @@ pub struct Created {
     pub name: Text<128>,
     /// Its id.
     pub project: ProjectId,
+    /// The version of the rules that holds; trails from before this was said have the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<u32>,
     /// The key that signs heads.
     pub runtime_key: PublicKey,
 }
@@ -71,6 +78,7 @@ pub(crate) fn decide_create(
             format: TRAIL_FORMAT,
             name: create.name.clone(),
             project: create.project.clone(),
+            rules: Some(RULES_VERSION),
             runtime_key: caller.key,
         }),
     })?;
@@ -92,6 +100,7 @@ pub(crate) fn apply_created(
         id: created.project.clone(),
         name: created.name.clone(),
         runtime_key: created.runtime_key,
+        rules: Rules::stated(created.rules)?,
     });
     Ok(())
 }

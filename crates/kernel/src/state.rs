@@ -4,6 +4,7 @@
 //! shares everything. The writer decides on a clone and drops it if the log refuses the commit;
 //! readers keep whichever clone they have.
 
+mod apply;
 mod image;
 
 pub use image::Image;
@@ -12,44 +13,39 @@ use imbl::{OrdMap, OrdSet};
 use std::sync::Arc;
 
 use crate::agent::{self, Agent};
-use crate::archive::{self, Shelves};
+use crate::archive::Shelves;
 use crate::audit::cause::{self, Story};
-use crate::authentication;
-use crate::checkpoint::{self, Checkpoint};
-use crate::commons::{self, Commons};
-use crate::envelope::{self, Envelope, deliver, inbox};
+use crate::checkpoint::Checkpoint;
+use crate::commons::Commons;
+use crate::envelope::{self, Envelope};
 use crate::event::{Event, Stamped};
-use crate::highway::escalation::{self, Escalation};
-use crate::highway::gate::{self, ClosedGate, Gate};
-use crate::highway::{self, GateType, Highway, resolve};
+use crate::highway::escalation::Escalation;
+use crate::highway::gate::{ClosedGate, Gate};
+use crate::highway::{GateType, Highway};
 use crate::id::{
     AnyId, CheckpointId, EnvelopeId, First as _, GateId, GraphId, LeaseId, RightId, SignalId,
     TaskId, WorkspaceId,
 };
-use crate::integration::{self, Integration, conflict};
+use crate::integration::Integration;
 use crate::key::PublicKey;
-use crate::lease::{self, Lease};
-use crate::memory::{self as remembered, Memory, RecordId};
+use crate::lease::Lease;
+use crate::memory::{Memory, RecordId};
 use crate::name::{AgentName, UserId};
 use crate::news::{self, News};
 use crate::principal::{Actor, Principal};
-use crate::project::{self, Project};
-use crate::recovery::{self, WriterName};
-use crate::right::{self, Right, RightType};
+use crate::project::Project;
+use crate::recovery::WriterName;
+use crate::right::{Right, RightType};
 use crate::session::{self, Session};
-use crate::signal::{self, Notice};
+use crate::signal::Notice;
 use crate::surface::index::SurfaceIndex;
-use crate::task::{Graph, Task, follow, graph};
+use crate::task::{Graph, Task};
 use crate::taxonomy::Taxonomy;
 use crate::text::Text;
 use crate::time::Timestamp;
-use crate::user::{self, User, standing};
+use crate::user::User;
 use crate::workspace::group::GroupName;
-use crate::workspace::{
-    Workspace, budget, change, create, enforce, grant, liveness, memory, meter, migrate, priority,
-    reparent, terminate, transfer,
-};
-use crate::{run, runtime};
+use crate::workspace::{Workspace, meter};
 
 /// Something that falls due. Of two things due at the same moment the earlier variant is first:
 /// a lease ends before the session that holds it.
@@ -181,12 +177,17 @@ pub enum ApplyError {
     /// Two parts of the record disagree.
     #[error("{0} is not what the record before it says")]
     Mismatch(&'static str),
-    /// No command of this version leads to such an entry.
-    #[error("no command of this version leads to `{0}`")]
-    NotProduced(crate::event::Kind),
     /// Something happened before the project was created.
     #[error("it comes before the creation of the project")]
     NoProject,
+    /// The trail says that rules hold which a newer version brought.
+    #[error("the trail is kept by rules {found}, this version knows up to {known}")]
+    NewerRules {
+        /// The version of the rules found.
+        found: u32,
+        /// The newest version known.
+        known: u32,
+    },
     /// The trail was begun by a newer version.
     #[error("the trail has format {found}, this version knows up to {known}")]
     NewerFormat {
@@ -210,37 +211,7 @@ impl State {
             return Err(ApplyError::NoProject);
         }
         self.seq += 1;
-        match &entry.draft.event {
-            Event::ProjectCreated(body) => project::apply_created(self, entry, body)?,
-            Event::RuntimeRekeyed(body) => runtime::apply_rekeyed(self, entry, body)?,
-            Event::RuntimeRestored(body) => runtime::apply_restored(self, body),
-            Event::RecoveryCompleted(body) => recovery::apply_completed(self, body),
-            Event::AgentRegistered(body) => agent::apply_registered(self, entry, body)?,
-            Event::AgentDescribed(body) => agent::apply_described(self, body)?,
-            Event::AgentRevoked(body) => agent::apply_standing(self, &body.agent, Some(entry.at))?,
-            Event::AgentReinstated(body) => agent::apply_standing(self, &body.agent, None)?,
-            Event::AgentHeartbeat(body) => agent::apply_heartbeat(self, body),
-            Event::AuthenticationSucceeded(body) => authentication::apply_succeeded(self, body)?,
-            Event::AuthenticationFailed(body) => authentication::apply_failed(self, body),
-            Event::UserCreated(body) => user::apply_created(self, entry, body)?,
-            Event::UserSuspended(_)
-            | Event::UserResumed(_)
-            | Event::UserBlocked(_)
-            | Event::UserUnblocked(_)
-            | Event::UserDeactivated(_)
-            | Event::UserReactivated(_) => standing::apply_step(self, entry)?,
-            Event::CapabilityGranted(body) => user::grant::apply_granted(self, body)?,
-            Event::CapabilityRevoked(body) => user::grant::apply_revoked(self, body)?,
-            Event::SessionOpened(body) => session::apply_opened(self, entry, body)?,
-            Event::SessionClosed(body) => session::apply_closed(self, entry, body)?,
-            Event::LeaseOpened(body) => lease::apply_opened(self, entry, body)?,
-            Event::LeaseRenewed(body) => lease::apply_renewed(self, entry, body)?,
-            Event::LeaseReleased(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
-            Event::LeaseExpired(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
-            Event::LeaseForced(body) => lease::apply_ended(self, &body.lease, body.epoch)?,
-            _ if commons::apply(self, entry)? || remembered::apply(self, entry)? => {}
-            _ => self.apply_work(entry)?,
-        }
+        apply::apply(self, entry)?;
         agent::hear(self, entry);
         meter::count(self, entry);
         cause::remember(self, entry);
@@ -252,103 +223,6 @@ impl State {
             session::touch(self, workspace, entry.at);
         }
         Ok(())
-    }
-
-    /// What happens in runs: workspaces and everything in them.
-    fn apply_work(&mut self, entry: &Stamped) -> Result<(), ApplyError> {
-        match &entry.draft.event {
-            Event::RunHandedOver(body) => run::apply_handed_over(self, body),
-            Event::WorkspaceCreated(body) => create::apply_created(self, entry, body),
-            Event::WorkspaceStateChanged(body) => change::apply_state_changed(self, entry, body),
-            Event::WorkspaceReparented(body) => reparent::apply_reparented(self, entry.at, body),
-            Event::OwnershipTransferred(body) => transfer::apply_transferred(self, body),
-            Event::VisibilityGranted(body) => grant::apply_granted(self, body),
-            Event::GracefulTerminationInitiated(body) => {
-                terminate::apply_initiated(self, entry, body)
-            }
-            Event::GracefulTerminationExpired(body) => terminate::apply_expired(self, body),
-            Event::WorkspaceWritten(body) => memory::apply_written(self, body),
-            Event::BudgetWarning(body) => enforce::apply_warning(self, entry.at, body),
-            Event::BudgetExceeded(body) => enforce::apply_exceeded(self, entry.at, body),
-            Event::BudgetModified(body) => budget::apply_modified(self, entry.at, body),
-            Event::LivenessWarning(body) => liveness::apply_warning(self, entry.at, body),
-            Event::PriorityChanged(body) => priority::apply_changed(self, body),
-            Event::MigrationStarted(body) => migrate::apply_started(self, body),
-            Event::MigrationCompleted(body) => {
-                migrate::apply_over(self, &body.workspace_id, &body.old_agent, &body.new_agent)
-            }
-            Event::MigrationFailed(body) => {
-                migrate::apply_over(self, &body.workspace_id, &body.old_agent, &body.new_agent)
-            }
-            Event::SignalEmitted(body) => signal::apply_emitted(self, entry, body),
-            Event::SignalDelivered(body) => signal::apply_delivered(self, entry, body),
-            Event::EnvelopeCreated(body) => envelope::apply_created(self, entry, body),
-            Event::EnvelopeDelivered(body) => deliver::apply_delivered(self, entry, body),
-            Event::EnvelopeRedelivered(body) => deliver::apply_redelivered(self, body),
-            Event::EnvelopeUndeliverable(body) => deliver::apply_undeliverable(self, body),
-            Event::EnvelopeAttempted(body) => deliver::apply_attempted(self, body),
-            Event::EnvelopeRejected(body) => deliver::apply_rejected(self, body),
-            Event::InboxTaken(body) => inbox::apply_taken(self, body),
-            Event::PortRightCreated(body) => right::apply_created(self, body),
-            Event::PortRightTransferred(body) => right::apply_transferred(self, body),
-            Event::PortRightRevoked(body) => right::apply_gone(self, &body.right_id, &body.holder),
-            Event::PortRightConsumed(body) => right::apply_consumed(self, body),
-            _ => self.apply_plans(entry),
-        }
-    }
-
-    /// What is planned, recorded and merged.
-    fn apply_plans(&mut self, entry: &Stamped) -> Result<(), ApplyError> {
-        match &entry.draft.event {
-            Event::CheckpointCreated(body) => checkpoint::apply_created(self, entry, body),
-            Event::GraphCreated(body) => graph::apply_graph_created(self, entry, body),
-            Event::TaskCreated(body) => graph::apply_created(self, entry, body),
-            Event::TaskAssigned(body) => follow::apply_assigned(self, body),
-            Event::TaskStatusChanged(body) => follow::apply_status_changed(self, body),
-            Event::TaskCompleted(body) => follow::apply_completed(self, body),
-            Event::IntegrationStarted(body) => integration::apply_started(self, body),
-            Event::IntegrationCompleted(body) => integration::apply_completed(self, body),
-            Event::IntegrationAborted(body) => integration::apply_aborted(self, body),
-            Event::ConflictDetected(body) => conflict::apply_detected(self, body),
-            Event::ConflictResolved(body) => conflict::apply_resolved(self, body),
-            Event::TrailCompacted(body) => archive::apply_compacted(self, entry, body),
-            Event::TrailPruned(body) => archive::apply_pruned(self, entry, body),
-            _ => self.apply_highway(entry),
-        }
-    }
-
-    /// What people are asked and say.
-    fn apply_highway(&mut self, entry: &Stamped) -> Result<(), ApplyError> {
-        match &entry.draft.event {
-            Event::HighwayConfigured(body) => highway::apply_configured(self, body),
-            Event::GateTriggered(body) => gate::apply_triggered(self, entry, body),
-            Event::GateResolved(body) => resolve::apply_resolved(self, entry, body),
-            Event::GateReentryBlocked(body) => gate::apply_reentry(self, entry, body),
-            Event::EscalationReceived(body) => escalation::apply_received(self, entry, body),
-            Event::EscalationResolved(body) => escalation::apply_resolved(self, body),
-            // These are remembered by the trail alone.
-            Event::SystemDegraded(_)
-            | Event::CommandRefused(_)
-            | Event::CapabilityDenied(_)
-            | Event::IntegrityViolation(_)
-            | Event::RunStopped(_)
-            | Event::WorkspaceRejected(_)
-            | Event::SuspensionStarted(_)
-            | Event::SuspensionResumed(_)
-            | Event::CheckpointRejected(_)
-            | Event::TaskApproved(_)
-            | Event::TaskFailed(_)
-            | Event::MeterReported(_)
-            | Event::ResourceDiscrepancy(_)
-            | Event::BatchAbort(_)
-            | Event::BatchPriorityChanged(_)
-            | Event::TrailAccessDenied(_)
-            | Event::TrailSnapshotCreated(_)
-            | Event::GateTimeout(_)
-            | Event::HumanInjection(_)
-            | Event::EscalationTimeout(_) => Ok(()),
-            other => Err(ApplyError::NotProduced(other.kind())),
-        }
     }
 
     /// Moves a deadline.

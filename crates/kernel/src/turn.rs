@@ -6,6 +6,7 @@
 //! Nothing outside changes: whoever runs the turn makes the entries durable and only then lets
 //! the new state be seen, or drops both.
 
+mod dispatch;
 mod refused;
 mod replies;
 
@@ -15,19 +16,19 @@ use std::sync::Arc;
 
 use crate::checkpoint::CheckpointView;
 use crate::command::Command;
-use crate::commons::{self, view::CommonsReply};
+use crate::commons::view::CommonsReply;
 use crate::deployment::Mechanism;
 use crate::envelope::carrier::{Carried, Carrier, Parcel};
 use crate::envelope::inbox::Mail;
 use crate::envelope::view::EnvelopeView;
 use crate::event::{Draft, Event, Stamped, Stream};
 use crate::highway::view::{EscalationView, GateView, HighwayView};
-use crate::highway::{self, escalation, gate, inject, resolve};
+use crate::highway::{self, escalation, gate};
 use crate::id::{EntryId, EnvelopeId, IdKind, Mint, WorkspaceId};
 use crate::integration::IntegrationReply;
 use crate::memory::{self as remembered, view::MemoryReply};
 use crate::principal::{Actor, Caller, Principal};
-use crate::project::{self, Project};
+use crate::project::Project;
 use crate::query::{AgentView, LeaseView, SessionView};
 use crate::refusal::{AuthenticationFailed, Record, Refusal, RefusalKind};
 use crate::right::RightView;
@@ -41,17 +42,12 @@ use crate::task::view::TaskView;
 use crate::text::Text;
 use crate::time::{Span, Timestamp};
 use crate::user::view::UserView;
-use crate::user::{self, standing};
 use crate::workspace::account::MeterView;
 use crate::workspace::group::BatchReply;
 use crate::workspace::view::WorkspaceView;
-use crate::workspace::{
-    abort, budget, change, create, enforce, grant, group, liveness, memory, meter, migrate,
-    priority, reparent, suspend, terminate, transfer,
-};
+use crate::workspace::{change, enforce, liveness};
 use crate::{
-    access, agent, archive, authentication, capability, checkpoint, envelope, integration, lease,
-    recovery, refusal, right, run, runtime, session, signal, task, violation,
+    adoption, agent, authentication, capability, envelope, lease, recovery, session, user,
 };
 
 /// What a command that was carried out returns.
@@ -258,7 +254,7 @@ impl<'m> Turn<'m> {
         let arrived = self.arrive(caller, command);
         // Whoever arrived has arrived, whatever becomes of the command.
         let before = self.made.len();
-        let result = match arrived.and_then(|()| self.carry_out(caller, command)) {
+        let result = match arrived.and_then(|()| dispatch::carry_out(self, caller, command)) {
             Ok(reply) => Ok(reply),
             Err(halt) => {
                 self.released = false;
@@ -372,96 +368,6 @@ impl<'m> Turn<'m> {
     /// The state after the turn, and the entries that lead to it.
     pub fn finish(self) -> (State, Vec<Stamped>) {
         (self.state, self.made)
-    }
-
-    fn carry_out(&mut self, caller: &Caller, command: &Command) -> Result<Reply, Halt> {
-        match command {
-            Command::ProjectCreate(args) => project::decide_create(self, caller, args),
-            Command::RuntimeRekey(args) => runtime::decide_rekey(self, caller, args),
-            Command::RuntimeUnauthentic(args) => runtime::decide_unauthentic(self, args),
-            Command::RuntimeRestored(args) => runtime::decide_restored(self, args),
-            Command::RuntimeDegraded(args) => runtime::decide_degraded(self, args),
-            Command::RuntimeRecover(args) => recovery::decide_recover(self, args),
-            Command::UserCreate(args) => user::decide_create(self, caller, args),
-            Command::UserSuspend(args) => standing::decide_suspend(self, caller, args),
-            Command::UserResume(args) => standing::decide_resume(self, caller, args),
-            Command::UserBlock(args) => standing::decide_block(self, caller, args),
-            Command::UserUnblock(args) => standing::decide_unblock(self, caller, args),
-            Command::UserDeactivate(args) => standing::decide_deactivate(self, caller, args),
-            Command::UserReactivate(args) => standing::decide_reactivate(self, caller, args),
-            Command::CapabilityGrant(args) => user::grant::decide_grant(self, caller, args),
-            Command::CapabilityRevoke(args) => user::grant::decide_revoke(self, caller, args),
-            Command::SessionOpen(args) => session::decide_open(self, caller, args),
-            Command::SessionClose(args) => session::decide_close(self, caller, args),
-            Command::LeaseOpen(args) => lease::decide_open(self, caller, args),
-            Command::LeaseRenew(args) => lease::decide_renew(self, caller, args),
-            Command::LeaseRelease(args) => lease::decide_release(self, caller, args),
-            Command::LeaseForce(args) => lease::decide_force(self, caller, args),
-            Command::AgentRegister(args) => agent::decide_register(self, caller, args),
-            Command::AgentHeartbeat(args) => agent::decide_heartbeat(self, caller, args),
-            Command::AgentRevoke(args) => agent::decide_revoke(self, caller, args),
-            Command::AgentReinstate(args) => agent::decide_reinstate(self, caller, args),
-            Command::TrailDenied(args) => access::decide_denied(self, args),
-            Command::TrailCompact(args) => archive::decide_compact(self, args),
-            Command::TrailPrune(args) => archive::decide_prune(self, args),
-            Command::TrailSnapshot(args) => archive::decide_snapshot(self, args),
-            Command::AccessRefused(args) => access::decide_refused(self, args),
-            Command::RuntimeAuthentic(args) => authentication::decide_authentic(self, args),
-            Command::RuntimeViolated(args) => violation::decide_violated(self, args),
-            Command::RefusalRecord(args) => refusal::decide_record(args),
-            _ => self.carry_out_work(caller, command),
-        }
-    }
-
-    /// The commands of runs: workspaces and everything in them.
-    fn carry_out_work(&mut self, caller: &Caller, command: &Command) -> Result<Reply, Halt> {
-        match command {
-            Command::RunStart(args) => run::decide_start(self, caller, args),
-            Command::RunHandOver(args) => run::decide_hand_over(self, caller, args),
-            Command::RunEnd(args) => run::decide_end(self, caller, args),
-            Command::WorkspaceCreate(args) => create::decide_create(self, caller, args),
-            Command::WorkspaceAbort(args) => abort::decide_abort(self, caller, args),
-            Command::WorkspaceSuspend(args) => suspend::decide_suspend(self, caller, args),
-            Command::WorkspaceResume(args) => suspend::decide_resume(self, caller, args),
-            Command::WorkspaceMigrate(args) => migrate::decide_migrate(self, caller, args),
-            Command::WorkspaceTerminate(args) => terminate::decide_terminate(self, caller, args),
-            Command::WorkspaceGrantVisibility(args) => grant::decide_grant(self, caller, args),
-            Command::WorkspaceReparent(args) => reparent::decide_reparent(self, caller, args),
-            Command::WorkspaceTransfer(args) => transfer::decide_transfer(self, caller, args),
-            Command::WorkspaceModifyBudget(args) => budget::decide_modify(self, caller, args),
-            Command::WorkspaceSetPriority(args) => priority::decide_set(self, caller, args),
-            Command::WorkspaceBatchAbort(args) => group::decide_abort(self, caller, args),
-            Command::WorkspaceBatchPriority(args) => group::decide_priority(self, caller, args),
-            Command::MeterReport(args) => meter::decide_report(self, caller, args),
-            Command::WorkspaceWrite(args) => memory::decide_write(self, caller, args),
-            Command::EnvelopeSend(args) => envelope::decide_send(self, caller, args),
-            Command::InboxTake(args) => envelope::inbox::decide_take(self, caller, args),
-            Command::SignalEmit(args) => signal::decide_emit(self, caller, args),
-            Command::CheckpointCreate(args) => checkpoint::decide_create(self, caller, args),
-            Command::TaskGraph(args) => task::graph::decide_graph(self, caller, args),
-            Command::TaskAdd(args) => task::graph::decide_add(self, caller, args),
-            Command::TaskApprove(args) => task::orders::decide_approve(self, caller, args),
-            Command::TaskAssign(args) => task::orders::decide_assign(self, caller, args),
-            Command::TaskRetry(args) => task::orders::decide_retry(self, caller, args),
-            Command::TaskCancel(args) => task::orders::decide_cancel(self, caller, args),
-            Command::IntegrationDecide(args) => integration::decide_decide(self, caller, args),
-            Command::IntegrationSalvage(args) => {
-                integration::salvage::decide_salvage(self, caller, args)
-            }
-            Command::ConflictResolve(args) => {
-                integration::conflict::decide_resolve(self, caller, args)
-            }
-            Command::HighwayConfigure(args) => highway::decide_configure(self, caller, args),
-            Command::HighwayInject(args) => inject::decide_inject(self, caller, args),
-            Command::GateResolve(args) => resolve::decide_resolve(self, caller, args),
-            Command::EscalationAnswer(args) => escalation::decide_answer(self, caller, args),
-            Command::RightGrant(args) => right::decide_grant(self, caller, args),
-            Command::RightRevoke(args) => right::decide_revoke(self, caller, args),
-            _ => match remembered::carry_out(self, caller, command) {
-                Some(done) => done,
-                None => commons::carry_out(self, caller, command),
-            },
-        }
     }
 
     /// Whether the caller is who it claims to be, as far as the trail knows.
@@ -658,8 +564,20 @@ impl<'m> Turn<'m> {
         Ok(())
     }
 
-    /// Stamps a draft, applies it and keeps it.
+    /// Stamps a draft, applies it and keeps it. On a trail of earlier rules an entry that adopts
+    /// today's comes first.
     pub(crate) fn emit(&mut self, draft: Draft) -> Result<(), ApplyError> {
+        if let Some(adopted) = adoption::due(&self.state) {
+            let event = Event::RulesAdopted(adopted);
+            let stream =
+                Stream::project(&self.state.project.as_ref().ok_or(ApplyError::NoProject)?.id);
+            let (actor, correlation, causation) = (Actor::Protocol, None, None);
+            self.push(Draft { actor, workspace: None, stream, correlation, causation, event })?;
+        }
+        self.push(draft)
+    }
+
+    fn push(&mut self, draft: Draft) -> Result<(), ApplyError> {
         let draft = self.proven(draft)?;
         let at = self.stamp();
         let id: EntryId = self.mint.mint(IdKind::Entry, at).into();

@@ -4,7 +4,8 @@
 //! must be the same bytes. That one comparison covers the canonical form, both chains, the
 //! anchoring of one in the other, sequence numbers and streams. The kernel then audits and applies
 //! the entry, so an event that breaks a rule is noticed even if it is hashed and signed correctly.
-//! After each commit the root and the link to the commit before are compared with its head. The
+//! Entries of earlier versions of the rules are applied, but not audited: the audit begins at the
+//! entry that says that today's rules hold. After each commit the root and the link to the commit before are compared with its head. The
 //! signature of the newest head vouches for all older ones, because each head names the one before
 //! it; where a key took over from another, the last head of the old one is checked too. Every
 //! signature can be checked on its own, at the cost of one verification each.
@@ -182,6 +183,9 @@ pub struct Checked {
     pub pruned: u64,
     /// Entries that could not be audited against the rules, because earlier ones are deleted.
     pub unaudited: u64,
+    /// The entry from which on today's rules hold and were asked; none if the whole trail is of an
+    /// earlier version.
+    pub audited_from: Option<u64>,
 }
 
 /// The base that replay begins with once archives were deleted.
@@ -332,7 +336,9 @@ impl Verifier {
             self.checked.unaudited += 1;
             return Ok(());
         }
-        audit::audit(&self.state, &entry.stamped)?;
+        if self.state.project().is_none_or(|project| project.rules.are_current()) {
+            audit::audit(&self.state, &entry.stamped)?;
+        }
         self.state.apply(&entry.stamped)?;
         self.check_proof(&entry)
     }
@@ -442,6 +448,9 @@ impl Verifier {
     /// Makes the checks that need the whole trail, and returns the summary.
     pub fn finish(mut self) -> Result<Checked, Finding> {
         let last = self.chain.seq();
+        let rules = self.state.project().map(|project| project.rules);
+        self.checked.audited_from =
+            rules.filter(|rules| rules.are_current()).map(|rules| rules.since);
         self.check_end().map_err(|fault| found_at(last, fault))?;
         Ok(self.checked)
     }

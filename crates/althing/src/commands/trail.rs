@@ -390,6 +390,11 @@ fn say_sound(
         counted(checked.entries, "entry", "entries"),
         counted(checked.commits, "commit", "commits")
     ))?;
+    match checked.audited_from {
+        Some(1) => {}
+        Some(from) => app.out.line(format!("rules: audited from entry {from} on"))?,
+        None => app.out.line("rules: not audited, all entries are of an earlier version")?,
+    }
     app.out.line(format!(
         "signatures: {} of heads, {} of callers; kept heads found: {kept}",
         checked.head_signatures, checked.caller_signatures

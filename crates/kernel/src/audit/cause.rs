@@ -1,4 +1,4 @@
-//! Where an entry of the runtime's comes from, and in which local trail it belongs.
+//! Where an entry of the runtime's comes from.
 //!
 //! A command leaves one entry in its caller's name, and what follows from it names that entry as
 //! its cause. So an entry of the runtime's is either due by the clock, or follows from the story
@@ -8,17 +8,22 @@ use serde::{Deserialize, Serialize};
 
 use super::Breach;
 use crate::envelope::RejectReason;
-use crate::event::{Event, Kind, Stamped};
+use crate::event::{
+    AdminEvent, CommonsEvent, Event, EventRoom, HighwayEvent, Kind, MemoryEvent, MessageEvent,
+    PlanEvent, Stamped, UserEvent, WorkspaceEvent,
+};
 use crate::highway::request::Request;
 use crate::highway::resolve::Resolver;
-use crate::id::{EntryId, GateId, WorkspaceId};
+use crate::id::{EntryId, WorkspaceId};
 use crate::integration::conflict::End;
 use crate::name::UserId;
 use crate::principal::{Actor, Principal};
+use crate::right;
 use crate::signal::SignalType;
 use crate::state::State;
 use crate::task::Status as TaskStatus;
-use crate::task::orders::ApprovalSource;
+use crate::task::follow::StatusChanged;
+use crate::task::orders::{ApprovalSource, Approved};
 use crate::workspace::change::StateChanged;
 use crate::workspace::{Initiator, Status, Trigger, initiator, is_coordinator};
 
@@ -67,30 +72,88 @@ fn agents_second(event: &Event) -> bool {
 
 /// What the runtime does because it is time, or on its own account.
 fn by_itself(state: &State, event: &Event) -> bool {
+    match event.room() {
+        EventRoom::Agent(_) | EventRoom::User(_) | EventRoom::Lease(_) | EventRoom::Commons(_) => {
+            false
+        }
+        EventRoom::Plan(_) => false,
+        EventRoom::Admin(event) => notes_itself(event),
+        EventRoom::Memory(event) => matches!(event, MemoryEvent::MemoryExpired(_)),
+        EventRoom::Workspace(event) => comes_by_itself(state, event),
+        EventRoom::Message(event) => is_carried(event),
+        EventRoom::Highway(event) => {
+            matches!(event, HighwayEvent::GateTimeout(_) | HighwayEvent::EscalationTimeout(_))
+        }
+    }
+}
+
+fn notes_itself(event: AdminEvent<'_>) -> bool {
     match event {
-        Event::WorkspaceStateChanged(body) => match body.trigger {
+        AdminEvent::IntegrityViolation(_)
+        | AdminEvent::TrailAccessDenied(_)
+        | AdminEvent::TrailCompacted(_)
+        | AdminEvent::TrailPruned(_)
+        | AdminEvent::TrailSnapshotCreated(_)
+        | AdminEvent::SystemDegraded(_)
+        | AdminEvent::RulesAdopted(_)
+        | AdminEvent::RecoveryCompleted(_) => true,
+        AdminEvent::ProjectCreated(_)
+        | AdminEvent::RuntimeRekeyed(_)
+        | AdminEvent::RuntimeRestored(_)
+        | AdminEvent::CommandRefused(_) => false,
+    }
+}
+
+fn comes_by_itself(state: &State, event: WorkspaceEvent<'_>) -> bool {
+    use WorkspaceEvent as E;
+    match event {
+        E::WorkspaceStateChanged(body) => match body.trigger {
             Trigger::Timeout | Trigger::ConflictTimeout | Trigger::MigrationError => true,
             trigger => is_owed(state, &body.workspace_id, trigger),
         },
-        Event::MemoryExpired(_)
-        | Event::GateTimeout(_)
-        | Event::EscalationTimeout(_)
-        | Event::GracefulTerminationExpired(_)
-        | Event::BudgetWarning(_)
-        | Event::BudgetExceeded(_)
-        | Event::LivenessWarning(_)
-        | Event::EnvelopeDelivered(_)
-        | Event::EnvelopeRedelivered(_)
-        | Event::EnvelopeAttempted(_)
-        | Event::EnvelopeUndeliverable(_)
-        | Event::SignalDelivered(_)
-        | Event::IntegrityViolation(_)
-        | Event::TrailAccessDenied(_)
-        | Event::TrailCompacted(_)
-        | Event::TrailPruned(_)
-        | Event::TrailSnapshotCreated(_) => true,
-        Event::EnvelopeRejected(body) => body.reason == RejectReason::IntegrityViolation,
-        _ => false,
+        E::GracefulTerminationExpired(_)
+        | E::BudgetWarning(_)
+        | E::BudgetExceeded(_)
+        | E::LivenessWarning(_) => true,
+        E::RunHandedOver(_)
+        | E::RunStopped(_)
+        | E::WorkspaceWritten(_)
+        | E::MeterReported(_)
+        | E::WorkspaceCreated(_)
+        | E::WorkspaceRejected(_)
+        | E::BudgetModified(_)
+        | E::PriorityChanged(_)
+        | E::VisibilityGranted(_)
+        | E::BatchAbort(_)
+        | E::BatchPriorityChanged(_)
+        | E::MigrationStarted(_)
+        | E::MigrationCompleted(_)
+        | E::MigrationFailed(_)
+        | E::SuspensionStarted(_)
+        | E::SuspensionResumed(_)
+        | E::GracefulTerminationInitiated(_)
+        | E::OwnershipTransferred(_)
+        | E::WorkspaceReparented(_)
+        | E::ResourceDiscrepancy(_) => false,
+    }
+}
+
+fn is_carried(event: MessageEvent<'_>) -> bool {
+    use MessageEvent as E;
+    match event {
+        E::EnvelopeDelivered(_)
+        | E::EnvelopeRedelivered(_)
+        | E::EnvelopeAttempted(_)
+        | E::EnvelopeUndeliverable(_)
+        | E::SignalDelivered(_) => true,
+        E::EnvelopeRejected(body) => body.reason == RejectReason::IntegrityViolation,
+        E::InboxTaken(_)
+        | E::SignalEmitted(_)
+        | E::EnvelopeCreated(_)
+        | E::PortRightCreated(_)
+        | E::PortRightTransferred(_)
+        | E::PortRightRevoked(_)
+        | E::PortRightConsumed(_) => false,
     }
 }
 
@@ -131,6 +194,15 @@ impl Cause<'_> {
         tale(kinds.contains(&self.story.kind), "cause")
     }
 
+    /// Whether an agent or the coordinator began it, or the runtime itself.
+    fn is_of_work(&self) -> Result<(), Breach> {
+        let known = match &self.story.actor {
+            Actor::Principal(Principal::Agent(_)) | Actor::Protocol => true,
+            Actor::Principal(who) => is_coordinator(self.state, who),
+        };
+        tale(known, "cause")
+    }
+
     fn is_by_person(&self) -> bool {
         matches!(&self.story.actor, Actor::Principal(Principal::User(_)))
     }
@@ -162,20 +234,16 @@ fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
     let same = order.as_ref().is_some_and(|order| order.kind == event.kind());
     let released = same && is_about(state, event);
     let cause = Cause { state, story: order.as_ref().unwrap_or(story), released };
-    match event {
-        Event::WorkspaceStateChanged(body) => to_step(&cause, body),
-        Event::TaskApproved(_)
-        | Event::TaskCreated(_)
-        | Event::TaskAssigned(_)
-        | Event::TaskCompleted(_)
-        | Event::TaskStatusChanged(_) => to_plans(&cause, event),
-        Event::GateTriggered(_)
-        | Event::GateResolved(_)
-        | Event::EscalationReceived(_)
-        | Event::CapabilityDenied(_)
-        | Event::EscalationResolved(_)
-        | Event::HumanInjection(_) => to_people(&cause, event),
-        _ => to_the_rest(&cause, event),
+    match event.room() {
+        EventRoom::Admin(event) => to_notes(&cause, event),
+        EventRoom::User(event) => to_users(&cause, event),
+        EventRoom::Commons(event) => to_commons(&cause, event),
+        EventRoom::Workspace(event) => to_work(&cause, event),
+        EventRoom::Message(event) => to_messages(&cause, event),
+        EventRoom::Plan(event) => to_plans(&cause, event),
+        EventRoom::Highway(event) => to_people(&cause, event),
+        // Their causes are asked for where they are audited.
+        EventRoom::Agent(_) | EventRoom::Lease(_) | EventRoom::Memory(_) => cause.is_of_work(),
     }
 }
 
@@ -212,57 +280,72 @@ fn to_step(cause: &Cause<'_>, body: &StateChanged) -> Result<(), Breach> {
     }
 }
 
-/// What becomes of tasks.
-fn to_plans(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
+/// What becomes of tasks, checkpoints and merges.
+fn to_plans(cause: &Cause<'_>, event: PlanEvent<'_>) -> Result<(), Breach> {
     use Kind as K;
+    use PlanEvent as E;
     match event {
-        Event::TaskApproved(body) => {
-            cause.from(&[
-                K::TaskApproved,
-                K::GateResolved,
-                K::GateTimeout,
-                K::GateReentryBlocked,
-            ])?;
-            let source = body.approval_source;
-            let timely =
-                (source == ApprovalSource::Timeout) == (cause.story.kind == K::GateTimeout);
-            let person = (source == ApprovalSource::Human) == cause.is_by_person();
-            tale(timely && person, "approval")
+        E::TaskApproved(body) => to_approval(cause, body),
+        E::TaskCreated(_) => cause.from(&[K::GraphCreated]),
+        E::TaskAssigned(_) => cause.from(&[K::WorkspaceCreated]),
+        E::TaskCompleted(_) => cause.from(&[K::SignalEmitted, K::WorkspaceStateChanged]),
+        E::TaskStatusChanged(body) => to_status(cause, body),
+        E::IntegrationStarted(_) => tale(cause.released, "cause"),
+        E::ConflictDetected(_) => cause.from(&[K::IntegrationStarted]),
+        E::ConflictResolved(body) => {
+            tale(cause.released || body.outcome == End::Failed, "conflict")
         }
-        Event::TaskCreated(_) => cause.from(&[K::GraphCreated]),
-        Event::TaskAssigned(_) => cause.from(&[K::WorkspaceCreated]),
-        Event::TaskCompleted(_) => cause.from(&[K::SignalEmitted, K::WorkspaceStateChanged]),
-        // An attempt ends with its workspace, whatever ended that.
-        Event::TaskStatusChanged(body) if body.to_status == TaskStatus::Failed => {
-            let at = body.workspace_id.as_ref().and_then(|id| cause.state.workspaces.get(id));
-            tale(at.is_some_and(|at| at.status == Status::Failed), "task")
-        }
-        _ => cause.from(&[
-            K::TaskApproved,
-            K::WorkspaceCreated,
-            K::SignalEmitted,
-            K::WorkspaceStateChanged,
-            K::GracefulTerminationExpired,
-            K::IntegrationStarted,
-            K::ConflictResolved,
-            K::TaskStatusChanged,
-            K::RunStopped,
-            K::GateResolved,
-            K::GateTimeout,
-            K::GateReentryBlocked,
-            K::EscalationTimeout,
-        ]),
+        E::IntegrationCompleted(_) => cause.from(&[K::IntegrationStarted, K::ConflictResolved]),
+        E::CheckpointCreated(_)
+        | E::CheckpointRejected(_)
+        | E::GraphCreated(_)
+        | E::TaskFailed(_)
+        | E::IntegrationAborted(_) => cause.is_of_work(),
     }
 }
 
+fn to_approval(cause: &Cause<'_>, body: &Approved) -> Result<(), Breach> {
+    use Kind as K;
+    cause.from(&[K::TaskApproved, K::GateResolved, K::GateTimeout, K::GateReentryBlocked])?;
+    let source = body.approval_source;
+    let timely = (source == ApprovalSource::Timeout) == (cause.story.kind == K::GateTimeout);
+    let person = (source == ApprovalSource::Human) == cause.is_by_person();
+    tale(timely && person, "approval")
+}
+
+fn to_status(cause: &Cause<'_>, body: &StatusChanged) -> Result<(), Breach> {
+    use Kind as K;
+    // An attempt ends with its workspace, whatever ended that.
+    if body.to_status == TaskStatus::Failed {
+        let at = body.workspace_id.as_ref().and_then(|id| cause.state.workspaces.get(id));
+        return tale(at.is_some_and(|at| at.status == Status::Failed), "task");
+    }
+    cause.from(&[
+        K::TaskApproved,
+        K::WorkspaceCreated,
+        K::SignalEmitted,
+        K::WorkspaceStateChanged,
+        K::GracefulTerminationExpired,
+        K::IntegrationStarted,
+        K::ConflictResolved,
+        K::TaskStatusChanged,
+        K::RunStopped,
+        K::GateResolved,
+        K::GateTimeout,
+        K::GateReentryBlocked,
+        K::EscalationTimeout,
+    ])
+}
+
 /// What people are asked and say.
-fn to_people(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
+fn to_people(cause: &Cause<'_>, event: HighwayEvent<'_>) -> Result<(), Breach> {
+    use HighwayEvent as E;
     use Kind as K;
     match event {
-        Event::GateTriggered(_) => {
+        E::GateTriggered(_) => {
             cause.from(&[K::GraphCreated, K::TaskCreated, K::EnvelopeCreated, K::HighwayConfigured])
         }
-        Event::GateResolved(body) => match &body.actor {
+        E::GateResolved(body) => match &body.actor {
             Resolver::Fallback => cause.from(&[K::GateTimeout]),
             Resolver::Protocol => Ok(()),
             // Who approves several plans in one go answers at several gates.
@@ -271,7 +354,7 @@ fn to_people(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
                 cause.is_by(user)
             }
         },
-        Event::EscalationResolved(body) => match &body.actor {
+        E::EscalationResolved(body) => match &body.actor {
             Resolver::Fallback => cause.from(&[K::EscalationTimeout]),
             Resolver::Protocol => Ok(()),
             Resolver::User(user) => {
@@ -279,156 +362,141 @@ fn to_people(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
                 cause.is_by(user)
             }
         },
-        Event::HumanInjection(_) => cause.from(&[K::EnvelopeCreated]),
-        // Somebody is not asked: because too much waits, or because they are gone or leave.
-        Event::CapabilityDenied(_) => cause.from(&[K::SignalEmitted, K::UserDeactivated]),
-        _ => cause.from(&[K::SignalEmitted]),
+        E::HumanInjection(_) => cause.from(&[K::EnvelopeCreated]),
+        E::EscalationReceived(_) => cause.from(&[K::SignalEmitted]),
+        E::HighwayConfigured(_)
+        | E::GateTimeout(_)
+        | E::GateReentryBlocked(_)
+        | E::EscalationTimeout(_) => cause.is_of_work(),
     }
 }
 
-fn to_the_rest(cause: &Cause<'_>, event: &Event) -> Result<(), Breach> {
+fn to_users(cause: &Cause<'_>, event: UserEvent<'_>) -> Result<(), Breach> {
     use Kind as K;
     match event {
+        UserEvent::CapabilityGranted(_) => cause.from(&[K::UserCreated]),
+        // Somebody is not asked: because too much waits, or because they are gone or leave.
+        UserEvent::CapabilityDenied(_) => cause.from(&[K::SignalEmitted, K::UserDeactivated]),
+        UserEvent::UserCreated(_)
+        | UserEvent::UserSuspended(_)
+        | UserEvent::UserResumed(_)
+        | UserEvent::UserBlocked(_)
+        | UserEvent::UserUnblocked(_)
+        | UserEvent::UserDeactivated(_)
+        | UserEvent::UserReactivated(_)
+        | UserEvent::CapabilityRevoked(_) => cause.is_of_work(),
+    }
+}
+
+fn to_commons(cause: &Cause<'_>, event: CommonsEvent<'_>) -> Result<(), Breach> {
+    match event {
+        CommonsEvent::DecisionAppended(_) => cause.from(&[Kind::DisputeRaised]),
+        CommonsEvent::SymbolSet(_)
+        | CommonsEvent::FactSet(_)
+        | CommonsEvent::FactDeleted(_)
+        | CommonsEvent::CapsuleWritten(_)
+        | CommonsEvent::DisputeRaised(_)
+        | CommonsEvent::LedgerLogged(_)
+        | CommonsEvent::LedgerBaselined(_)
+        | CommonsEvent::MessageNoted(_) => tale(false, "cause"),
+    }
+}
+
+fn to_notes(cause: &Cause<'_>, event: AdminEvent<'_>) -> Result<(), Breach> {
+    match event {
+        AdminEvent::TrailCompacted(_) => cause.from(&[Kind::TrailCompacted]),
+        AdminEvent::TrailPruned(_)
+        | AdminEvent::TrailSnapshotCreated(_)
+        | AdminEvent::RulesAdopted(_) => tale(false, "cause"),
+        AdminEvent::ProjectCreated(_)
+        | AdminEvent::RuntimeRekeyed(_)
+        | AdminEvent::RuntimeRestored(_)
+        | AdminEvent::CommandRefused(_)
+        | AdminEvent::SystemDegraded(_)
+        | AdminEvent::RecoveryCompleted(_)
+        | AdminEvent::IntegrityViolation(_)
+        | AdminEvent::TrailAccessDenied(_) => cause.is_of_work(),
+    }
+}
+
+fn to_work(cause: &Cause<'_>, event: WorkspaceEvent<'_>) -> Result<(), Breach> {
+    use Kind as K;
+    use WorkspaceEvent as E;
+    match event {
+        E::WorkspaceStateChanged(body) => to_step(cause, body),
         // It comes by the clock and follows from nothing.
-        Event::GracefulTerminationExpired(_) => cause.from(&[]),
-        Event::EnvelopeRejected(body) if body.reason == RejectReason::GateRejectedByHuman => {
+        E::GracefulTerminationExpired(_) => tale(false, "cause"),
+        E::WorkspaceCreated(_) => tale(cause.released, "cause"),
+        E::SuspensionStarted(_) => cause.from(&[K::WorkspaceStateChanged]),
+        E::BudgetModified(_) => cause.from(&[K::BudgetModified]),
+        E::PriorityChanged(_) => cause.from(&[K::BatchPriorityChanged]),
+        E::ResourceDiscrepancy(_) => cause.from(&[K::CheckpointCreated]),
+        E::RunHandedOver(_)
+        | E::RunStopped(_)
+        | E::WorkspaceWritten(_)
+        | E::MeterReported(_)
+        | E::WorkspaceRejected(_)
+        | E::BudgetWarning(_)
+        | E::BudgetExceeded(_)
+        | E::LivenessWarning(_)
+        | E::VisibilityGranted(_)
+        | E::BatchAbort(_)
+        | E::BatchPriorityChanged(_)
+        | E::MigrationStarted(_)
+        | E::MigrationCompleted(_)
+        | E::MigrationFailed(_)
+        | E::SuspensionResumed(_)
+        | E::GracefulTerminationInitiated(_)
+        | E::OwnershipTransferred(_)
+        | E::WorkspaceReparented(_) => cause.is_of_work(),
+    }
+}
+
+fn to_messages(cause: &Cause<'_>, event: MessageEvent<'_>) -> Result<(), Breach> {
+    use Kind as K;
+    use MessageEvent as E;
+    match event {
+        E::EnvelopeRejected(body) if body.reason == RejectReason::GateRejectedByHuman => {
             cause.from(&[K::GateResolved, K::GateTimeout])
         }
-        Event::WorkspaceCreated(_) | Event::IntegrationStarted(_) => tale(cause.released, "cause"),
-        // Whoever loses the workspace above is given rights to the root, whatever led to that.
-        Event::PortRightCreated(body)
-            if [Some(&body.holder), Some(&body.target)].contains(&cause.state.root.as_ref()) =>
-        {
-            Ok(())
-        }
-        Event::EnvelopeCreated(_) => cause.from(&[
+        E::EnvelopeCreated(_) => cause.from(&[
             K::WorkspaceCreated,
             K::GracefulTerminationInitiated,
             K::EscalationTimeout,
         ]),
-        Event::PortRightCreated(_) => cause.from(&[
-            K::WorkspaceCreated,
-            K::WorkspaceStateChanged,
-            K::WorkspaceReparented,
-            K::GracefulTerminationExpired,
-            K::SignalEmitted,
-            K::IntegrationStarted,
-            K::ConflictResolved,
-            K::TaskStatusChanged,
-            K::GateResolved,
-            K::GateTimeout,
-            K::EscalationTimeout,
-            K::RunStopped,
-        ]),
-        Event::ConflictDetected(_) => cause.from(&[K::IntegrationStarted]),
-        Event::ConflictResolved(body) => {
-            tale(cause.released || body.outcome == End::Failed, "conflict")
-        }
-        Event::IntegrationCompleted(_) => cause.from(&[K::IntegrationStarted, K::ConflictResolved]),
-        Event::SuspensionStarted(_) => cause.from(&[K::WorkspaceStateChanged]),
-        Event::TrailCompacted(_) => cause.from(&[K::TrailCompacted]),
-        Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => tale(false, "cause"),
-        Event::CapabilityGranted(_) => cause.from(&[K::UserCreated]),
-        Event::DecisionAppended(_) => cause.from(&[K::DisputeRaised]),
-        Event::BudgetModified(_) => cause.from(&[K::BudgetModified]),
-        Event::PriorityChanged(_) => cause.from(&[K::BatchPriorityChanged]),
-        Event::ResourceDiscrepancy(_) => cause.from(&[K::CheckpointCreated]),
-        _ => {
-            let known = match &cause.story.actor {
-                Actor::Principal(who) => {
-                    matches!(who, Principal::Agent(_)) || is_coordinator(cause.state, who)
-                }
-                Actor::Protocol => true,
-            };
-            tale(known, "cause")
-        }
+        E::PortRightCreated(body) => to_right(cause, body),
+        E::EnvelopeRejected(_)
+        | E::EnvelopeAttempted(_)
+        | E::InboxTaken(_)
+        | E::SignalEmitted(_)
+        | E::SignalDelivered(_)
+        | E::EnvelopeDelivered(_)
+        | E::EnvelopeUndeliverable(_)
+        | E::EnvelopeRedelivered(_)
+        | E::PortRightTransferred(_)
+        | E::PortRightRevoked(_)
+        | E::PortRightConsumed(_) => cause.is_of_work(),
     }
 }
 
-/// The local trail an entry belongs in.
-#[derive(PartialEq, Eq)]
-pub(super) enum Home {
-    /// That of a workspace, or of none.
-    In(Option<WorkspaceId>),
-    /// Nothing is said about it.
-    Anywhere,
-}
-
-/// Where an entry belongs.
-pub(super) fn home(state: &State, event: &Event) -> Home {
-    let of = |id: &WorkspaceId| Home::In(Some(id.clone()));
-    let of_graph =
-        |graph: &crate::GraphId| Home::In(state.graphs.get(graph).map(|graph| graph.root.clone()));
-    let of_task = |task: &crate::TaskId| {
-        state.tasks.get(task).map_or(Home::In(None), |task| of_graph(&task.graph))
-    };
-    match event {
-        Event::WorkspaceCreated(body) => of(&body.workspace_id),
-        Event::WorkspaceStateChanged(body) => of(&body.workspace_id),
-        Event::WorkspaceReparented(body) => of(&body.workspace_id),
-        Event::VisibilityGranted(body) => of(&body.workspace_id),
-        Event::GracefulTerminationInitiated(body) => of(&body.workspace_id),
-        Event::GracefulTerminationExpired(body) => of(&body.workspace_id),
-        Event::WorkspaceWritten(body) => of(&body.workspace_id),
-        Event::OwnershipTransferred(body) => of(&body.workspace_id),
-        Event::MeterReported(body) => of(&body.workspace_id),
-        Event::BudgetWarning(body) => of(&body.workspace_id),
-        Event::BudgetExceeded(body) => of(&body.workspace_id),
-        Event::BudgetModified(body) => of(&body.workspace_id),
-        Event::LivenessWarning(body) => of(&body.workspace_id),
-        Event::PriorityChanged(body) => of(&body.workspace_id),
-        Event::ResourceDiscrepancy(body) => of(&body.workspace),
-        Event::BatchAbort(_) | Event::BatchPriorityChanged(_) | Event::GateTriggered(_) => {
-            Home::In(state.root.clone())
-        }
-        Event::MigrationStarted(body) => of(&body.workspace_id),
-        Event::MigrationCompleted(body) => of(&body.workspace_id),
-        Event::MigrationFailed(body) => of(&body.workspace_id),
-        Event::SuspensionStarted(body) => of(&body.workspace_id),
-        Event::SuspensionResumed(body) => of(&body.workspace_id),
-        Event::ConflictDetected(body) => of(&body.workspace_id),
-        Event::ConflictResolved(body) => of(&body.workspace_id),
-        Event::InboxTaken(body) => of(&body.workspace_id),
-        Event::RunHandedOver(body) => of(&body.workspace_id),
-        Event::RunStopped(body) => of(&body.workspace_id),
-        Event::GraphCreated(body) => of(&body.workspace_id),
-        Event::SignalEmitted(body) => of(&body.from),
-        Event::SignalDelivered(body) => of(&body.delivered_to),
-        Event::EnvelopeCreated(body) => of(&body.from),
-        Event::EnvelopeRejected(body) => of(&body.from),
-        Event::EnvelopeUndeliverable(body) => of(&body.from),
-        Event::EnvelopeDelivered(body) => of(&body.to),
-        Event::EnvelopeRedelivered(body) => of(&body.to),
-        Event::PortRightCreated(body) => of(&body.holder),
-        Event::PortRightRevoked(body) => of(&body.holder),
-        Event::PortRightConsumed(body) => of(&body.holder),
-        Event::PortRightTransferred(body) => of(&body.to_holder),
-        Event::IntegrityViolation(_) => Home::In(None),
-        Event::CheckpointCreated(body) => of(&body.workspace),
-        Event::CheckpointRejected(body) => of(&body.workspace),
-        Event::IntegrationStarted(body) => of(&body.target),
-        Event::IntegrationCompleted(body) => of(&body.target),
-        Event::IntegrationAborted(body) => of(&body.target),
-        Event::TaskCreated(body) => of_graph(&body.graph_id),
-        Event::TaskApproved(body) => of_task(&body.task_id),
-        Event::TaskAssigned(body) => of_task(&body.task_id),
-        Event::TaskStatusChanged(body) => of_task(&body.task_id),
-        Event::TaskCompleted(body) => of_task(&body.task_id),
-        Event::TaskFailed(body) => of_task(&body.task_id),
-        Event::HighwayConfigured(body) => of(&body.workspace_id),
-        Event::HumanInjection(body) => of(&body.to),
-        Event::EscalationReceived(body) => of(&body.workspace),
-        Event::EscalationResolved(body) => of(&body.workspace),
-        Event::EscalationTimeout(body) => of(&body.workspace),
-        Event::GateResolved(body) => of_gate(state, &body.gate_id),
-        Event::GateTimeout(body) => of_gate(state, &body.gate_id),
-        Event::TrailCompacted(_) | Event::TrailPruned(_) | Event::TrailSnapshotCreated(_) => {
-            Home::In(None)
-        }
-        _ => Home::Anywhere,
+fn to_right(cause: &Cause<'_>, body: &right::Created) -> Result<(), Breach> {
+    use Kind as K;
+    // Whoever loses the workspace above is given rights to the root, whatever led to that.
+    if [Some(&body.holder), Some(&body.target)].contains(&cause.state.root.as_ref()) {
+        return Ok(());
     }
-}
-
-fn of_gate(state: &State, id: &GateId) -> Home {
-    Home::In(state.gates.get(id).and_then(|gate| gate.home(state)))
+    cause.from(&[
+        K::WorkspaceCreated,
+        K::WorkspaceStateChanged,
+        K::WorkspaceReparented,
+        K::GracefulTerminationExpired,
+        K::SignalEmitted,
+        K::IntegrationStarted,
+        K::ConflictResolved,
+        K::TaskStatusChanged,
+        K::GateResolved,
+        K::GateTimeout,
+        K::EscalationTimeout,
+        K::RunStopped,
+    ])
 }

@@ -4,7 +4,7 @@ use super::Breach;
 use super::work::{Audited, by_runtime, caller, is_runtime, told};
 use crate::capability::{self, Deed};
 use crate::envelope;
-use crate::event::{Event, Stamped};
+use crate::event::{HighwayEvent, Stamped};
 use crate::highway::escalation::ResponseType;
 use crate::highway::gate::{self, Gate, GateEnd};
 use crate::highway::inject::{self, Inject};
@@ -16,15 +16,16 @@ use crate::principal::{Actor, Principal};
 use crate::state::State;
 use crate::workspace::{self, Party, Timeout};
 
-pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
-    match &entry.draft.event {
-        Event::HighwayConfigured(_) => match caller(entry) {
-            Some(caller) if may_configure(state, &caller).is_ok() => Ok(()),
-            _ => super::wrong_actor(entry),
-        },
-        Event::GateTriggered(body) => triggered(state, entry, body),
-        Event::GateResolved(body) => resolved(state, entry, body),
-        Event::GateTimeout(body) => {
+pub(super) fn audit(state: &State, entry: &Stamped, event: HighwayEvent<'_>) -> Audited {
+    super::work::placed(state, entry)?;
+    match event {
+        HighwayEvent::HighwayConfigured(_) => {
+            let may = caller(entry).is_some_and(|caller| may_configure(state, &caller).is_ok());
+            if may { Ok(()) } else { super::wrong_actor(entry) }
+        }
+        HighwayEvent::GateTriggered(body) => triggered(state, entry, body),
+        HighwayEvent::GateResolved(body) => resolved(state, entry, body),
+        HighwayEvent::GateTimeout(body) => {
             by_runtime(entry)?;
             let gate = state.gates.get(&body.gate_id);
             let gate = gate.ok_or(Breach::Tale("gate"))?;
@@ -35,7 +36,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
                 Err(Breach::TooEarly)
             }
         }
-        Event::GateReentryBlocked(body) => {
+        HighwayEvent::GateReentryBlocked(body) => {
             let closed = gate::closed_by_fallback(state, body.gate_type, &body.subject_id);
             told(closed.as_ref() == Some(&body.gate_id), "gate")?;
             match &entry.draft.actor {
@@ -45,22 +46,22 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
             }
         }
         // One that was turned away is its sender's own entry.
-        Event::HumanInjection(body) if !is_runtime(entry) => {
+        HighwayEvent::HumanInjection(body) if !is_runtime(entry) => {
             super::by(entry, &Principal::User(body.actor.clone()).into())
         }
-        Event::HumanInjection(body) => {
+        HighwayEvent::HumanInjection(body) => {
             let sent = state.envelopes.get(&body.envelope_id);
             let own = Party::User(body.actor.clone());
             told(sent.is_some_and(|sent| sent.originator == own && sent.to == body.to), "injection")
         }
-        Event::EscalationResolved(body) => answered(state, entry, body),
-        Event::EscalationTimeout(body) => {
+        HighwayEvent::EscalationResolved(body) => answered(state, entry, body),
+        HighwayEvent::EscalationTimeout(body) => {
             by_runtime(entry)?;
             let open = state.escalations.get(&body.signal_id);
             let due = open.and_then(|open| open.due());
             if due.is_some_and(|due| due <= entry.at) { Ok(()) } else { Err(Breach::TooEarly) }
         }
-        _ => by_runtime(entry),
+        HighwayEvent::EscalationReceived(_) => by_runtime(entry),
     }
 }
 

@@ -9,6 +9,7 @@
 pub mod cause;
 mod follows;
 mod highway;
+mod home;
 mod people;
 mod remembered;
 mod shared;
@@ -16,18 +17,20 @@ mod work;
 
 pub use follows::follows;
 
-use crate::agent;
+use crate::agent::{self, Standing};
+use crate::archive;
 use crate::authentication;
-use crate::commons;
-use crate::event::{Event, Kind, Stamped};
+use crate::event::{AdminEvent, AgentEvent, Event, EventRoom, Kind, LeaseEvent, Stamped};
 use crate::id::{LeaseId, WorkspaceId};
 use crate::lease::{self, Lease, ReleaseCause};
 use crate::memory;
+use crate::name::AgentName;
 use crate::principal::{Actor, Principal};
 use crate::recovery;
 use crate::session::{self, EndCause};
 use crate::state::State;
 use crate::time::{Span, Timestamp};
+use work::told;
 
 /// A rule that an entry breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,9 +64,6 @@ pub enum Breach {
     /// In a session that is not the actor's.
     #[error("it is not in an open session of its holder's")]
     Session,
-    /// Of a kind that nothing leads to.
-    #[error("no command of this version leads to `{0}`")]
-    NotProduced(Kind),
     /// Says something else about a thing than what is known of it.
     #[error("it does not say what is known of the {0}")]
     Tale(&'static str),
@@ -73,85 +73,112 @@ pub enum Breach {
 pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
     actor_is_known(state, entry)?;
     people::may_cause(state, entry)?;
-    match &entry.draft.event {
-        Event::ProjectCreated(_) | Event::RuntimeRekeyed(_) | Event::RuntimeRestored(_) => {
-            by(entry, &SYSTEM)
+    match entry.draft.event.room() {
+        EventRoom::Admin(event) => of_admin(state, entry, event),
+        EventRoom::Agent(event) => of_agent(state, entry, event),
+        EventRoom::User(event) => people::audit(state, entry, event),
+        EventRoom::Lease(event) => of_lease(state, entry, event),
+        EventRoom::Commons(event) => shared::audit(state, entry, event),
+        EventRoom::Memory(event) => remembered::audit(state, entry, event),
+        EventRoom::Workspace(event) => work::audit_workspace(state, entry, event),
+        EventRoom::Message(event) => work::audit_message(state, entry, event),
+        EventRoom::Plan(event) => work::audit_plan(state, entry, event),
+        EventRoom::Highway(event) => highway::audit(state, entry, event),
+    }
+}
+
+fn of_admin(state: &State, entry: &Stamped, event: AdminEvent<'_>) -> Result<(), Breach> {
+    match event {
+        AdminEvent::ProjectCreated(_)
+        | AdminEvent::RuntimeRekeyed(_)
+        | AdminEvent::RuntimeRestored(_) => by(entry, &SYSTEM),
+        AdminEvent::SystemDegraded(_) | AdminEvent::IntegrityViolation(_) => {
+            by(entry, &Actor::Protocol)
         }
-        Event::SystemDegraded(_)
-        | Event::AgentRegistered(_)
-        | Event::AuthenticationFailed(_)
-        | Event::IntegrityViolation(_) => by(entry, &Actor::Protocol),
-        Event::AgentDescribed(body) => by(entry, &Principal::Agent(body.agent.clone()).into()),
-        Event::AgentHeartbeat(body) => by(entry, &Principal::Agent(body.agent.clone()).into()),
-        Event::AgentRevoked(_) | Event::AgentReinstated(_) => shared::standing(state, entry),
-        event if commons::is_shared(event) => shared::audit(state, entry),
-        event if memory::is_of_memory(event.kind()) => remembered::audit(state, entry),
-        Event::RecoveryCompleted(body) => {
+        AdminEvent::RecoveryCompleted(body) => {
             by(entry, &Actor::Protocol)?;
             let own = entry.draft.workspace == state.root && recovery::is_told_right(state, body);
             if own { Ok(()) } else { Err(Breach::Tale("recovery")) }
         }
-        Event::AuthenticationSucceeded(body) => {
+        // Whether it may be adopted is checked where it is applied.
+        AdminEvent::RulesAdopted(_) => by(entry, &Actor::Protocol),
+        AdminEvent::CommandRefused(_) => Ok(()),
+        AdminEvent::TrailCompacted(body) => {
+            of_runtime(state, entry)?;
+            told(archive::is_warm(state, &body.workspace), "workspace")
+        }
+        AdminEvent::TrailPruned(body) => {
+            of_runtime(state, entry)?;
+            told(archive::may_prune(state, &body.asked_by).is_ok(), "archive")
+        }
+        AdminEvent::TrailSnapshotCreated(body) => {
+            of_runtime(state, entry)?;
+            told(body.up_to_timestamp < entry.at, "snapshot")
+        }
+        AdminEvent::TrailAccessDenied(_) => of_runtime(state, entry),
+    }
+}
+
+/// An entry of the runtime's own, in its place.
+fn of_runtime(state: &State, entry: &Stamped) -> Result<(), Breach> {
+    work::placed(state, entry)?;
+    by(entry, &Actor::Protocol)
+}
+
+fn of_agent(state: &State, entry: &Stamped, event: AgentEvent<'_>) -> Result<(), Breach> {
+    let by_agent = |agent: &AgentName| by(entry, &Principal::Agent(agent.clone()).into());
+    match event {
+        AgentEvent::AgentRegistered(_) | AgentEvent::AuthenticationFailed(_) => {
+            by(entry, &Actor::Protocol)
+        }
+        AgentEvent::AgentDescribed(body) => by_agent(&body.agent),
+        AgentEvent::AgentHeartbeat(body) => by_agent(&body.agent),
+        AgentEvent::AgentRevoked(body) => {
+            shared::standing(state, entry, &body.agent, Standing::Active)
+        }
+        AgentEvent::AgentReinstated(body) => {
+            shared::standing(state, entry, &body.agent, Standing::Revoked)
+        }
+        AgentEvent::AuthenticationSucceeded(body) => {
             by(entry, &Actor::Protocol)?;
             let told = authentication::is_told_truly(state, body);
             if told { Ok(()) } else { Err(Breach::Tale("authentication")) }
         }
-        Event::CommandRefused(_) => Ok(()),
-        Event::UserCreated(_)
-        | Event::UserSuspended(_)
-        | Event::UserResumed(_)
-        | Event::UserBlocked(_)
-        | Event::UserUnblocked(_)
-        | Event::UserDeactivated(_)
-        | Event::UserReactivated(_)
-        | Event::CapabilityGranted(_)
-        | Event::CapabilityRevoked(_)
-        | Event::CapabilityDenied(_) => people::audit(state, entry),
-        Event::SessionOpened(body) => {
+        AgentEvent::SessionOpened(body) => {
             step(&session::LIFECYCLE, in_session(state, &body.workspace), entry)?;
-            by(entry, &Principal::Agent(body.agent.clone()).into())?;
+            by_agent(&body.agent)?;
             let own = entry.draft.workspace.as_ref() == Some(&body.workspace);
             if own { Ok(()) } else { Err(Breach::Session) }
         }
-        Event::SessionClosed(body) => session_closed(state, entry, body),
-        Event::LeaseOpened(body) => lease_opened(state, entry, body),
-        Event::LeaseRenewed(body) => {
+        AgentEvent::SessionClosed(body) => session_closed(state, entry, body),
+    }
+}
+
+fn of_lease(state: &State, entry: &Stamped, event: LeaseEvent<'_>) -> Result<(), Breach> {
+    match event {
+        LeaseEvent::LeaseOpened(body) => lease_opened(state, entry, body),
+        LeaseEvent::LeaseRenewed(body) => {
             let lease = live(state, &body.lease, entry)?;
             holds(state, entry, &lease.holder)?;
             by(entry, &lease.holder.clone().into())?;
             lasts(entry.at, body.expires_at, body.ttl_s.span())
         }
-        Event::LeaseReleased(body) => {
-            let lease = live(state, &body.lease, entry)?;
-            tells(&body.holder, lease)?;
-            match (body.cause, &entry.draft.actor) {
-                (ReleaseCause::SessionEnded, Actor::Protocol) => Ok(()),
-                (ReleaseCause::Replaced, Actor::Protocol) => replaced(state, entry, lease),
-                (ReleaseCause::WorkOver | ReleaseCause::HandedOver, Actor::Protocol) => {
-                    owed(state, entry, body.epoch, false)
-                }
-                (ReleaseCause::Replaced | ReleaseCause::WorkOver | ReleaseCause::HandedOver, _) => {
-                    wrong_actor(entry)
-                }
-                _ => by(entry, &lease.holder.clone().into()),
-            }
-        }
-        Event::LeaseExpired(body) => {
+        LeaseEvent::LeaseReleased(body) => lease_released(state, entry, body),
+        LeaseEvent::LeaseExpired(body) => {
             let lease = live(state, &body.lease, entry)?;
             tells(&body.holder, lease)?;
             by(entry, &Actor::Protocol)?;
             let due = body.expires_at == lease.expires_at && lease.expires_at <= entry.at;
             if due { Ok(()) } else { Err(Breach::TooEarly) }
         }
-        Event::LeaseForced(body) => {
+        LeaseEvent::LeaseForced(body) => {
             let lease = live(state, &body.lease, entry)?;
             tells(&body.holder, lease)?;
             match &entry.draft.actor {
                 Actor::Principal(Principal::System | Principal::User(_)) => Ok(()),
-                _ => wrong_actor(entry),
+                Actor::Principal(Principal::Agent(_)) | Actor::Protocol => wrong_actor(entry),
             }
         }
-        _ => work::audit(state, entry),
     }
 }
 
@@ -210,6 +237,22 @@ fn holds(state: &State, entry: &Stamped, holder: &Principal) -> Result<(), Breac
 /// A lease runs from the time of its turn, which is never after the entry's stamp.
 fn lasts(at: Timestamp, until: Timestamp, span: Span) -> Result<(), Breach> {
     if until <= at.after(span) { Ok(()) } else { Err(Breach::TooLong) }
+}
+
+fn lease_released(state: &State, entry: &Stamped, body: &lease::Released) -> Result<(), Breach> {
+    let lease = live(state, &body.lease, entry)?;
+    tells(&body.holder, lease)?;
+    match (body.cause, &entry.draft.actor) {
+        (ReleaseCause::SessionEnded, Actor::Protocol) => Ok(()),
+        (ReleaseCause::Replaced, Actor::Protocol) => replaced(state, entry, lease),
+        (ReleaseCause::WorkOver | ReleaseCause::HandedOver, Actor::Protocol) => {
+            owed(state, entry, body.epoch, false)
+        }
+        (ReleaseCause::Replaced | ReleaseCause::WorkOver | ReleaseCause::HandedOver, _) => {
+            wrong_actor(entry)
+        }
+        _ => by(entry, &lease.holder.clone().into()),
+    }
 }
 
 fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<(), Breach> {

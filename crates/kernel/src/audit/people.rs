@@ -2,7 +2,7 @@
 
 use super::{Breach, by, cause, step, wrong_actor};
 use crate::capability::{self, Capability, DenialReason};
-use crate::event::{Event, Stamped};
+use crate::event::{Event, Stamped, UserEvent};
 use crate::name::UserId;
 use crate::principal::{Actor, Principal};
 use crate::state::State;
@@ -32,22 +32,22 @@ pub(super) fn may_cause(state: &State, entry: &Stamped) -> Audited {
 }
 
 /// Whether something that happened to a person is in order.
-pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
+pub(super) fn audit(state: &State, entry: &Stamped, event: UserEvent<'_>) -> Audited {
     if entry.draft.workspace.is_some() {
         return Err(Breach::Tale("local trail"));
     }
     cause::check(state, entry)?;
-    match &entry.draft.event {
-        Event::UserCreated(body) => created(state, entry, body),
-        Event::CapabilityGranted(body) => granted(state, entry, body),
-        Event::CapabilityRevoked(body) => {
+    match event {
+        UserEvent::UserCreated(body) => created(state, entry, body),
+        UserEvent::CapabilityGranted(body) => granted(state, entry, body),
+        UserEvent::CapabilityRevoked(body) => {
             by_person(entry, &body.revoked_by)?;
             by(entry, &body.revoked_by)?;
             let user = get(state, &body.user_id)?;
             let last = body.capability == Capability::DeactivateUser && user.keeps_people();
             stays_kept(state, &body.user_id, last)
         }
-        Event::CapabilityDenied(body) => {
+        UserEvent::CapabilityDenied(body) => {
             let Some(id) = &body.user_id else { return Err(Breach::Tale("user")) };
             if entry.draft.actor == Actor::Protocol {
                 // Somebody who could not be asked, when an agent needed a person.
@@ -57,7 +57,16 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
             let idle = body.reason == DenialReason::UserNotActive;
             told(idle == (get(state, id)?.status != Status::Active))
         }
-        _ => stepped(state, entry),
+        UserEvent::UserSuspended(body) => stepped(state, entry, event, Some(&body.suspended_by)),
+        UserEvent::UserResumed(body) => stepped(state, entry, event, Some(&body.resumed_by)),
+        UserEvent::UserBlocked(body) => stepped(state, entry, event, Some(&body.blocked_by)),
+        UserEvent::UserUnblocked(_) => stepped(state, entry, event, None),
+        UserEvent::UserDeactivated(body) => {
+            stepped(state, entry, event, Some(&body.deactivated_by))
+        }
+        UserEvent::UserReactivated(body) => {
+            stepped(state, entry, event, Some(&body.reactivated_by))
+        }
     }
 }
 
@@ -107,21 +116,11 @@ fn granted(state: &State, entry: &Stamped, body: &grant::Granted) -> Audited {
     }
 }
 
-fn stepped(state: &State, entry: &Stamped) -> Audited {
-    let event = &entry.draft.event;
-    let Some((id, _)) = standing::outcome(event) else {
-        return Err(Breach::NotProduced(event.kind()));
-    };
+fn stepped(state: &State, entry: &Stamped, event: UserEvent<'_>, named: Option<&Actor>) -> Audited {
+    let Some((id, _)) = standing::outcome(event) else { return Err(Breach::Tale("user")) };
     by_person(entry, &entry.draft.actor)?;
     let known = get(state, id)?;
     step(&user::LIFECYCLE, Some(known.status.as_str()), entry)?;
     stays_kept(state, id, known.keeps_people())?;
-    match event {
-        Event::UserSuspended(body) => by(entry, &body.suspended_by),
-        Event::UserResumed(body) => by(entry, &body.resumed_by),
-        Event::UserBlocked(body) => by(entry, &body.blocked_by),
-        Event::UserDeactivated(body) => by(entry, &body.deactivated_by),
-        Event::UserReactivated(body) => by(entry, &body.reactivated_by),
-        _ => Ok(()),
-    }
+    named.map_or(Ok(()), |named| by(entry, named))
 }

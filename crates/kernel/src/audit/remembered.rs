@@ -1,11 +1,11 @@
 //! Auditing what is remembered: an entry says what the rules make of what was asked for, and a
 //! signed request is held against its entry.
 
-use super::work::{Audited, by_runtime, told};
+use super::work::{Audited, told};
 use super::{Breach, cause, wrong_actor};
 use crate::command::Command;
 use crate::commons::Label;
-use crate::event::{Event, Stamped};
+use crate::event::{Event, MemoryEvent, Stamped};
 use crate::memory::create::{self, Create, Created};
 use crate::memory::moving::{self, Force, Move, Moved};
 use crate::memory::offer::{self, Offered};
@@ -16,24 +16,22 @@ use crate::principal::{Actor, Principal};
 use crate::state::State;
 
 /// Whether the rules lead to an entry about a record.
-pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
+pub(super) fn audit(state: &State, entry: &Stamped, event: MemoryEvent<'_>) -> Audited {
     told(entry.draft.workspace.is_none(), "local trail")?;
     cause::check(state, entry)?;
-    let event = &entry.draft.event;
-    if let Event::MemoryExpired(body) = event {
-        by_runtime(entry)?;
+    let Actor::Principal(who) = &entry.draft.actor else {
+        let MemoryEvent::MemoryExpired(body) = event else { return wrong_actor(entry) };
         let due = state.memory.record(body.id).and_then(Record::runs_out);
         return if due.is_some_and(|due| due <= entry.at) { Ok(()) } else { Err(Breach::TooEarly) };
-    }
-    let Actor::Principal(who) = &entry.draft.actor else { return wrong_actor(entry) };
+    };
     let holds = match event {
-        Event::MemoryCreated(body) => created(state, who, body),
-        Event::MemoryUpdated(body) => {
+        MemoryEvent::MemoryCreated(body) => created(state, who, body),
+        MemoryEvent::MemoryUpdated(body) => {
             let planned = update::plan(state, who, &asked_of(body));
             planned.is_ok_and(|own| updated(own, body))
         }
-        Event::MemoryMoved(body) => moved(state, who, body),
-        Event::MemoryStepped(body) => {
+        MemoryEvent::MemoryMoved(body) => moved(state, who, body),
+        MemoryEvent::MemoryStepped(body) => {
             let (plan, status, step) = (body.plan, body.status, body.step);
             let (expected_version, request_id) = (None, None);
             let asked = step::TakeStep { expected_version, plan, request_id, status, step };
@@ -41,9 +39,9 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
             planned
                 .is_ok_and(|own| step::Stepped { request: body.request.clone(), ..own } == **body)
         }
-        Event::MemoryHeard(body) => assign::may_be_heard(state, who, body).is_ok(),
-        Event::MemorySwept(body) => sweep::is_told_truly(state, who, entry.at, body),
-        Event::MemoryArchived(body) => {
+        MemoryEvent::MemoryHeard(body) => assign::may_be_heard(state, who, body).is_ok(),
+        MemoryEvent::MemorySwept(body) => sweep::is_told_truly(state, who, entry.at, body),
+        MemoryEvent::MemoryArchived(body) => {
             let (id, reason) = (body.id, body.reason.clone());
             let (expected_version, request_id) = (None, None);
             let asked = archive::Archive { expected_version, id, reason, request_id };
@@ -52,7 +50,7 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
                 archive::Archived { request: body.request.clone(), ..own } == **body
             })
         }
-        Event::MemoryTurned(body) => {
+        MemoryEvent::MemoryTurned(body) => {
             let (of, outcome, slot) = (body.id, body.outcome.clone(), body.slot.clone());
             let (expected_version, request_id) = (None, None);
             let asked = round::TakeTurn { expected_version, of, outcome, request_id, slot };
@@ -60,8 +58,8 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
             planned
                 .is_ok_and(|own| round::Turned { request: body.request.clone(), ..own } == **body)
         }
-        Event::MemoryOffered(body) => offered(state, who, body),
-        other => return Err(Breach::NotProduced(other.kind())),
+        MemoryEvent::MemoryOffered(body) => offered(state, who, body),
+        MemoryEvent::MemoryExpired(_) => return wrong_actor(entry),
     };
     told(holds, "record")
 }

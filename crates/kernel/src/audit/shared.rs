@@ -3,19 +3,20 @@
 use super::work::{Audited, told};
 use super::{Breach, by, cause, wrong_actor};
 use crate::agent::Standing;
-use crate::commons::{Commons, capsule, dispute, fact, ledger, symbol};
-use crate::event::{Event, Stamped};
+use crate::commons::{capsule, dispute, fact, ledger, symbol};
+use crate::event::{CommonsEvent, Stamped};
+use crate::name::AgentName;
 use crate::principal::Actor;
 use crate::state::State;
 use crate::workspace::is_coordinator;
 
 /// Whoever is registered writes; a decision that tells of a dispute is the runtime's.
-pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
+pub(super) fn audit(state: &State, entry: &Stamped, event: CommonsEvent<'_>) -> Audited {
     told(entry.draft.workspace.is_none(), "local trail")?;
     cause::check(state, entry)?;
-    let actor = &entry.draft.actor;
-    match &entry.draft.event {
-        Event::DecisionAppended(body) => match (&body.dispute, actor) {
+    let (actor, commons) = (&entry.draft.actor, &state.commons);
+    match event {
+        CommonsEvent::DecisionAppended(body) => match (&body.dispute, actor) {
             (None, Actor::Principal(_)) => by(entry, &body.by.clone().into()),
             (Some(id), Actor::Protocol) => {
                 let story = state.story.as_ref().map(|story| &story.actor);
@@ -23,42 +24,37 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
                 let newest = dispute.is_some_and(|own| own.raised_by == body.by);
                 told(newest && story == Some(&Actor::from(body.by.clone())), "dispute")
             }
-            _ => wrong_actor(entry),
+            (None, Actor::Protocol) | (Some(_), Actor::Principal(_)) => wrong_actor(entry),
         },
-        event => {
-            told(is_allowed(&state.commons, event), "commons")?;
-            by_somebody(entry)
-        }
+        CommonsEvent::SymbolSet(body) => allowed(entry, symbol::check(commons, body).is_ok()),
+        CommonsEvent::FactSet(body) => allowed(entry, fact::check(commons, body).is_ok()),
+        CommonsEvent::CapsuleWritten(body) => allowed(entry, capsule::check(commons, body).is_ok()),
+        CommonsEvent::DisputeRaised(body) => allowed(entry, dispute::check(commons, body).is_ok()),
+        CommonsEvent::LedgerBaselined(body) => allowed(entry, ledger::check(commons, body).is_ok()),
+        CommonsEvent::FactDeleted(_)
+        | CommonsEvent::LedgerLogged(_)
+        | CommonsEvent::MessageNoted(_) => allowed(entry, true),
     }
 }
 
-fn is_allowed(commons: &Commons, event: &Event) -> bool {
-    match event {
-        Event::SymbolSet(body) => symbol::check(commons, body).is_ok(),
-        Event::FactSet(body) => fact::check(commons, body).is_ok(),
-        Event::CapsuleWritten(body) => capsule::check(commons, body).is_ok(),
-        Event::DisputeRaised(body) => dispute::check(commons, body).is_ok(),
-        Event::LedgerBaselined(body) => ledger::check(commons, body).is_ok(),
-        _ => true,
-    }
-}
-
-fn by_somebody(entry: &Stamped) -> Audited {
+/// Whoever is registered may write it.
+fn allowed(entry: &Stamped, holds: bool) -> Audited {
+    told(holds, "commons")?;
     if entry.draft.actor == Actor::Protocol { wrong_actor(entry) } else { Ok(()) }
 }
 
 /// Whether somebody who may said how an agent stands, and it did not stand so before.
-pub(super) fn standing(state: &State, entry: &Stamped) -> Audited {
+pub(super) fn standing(
+    state: &State,
+    entry: &Stamped,
+    name: &AgentName,
+    before: Standing,
+) -> Audited {
     told(entry.draft.workspace.is_none(), "local trail")?;
-    let (name, before) = match &entry.draft.event {
-        Event::AgentRevoked(body) => (&body.agent, Standing::Active),
-        Event::AgentReinstated(body) => (&body.agent, Standing::Revoked),
-        other => return Err(Breach::NotProduced(other.kind())),
-    };
     let known = state.agents.get(name).ok_or(Breach::Tale("agent"))?;
     told(known.standing() == before, "agent")?;
     match &entry.draft.actor {
         Actor::Principal(who) if is_coordinator(state, who) => Ok(()),
-        _ => wrong_actor(entry),
+        Actor::Principal(_) | Actor::Protocol => wrong_actor(entry),
     }
 }

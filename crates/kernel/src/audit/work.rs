@@ -5,12 +5,12 @@
 //! that one may ask for it.
 
 use super::Breach;
-use super::cause::{self, Home};
-use crate::archive;
+use super::cause;
+use super::home::{self, Home};
 use crate::checkpoint;
 use crate::content::Content;
 use crate::envelope::{self, Origin, PayloadArg, Send};
-use crate::event::{Draft, Event, Stamped};
+use crate::event::{Draft, MessageEvent, PlanEvent, Stamped, WorkspaceEvent};
 use crate::highway::escalation;
 use crate::highway::request::Request;
 use crate::id::{EnvelopeId, First as _, WorkspaceId};
@@ -24,6 +24,7 @@ use crate::task::orders::ApprovalSource;
 use crate::time::Timestamp;
 use crate::token::TypeName;
 use crate::user;
+use crate::workspace::budget::BudgetModified;
 use crate::workspace::change::StateChanged;
 use crate::workspace::create::{Created, may_be_caused_by, originator_of};
 use crate::workspace::grant::{self, GrantVisibility, VisibilityGranted};
@@ -32,140 +33,132 @@ use crate::workspace::{self, Initiator, Party, Trigger, budget, draw, meter, sig
 
 pub(super) type Audited = Result<(), Breach>;
 
-pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
-    if let Home::In(home) = cause::home(state, &entry.draft.event) {
+/// Whether an entry stands in the local trail it belongs in, after what it follows from.
+pub(super) fn placed(state: &State, entry: &Stamped) -> Audited {
+    if let Home::In(home) = home::home(state, &entry.draft.event) {
         told(home == entry.draft.workspace, "local trail")?;
     }
-    cause::check(state, entry)?;
-    match &entry.draft.event {
-        Event::WorkspaceCreated(body) => created(state, entry, body),
-        Event::WorkspaceStateChanged(body) => changed(state, entry, body),
-        Event::RunHandedOver(_) | Event::RunStopped(_) | Event::GraphCreated(_) => {
-            by_coordinator(state, entry)
-        }
-        Event::OwnershipTransferred(body) => {
+    cause::check(state, entry)
+}
+
+/// Whether something that happened to a workspace is in order.
+pub(super) fn audit_workspace(
+    state: &State,
+    entry: &Stamped,
+    event: WorkspaceEvent<'_>,
+) -> Audited {
+    use WorkspaceEvent as E;
+    placed(state, entry)?;
+    match event {
+        E::WorkspaceCreated(body) => created(state, entry, body),
+        E::WorkspaceStateChanged(body) => changed(state, entry, body),
+        E::RunHandedOver(_) | E::RunStopped(_) => by_coordinator(state, entry),
+        E::OwnershipTransferred(body) => {
             told(body.transferred_by == entry.draft.actor, "owner")?;
             told(user::can_own(state, &body.to_user).is_ok(), "owner")?;
             by_coordinator(state, entry)
         }
-        Event::BatchAbort(_)
-        | Event::BatchPriorityChanged(_)
-        | Event::PriorityChanged(_)
-        | Event::BudgetModified(_)
-        | Event::MeterReported(_) => resources(state, entry),
-        Event::PortRightRevoked(body) => {
-            told(body.revoked_by == entry.draft.actor, "right")?;
+        E::BudgetModified(body) => budgeted(state, entry, body),
+        E::MeterReported(body) => metered(state, entry, body),
+        E::PriorityChanged(_) if is_runtime(entry) => Ok(()),
+        E::PriorityChanged(_) | E::BatchAbort(_) | E::BatchPriorityChanged(_) => {
             by_coordinator(state, entry)
         }
-        Event::TaskApproved(body) if !is_runtime(entry) => {
-            let person = matches!(&entry.draft.actor, Actor::Principal(Principal::User(_)));
-            told((body.approval_source == ApprovalSource::Human) == person, "approval")?;
-            by_coordinator(state, entry)
-        }
-        Event::TaskCreated(_) | Event::TaskApproved(_) | Event::TaskStatusChanged(_) => {
-            if is_runtime(entry) {
-                Ok(())
-            } else {
-                by_coordinator(state, entry)
-            }
-        }
-        Event::WorkspaceWritten(body) => {
+        E::WorkspaceWritten(body) => {
             by_agent_of(state, entry, &body.workspace_id)?;
             within(state, &body.workspace_id, &[body.path.surface().clone()])
         }
-        Event::InboxTaken(body) => by_agent_of(state, entry, &body.workspace_id),
-        Event::SignalEmitted(body) => emitted(state, entry, body),
-        Event::EnvelopeCreated(body) => sent(state, entry, body),
-        Event::EnvelopeDelivered(body) => {
-            by_runtime(entry)?;
-            in_order(state, body)
-        }
-        Event::PortRightCreated(body) => granted(state, entry, body),
-        Event::PortRightTransferred(body) => {
-            by_runtime(entry)?;
-            let via = state.envelopes.get(&body.via_envelope);
-            told(via.is_some_and(|via| via.rights.contains(&body.right_id)), "right")
-        }
-        Event::CheckpointCreated(body) => checkpointed(state, entry, body),
-        // What a gate let through was asked of whoever ordered it when it was ordered.
-        Event::IntegrationStarted(_) if is_runtime(entry) => Ok(()),
-        Event::IntegrationStarted(body) => by_commander(state, entry, &body.source),
-        Event::GracefulTerminationInitiated(body) => by_commander(state, entry, &body.workspace_id),
-        Event::MigrationStarted(body) => by_commander(state, entry, &body.workspace_id),
-        Event::ConflictResolved(body) if !is_runtime(entry) => {
-            by_commander(state, entry, &body.workspace_id)
-        }
-        // What was on its way already is refused by the runtime alone.
-        Event::EnvelopeRejected(body) if state.envelopes.contains_key(&body.envelope_id) => {
-            by_runtime(entry)
-        }
-        Event::EnvelopeRejected(_) | Event::CheckpointRejected(_) | Event::WorkspaceRejected(_) => {
-            Ok(())
-        }
-        _ => of_the_rest(state, entry),
-    }
-}
-
-/// What people are asked and say, the trail itself, and what the runtime does of its own accord.
-fn of_the_rest(state: &State, entry: &Stamped) -> Audited {
-    match &entry.draft.event {
-        Event::GracefulTerminationExpired(body) => {
+        E::GracefulTerminationInitiated(body) => by_commander(state, entry, &body.workspace_id),
+        E::MigrationStarted(body) => by_commander(state, entry, &body.workspace_id),
+        E::WorkspaceRejected(_) => Ok(()),
+        E::GracefulTerminationExpired(body) => {
             by_runtime(entry)?;
             let known = state.workspaces.get(&body.workspace_id);
             on_time(known.and_then(|known| known.grace_ends()), entry)
         }
-        Event::VisibilityGranted(body) => shown(state, entry, body),
-        Event::WorkspaceReparented(body) => {
-            // That a parent was lost is checked where it is applied.
-            match body.reason {
-                ReparentReason::ReassignedByCoordinator => by_coordinator(state, entry),
-                _ => by_runtime(entry),
-            }
+        E::VisibilityGranted(body) => shown(state, entry, body),
+        // That a parent was lost is checked where it is applied.
+        E::WorkspaceReparented(body)
+            if matches!(body.reason, ReparentReason::ReassignedByCoordinator) =>
+        {
+            by_coordinator(state, entry)
         }
-        Event::HighwayConfigured(_)
-        | Event::GateTriggered(_)
-        | Event::GateResolved(_)
-        | Event::GateTimeout(_)
-        | Event::GateReentryBlocked(_)
-        | Event::HumanInjection(_)
-        | Event::EscalationReceived(_)
-        | Event::EscalationResolved(_)
-        | Event::EscalationTimeout(_) => super::highway::audit(state, entry),
-        Event::TrailCompacted(body) => {
+        E::WorkspaceReparented(_) => by_runtime(entry),
+        E::BudgetWarning(_)
+        | E::BudgetExceeded(_)
+        | E::LivenessWarning(_)
+        | E::ResourceDiscrepancy(_)
+        | E::MigrationCompleted(_)
+        | E::MigrationFailed(_)
+        | E::SuspensionStarted(_)
+        | E::SuspensionResumed(_) => by_runtime(entry),
+    }
+}
+
+/// Whether what was sent and received is in order.
+pub(super) fn audit_message(state: &State, entry: &Stamped, event: MessageEvent<'_>) -> Audited {
+    use MessageEvent as E;
+    placed(state, entry)?;
+    match event {
+        E::PortRightRevoked(body) => {
+            told(body.revoked_by == entry.draft.actor, "right")?;
+            by_coordinator(state, entry)
+        }
+        E::InboxTaken(body) => by_agent_of(state, entry, &body.workspace_id),
+        E::SignalEmitted(body) => emitted(state, entry, body),
+        E::EnvelopeCreated(body) => sent(state, entry, body),
+        E::EnvelopeDelivered(body) => {
             by_runtime(entry)?;
-            told(archive::is_warm(state, &body.workspace), "workspace")
+            in_order(state, body)
         }
-        Event::TrailPruned(body) => {
+        E::PortRightCreated(body) => granted(state, entry, body),
+        E::PortRightTransferred(body) => {
             by_runtime(entry)?;
-            told(archive::may_prune(state, &body.asked_by).is_ok(), "archive")
+            let via = state.envelopes.get(&body.via_envelope);
+            told(via.is_some_and(|via| via.rights.contains(&body.right_id)), "right")
         }
-        Event::TrailSnapshotCreated(body) => {
-            by_runtime(entry)?;
-            told(body.up_to_timestamp < entry.at, "snapshot")
+        // What was on its way already is refused by the runtime alone.
+        E::EnvelopeRejected(body) if state.envelopes.contains_key(&body.envelope_id) => {
+            by_runtime(entry)
         }
-        Event::BudgetWarning(_)
-        | Event::BudgetExceeded(_)
-        | Event::LivenessWarning(_)
-        | Event::ResourceDiscrepancy(_)
-        | Event::MigrationCompleted(_)
-        | Event::MigrationFailed(_)
-        | Event::SuspensionStarted(_)
-        | Event::SuspensionResumed(_)
-        | Event::SignalDelivered(_)
-        | Event::EnvelopeRedelivered(_)
-        | Event::EnvelopeUndeliverable(_)
-        | Event::EnvelopeAttempted(_)
-        | Event::PortRightConsumed(_)
-        | Event::TaskAssigned(_)
-        | Event::TaskCompleted(_)
-        | Event::TaskFailed(_)
-        | Event::IntegrationCompleted(_)
-        | Event::IntegrationAborted(_)
-        | Event::ConflictDetected(_)
-        | Event::ConflictResolved(_)
-        | Event::IntegrityViolation(_)
-        | Event::TrailAccessDenied(_) => by_runtime(entry),
-        other => Err(Breach::NotProduced(other.kind())),
+        E::EnvelopeRejected(_) => Ok(()),
+        E::SignalDelivered(_)
+        | E::EnvelopeRedelivered(_)
+        | E::EnvelopeUndeliverable(_)
+        | E::EnvelopeAttempted(_)
+        | E::PortRightConsumed(_) => by_runtime(entry),
+    }
+}
+
+/// Whether what was planned, recorded and merged is in order.
+pub(super) fn audit_plan(state: &State, entry: &Stamped, event: PlanEvent<'_>) -> Audited {
+    use PlanEvent as E;
+    placed(state, entry)?;
+    match event {
+        E::GraphCreated(_) => by_coordinator(state, entry),
+        E::TaskApproved(body) if !is_runtime(entry) => {
+            let person = matches!(&entry.draft.actor, Actor::Principal(Principal::User(_)));
+            told((body.approval_source == ApprovalSource::Human) == person, "approval")?;
+            by_coordinator(state, entry)
+        }
+        E::TaskCreated(_) | E::TaskApproved(_) | E::TaskStatusChanged(_) if is_runtime(entry) => {
+            Ok(())
+        }
+        E::TaskCreated(_) | E::TaskApproved(_) | E::TaskStatusChanged(_) => {
+            by_coordinator(state, entry)
+        }
+        E::CheckpointCreated(body) => checkpointed(state, entry, body),
+        // What a gate let through was asked of whoever ordered it when it was ordered.
+        E::IntegrationStarted(_) | E::ConflictResolved(_) if is_runtime(entry) => Ok(()),
+        E::IntegrationStarted(body) => by_commander(state, entry, &body.source),
+        E::ConflictResolved(body) => by_commander(state, entry, &body.workspace_id),
+        E::CheckpointRejected(_) => Ok(()),
+        E::TaskAssigned(_)
+        | E::TaskCompleted(_)
+        | E::TaskFailed(_)
+        | E::IntegrationCompleted(_)
+        | E::IntegrationAborted(_)
+        | E::ConflictDetected(_) => by_runtime(entry),
     }
 }
 
@@ -282,31 +275,26 @@ fn asker(state: &State, entry: &Stamped, body: &Created) -> Option<Caller> {
     (own && fits).then(|| caller(&Stamped { draft, ..entry.clone() })).flatten()
 }
 
-/// Orders about what workspaces may use, how urgent they are, and what they used.
-fn resources(state: &State, entry: &Stamped) -> Audited {
-    match &entry.draft.event {
-        Event::BudgetModified(body) => {
+fn budgeted(state: &State, entry: &Stamped, body: &BudgetModified) -> Audited {
+    let known = state.workspaces.get(&body.workspace_id);
+    let known = known.ok_or(Breach::Tale("workspace"))?;
+    let (dimension, new) = (body.budget_dimension, body.new_limit);
+    let old = budget::may_raise(known, dimension, new, entry.at);
+    told(old.is_ok_and(|old| old == body.old_limit), "budget")?;
+    let parent = known.parent.as_ref().and_then(|parent| state.workspaces.get(parent));
+    let more = new.get().saturating_sub(body.old_limit.get());
+    let given = parent.is_none_or(|above| draw::may_give(above, dimension, more, entry.at).is_ok());
+    told(given, "budget above")?;
+    if is_runtime(entry) { Ok(()) } else { by_commander(state, entry, &body.workspace_id) }
+}
+
+fn metered(state: &State, entry: &Stamped, body: &meter::Reported) -> Audited {
+    match caller(entry) {
+        Some(caller) if meter::may_report(state, &caller, &body.workspace_id) => {
             let known = state.workspaces.get(&body.workspace_id);
-            let known = known.ok_or(Breach::Tale("workspace"))?;
-            let (dimension, new) = (body.budget_dimension, body.new_limit);
-            let old = budget::may_raise(known, dimension, new, entry.at);
-            told(old.is_ok_and(|old| old == body.old_limit), "budget")?;
-            let parent = known.parent.as_ref().and_then(|parent| state.workspaces.get(parent));
-            let more = new.get().saturating_sub(body.old_limit.get());
-            let given =
-                parent.is_none_or(|above| draw::may_give(above, dimension, more, entry.at).is_ok());
-            told(given, "budget above")?;
-            if is_runtime(entry) { Ok(()) } else { by_commander(state, entry, &body.workspace_id) }
+            told(known.is_some_and(|known| !known.status.is_terminal()), "workspace")
         }
-        Event::MeterReported(body) => match caller(entry) {
-            Some(caller) if meter::may_report(state, &caller, &body.workspace_id) => {
-                let known = state.workspaces.get(&body.workspace_id);
-                told(known.is_some_and(|known| !known.status.is_terminal()), "workspace")
-            }
-            _ => super::wrong_actor(entry),
-        },
-        Event::PriorityChanged(_) if is_runtime(entry) => Ok(()),
-        _ => by_coordinator(state, entry),
+        _ => super::wrong_actor(entry),
     }
 }
 

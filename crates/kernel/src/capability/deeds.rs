@@ -1,13 +1,15 @@
 //! Which deeds a command stands for, and which an entry: one table each.
 //!
 //! The first is asked before a person's command is decided, the second when an entry in a person's
-//! name is audited. A command that is not listed does not compile, and an entry that is not listed
-//! is nothing a person can have caused.
+//! name is audited. A command or a kind of entry that is not
+//! listed does not compile.
 
 use super::{Deed, active, may};
 use crate::command::Command;
-use crate::commons;
-use crate::event::Event;
+use crate::event::{
+    AgentEvent, Event, EventRoom, HighwayEvent, LeaseEvent, MemoryEvent, MessageEvent, PlanEvent,
+    UserEvent, WorkspaceEvent,
+};
 use crate::highway::escalation::ResponseType;
 use crate::highway::resolve::Modifications;
 use crate::highway::{GateType, Highway, gate};
@@ -19,6 +21,7 @@ use crate::refusal::Refusal;
 use crate::signal::SignalType;
 use crate::state::State;
 use crate::task;
+use crate::workspace::change::StateChanged;
 use crate::workspace::create::Created;
 use crate::workspace::group::GroupName;
 use crate::workspace::{Party, Trigger};
@@ -41,8 +44,7 @@ pub(crate) fn check(state: &State, user: &UserId, command: &Command) -> Result<(
 
 /// Whether the rules let a person cause an event, as far as capabilities go.
 pub(crate) fn may_have_caused(state: &State, user: &UserId, event: &Event) -> bool {
-    let of_event = of_work(state, user, event).or_else(|| of_the_rest(event));
-    let Some(deeds) = of_event else { return false };
+    let Some(deeds) = of_event(state, user, event) else { return false };
     active(state, user).is_ok()
         && deeds.iter().all(|(deed, target)| may(state, user, *deed, target.as_ref()).is_ok())
 }
@@ -158,10 +160,84 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
     }
 }
 
-/// What an entry in a person's name stands for in a run. `None` if it is nothing of the kind.
-fn of_work(state: &State, user: &UserId, event: &Event) -> Option<Deeds> {
+/// The deeds that an entry in a person's name stands for. `None` if no person causes such an entry.
+fn of_event(state: &State, user: &UserId, event: &Event) -> Option<Deeds> {
+    match event.room() {
+        EventRoom::Admin(_) => None,
+        EventRoom::Agent(event) => of_agent(event),
+        EventRoom::User(event) => of_user(event),
+        EventRoom::Lease(event) => of_lease(event),
+        EventRoom::Commons(_) => Some(Vec::new()),
+        EventRoom::Memory(event) => of_memory(state, user, event),
+        EventRoom::Workspace(event) => of_workspace(state, user, event),
+        EventRoom::Message(event) => of_message(event),
+        EventRoom::Plan(event) => of_plan(state, event),
+        EventRoom::Highway(event) => of_highway(state, event),
+    }
+}
+
+fn of_agent(event: AgentEvent<'_>) -> Option<Deeds> {
     Some(match event {
-        Event::WorkspaceCreated(body) => match &body.parent {
+        AgentEvent::AgentRevoked(_) | AgentEvent::AgentReinstated(_) => overall(Deed::RevokeAgent),
+        AgentEvent::AgentRegistered(_)
+        | AgentEvent::AgentDescribed(_)
+        | AgentEvent::AgentHeartbeat(_)
+        | AgentEvent::SessionOpened(_)
+        | AgentEvent::SessionClosed(_)
+        | AgentEvent::AuthenticationSucceeded(_)
+        | AgentEvent::AuthenticationFailed(_) => return None,
+    })
+}
+
+fn of_user(event: UserEvent<'_>) -> Option<Deeds> {
+    Some(match event {
+        UserEvent::UserCreated(_)
+        | UserEvent::UserSuspended(_)
+        | UserEvent::UserResumed(_)
+        | UserEvent::UserBlocked(_)
+        | UserEvent::UserUnblocked(_)
+        | UserEvent::UserDeactivated(_)
+        | UserEvent::UserReactivated(_)
+        | UserEvent::CapabilityGranted(_)
+        | UserEvent::CapabilityRevoked(_) => overall(Deed::ManageUsers),
+        UserEvent::CapabilityDenied(_) => return None,
+    })
+}
+
+fn of_lease(event: LeaseEvent<'_>) -> Option<Deeds> {
+    Some(match event {
+        LeaseEvent::LeaseOpened(_) | LeaseEvent::LeaseRenewed(_) | LeaseEvent::LeaseReleased(_) => {
+            Vec::new()
+        }
+        LeaseEvent::LeaseForced(_) => overall(Deed::ForceLease),
+        LeaseEvent::LeaseExpired(_) => return None,
+    })
+}
+
+fn of_memory(state: &State, user: &UserId, event: MemoryEvent<'_>) -> Option<Deeds> {
+    Some(match event {
+        MemoryEvent::MemoryCreated(_)
+        | MemoryEvent::MemoryUpdated(_)
+        | MemoryEvent::MemoryStepped(_)
+        | MemoryEvent::MemoryHeard(_)
+        | MemoryEvent::MemorySwept(_)
+        | MemoryEvent::MemoryTurned(_)
+        | MemoryEvent::MemoryOffered(_)
+        | MemoryEvent::MemoryExpired(_) => Vec::new(),
+        MemoryEvent::MemoryMoved(body) => on_record(state, user, body.id),
+        MemoryEvent::MemoryArchived(body) => on_record(state, user, body.id),
+    })
+}
+
+fn of_workspace(state: &State, user: &UserId, event: WorkspaceEvent<'_>) -> Option<Deeds> {
+    Some(match event {
+        WorkspaceEvent::RunHandedOver(_) => overall(Deed::GrantDelegation),
+        WorkspaceEvent::RunStopped(_) => overall(Deed::Abort),
+        WorkspaceEvent::WorkspaceWritten(_) => overall(Deed::Inject),
+        WorkspaceEvent::MeterReported(body) => on(Deed::ModifyBudget, &body.workspace_id),
+        WorkspaceEvent::BudgetModified(body) => on(Deed::ModifyBudget, &body.workspace_id),
+        WorkspaceEvent::PriorityChanged(body) => on(Deed::ModifyBudget, &body.workspace_id),
+        WorkspaceEvent::WorkspaceCreated(body) => match &body.parent {
             None => {
                 let owner = match &body.owner {
                     Party::User(owner) => Some(owner),
@@ -171,83 +247,98 @@ fn of_work(state: &State, user: &UserId, event: &Event) -> Option<Deeds> {
             }
             Some(_) => creation(state, &Asked::from(body)),
         },
-        Event::WorkspaceStateChanged(body) => {
-            let deed = match body.trigger {
-                Trigger::Suspend | Trigger::Resume => Deed::Suspend,
-                Trigger::RevisionRequired | Trigger::Rejected => Deed::ApproveIntegration,
-                _ => Deed::Abort,
-            };
-            on(deed, &body.workspace_id)
+        WorkspaceEvent::WorkspaceStateChanged(body) => stepped(body),
+        WorkspaceEvent::VisibilityGranted(body) => shown(&body.workspace_id, &body.target),
+        WorkspaceEvent::BatchAbort(body) => in_group(state, Deed::Abort, &body.group_id),
+        WorkspaceEvent::BatchPriorityChanged(body) => {
+            in_group(state, Deed::ModifyBudget, &body.group_id)
         }
-        Event::MigrationStarted(body) => on(Deed::Suspend, &body.workspace_id),
-        Event::OwnershipTransferred(body) => on(Deed::Transfer, &body.workspace_id),
-        Event::GracefulTerminationInitiated(body) => on(Deed::Abort, &body.workspace_id),
-        Event::VisibilityGranted(body) => shown(&body.workspace_id, &body.target),
-        Event::WorkspaceReparented(body) => between(&body.workspace_id, &body.new_parent),
-        Event::BudgetModified(body) => on(Deed::ModifyBudget, &body.workspace_id),
-        Event::PriorityChanged(body) => on(Deed::ModifyBudget, &body.workspace_id),
-        Event::MeterReported(body) => on(Deed::ModifyBudget, &body.workspace_id),
-        Event::BatchAbort(body) => in_group(state, Deed::Abort, &body.group_id),
-        Event::BatchPriorityChanged(body) => in_group(state, Deed::ModifyBudget, &body.group_id),
-        Event::RunHandedOver(_) => overall(Deed::GrantDelegation),
-        Event::RunStopped(_) => overall(Deed::Abort),
-        Event::GraphCreated(_) | Event::TaskCreated(_) | Event::TaskApproved(_) => {
-            overall(Deed::CreateWorkspace)
-        }
-        Event::TaskStatusChanged(body) if body.to_status == task::Status::Cancelled => {
-            cancellation(state, &body.task_id)
-        }
-        Event::TaskStatusChanged(_) => overall(Deed::CreateWorkspace),
-        Event::IntegrationStarted(body) => on(Deed::ApproveIntegration, &body.source),
-        Event::ConflictResolved(body) => on(Deed::ApproveIntegration, &body.workspace_id),
-        Event::PortRightCreated(body) => between(&body.holder, &body.target),
-        Event::PortRightRevoked(body) => between(&body.holder, &body.target),
-        Event::EnvelopeCreated(body) => sending(&body.to, &body.rights),
-        Event::SignalEmitted(body) => said(body.signal),
-        Event::InboxTaken(_) | Event::WorkspaceWritten(_) | Event::CheckpointCreated(_) => {
-            overall(Deed::Inject)
-        }
-        Event::MemoryMoved(body) => on_record(state, user, body.id),
-        Event::MemoryArchived(body) => on_record(state, user, body.id),
-        _ => return of_highway(state, event),
+        WorkspaceEvent::MigrationStarted(body) => on(Deed::Suspend, &body.workspace_id),
+        WorkspaceEvent::GracefulTerminationInitiated(body) => on(Deed::Abort, &body.workspace_id),
+        WorkspaceEvent::OwnershipTransferred(body) => on(Deed::Transfer, &body.workspace_id),
+        WorkspaceEvent::WorkspaceReparented(body) => between(&body.workspace_id, &body.new_parent),
+        WorkspaceEvent::WorkspaceRejected(_)
+        | WorkspaceEvent::BudgetWarning(_)
+        | WorkspaceEvent::BudgetExceeded(_)
+        | WorkspaceEvent::LivenessWarning(_)
+        | WorkspaceEvent::MigrationCompleted(_)
+        | WorkspaceEvent::MigrationFailed(_)
+        | WorkspaceEvent::SuspensionStarted(_)
+        | WorkspaceEvent::SuspensionResumed(_)
+        | WorkspaceEvent::GracefulTerminationExpired(_)
+        | WorkspaceEvent::ResourceDiscrepancy(_) => return None,
     })
 }
 
-/// The same for what people are asked and say.
-fn of_highway(state: &State, event: &Event) -> Option<Deeds> {
+fn of_message(event: MessageEvent<'_>) -> Option<Deeds> {
     Some(match event {
-        Event::HighwayConfigured(body) => setting(state, &body.highway),
-        Event::GateTriggered(body) => match &body.workspace {
+        MessageEvent::InboxTaken(_) => overall(Deed::Inject),
+        MessageEvent::SignalEmitted(body) => said(body.signal),
+        MessageEvent::EnvelopeCreated(body) => sending(&body.to, &body.rights),
+        MessageEvent::PortRightCreated(body) => between(&body.holder, &body.target),
+        MessageEvent::PortRightRevoked(body) => between(&body.holder, &body.target),
+        MessageEvent::EnvelopeAttempted(_)
+        | MessageEvent::SignalDelivered(_)
+        | MessageEvent::EnvelopeDelivered(_)
+        | MessageEvent::EnvelopeRejected(_)
+        | MessageEvent::EnvelopeUndeliverable(_)
+        | MessageEvent::EnvelopeRedelivered(_)
+        | MessageEvent::PortRightTransferred(_)
+        | MessageEvent::PortRightConsumed(_) => return None,
+    })
+}
+
+fn of_plan(state: &State, event: PlanEvent<'_>) -> Option<Deeds> {
+    Some(match event {
+        PlanEvent::CheckpointCreated(_) => overall(Deed::Inject),
+        PlanEvent::GraphCreated(_) | PlanEvent::TaskCreated(_) | PlanEvent::TaskApproved(_) => {
+            overall(Deed::CreateWorkspace)
+        }
+        PlanEvent::TaskStatusChanged(body) => {
+            if body.to_status == task::Status::Cancelled {
+                cancellation(state, &body.task_id)
+            } else {
+                overall(Deed::CreateWorkspace)
+            }
+        }
+        PlanEvent::IntegrationStarted(body) => on(Deed::ApproveIntegration, &body.source),
+        PlanEvent::ConflictResolved(body) => on(Deed::ApproveIntegration, &body.workspace_id),
+        PlanEvent::CheckpointRejected(_)
+        | PlanEvent::TaskAssigned(_)
+        | PlanEvent::TaskCompleted(_)
+        | PlanEvent::TaskFailed(_)
+        | PlanEvent::IntegrationCompleted(_)
+        | PlanEvent::IntegrationAborted(_)
+        | PlanEvent::ConflictDetected(_) => return None,
+    })
+}
+
+fn of_highway(state: &State, event: HighwayEvent<'_>) -> Option<Deeds> {
+    Some(match event {
+        HighwayEvent::HighwayConfigured(body) => setting(state, &body.highway),
+        HighwayEvent::GateTriggered(body) => match &body.workspace {
             Some(id) => on(gate::deed_at(body.gate_type), id),
             None => overall(gate::deed_at(body.gate_type)),
         },
-        Event::GateResolved(body) => at_gate(state, &body.gate_id, body.modifications.as_deref()),
-        Event::GateReentryBlocked(body) => at_gate(state, &body.gate_id, None),
-        Event::EscalationResolved(body) => answer(body.response_type, &body.workspace),
-        Event::HumanInjection(body) => on(Deed::Inject, &body.to),
-        _ => return None,
+        HighwayEvent::GateResolved(body) => {
+            at_gate(state, &body.gate_id, body.modifications.as_deref())
+        }
+        HighwayEvent::GateReentryBlocked(body) => at_gate(state, &body.gate_id, None),
+        HighwayEvent::HumanInjection(body) => on(Deed::Inject, &body.to),
+        HighwayEvent::EscalationResolved(body) => answer(body.response_type, &body.workspace),
+        HighwayEvent::GateTimeout(_)
+        | HighwayEvent::EscalationReceived(_)
+        | HighwayEvent::EscalationTimeout(_) => return None,
     })
 }
 
-/// The same for what happens outside of runs.
-fn of_the_rest(event: &Event) -> Option<Deeds> {
-    Some(match event {
-        Event::LeaseForced(_) => overall(Deed::ForceLease),
-        Event::AgentRevoked(_) | Event::AgentReinstated(_) => overall(Deed::RevokeAgent),
-        shared if commons::is_shared(shared) => Vec::new(),
-        own if memory::is_of_memory(own.kind()) => Vec::new(),
-        Event::UserCreated(_)
-        | Event::UserSuspended(_)
-        | Event::UserResumed(_)
-        | Event::UserBlocked(_)
-        | Event::UserUnblocked(_)
-        | Event::UserDeactivated(_)
-        | Event::UserReactivated(_)
-        | Event::CapabilityGranted(_)
-        | Event::CapabilityRevoked(_) => overall(Deed::ManageUsers),
-        Event::LeaseOpened(_) | Event::LeaseRenewed(_) | Event::LeaseReleased(_) => Vec::new(),
-        _ => return None,
-    })
+fn stepped(body: &StateChanged) -> Deeds {
+    let deed = match body.trigger {
+        Trigger::Suspend | Trigger::Resume => Deed::Suspend,
+        Trigger::RevisionRequired | Trigger::Rejected => Deed::ApproveIntegration,
+        _ => Deed::Abort,
+    };
+    on(deed, &body.workspace_id)
 }
 
 /// Whether a person may have somebody else's record take its steps.

@@ -22,8 +22,8 @@ use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use crate::command::Command;
-use crate::event::{Event, Stamped};
+use crate::command::CommonsCommand;
+use crate::event::{CommonsEvent, Event, Stamped};
 use crate::principal::{Actor, Caller, Principal};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -125,55 +125,40 @@ impl Commons {
 pub(crate) fn carry_out(
     turn: &mut Turn<'_>,
     caller: &Caller,
-    command: &Command,
+    command: CommonsCommand<'_>,
 ) -> Result<Reply, Halt> {
     match command {
-        Command::SymbolSet(args) => symbol::decide_set(turn, caller, args),
-        Command::FactSet(args) => fact::decide_set(turn, caller, args),
-        Command::FactDelete(args) => fact::decide_delete(turn, caller, args),
-        Command::CapsuleWrite(args) => capsule::decide_write(turn, caller, args),
-        Command::DecisionAppend(args) => decision::decide_append(turn, caller, args),
-        Command::DisputeRaise(args) => dispute::decide_raise(turn, caller, args),
-        Command::LedgerLog(args) => ledger::decide_log(turn, caller, args),
-        Command::LedgerBaseline(args) => ledger::decide_baseline(turn, caller, args),
-        Command::MessageNote(args) => message::decide_note(turn, caller, args),
-        // The rest was carried out before it came here.
-        _ => Err(Halt::Fault(ApplyError::Unknown("the command"))),
+        CommonsCommand::SymbolSet(args) => symbol::decide_set(turn, caller, args),
+        CommonsCommand::FactSet(args) => fact::decide_set(turn, caller, args),
+        CommonsCommand::FactDelete(args) => fact::decide_delete(turn, caller, args),
+        CommonsCommand::CapsuleWrite(args) => capsule::decide_write(turn, caller, args),
+        CommonsCommand::DecisionAppend(args) => decision::decide_append(turn, caller, args),
+        CommonsCommand::DisputeRaise(args) => dispute::decide_raise(turn, caller, args),
+        CommonsCommand::LedgerLog(args) => ledger::decide_log(turn, caller, args),
+        CommonsCommand::LedgerBaseline(args) => ledger::decide_baseline(turn, caller, args),
+        CommonsCommand::MessageNote(args) => message::decide_note(turn, caller, args),
     }
 }
 
-/// Applies what happened to what is shared. `false` if it was something else.
-pub(crate) fn apply(state: &mut State, entry: &Stamped) -> Result<bool, ApplyError> {
-    match &entry.draft.event {
-        Event::SymbolSet(body) => symbol::apply_set(state, entry, body)?,
-        Event::FactSet(body) => fact::apply_set(state, entry, body)?,
-        Event::FactDeleted(body) => fact::apply_deleted(state, body)?,
-        Event::CapsuleWritten(body) => capsule::apply_written(state, entry, body)?,
-        Event::DecisionAppended(body) => decision::apply_appended(state, entry, body),
-        Event::DisputeRaised(body) => dispute::apply_raised(state, entry, body)?,
-        Event::LedgerLogged(body) => ledger::apply_logged(state, entry, body),
-        Event::LedgerBaselined(body) => ledger::apply_baselined(state, body),
+/// Applies what happened to what is shared.
+pub(crate) fn apply(
+    state: &mut State,
+    entry: &Stamped,
+    event: CommonsEvent<'_>,
+) -> Result<(), ApplyError> {
+    match event {
+        CommonsEvent::SymbolSet(body) => symbol::apply_set(state, entry, body)?,
+        CommonsEvent::FactSet(body) => fact::apply_set(state, entry, body)?,
+        CommonsEvent::FactDeleted(body) => fact::apply_deleted(state, body)?,
+        CommonsEvent::CapsuleWritten(body) => capsule::apply_written(state, entry, body)?,
+        CommonsEvent::DecisionAppended(body) => decision::apply_appended(state, entry, body),
+        CommonsEvent::DisputeRaised(body) => dispute::apply_raised(state, entry, body)?,
+        CommonsEvent::LedgerLogged(body) => ledger::apply_logged(state, entry, body),
+        CommonsEvent::LedgerBaselined(body) => ledger::apply_baselined(state, body),
         // The trail alone remembers it.
-        Event::MessageNoted(_) => {}
-        _ => return Ok(false),
+        CommonsEvent::MessageNoted(_) => {}
     }
-    Ok(true)
-}
-
-/// Whether an event is about what is shared.
-pub fn is_shared(event: &Event) -> bool {
-    matches!(
-        event,
-        Event::SymbolSet(_)
-            | Event::FactSet(_)
-            | Event::FactDeleted(_)
-            | Event::CapsuleWritten(_)
-            | Event::DecisionAppended(_)
-            | Event::DisputeRaised(_)
-            | Event::LedgerLogged(_)
-            | Event::LedgerBaselined(_)
-            | Event::MessageNoted(_)
-    )
+    Ok(())
 }
 
 /// Records a deed of the caller's in the project's own trail.

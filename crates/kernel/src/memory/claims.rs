@@ -7,7 +7,7 @@ use super::effect::Effect;
 use super::kind::Kind;
 use super::offer::Terms;
 use super::word::Action;
-use crate::event::{Draft, Event, Stamped};
+use crate::event::{Draft, Event, Room, Stamped};
 use crate::id::{EntryId, IdKind, LeaseId, WorkspaceId};
 use crate::lease::{self, Lease, PER_SESSION_MAX, ReleaseCause};
 use crate::principal::{Actor, Caller, Principal};
@@ -135,6 +135,6 @@ pub(crate) fn is_told_truly(state: &State, body: &lease::Opened) -> bool {
 pub(crate) fn is_owed(state: &State, entry: &Stamped, epoch: u64, begins: bool) -> bool {
     let cause = entry.draft.causation.as_ref();
     let story = state.story.as_ref().filter(|story| Some(&story.id) == cause);
-    story.is_some_and(|story| super::is_of_memory(story.kind))
+    story.is_some_and(|story| story.kind.room() == Room::Memory)
         && state.memory.owed.contains(&(epoch, begins))
 }

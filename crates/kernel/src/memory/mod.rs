@@ -39,10 +39,10 @@ use imbl::{OrdMap, OrdSet};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use crate::command::Command;
+use crate::command::{Command, MemoryCommand};
 use crate::commons::Label;
 use crate::content::Blob;
-use crate::event::{Event, Stamped};
+use crate::event::{Event, EventRoom, MemoryEvent, Stamped};
 use crate::principal::{Caller, Principal};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -372,32 +372,33 @@ fn change(
     Ok(())
 }
 
-/// Carries out a command about what is remembered. `None` if it is about something else.
+/// Carries out a command about what is remembered.
 pub(crate) fn carry_out(
     turn: &mut Turn<'_>,
     caller: &Caller,
     command: &Command,
-) -> Option<Result<Reply, Halt>> {
-    let id = match command {
-        Command::MemoryCreate(args) => &args.request_id,
-        Command::MemoryUpdate(args) => &args.request_id,
-        Command::MemoryMove(args) => &args.request_id,
-        Command::MemoryStep(args) => &args.request_id,
-        Command::MemoryProgress(args) => &args.request_id,
-        Command::MemorySweep(args) => &args.request_id,
-        Command::MemoryConverge(args) => &args.request_id,
-        Command::MemoryArchive(args) => &args.request_id,
-        Command::MemoryTurn(args) => &args.request_id,
-        Command::MemoryOffer(args) => &args.request_id,
-        _ => return None,
+    own: MemoryCommand<'_>,
+) -> Result<Reply, Halt> {
+    let id = match own {
+        MemoryCommand::MemoryCreate(args) => &args.request_id,
+        MemoryCommand::MemoryUpdate(args) => &args.request_id,
+        MemoryCommand::MemoryMove(args) => &args.request_id,
+        MemoryCommand::MemoryStep(args) => &args.request_id,
+        MemoryCommand::MemoryProgress(args) => &args.request_id,
+        MemoryCommand::MemorySweep(args) => &args.request_id,
+        MemoryCommand::MemoryConverge(args) => &args.request_id,
+        MemoryCommand::MemoryArchive(args) => &args.request_id,
+        MemoryCommand::MemoryTurn(args) => &args.request_id,
+        MemoryCommand::MemoryOffer(args) => &args.request_id,
     };
-    Some(answer(turn, caller, command, id.as_ref()).map(|reply| Reply::Memory(Box::new(reply))))
+    answer(turn, caller, command, own, id.as_ref()).map(|reply| Reply::Memory(Box::new(reply)))
 }
 
 fn answer(
     turn: &mut Turn<'_>,
     caller: &Caller,
     command: &Command,
+    own: MemoryCommand<'_>,
     id: Option<&Label>,
 ) -> Result<MemoryReply, Halt> {
     turn.project()?;
@@ -405,98 +406,109 @@ fn answer(
         Asked::Before(reply) => return Ok(reply),
         Asked::New(mark) => mark,
     };
-    match command {
-        Command::MemoryCreate(args) => create::decide(turn, caller, args, mark),
-        Command::MemoryUpdate(args) => update::decide(turn, caller, args, mark),
-        Command::MemoryMove(args) => moving::decide(turn, caller, args, mark),
-        Command::MemoryStep(args) => step::decide(turn, caller, args, mark),
-        Command::MemoryProgress(args) => assign::decide_progress(turn, caller, args, mark),
-        Command::MemorySweep(args) => sweep::decide(turn, caller, args, mark),
-        Command::MemoryConverge(args) => assign::decide_converge(turn, caller, args, mark),
-        Command::MemoryArchive(args) => archive::decide(turn, caller, args, mark),
-        Command::MemoryTurn(args) => round::decide(turn, caller, args, mark),
-        Command::MemoryOffer(args) => offer::decide(turn, caller, args, mark),
-        _ => Err(Halt::Fault(ApplyError::Unknown("the command"))),
+    match own {
+        MemoryCommand::MemoryCreate(args) => create::decide(turn, caller, args, mark),
+        MemoryCommand::MemoryUpdate(args) => update::decide(turn, caller, args, mark),
+        MemoryCommand::MemoryMove(args) => moving::decide(turn, caller, args, mark),
+        MemoryCommand::MemoryStep(args) => step::decide(turn, caller, args, mark),
+        MemoryCommand::MemoryProgress(args) => assign::decide_progress(turn, caller, args, mark),
+        MemoryCommand::MemorySweep(args) => sweep::decide(turn, caller, args, mark),
+        MemoryCommand::MemoryConverge(args) => assign::decide_converge(turn, caller, args, mark),
+        MemoryCommand::MemoryArchive(args) => archive::decide(turn, caller, args, mark),
+        MemoryCommand::MemoryTurn(args) => round::decide(turn, caller, args, mark),
+        MemoryCommand::MemoryOffer(args) => offer::decide(turn, caller, args, mark),
     }
 }
 
 /// Records a deed of the caller's, with the leases that end or begin with it.
 fn record(turn: &mut Turn<'_>, caller: &Caller, event: Event) -> Result<MemoryReply, Halt> {
-    let effects = effects_of(&event).to_vec();
+    let effects = effects_of(own(&event)?).to_vec();
     let session = claims::session(turn, caller, &effects)?;
     turn.begin_story();
     turn.note(None, caller.principal.clone().into(), event)?;
-    let event = turn.entries().last().map(|entry| &entry.draft.event);
-    let reply = event.and_then(|event| reply_of(turn.state(), event));
+    let last = turn.entries().last().ok_or(ApplyError::Unknown("the record"))?;
+    let reply = reply_of(turn.state(), own(&last.draft.event)?);
     let reply = reply.ok_or(ApplyError::Unknown("the record"))?;
     claims::carry_out(turn, &caller.principal, session.as_ref(), &effects)?;
     Ok(reply)
 }
 
+/// An event as one of the memory's.
+fn own(event: &Event) -> Result<MemoryEvent<'_>, ApplyError> {
+    let EventRoom::Memory(own) = event.room() else {
+        return Err(ApplyError::Mismatch("the record"));
+    };
+    Ok(own)
+}
+
 /// What followed from a deed, as its entry says.
-fn effects_of(event: &Event) -> &[Effect] {
+fn effects_of(event: MemoryEvent<'_>) -> &[Effect] {
     match event {
-        Event::MemoryUpdated(body) => &body.effects,
-        Event::MemoryMoved(body) => &body.effects,
-        Event::MemoryStepped(body) => &body.effects,
-        Event::MemoryTurned(body) => &body.effects,
-        Event::MemorySwept(body) => &body.effects,
-        Event::MemoryArchived(body) => &body.effects,
-        Event::MemoryOffered(body) => &body.effects,
-        _ => &[],
+        MemoryEvent::MemoryUpdated(body) => &body.effects,
+        MemoryEvent::MemoryMoved(body) => &body.effects,
+        MemoryEvent::MemoryStepped(body) => &body.effects,
+        MemoryEvent::MemoryTurned(body) => &body.effects,
+        MemoryEvent::MemorySwept(body) => &body.effects,
+        MemoryEvent::MemoryArchived(body) => &body.effects,
+        MemoryEvent::MemoryOffered(body) => &body.effects,
+        MemoryEvent::MemoryCreated(_)
+        | MemoryEvent::MemoryHeard(_)
+        | MemoryEvent::MemoryExpired(_) => &[],
     }
 }
 
-fn mark_of(event: &Event) -> Option<&Mark> {
+fn mark_of(event: MemoryEvent<'_>) -> Option<&Mark> {
     match event {
-        Event::MemoryCreated(body) => body.request.as_ref(),
-        Event::MemoryUpdated(body) => body.request.as_ref(),
-        Event::MemoryMoved(body) => body.request.as_ref(),
-        Event::MemoryStepped(body) => body.request.as_ref(),
-        Event::MemoryHeard(body) => body.request.as_ref(),
-        Event::MemorySwept(body) => body.request.as_ref(),
-        Event::MemoryArchived(body) => body.request.as_ref(),
-        Event::MemoryTurned(body) => body.request.as_ref(),
-        Event::MemoryOffered(body) => body.request.as_ref(),
-        _ => None,
+        MemoryEvent::MemoryCreated(body) => body.request.as_ref(),
+        MemoryEvent::MemoryUpdated(body) => body.request.as_ref(),
+        MemoryEvent::MemoryMoved(body) => body.request.as_ref(),
+        MemoryEvent::MemoryStepped(body) => body.request.as_ref(),
+        MemoryEvent::MemoryHeard(body) => body.request.as_ref(),
+        MemoryEvent::MemorySwept(body) => body.request.as_ref(),
+        MemoryEvent::MemoryArchived(body) => body.request.as_ref(),
+        MemoryEvent::MemoryTurned(body) => body.request.as_ref(),
+        MemoryEvent::MemoryOffered(body) => body.request.as_ref(),
+        MemoryEvent::MemoryExpired(_) => None,
     }
 }
 
 /// What a deed is answered with, by the state after it.
-fn reply_of(state: &State, event: &Event) -> Option<MemoryReply> {
+fn reply_of(state: &State, event: MemoryEvent<'_>) -> Option<MemoryReply> {
     let record = |id: &RecordId| state.memory.records.get(id).cloned();
     match event {
-        Event::MemoryCreated(body) => record(&body.id).map(MemoryReply::Record),
-        Event::MemoryUpdated(body) => record(&body.id).map(|own| update::reply(own, body)),
-        Event::MemoryTurned(body) => record(&body.id).map(|own| round::reply(own, body)),
-        Event::MemoryMoved(body) => record(&body.id).map(|own| moving::reply(own, body)),
-        Event::MemoryHeard(body) => record(&body.id).map(assign::heard_reply),
-        Event::MemoryStepped(body) => record(&body.plan).map(|own| step::reply(own, body)),
-        Event::MemorySwept(body) => Some(sweep::reply(body)),
-        Event::MemoryOffered(body) => Some(offer::reply(body)),
-        Event::MemoryArchived(body) => {
+        MemoryEvent::MemoryCreated(body) => record(&body.id).map(MemoryReply::Record),
+        MemoryEvent::MemoryUpdated(body) => record(&body.id).map(|own| update::reply(own, body)),
+        MemoryEvent::MemoryTurned(body) => record(&body.id).map(|own| round::reply(own, body)),
+        MemoryEvent::MemoryMoved(body) => record(&body.id).map(|own| moving::reply(own, body)),
+        MemoryEvent::MemoryHeard(body) => record(&body.id).map(assign::heard_reply),
+        MemoryEvent::MemoryStepped(body) => record(&body.plan).map(|own| step::reply(own, body)),
+        MemoryEvent::MemorySwept(body) => Some(sweep::reply(body)),
+        MemoryEvent::MemoryOffered(body) => Some(offer::reply(body)),
+        MemoryEvent::MemoryArchived(body) => {
             let side_effects = body.effects.clone();
             Some(MemoryReply::Archived(Archived { archived: body.id, side_effects }))
         }
-        _ => None,
+        MemoryEvent::MemoryExpired(_) => None,
     }
 }
 
-/// Applies what happened to what is remembered. `false` if it was something else.
-pub(crate) fn apply(state: &mut State, entry: &Stamped) -> Result<bool, ApplyError> {
-    let event = &entry.draft.event;
+/// Applies what happened to what is remembered.
+pub(crate) fn apply(
+    state: &mut State,
+    entry: &Stamped,
+    event: MemoryEvent<'_>,
+) -> Result<(), ApplyError> {
     match event {
-        Event::MemoryCreated(body) => create::apply(state, entry, body)?,
-        Event::MemoryUpdated(body) => update::apply(state, entry, body)?,
-        Event::MemoryMoved(body) => moving::apply(state, entry, body)?,
-        Event::MemoryStepped(body) => step::apply(state, entry, body)?,
-        Event::MemoryHeard(body) => assign::apply_heard(state, entry, body)?,
-        Event::MemorySwept(body) => sweep::apply(state, entry, body)?,
-        Event::MemoryArchived(body) => archive::apply(state, entry, body)?,
-        Event::MemoryTurned(body) => round::apply(state, entry, body)?,
-        Event::MemoryOffered(body) => offer::apply(state, entry, body)?,
-        Event::MemoryExpired(body) => archive::apply_expired(state, entry, body)?,
-        _ => return Ok(false),
+        MemoryEvent::MemoryCreated(body) => create::apply(state, entry, body)?,
+        MemoryEvent::MemoryUpdated(body) => update::apply(state, entry, body)?,
+        MemoryEvent::MemoryMoved(body) => moving::apply(state, entry, body)?,
+        MemoryEvent::MemoryStepped(body) => step::apply(state, entry, body)?,
+        MemoryEvent::MemoryHeard(body) => assign::apply_heard(state, entry, body)?,
+        MemoryEvent::MemorySwept(body) => sweep::apply(state, entry, body)?,
+        MemoryEvent::MemoryArchived(body) => archive::apply(state, entry, body)?,
+        MemoryEvent::MemoryTurned(body) => round::apply(state, entry, body)?,
+        MemoryEvent::MemoryOffered(body) => offer::apply(state, entry, body)?,
+        MemoryEvent::MemoryExpired(body) => archive::apply_expired(state, entry, body)?,
     }
     state.memory.owed = effect::leases(effects_of(event)).collect();
     if let Some(mark) = mark_of(event)
@@ -504,25 +516,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped) -> Result<bool, ApplyErr
     {
         request::keep(state, entry, mark, reply);
     }
-    Ok(true)
-}
-
-/// Whether a kind of event is about what is remembered.
-pub fn is_of_memory(kind: crate::event::Kind) -> bool {
-    use crate::event::Kind as K;
-    matches!(
-        kind,
-        K::MemoryCreated
-            | K::MemoryUpdated
-            | K::MemoryMoved
-            | K::MemoryStepped
-            | K::MemoryHeard
-            | K::MemorySwept
-            | K::MemoryArchived
-            | K::MemoryTurned
-            | K::MemoryOffered
-            | K::MemoryExpired
-    )
+    Ok(())
 }
 
 /// Refuses a change of something that was changed meanwhile.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::get;
-use crate::event::{Event, Kind, Stamped};
+use crate::event::{Event, Kind, Stamped, UserEvent};
 use crate::lifecycle::{Edge, Lifecycle};
 use crate::name::UserId;
 use crate::principal::{Actor, Caller, Principal};
@@ -319,35 +319,48 @@ pub(super) fn stays_kept(state: &State, user: &UserId) -> Result<(), Refusal> {
 }
 
 /// The person an event is about, and how they stand after it.
-pub(crate) fn outcome(event: &Event) -> Option<(&UserId, Status)> {
+pub(crate) fn outcome(event: UserEvent<'_>) -> Option<(&UserId, Status)> {
     Some(match event {
-        Event::UserSuspended(body) => (&body.user_id, Status::Suspended),
-        Event::UserResumed(body) => (&body.user_id, Status::Active),
-        Event::UserBlocked(body) => (&body.user_id, Status::Blocked),
-        Event::UserUnblocked(body) => (&body.user_id, Status::Active),
-        Event::UserDeactivated(body) => (&body.user_id, Status::Deactivated),
-        Event::UserReactivated(body) => (&body.user_id, Status::Active),
-        _ => return None,
+        UserEvent::UserSuspended(body) => (&body.user_id, Status::Suspended),
+        UserEvent::UserResumed(body) => (&body.user_id, Status::Active),
+        UserEvent::UserBlocked(body) => (&body.user_id, Status::Blocked),
+        UserEvent::UserUnblocked(body) => (&body.user_id, Status::Active),
+        UserEvent::UserDeactivated(body) => (&body.user_id, Status::Deactivated),
+        UserEvent::UserReactivated(body) => (&body.user_id, Status::Active),
+        UserEvent::UserCreated(_)
+        | UserEvent::CapabilityGranted(_)
+        | UserEvent::CapabilityRevoked(_)
+        | UserEvent::CapabilityDenied(_) => return None,
     })
 }
 
-pub(crate) fn apply_step(state: &mut State, entry: &Stamped) -> Result<(), ApplyError> {
-    let event = &entry.draft.event;
-    let (id, to) = outcome(event).ok_or(ApplyError::NotProduced(event.kind()))?;
+pub(crate) fn apply_step(
+    state: &mut State,
+    entry: &Stamped,
+    event: UserEvent<'_>,
+) -> Result<(), ApplyError> {
+    let kind = entry.draft.event.kind();
+    let (id, to) = outcome(event).ok_or(ApplyError::Mismatch("the step"))?;
     let user = state.users.get_mut(id).ok_or(ApplyError::Unknown("the user"))?;
-    if !LIFECYCLE.has_step(Some(user.status.as_str()), event.kind()) {
+    if !LIFECYCLE.has_step(Some(user.status.as_str()), kind) {
         return Err(ApplyError::Mismatch("how the user stood"));
     }
     user.reason = match event {
-        Event::UserSuspended(body) => body.reason.clone(),
-        Event::UserBlocked(body) => Some(body.blocking_condition.clone()),
-        Event::UserDeactivated(body) => {
+        UserEvent::UserSuspended(body) => body.reason.clone(),
+        UserEvent::UserBlocked(body) => Some(body.blocking_condition.clone()),
+        UserEvent::UserDeactivated(body) => {
             if body.prior_state != user.status {
                 return Err(ApplyError::Mismatch("how the user stood"));
             }
             body.reason.clone()
         }
-        _ => None,
+        UserEvent::UserResumed(_)
+        | UserEvent::UserUnblocked(_)
+        | UserEvent::UserReactivated(_)
+        | UserEvent::UserCreated(_)
+        | UserEvent::CapabilityGranted(_)
+        | UserEvent::CapabilityRevoked(_)
+        | UserEvent::CapabilityDenied(_) => None,
     };
     user.status = to;
     user.since = entry.at;

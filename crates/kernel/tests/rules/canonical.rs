@@ -4,7 +4,7 @@ use crate::run::{Run, blob, payload, second_person, workspace_of};
 use crate::support::{World, agent, system, user};
 use althing_kernel::envelope::carrier::{Carried, Carrier};
 use althing_kernel::workspace::Status;
-use althing_kernel::{Command, Event, Kind, Reply, WorkspaceId};
+use althing_kernel::{Command, Event, Kind, Reply, Stamped, WorkspaceId};
 use serde_json::{Value, json};
 
 struct Body<'a>(&'a Event);
@@ -437,6 +437,17 @@ impl Carrier for Flaky {
     }
 }
 
+/// What is left on a trail from before projects said which rules hold.
+fn on_an_earlier_trail() -> Vec<Stamped> {
+    let mut first = World::new().entries[0].clone();
+    let Event::ProjectCreated(body) = &mut first.draft.event else { panic!("{first:?}") };
+    body.rules = None;
+    let mut earlier = World::without_project();
+    earlier.state.apply(&first).unwrap();
+    earlier.run(&agent("alice"), "agent.register", "{}").unwrap();
+    earlier.entries
+}
+
 fn holds(kind: Kind, event: &Event) {
     let written = serde_json::to_string(&Body(event)).unwrap();
     let value: Value = serde_json::from_str(&written).unwrap();
@@ -453,6 +464,7 @@ fn every_kind_of_event_is_written_in_canonical_form_and_read_back() {
         .into_iter()
         .chain(everything_at_work())
         .chain(everything_on_the_highway())
+        .chain(on_an_earlier_trail())
         .collect();
     let mut produced = 0;
     for kind in Kind::ALL {

@@ -8,3 +8,4 @@ mod logs;
 mod proofs;
 mod support;
 mod tamper;
+mod versions;

@@ -62,7 +62,26 @@ impl Grower {
         grower
     }
 
-    /// Decides some commands in one commit. `true` means that the caller signs.
+    /// Goes on from a trail that exists.
+    pub(crate) fn after(commits: Vec<Commit>) -> Self {
+        let mut verifier = Verifier::new(Options::default());
+        for commit in &commits {
+            verifier.check(commit).unwrap();
+        }
+        let (state, chain) = (verifier.state().clone(), verifier.chain().clone());
+        let now = state.clock().micros();
+        Grower { state, chain, commits, mint: Counter::default(), now }
+    }
+
+    /// Has the runtime of these tests take the trail over.
+    pub(crate) fn take_over(&mut self) {
+        let rekey = serde_json::from_str(r#"{"reason":"another machine"}"#).unwrap();
+        let system =
+            Caller { principal: Principal::System, key: runtime_key().public(), session: None };
+        self.commit(&[(system, Command::RuntimeRekey(rekey), false)]);
+    }
+
+    /// Decides some commands in one commit. A `true` means its caller signs.
     pub(crate) fn commit(&mut self, commands: &[(Caller, Command, bool)]) -> &Commit {
         self.now += 1_000_000;
         let now = Timestamp::from_micros(self.now);

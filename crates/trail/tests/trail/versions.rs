@@ -1,0 +1,123 @@
+//! Trails of earlier versions: they are read, verified and continued, and the audit begins where
+//! today's rules do.
+
+use crate::support::{Grower, agent, claim, runtime_key, verify};
+use althing_kernel::adoption::RULES_VERSION;
+use althing_kernel::{Actor, Event, Kind, Stamped, State};
+use althing_trail::chain::Builder;
+use althing_trail::verify::{Checked, Fault, Finding, Options};
+use althing_trail::{Commit, Entry, export};
+use std::collections::BTreeSet;
+
+/// The trail that a build with the first version of the rules wrote.
+fn golden() -> Vec<Commit> {
+    let packed = include_bytes!("versions/rules-1.jsonl.zst");
+    let text = zstd::decode_all(packed.as_slice()).unwrap();
+    export::Commits::new(text.as_slice()).map(Result::unwrap).collect()
+}
+
+fn every_signature() -> Options {
+    Options { every_signature: true, ..Options::default() }
+}
+
+fn entries(commits: &[Commit]) -> Vec<Entry> {
+    commits.iter().flat_map(Commit::entries).map(|line| Entry::read(line).unwrap()).collect()
+}
+
+/// The golden trail, continued by this build. It has a key of its own, so it takes over first.
+fn continued() -> Grower {
+    let mut grower = Grower::after(golden());
+    grower.take_over();
+    grower.commit(&[(agent("nadia"), claim("src/new.rs"), true)]);
+    grower.commit(&[(agent("olaf"), claim("src/new.rs"), true)]);
+    grower
+}
+
+fn seal(grower: &Grower, entries: &[Stamped]) -> Vec<Commit> {
+    let mut builder = Builder::begin(grower.chain.clone());
+    for entry in entries {
+        builder.add(entry, None).unwrap();
+    }
+    let (commit, _) = builder.finish(&runtime_key()).unwrap();
+    [grower.commits.as_slice(), &[commit]].concat()
+}
+
+#[test]
+fn an_earlier_trail_is_read_verified_and_replayed() {
+    let commits = golden();
+    let checked = verify(&commits, every_signature()).unwrap();
+    assert_eq!(checked.audited_from, None);
+    assert!(checked.caller_signatures > 100, "{checked:?}");
+    let mut state = State::default();
+    let mut kinds = BTreeSet::new();
+    for entry in entries(&commits) {
+        kinds.insert(entry.stamped.draft.event.kind());
+        state.apply(&entry.stamped).unwrap();
+    }
+    assert!(kinds.len() >= 80, "{} of {} kinds", kinds.len(), Kind::ALL.len());
+    assert!(!state.project().unwrap().rules.are_current());
+    assert!(state.leases().count() > 0 && state.workspaces().count() > 0);
+}
+
+#[test]
+fn a_newer_build_adopts_its_rules_with_its_first_entry_and_once() {
+    let before = golden().last().unwrap().last;
+    let grower = continued();
+    let adopted: Vec<u64> = entries(&grower.commits)
+        .iter()
+        .filter(|entry| entry.stamped.draft.event.kind() == Kind::RulesAdopted)
+        .map(|entry| entry.seq)
+        .collect();
+    assert_eq!(adopted, [before + 1]);
+    let checked = verify(&grower.commits, every_signature()).unwrap();
+    assert_eq!(checked.audited_from, Some(before + 1));
+    assert_eq!(grower.state.project().unwrap().rules.version, RULES_VERSION);
+}
+
+#[test]
+fn a_new_project_is_audited_from_its_first_entry_on() {
+    let mut grower = Grower::new();
+    grower.commit(&[(agent("alice"), claim("a"), true)]);
+    let checked = verify(&grower.commits, every_signature()).unwrap();
+    assert_eq!(checked.audited_from, Some(1));
+    assert!(
+        entries(&grower.commits).iter().all(|e| e.stamped.draft.event.kind() != Kind::RulesAdopted)
+    );
+}
+
+#[test]
+fn after_the_adoption_the_rules_are_asked() {
+    let mut grower = continued();
+    let commit = grower.clone().commit(&[(agent("olaf"), claim("free"), false)]).clone();
+    let mut forged = Entry::read(commit.entries().last().unwrap()).unwrap().stamped;
+    let Event::LeaseOpened(body) = &mut forged.draft.event else { panic!("{forged:?}") };
+    body.surfaces = serde_json::from_str(r#"["src/new.rs"]"#).unwrap();
+    let finding = verify(&seal(&grower, &[forged]), Options::default()).unwrap_err();
+    assert!(matches!(finding.fault, Fault::Forbidden(_)), "{finding}");
+    grower.commit(&[(agent("olaf"), claim("free"), true)]);
+    verify(&grower.commits, every_signature()).unwrap();
+}
+
+/// Somebody with the runtime's key adopts rules again, to be asked about nothing from there on.
+#[test]
+fn rules_are_not_adopted_twice_nor_backwards() {
+    let grower = continued();
+    let all = entries(&grower.commits);
+    let adoption = all.iter().find(|e| e.stamped.draft.event.kind() == Kind::RulesAdopted).unwrap();
+    let forge = |from: u32, version: u32, actor: Actor| -> Result<Checked, Finding> {
+        let mut forged = adoption.stamped.clone();
+        forged.id = std::sync::Arc::<str>::from("again").into();
+        forged.at = grower.state.clock().after(althing_kernel::time::Span::from_micros(1));
+        forged.draft.actor = actor;
+        let body = serde_json::json!({ "from": from, "version": version }).to_string();
+        forged.draft.event = Event::read(Kind::RulesAdopted, &body).unwrap();
+        verify(&seal(&grower, &[forged]), Options::default())
+    };
+    let newest = RULES_VERSION;
+    for (from, version) in [(1, newest), (newest, newest), (newest, 1), (newest, newest + 1)] {
+        let finding = forge(from, version, Actor::Protocol).unwrap_err();
+        assert!(matches!(finding.fault, Fault::CannotFollow(_)), "{finding}");
+    }
+    let by_agent = forge(newest, newest, "agent:nadia".parse().unwrap()).unwrap_err();
+    assert!(matches!(by_agent.fault, Fault::Forbidden(_)), "{by_agent}");
+}
