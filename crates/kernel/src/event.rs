@@ -119,6 +119,7 @@ events! {
     MemoryArchived "memory.archived" => Box<remembered::archive::Archived>;
     MemoryTurned "memory.turned" => Box<remembered::round::Turned>;
     MemoryOffered "memory.offered" => Box<remembered::offer::Offered>;
+    MemoryLooped "memory.looped" => Box<remembered::loops::Looped>;
     MemoryExpired "memory.expired" => remembered::archive::Expired;
     // The protocol's registry: these 72 and no others. First workspaces.
     WorkspaceCreated "workspace_created" => create::Created;

@@ -15,6 +15,7 @@ use crate::highway::{GateType, Highway};
 use crate::id::WorkspaceId;
 use crate::integration::conflict::{Resolution, Settled};
 use crate::integration::{Decision, Mode};
+use crate::lease::using;
 use crate::principal::Principal;
 use crate::right::RightType;
 use crate::signal::SignalType;
@@ -29,13 +30,8 @@ use crate::workspace::{IDLE_TIMEOUT_DEFAULT, Party, Status, TIMEOUT_DEFAULT, Tri
 pub fn follows(command: &Command, event: &Event) -> bool {
     match (command, event) {
         (_, Event::CommandRefused(refused)) => refused.command.as_str() == command.name(),
-        (Command::LeaseOpen(asked), Event::LeaseOpened(got)) => {
-            asked.surfaces == got.surfaces
-                && asked.purpose == got.purpose
-                && asked.task == got.task
-                && asked.ttl_s.unwrap_or_default() == got.ttl_s
-                && asked.request_id.as_ref() == got.request.as_ref().map(|mark| &mark.id)
-        }
+        (Command::LeaseOpen(asked), Event::LeaseOpened(got)) => using::follows_open(asked, got),
+        (Command::LeaseOpen(asked), Event::LeaseRenewed(got)) => using::follows_reuse(asked, got),
         (Command::LeaseRenew(asked), Event::LeaseRenewed(got)) => {
             asked.lease == got.lease
                 && asked.epoch.is_none_or(|epoch| epoch == got.epoch)
@@ -57,6 +53,8 @@ pub fn follows(command: &Command, event: &Event) -> bool {
             asked.user == got.user_id && asked.key == got.key && is_let_in_with(asked, got)
         }
         (_, Event::CapabilityDenied(got)) => got.action.as_str() == command.name(),
+        (Command::WorkBegin(asked), got) => asked.leads_to(got),
+        (Command::WorkFinish(asked), got) => asked.leads_to(got),
         _ => {
             among_people(command, event)
                 || in_common(command, event)

@@ -118,8 +118,13 @@ pub fn audit(state: &State, entry: &Stamped) -> Result<(), Breach> {
         Event::LeaseRenewed(body) => {
             let lease = live(state, &body.lease, entry)?;
             holds(state, entry, &lease.holder)?;
-            by(entry, &lease.holder.clone().into())?;
-            lasts(entry.at, body.expires_at, body.ttl_s.span())
+            lasts(entry.at, body.expires_at, body.ttl_s.span())?;
+            match &entry.draft.actor {
+                Actor::Protocol if lease::using::is_renewed_by_use(state, entry, lease, body) => {
+                    Ok(())
+                }
+                _ => by(entry, &lease.holder.clone().into()),
+            }
         }
         Event::LeaseReleased(body) => {
             let lease = live(state, &body.lease, entry)?;

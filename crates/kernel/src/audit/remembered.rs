@@ -11,7 +11,7 @@ use crate::memory::moving::{self, Force, Move, Moved};
 use crate::memory::offer::{self, Offered};
 use crate::memory::update::{self, Update, Updated};
 use crate::memory::word::Status;
-use crate::memory::{Record, archive, assign, round, step, sweep};
+use crate::memory::{Record, archive, assign, loops, round, step, sweep};
 use crate::principal::{Actor, Principal};
 use crate::state::State;
 
@@ -61,6 +61,9 @@ pub(super) fn audit(state: &State, entry: &Stamped) -> Audited {
                 .is_ok_and(|own| round::Turned { request: body.request.clone(), ..own } == **body)
         }
         Event::MemoryOffered(body) => offered(state, who, body),
+        Event::MemoryLooped(body) => {
+            is_in(state, who, body.session.as_ref()) && loops::is_told_truly(state, who, body)
+        }
         other => return Err(Breach::NotProduced(other.kind())),
     };
     told(holds, "record")
@@ -206,6 +209,7 @@ pub(super) fn follows(command: &Command, event: &Event) -> bool {
             asked.of == got.id && asked.slot == got.slot && asked.outcome == got.outcome
         }
         (Command::MemoryOffer(asked), Event::MemoryOffered(got)) => got.follows(asked),
+        (Command::MemoryLoop(asked), got) => loops::leads_to(asked, got),
         _ => false,
     }
 }

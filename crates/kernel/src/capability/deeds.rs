@@ -106,6 +106,10 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         Command::MemoryMove(args) => on_record(state, user, args.id),
         Command::MemoryConverge(args) => on_record(state, user, args.id),
         Command::MemoryArchive(args) => on_record(state, user, args.id),
+        Command::MemoryLoop(args) => match memory::loops::moves(state, args) {
+            Some(id) => on_record(state, user, id),
+            None => Vec::new(),
+        },
         Command::AgentRevoke(_) | Command::AgentReinstate(_) => overall(Deed::RevokeAgent),
         Command::UserCreate(_)
         | Command::UserSuspend(_)
@@ -135,6 +139,8 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         | Command::MemorySweep(_)
         | Command::MemoryTurn(_)
         | Command::MemoryOffer(_)
+        | Command::WorkBegin(_)
+        | Command::WorkFinish(_)
         | Command::LeaseRenew(_)
         | Command::LeaseRelease(_)
         | Command::SessionOpen(_)

@@ -16,6 +16,7 @@ pub mod field;
 mod handed;
 pub mod kind;
 mod link;
+pub mod loops;
 pub mod moving;
 pub mod offer;
 pub mod record;
@@ -27,6 +28,7 @@ pub mod table;
 pub mod update;
 pub mod view;
 pub mod word;
+pub mod work;
 
 pub(crate) use claims::{is_owed, is_told_truly};
 pub use effect::Effect;
@@ -43,6 +45,7 @@ use crate::command::Command;
 use crate::commons::Label;
 use crate::content::Blob;
 use crate::event::{Event, Stamped};
+use crate::lease::using::renew_used;
 use crate::principal::{Caller, Principal};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -389,6 +392,9 @@ pub(crate) fn carry_out(
         Command::MemoryArchive(args) => &args.request_id,
         Command::MemoryTurn(args) => &args.request_id,
         Command::MemoryOffer(args) => &args.request_id,
+        Command::MemoryLoop(args) => &args.request_id,
+        Command::WorkBegin(args) => return Some(work::decide_begin(turn, caller, args)),
+        Command::WorkFinish(args) => return Some(work::decide_finish(turn, caller, args)),
         _ => return None,
     };
     Some(answer(turn, caller, command, id.as_ref()).map(|reply| Reply::Memory(Box::new(reply))))
@@ -416,11 +422,13 @@ fn answer(
         Command::MemoryArchive(args) => archive::decide(turn, caller, args, mark),
         Command::MemoryTurn(args) => round::decide(turn, caller, args, mark),
         Command::MemoryOffer(args) => offer::decide(turn, caller, args, mark),
+        Command::MemoryLoop(args) => loops::decide(turn, caller, args, mark),
         _ => Err(Halt::Fault(ApplyError::Unknown("the command"))),
     }
 }
 
-/// Records a deed of the caller's, with the leases that end or begin with it.
+/// Records a deed of the caller's, with the leases that end or begin with it and those that it
+/// renews.
 fn record(turn: &mut Turn<'_>, caller: &Caller, event: Event) -> Result<MemoryReply, Halt> {
     let effects = effects_of(&event).to_vec();
     let session = claims::session(turn, caller, &effects)?;
@@ -429,7 +437,9 @@ fn record(turn: &mut Turn<'_>, caller: &Caller, event: Event) -> Result<MemoryRe
     let event = turn.entries().last().map(|entry| &entry.draft.event);
     let reply = event.and_then(|event| reply_of(turn.state(), event));
     let reply = reply.ok_or(ApplyError::Unknown("the record"))?;
+    let cause = turn.entries().last().map(|entry| entry.id.clone());
     claims::carry_out(turn, &caller.principal, session.as_ref(), &effects)?;
+    renew_used(turn, caller, cause)?;
     Ok(reply)
 }
 
@@ -443,6 +453,7 @@ fn effects_of(event: &Event) -> &[Effect] {
         Event::MemorySwept(body) => &body.effects,
         Event::MemoryArchived(body) => &body.effects,
         Event::MemoryOffered(body) => &body.effects,
+        Event::MemoryLooped(body) => &body.effects,
         _ => &[],
     }
 }
@@ -458,6 +469,7 @@ fn mark_of(event: &Event) -> Option<&Mark> {
         Event::MemoryArchived(body) => body.request.as_ref(),
         Event::MemoryTurned(body) => body.request.as_ref(),
         Event::MemoryOffered(body) => body.request.as_ref(),
+        Event::MemoryLooped(body) => body.request.as_ref(),
         _ => None,
     }
 }
@@ -474,6 +486,7 @@ fn reply_of(state: &State, event: &Event) -> Option<MemoryReply> {
         Event::MemoryStepped(body) => record(&body.plan).map(|own| step::reply(own, body)),
         Event::MemorySwept(body) => Some(sweep::reply(body)),
         Event::MemoryOffered(body) => Some(offer::reply(body)),
+        Event::MemoryLooped(body) => record(&body.id).map(|own| loops::reply(own, body)),
         Event::MemoryArchived(body) => {
             let side_effects = body.effects.clone();
             Some(MemoryReply::Archived(Archived { archived: body.id, side_effects }))
@@ -495,6 +508,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped) -> Result<bool, ApplyErr
         Event::MemoryArchived(body) => archive::apply(state, entry, body)?,
         Event::MemoryTurned(body) => round::apply(state, entry, body)?,
         Event::MemoryOffered(body) => offer::apply(state, entry, body)?,
+        Event::MemoryLooped(body) => loops::apply(state, entry, body)?,
         Event::MemoryExpired(body) => archive::apply_expired(state, entry, body)?,
         _ => return Ok(false),
     }
@@ -521,6 +535,7 @@ pub fn is_of_memory(kind: crate::event::Kind) -> bool {
             | K::MemoryArchived
             | K::MemoryTurned
             | K::MemoryOffered
+            | K::MemoryLooped
             | K::MemoryExpired
     )
 }
