@@ -71,6 +71,8 @@ fn dependencies_point_downwards() {
         "althing-trail",
         "althing-engine",
         "althing-dialects",
+        "althing-workshop",
+        "althing-services",
         "althing-server",
         "althing",
     ];

@@ -5,7 +5,7 @@ use althing_kernel::deployment::Deployment;
 use althing_kernel::lease::Ttl;
 use althing_kernel::name::NameError;
 use althing_kernel::{AgentName, Rule, Span, UserId, WorkspaceId};
-use althing_server::memory::Secrets;
+use althing_services::memory::Secrets;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

@@ -4,13 +4,12 @@
 //! and decides nothing: whatever changes something goes through the engine as a command. Another
 //! dialect is another list of tools; nothing else of the server knows which ones there are.
 
+use althing_services::arguments;
+use althing_services::desk::{Call, Identity};
+use althing_services::fault::Fault;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-
-use crate::arguments;
-use crate::desk::{Call, Identity};
-use crate::fault::Fault;
 
 /// A set of tools.
 pub struct Dialect {

@@ -6,26 +6,20 @@
 //! tools of a [`Dialect`]. What a tool changes goes through the engine like anything else; this
 //! crate decides nothing and keeps nothing.
 
-mod arguments;
-pub mod desk;
 pub mod dialect;
-pub mod fault;
 mod frame;
 pub mod frugal;
-mod git;
 pub mod memory;
 mod message;
-mod scratch;
 mod service;
 mod tally;
 mod transport;
 
-pub use desk::{Call, Desk, Host, Identity, Setup};
 pub use dialect::{Dialect, Tool};
-pub use fault::Fault;
 pub use tally::Unlogged;
 pub use transport::Replies;
 
+use althing_services::desk::{Desk, Setup};
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@
 //! JSON, not JSON-RPC 2.0, or asks for a method that is not offered is answered at once, and
 //! `initialize` is completed with what lax hosts leave out.
 
+use althing_services::desk::UNNAMED;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage};
 use serde_json::{Map, Value, json};
 
@@ -11,8 +12,6 @@ use crate::frame::{Found, MESSAGE_BYTES_MAX};
 
 /// The methods that are offered.
 const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/call", "tools/list"];
-/// What a host is taken for that does not say who it is.
-pub(crate) const UNNAMED: &str = "mcp-client";
 /// What a host is taken to speak that does not say.
 const REVISION_UNSAID: &str = "2024-11-05";
 

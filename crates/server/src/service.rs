@@ -1,6 +1,8 @@
 //! The service: the protocol's requests, answered by a dialect's tools.
 
 use althing_dialects::memory::secrets::{leaks, repeated};
+use althing_services::desk::{Call, Desk, Host, Identity, UNNAMED};
+use althing_services::fault::Fault;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult,
@@ -14,10 +16,7 @@ use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::desk::{Call, Desk, Host, Identity};
 use crate::dialect::{Dialect, Speech, Tool};
-use crate::fault::Fault;
-use crate::message::UNNAMED;
 use crate::tally::{Handed, Tally};
 
 /// The revisions that are spoken. The one of March 2025 asked servers to take batches, which no

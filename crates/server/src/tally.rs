@@ -7,14 +7,13 @@
 
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
 use althing_engine::{EngineError, door};
+use althing_services::desk::{Desk, Identity};
+use althing_services::fault::Fault;
 use serde_json::json;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-use crate::desk::{Desk, Identity};
-use crate::fault::Fault;
 
 /// How long lines gather before they are recorded together. With many hosts on one project each
 /// record takes a turn at the log away from somebody's claim, so there are few of them; a server

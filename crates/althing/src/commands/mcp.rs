@@ -1,7 +1,8 @@
 //! `althing mcp`: this project for hosts that speak the Model Context Protocol.
 
-use althing_server::frugal::Ledger;
-use althing_server::{Replies, Setup, Unlogged, frugal, memory, serve};
+use althing_server::{Replies, Unlogged, frugal, memory, serve};
+use althing_services::Setup;
+use althing_services::frugal::Ledger;
 use std::path::Path;
 
 use crate::app::{App, Project};

@@ -1,7 +1,7 @@
 //! What came of `coordinate`, `dispatch`, `loop`, `sweep` and `harvest`, for people to read.
 
 use althing_dialects::memory::words::counted;
-use althing_server::memory::Verb;
+use althing_services::memory::Verb;
 use serde_json::{Value, json};
 
 use super::get::{ARTIFACT, TURN, columns};

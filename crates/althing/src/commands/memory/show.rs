@@ -1,7 +1,7 @@
 //! What the verbs answer, for people to read.
 
 use althing_dialects::memory::words::counted;
-use althing_server::memory::Verb;
+use althing_services::memory::Verb;
 use serde_json::{Value, json};
 
 use super::get::{flatten, whole};

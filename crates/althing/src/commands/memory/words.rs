@@ -3,7 +3,7 @@
 
 use althing_dialects::memory::words::labelled;
 use althing_kernel::memory::Fields;
-use althing_server::memory::{Verb, Way, step};
+use althing_services::memory::{Verb, Way, step};
 
 /// A command that calls a verb, and how its arguments are typed.
 #[derive(Clone, Copy, Debug)]

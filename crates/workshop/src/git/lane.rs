@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Git, Name, Taken, names, shown};
-use crate::fault::Fault;
+use crate::error::WorkshopError;
 use crate::scratch::Scratch;
 
 /// Where a folder belongs.
@@ -49,13 +49,13 @@ impl Place {
 }
 
 /// Work that was committed.
-pub(crate) struct Kept {
+pub struct Kept {
     /// The commit, or none if there was nothing to commit.
-    pub(crate) commit: Option<String>,
+    pub commit: Option<String>,
     /// How many files it changes.
-    pub(crate) files: usize,
+    pub files: usize,
     /// What was taken over and what was not.
-    pub(crate) taken: Taken,
+    pub taken: Taken,
 }
 
 impl Git {
@@ -80,7 +80,7 @@ impl Git {
     }
 
     /// The commit that a name stands for.
-    pub(crate) fn resolved(&self, name: &str) -> Option<String> {
+    pub fn resolved(&self, name: &str) -> Option<String> {
         if name.starts_with('-') {
             return None;
         }
@@ -89,7 +89,7 @@ impl Git {
     }
 
     /// The files that differ from the last commit, as git has their names.
-    pub(crate) fn uncommitted(&self) -> Result<BTreeSet<Name>, Fault> {
+    pub fn uncommitted(&self) -> Result<BTreeSet<Name>, WorkshopError> {
         let args = ["ls-files", "-z", "--modified", "--others", "--exclude-standard"];
         let mut found: BTreeSet<Name> =
             names(&self.run(&args, None, b"")?).map(<[u8]>::to_vec).collect();
@@ -101,7 +101,7 @@ impl Git {
     }
 
     /// The files that commits of a linked work tree changed which the main one does not have.
-    pub(crate) fn committed_here(&self) -> Result<BTreeSet<Name>, Fault> {
+    pub(crate) fn committed_here(&self) -> Result<BTreeSet<Name>, WorkshopError> {
         let Some(head) = self.head() else { return Ok(BTreeSet::new()) };
         let base = self.line(&["merge-base", "main-worktree/HEAD", &head], None, b"");
         let args = match &base {
@@ -114,12 +114,12 @@ impl Git {
 
     /// Commits what is wanted of a work tree on what is checked out in it. The files stay as they
     /// are; what is not wanted stays uncommitted.
-    pub(crate) fn keep(
+    pub fn keep(
         &self,
         scratch: &Path,
         message: &str,
         wanted: impl Fn(&[u8]) -> bool,
-    ) -> Result<Kept, Fault> {
+    ) -> Result<Kept, WorkshopError> {
         let scratch = Scratch::take(scratch)?;
         let draft = self.draft(&scratch)?;
         let taken = draft.take(wanted)?;
@@ -143,6 +143,6 @@ impl Git {
 }
 
 /// Names for people to read.
-pub(crate) fn readable(names: &BTreeSet<Name>) -> Vec<String> {
+pub fn readable(names: &BTreeSet<Name>) -> Vec<String> {
     names.iter().map(|name| shown(name)).collect()
 }

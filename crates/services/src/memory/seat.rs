@@ -59,11 +59,15 @@ pub trait Seat {
 }
 
 /// A seat of a host's.
-pub(super) struct Chair<'a> {
-    pub(super) desk: &'a Desk,
-    pub(super) who: &'a Identity,
-    pub(super) secrets: Secrets,
-    pub(super) recall: &'a Recall,
+pub struct Chair<'a> {
+    /// The project.
+    pub desk: &'a Desk,
+    /// The caller.
+    pub who: &'a Identity,
+    /// What is done about secrets.
+    pub secrets: Secrets,
+    /// What is kept between their questions.
+    pub recall: &'a Recall,
 }
 
 impl Seat for Chair<'_> {

@@ -7,6 +7,8 @@ use althing_kernel::commons::{Handle, Label, dispute};
 use althing_kernel::lease::Surfaces;
 use althing_kernel::query::{Answer, LeaseCheck, Query};
 use althing_kernel::{Principal, Rule, Surface, Timestamp};
+use althing_workshop::git::{Branch, Git, Left};
+use althing_workshop::scratch::Scratch;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,13 +17,11 @@ use super::displaced::{Kept, Work, free};
 use super::{Ledger, SERVER, in_the_way, registered, shown};
 use crate::desk::{Call, Identity};
 use crate::fault::Fault;
-use crate::git::{Branch, Git, Left};
-use crate::scratch::Scratch;
 
 /// Arguments of `raise_conflict_pr`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RaiseConflict {
+pub struct RaiseConflict {
     id: String,
     title: String,
     #[schemars(length(min = 1))]
@@ -51,7 +51,8 @@ struct Record {
     path: String,
 }
 
-pub(super) fn raise(
+/// Puts a conflict over surfaces before people, on branches of its own.
+pub fn raise(
     ledger: &Ledger,
     call: &Call<'_>,
     who: &Identity,
@@ -204,7 +205,7 @@ fn branch_out(
     for branch in made.displaced.iter().chain([&made.conflict]) {
         if let Err(fault) = git.put(branch) {
             made.take_back(git);
-            return Err(fault);
+            return Err(fault.into());
         }
     }
     Ok(made)

@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::fault::Fault;
+use crate::error::WorkshopError;
 use crate::git::Git;
 use crate::git::lane::{Kept, readable};
 
@@ -17,13 +17,13 @@ use crate::git::lane::{Kept, readable};
 const FILES_MAX: usize = 5_000;
 
 /// A worktree beside the project's own, of the same repository.
-pub(super) struct Worktree {
+pub struct Worktree {
     root: PathBuf,
     git: Git,
 }
 
 /// What lies where a result file belongs.
-pub(super) enum Report {
+pub enum Report {
     /// Nothing.
     None,
     /// Something that is not read, and why.
@@ -39,7 +39,7 @@ pub(super) enum Report {
 
 impl Worktree {
     /// Finds the worktree at a path, or says why that is none to be read.
-    pub(super) fn open(project: &Path, path: &str, author: &str) -> Result<Self, String> {
+    pub fn open(project: &Path, path: &str, author: &str) -> Result<Self, String> {
         let path = Path::new(path);
         if !path.is_absolute() {
             return Err("a worktree is named by its whole path".to_owned());
@@ -65,7 +65,7 @@ impl Worktree {
     }
 
     /// The result file.
-    pub(super) fn report(&self) -> Report {
+    pub fn report(&self) -> Report {
         match self.plain(RESULT_FILE) {
             Ok(None) => Report::None,
             Ok(Some(data)) if data.len() > RESULT_BYTES_MAX => {
@@ -80,7 +80,7 @@ impl Worktree {
     }
 
     /// The signs that somebody works here, each as far as it can be believed.
-    pub(super) fn signs(&self, names: &[&str], now: u64) -> Vec<Sign> {
+    pub fn signs(&self, names: &[&str], now: u64) -> Vec<Sign> {
         let mut signs = Vec::new();
         let mut note = |evidence, at: Option<u64>| {
             let at = at.and_then(|at| lane::believed(at, now));
@@ -139,7 +139,7 @@ impl Worktree {
     }
 
     /// Why nothing can be committed here, if nothing can.
-    pub(super) fn unsettled(&self) -> Option<String> {
+    pub fn unsettled(&self) -> Option<String> {
         if let Some(what) = self.git.place().and_then(|place| place.under_way()) {
             return Some(format!("{what} is under way there; finish or abort it first"));
         }
@@ -148,7 +148,7 @@ impl Worktree {
     }
 
     /// The files of the work that lie outside of this, committed there or not.
-    pub(super) fn outside(&self, scope: &Surfaces) -> Result<Vec<String>, Fault> {
+    pub fn outside(&self, scope: &Surfaces) -> Result<Vec<String>, WorkshopError> {
         let mut found = self.git.uncommitted()?;
         found.extend(self.git.committed_here()?);
         found.retain(|name| !lane::is_own(name) && !is_within(scope, name));
@@ -156,12 +156,12 @@ impl Worktree {
     }
 
     /// Commits the work of the lane, without the protocol's own files and what lies outside.
-    pub(super) fn keep(
+    pub fn keep(
         &self,
         scratch: &Path,
         message: &str,
         scope: Option<&Surfaces>,
-    ) -> Result<Kept, Fault> {
+    ) -> Result<Kept, WorkshopError> {
         let within = |name: &[u8]| scope.is_none_or(|scope| is_within(scope, name));
         self.git.keep(scratch, message, |name| !lane::is_own(name) && within(name))
     }

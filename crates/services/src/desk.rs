@@ -10,6 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::fault::Fault;
 
+/// The name of a host that does not say who it is.
+pub const UNNAMED: &str = "mcp-client";
+
 /// What a server needs to know of the place it works in.
 #[derive(Clone)]
 pub struct Setup {

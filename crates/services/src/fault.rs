@@ -3,6 +3,7 @@
 use althing_engine::EngineError;
 use althing_kernel::Rule;
 use althing_kernel::refusal::Details;
+use althing_workshop::WorkshopError;
 use serde_json::{Value, json};
 
 /// A tool call that failed. Hosts get it as a result, so that the model can read it and go on.
@@ -117,7 +118,7 @@ impl Fault {
     }
 
     /// The error object that every door of Althing gives.
-    pub(crate) fn object(&self) -> Value {
+    pub fn object(&self) -> Value {
         json!({
             "kind": self.0.kind,
             "rule": self.0.rule.id(),
@@ -128,7 +129,7 @@ impl Fault {
     }
 
     /// What is read by hosts that only show text.
-    pub(crate) fn text(&self) -> Value {
+    pub fn text(&self) -> Value {
         json!({
             "error": self.0.error.as_deref().unwrap_or(&self.0.message),
             "detail": self.0.detail.as_deref().unwrap_or(self.0.rule.way_out()),
@@ -149,5 +150,11 @@ impl From<EngineError> for Fault {
             _ => json!({}),
         };
         fault
+    }
+}
+
+impl From<WorkshopError> for Fault {
+    fn from(error: WorkshopError) -> Self {
+        Fault::unavailable(error.message())
     }
 }

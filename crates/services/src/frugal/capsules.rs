@@ -17,13 +17,14 @@ const RECORD_BYTES_MAX: usize = 64 * 1024;
 /// Arguments of `read_capsules`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ReadCapsules {
+pub struct ReadCapsules {
     id: Option<String>,
     #[serde(rename = "client_identity")]
     _client: Option<String>,
 }
 
-pub(super) fn read(
+/// Reads capsules and hand-off records.
+pub fn read(
     ledger: &Ledger,
     call: &Call<'_>,
     who: &Identity,

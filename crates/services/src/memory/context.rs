@@ -11,6 +11,7 @@ use althing_dialects::memory::words::counted;
 use althing_engine::trail_query::TrailQuery;
 use althing_kernel::memory::{Kind, Record};
 use althing_kernel::{Actor, Event, Principal, Timestamp};
+use althing_workshop::git::Git;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -21,7 +22,6 @@ use super::seat::Present;
 use super::trail::{entry_at, first_from, moment_of};
 use super::{Verb, Verbs, board};
 use crate::fault::Fault;
-use crate::git::Git;
 
 /// How many items are selected where nothing is said.
 const ITEMS_DEFAULT: usize = 20;

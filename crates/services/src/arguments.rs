@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::fault::Fault;
 
 /// The schema of a type, without what only costs the reader tokens.
-pub(crate) fn schema<A: JsonSchema>() -> Map<String, Value> {
+pub fn schema<A: JsonSchema>() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -64,7 +64,7 @@ fn trim(schema: &mut Map<String, Value>, outermost: bool) {
 }
 
 /// Says what is wrong with arguments in words a model can act on.
-pub(crate) fn check(
+pub fn check(
     tool: &str,
     schema: &Map<String, Value>,
     given: &Map<String, Value>,

@@ -3,7 +3,7 @@
 //! Commits are made from a throw-away index, and branches appear with their first commit or not at
 //! all. What the person has checked out, staged or not yet saved stays as it is.
 
-pub(crate) mod lane;
+pub mod lane;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
-use crate::fault::Fault;
+use crate::error::WorkshopError;
 use crate::scratch::Scratch;
 
 /// The address of whoever commits here.
@@ -20,31 +20,34 @@ const ADDRESS: &str = "agent@althing.invalid";
 const NESTED_MAX: usize = 8;
 
 /// The name of a file below the root, as git has it: bytes.
-pub(crate) type Name = Vec<u8>;
+pub type Name = Vec<u8>;
 
 /// What was taken over from a work tree.
 #[derive(Default)]
-pub(crate) struct Taken {
+pub struct Taken {
     /// How many files are as they were there, also those that are gone.
-    pub(crate) files: usize,
+    pub files: usize,
     /// What was not taken over.
-    pub(crate) left: Vec<Left>,
+    pub left: Vec<Left>,
 }
 
 /// A file that was not taken over.
-pub(crate) struct Left {
-    pub(crate) path: String,
-    pub(crate) why: String,
+pub struct Left {
+    /// Its name.
+    pub path: String,
+    /// The reason.
+    pub why: String,
 }
 
 impl Left {
-    pub(crate) fn new(path: &str, why: &str) -> Self {
+    /// A file, and the first line of the reason.
+    pub fn new(path: &str, why: &str) -> Self {
         let why = why.lines().next().unwrap_or_default().to_owned();
         Left { path: path.to_owned(), why }
     }
 
     /// It in a line.
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         format!("{}: {}", self.path, self.why)
     }
 }
@@ -56,24 +59,27 @@ impl Taken {
 }
 
 /// A repository.
-pub(crate) struct Git {
+pub struct Git {
     root: PathBuf,
     /// Who is named as the author of commits.
     author: String,
 }
 
 /// A commit in the making: an index that is nobody's.
-pub(crate) struct Draft<'a> {
+pub struct Draft<'a> {
     git: &'a Git,
     index: PathBuf,
     parent: Option<String>,
 }
 
 /// A branch that is to be at a commit, and where it was.
-pub(crate) struct Branch {
-    pub(crate) name: String,
-    pub(crate) commit: String,
-    pub(crate) before: Option<String>,
+pub struct Branch {
+    /// Its name.
+    pub name: String,
+    /// The commit it is to be at.
+    pub commit: String,
+    /// The commit it was at, if it existed.
+    pub before: Option<String>,
 }
 
 impl Drop for Draft<'_> {
@@ -86,13 +92,19 @@ impl Drop for Draft<'_> {
 }
 
 impl Git {
-    pub(crate) fn new(root: &Path, author: &str) -> Self {
+    /// The repository at a folder; commits made through it name this author.
+    pub fn new(root: &Path, author: &str) -> Self {
         Git { root: root.to_owned(), author: author.to_owned() }
     }
 
     /// Runs git and returns what it printed.
-    fn run(&self, args: &[&str], index: Option<&Path>, input: &[u8]) -> Result<Vec<u8>, Fault> {
-        let cannot = |error: std::io::Error| Fault::unavailable(format!("git: {error}"));
+    fn run(
+        &self,
+        args: &[&str],
+        index: Option<&Path>,
+        input: &[u8],
+    ) -> Result<Vec<u8>, WorkshopError> {
+        let cannot = |error: std::io::Error| WorkshopError::new(format!("git: {error}"));
         let mut git = Process::new("git");
         // No hook and no monitor that a repository configures is to be started here. Its filters
         // are: what is kept has to be what git itself would make of the files.
@@ -129,10 +141,15 @@ impl Git {
         }
         let said = String::from_utf8_lossy(&ran.stderr);
         let what = args.first().copied().unwrap_or_default();
-        Err(Fault::unavailable(format!("git {what}: {}", said.trim())))
+        Err(WorkshopError::new(format!("git {what}: {}", said.trim())))
     }
 
-    fn line(&self, args: &[&str], index: Option<&Path>, input: &[u8]) -> Result<String, Fault> {
+    fn line(
+        &self,
+        args: &[&str],
+        index: Option<&Path>,
+        input: &[u8],
+    ) -> Result<String, WorkshopError> {
         let printed = self.run(args, index, input)?;
         Ok(String::from_utf8_lossy(&printed).trim().to_owned())
     }
@@ -142,29 +159,29 @@ impl Git {
         self.line(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], None, b"").ok()
     }
 
-    fn tree_of(&self, commit: &str) -> Result<String, Fault> {
+    fn tree_of(&self, commit: &str) -> Result<String, WorkshopError> {
         self.line(&["rev-parse", "--verify", &format!("{commit}^{{tree}}")], None, b"")
     }
 
     /// The branch that is checked out, if one is.
-    pub(crate) fn branch(&self) -> Option<String> {
+    pub fn branch(&self) -> Option<String> {
         let name = self.line(&["symbolic-ref", "--short", "--quiet", "HEAD"], None, b"").ok();
         name.filter(|name| !name.is_empty())
     }
 
     /// Whether a name can be that of a branch.
-    pub(crate) fn is_branch_name(&self, name: &str) -> bool {
+    pub fn is_branch_name(&self, name: &str) -> bool {
         self.run(&["check-ref-format", "--branch", name], None, b"").is_ok()
     }
 
     /// The commit of a branch, if there is such a branch.
-    pub(crate) fn tip(&self, name: &str) -> Option<String> {
+    pub fn tip(&self, name: &str) -> Option<String> {
         let full = format!("refs/heads/{name}");
         self.line(&["rev-parse", "--quiet", "--verify", &full], None, b"").ok()
     }
 
     /// A branch that keeps another from being made: a branch is either a name or a folder of them.
-    pub(crate) fn in_the_way_of(&self, name: &str) -> Option<String> {
+    pub fn in_the_way_of(&self, name: &str) -> Option<String> {
         let above = name.match_indices('/').map(|(at, _)| &name[..at]);
         if let Some(above) = above.into_iter().find(|above| self.tip(above).is_some()) {
             return Some(above.to_owned());
@@ -175,7 +192,7 @@ impl Git {
     }
 
     /// The branches in a folder of them.
-    pub(crate) fn branches_in(&self, folder: &str) -> Vec<String> {
+    pub fn branches_in(&self, folder: &str) -> Vec<String> {
         let folder = format!("refs/heads/{folder}/");
         let args = ["for-each-ref", "--format=%(refname:lstrip=2)", &folder];
         let listed = self.line(&args, None, b"").unwrap_or_default();
@@ -183,7 +200,7 @@ impl Git {
     }
 
     /// The work tree in which a branch is checked out, if it is in one.
-    pub(crate) fn tree_on(&self, name: &str) -> Result<Option<String>, Fault> {
+    pub fn tree_on(&self, name: &str) -> Result<Option<String>, WorkshopError> {
         let wanted = format!("branch refs/heads/{name}");
         let listed = self.run(&["worktree", "list", "--porcelain", "-z"], None, b"")?;
         let mut current = None;
@@ -198,7 +215,7 @@ impl Git {
     }
 
     /// Whether a commit was made here, with a message that begins so.
-    pub(crate) fn is_own(&self, commit: &str, beginning: &str) -> bool {
+    pub fn is_own(&self, commit: &str, beginning: &str) -> bool {
         let Ok(raw) = self.run(&["cat-file", "commit", commit], None, b"") else { return false };
         let raw = String::from_utf8_lossy(&raw);
         let Some((head, message)) = raw.split_once("\n\n") else { return false };
@@ -207,12 +224,12 @@ impl Git {
     }
 
     /// Whether there are files to work on here, and not just a repository.
-    pub(crate) fn has_work_tree(&self) -> Result<bool, Fault> {
+    pub fn has_work_tree(&self) -> Result<bool, WorkshopError> {
         Ok(self.line(&["rev-parse", "--is-inside-work-tree"], None, b"")? == "true")
     }
 
     /// Where else files of this repository are checked out.
-    pub(crate) fn other_trees(&self) -> Result<Vec<PathBuf>, Fault> {
+    pub fn other_trees(&self) -> Result<Vec<PathBuf>, WorkshopError> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let listed = self.run(&["worktree", "list", "--porcelain", "-z"], None, b"")?;
         let (mut trees, mut current) = (Vec::new(), None);
@@ -230,12 +247,12 @@ impl Git {
     }
 
     /// The same repository, seen from another of its work trees.
-    pub(crate) fn at(&self, root: &Path) -> Git {
+    pub fn at(&self, root: &Path) -> Git {
         Git { root: root.to_owned(), author: self.author.clone() }
     }
 
     /// The files that are tracked, with whether each is a commit of another repository.
-    fn tracked(&self, index: Option<&Path>) -> Result<Vec<(Name, bool)>, Fault> {
+    fn tracked(&self, index: Option<&Path>) -> Result<Vec<(Name, bool)>, WorkshopError> {
         let listed = self.run(&["ls-files", "-z", "--stage"], index, b"")?;
         let entry = |line: &[u8]| {
             let tab = line.iter().position(|byte| *byte == b'\t')?;
@@ -245,14 +262,14 @@ impl Git {
     }
 
     /// The tracked files that are not wanted in the work tree: that they are not there says nothing.
-    fn sparse(&self) -> Result<BTreeSet<Name>, Fault> {
+    fn sparse(&self) -> Result<BTreeSet<Name>, WorkshopError> {
         let listed = self.run(&["ls-files", "-z", "-t", "--cached"], None, b"")?;
         Ok(names(&listed).filter_map(|line| line.strip_prefix(b"S ")).map(<[u8]>::to_vec).collect())
     }
 
     /// The files that would be tracked if they were added. A repository inside this one is one
     /// name with a slash at its end.
-    fn untracked(&self) -> Result<Vec<Name>, Fault> {
+    fn untracked(&self) -> Result<Vec<Name>, WorkshopError> {
         let args = ["ls-files", "-z", "--others", "--exclude-standard"];
         Ok(names(&self.run(&args, None, b"")?).map(<[u8]>::to_vec).collect())
     }
@@ -263,7 +280,12 @@ impl Git {
     }
 
     /// The files of this repository and of those inside it that nobody tracks, below a name.
-    fn all_below(&self, prefix: &[u8], depth: usize, into: &mut Vec<Name>) -> Result<(), Fault> {
+    fn all_below(
+        &self,
+        prefix: &[u8],
+        depth: usize,
+        into: &mut Vec<Name>,
+    ) -> Result<(), WorkshopError> {
         let mut found = self.untracked()?;
         found.extend(self.tracked(None)?.into_iter().map(|(name, _)| name));
         for name in found {
@@ -280,7 +302,7 @@ impl Git {
     }
 
     /// A commit in the making on top of what is checked out.
-    pub(crate) fn draft(&self, scratch: &Scratch) -> Result<Draft<'_>, Fault> {
+    pub fn draft(&self, scratch: &Scratch) -> Result<Draft<'_>, WorkshopError> {
         let draft = Draft { git: self, index: scratch.index(), parent: self.head() };
         let from = draft.parent.as_deref().unwrap_or("--empty");
         self.run(&["read-tree", from], Some(&draft.index), b"")?;
@@ -288,7 +310,7 @@ impl Git {
     }
 
     /// Puts a branch where it is to be. One that somebody else made or moved stays as it is.
-    pub(crate) fn put(&self, branch: &Branch) -> Result<(), Fault> {
+    pub fn put(&self, branch: &Branch) -> Result<(), WorkshopError> {
         let Branch { name, commit, before } = branch;
         let none = "0".repeat(commit.len());
         let before = before.as_deref().unwrap_or(&none);
@@ -297,7 +319,7 @@ impl Git {
     }
 
     /// Puts a branch back where it was, unless somebody moved it since.
-    pub(crate) fn take_back(&self, branch: &Branch) {
+    pub fn take_back(&self, branch: &Branch) {
         let Branch { name, commit, before } = branch;
         let full = format!("refs/heads/{name}");
         // If it cannot be taken back it stays, which harms nobody.
@@ -311,7 +333,7 @@ impl Git {
 impl Draft<'_> {
     /// Takes over files as they are in the work tree, of those that are wanted: changed, new, or
     /// gone.
-    pub(crate) fn take(&self, wanted: impl Fn(&[u8]) -> bool) -> Result<Taken, Fault> {
+    pub fn take(&self, wanted: impl Fn(&[u8]) -> bool) -> Result<Taken, WorkshopError> {
         let mut taken = Taken::default();
         let (mut put, mut gone) = (Vec::new(), Vec::new());
         let sparse = self.git.sparse()?;
@@ -352,7 +374,7 @@ impl Draft<'_> {
         &self,
         wanted: &impl Fn(&[u8]) -> bool,
         taken: &mut Taken,
-    ) -> Result<BTreeMap<Name, bool>, Fault> {
+    ) -> Result<BTreeMap<Name, bool>, WorkshopError> {
         let mut found: BTreeMap<Name, bool> = BTreeMap::new();
         found.extend(self.git.tracked(Some(&self.index))?);
         found.extend(self.git.tracked(None)?);
@@ -372,15 +394,15 @@ impl Draft<'_> {
         Ok(found)
     }
 
-    fn add(&self, paths: &[Name]) -> Result<(), Fault> {
+    fn add(&self, paths: &[Name]) -> Result<(), WorkshopError> {
         self.update(&["update-index", "-z", "--add", "--replace", "--stdin"], paths)
     }
 
-    fn remove(&self, paths: &[Name]) -> Result<(), Fault> {
+    fn remove(&self, paths: &[Name]) -> Result<(), WorkshopError> {
         self.update(&["update-index", "-z", "--force-remove", "--stdin"], paths)
     }
 
-    fn update(&self, args: &[&str], paths: &[Name]) -> Result<(), Fault> {
+    fn update(&self, args: &[&str], paths: &[Name]) -> Result<(), WorkshopError> {
         if paths.is_empty() {
             return Ok(());
         }
@@ -390,7 +412,7 @@ impl Draft<'_> {
     }
 
     /// Puts a file with this content.
-    pub(crate) fn put(&self, path: &str, content: &str) -> Result<(), Fault> {
+    pub fn put(&self, path: &str, content: &str) -> Result<(), WorkshopError> {
         let blob = self.git.line(&["hash-object", "-w", "--stdin"], None, content.as_bytes())?;
         let entry = format!("100644 {blob} 0\t{path}\0");
         let args = ["update-index", "-z", "--add", "--index-info"];
@@ -398,18 +420,18 @@ impl Draft<'_> {
     }
 
     /// Whether it has anything that what is checked out has not.
-    pub(crate) fn differs(&self) -> Result<bool, Fault> {
+    pub fn differs(&self) -> Result<bool, WorkshopError> {
         let Some(parent) = &self.parent else { return Ok(true) };
         Ok(self.tree()? != self.git.tree_of(parent)?)
     }
 
-    fn tree(&self) -> Result<String, Fault> {
+    fn tree(&self) -> Result<String, WorkshopError> {
         self.git.line(&["write-tree"], Some(&self.index), b"")
     }
 
     /// Makes the commit. It belongs to no branch yet. What a branch had before stays below it; if
     /// that was the same, it is that.
-    pub(crate) fn commit(&self, message: &str, before: Option<&str>) -> Result<String, Fault> {
+    pub fn commit(&self, message: &str, before: Option<&str>) -> Result<String, WorkshopError> {
         let tree = self.tree()?;
         if let Some(before) = before {
             let parent = self.git.line(&["rev-parse", &format!("{before}^")], None, b"").ok();

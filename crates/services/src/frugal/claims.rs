@@ -19,7 +19,7 @@ use crate::fault::Fault;
 /// Arguments of `read_claims`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ReadClaims {
+pub struct ReadClaims {
     #[serde(rename = "client_identity")]
     _client: Option<String>,
 }
@@ -27,7 +27,7 @@ pub(super) struct ReadClaims {
 /// Arguments of `make_claim`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MakeClaim {
+pub struct MakeClaim {
     #[schemars(length(min = 1))]
     surfaces: Vec<String>,
     task: String,
@@ -42,13 +42,14 @@ pub(super) struct MakeClaim {
 /// Arguments of `release_claim`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ReleaseClaim {
+pub struct ReleaseClaim {
     haid: Option<String>,
     #[serde(rename = "client_identity")]
     _client: Option<String>,
 }
 
-pub(super) fn read(call: &Call<'_>, _: &Identity, _: ReadClaims) -> Result<Value, Fault> {
+/// Lists every active claim.
+pub fn read(call: &Call<'_>, _: &Identity, _: ReadClaims) -> Result<Value, Fault> {
     let mut leases = match call.desk.readable()? {
         Some(engine) => leases(&engine, None)?,
         None => Vec::new(),
@@ -58,7 +59,8 @@ pub(super) fn read(call: &Call<'_>, _: &Identity, _: ReadClaims) -> Result<Value
     Ok(json!({ "count": claims.len(), "active_claims": claims }))
 }
 
-pub(super) fn make(
+/// Claims surfaces: all of them or none.
+pub fn make(
     ledger: &Ledger,
     call: &Call<'_>,
     who: &Identity,
@@ -105,7 +107,8 @@ fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Fault
     })
 }
 
-pub(super) fn release(call: &Call<'_>, who: &Identity, args: ReleaseClaim) -> Result<Value, Fault> {
+/// Releases all claims of the caller.
+pub fn release(call: &Call<'_>, who: &Identity, args: ReleaseClaim) -> Result<Value, Fault> {
     let (whose, shown) = match args.haid {
         None => (who.agent.clone(), who.shown.clone()),
         // A HAID says itself whose it is; any other name has to be one that is known.

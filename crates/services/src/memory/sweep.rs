@@ -7,6 +7,7 @@ use althing_dialects::memory::words::{from_now, lasting};
 use althing_kernel::memory::sweep::{Sign, judge};
 use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use althing_kernel::{Principal, Span, State, Timestamp};
+use althing_workshop::worktree::Worktree;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::lanes::LOOP_SCOPES;
 use super::seat::Present;
-use super::worktree::Worktree;
 use crate::fault::Fault;
 
 /// How many assignments are looked at in one sweep; more than one sweep moves, since some may be

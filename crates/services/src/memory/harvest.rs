@@ -14,13 +14,13 @@ use althing_kernel::lease::Surfaces;
 use althing_kernel::memory::assign::may_stand_in;
 use althing_kernel::memory::{Kind, Record, Status};
 use althing_kernel::{Rule, State};
+use althing_workshop::worktree::{Report, Worktree};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::lanes::{record, shown, surfaces};
 use super::seat::Present;
-use super::worktree::{Report, Worktree};
 use super::{Verbs, kind};
 use crate::fault::Fault;
 
@@ -285,7 +285,7 @@ impl Verbs<'_> {
         allow_outside: bool,
     ) -> Result<Option<Surfaces>, Skip> {
         let Some(scope) = scope_of(own) else { return Ok(None) };
-        let outside = found.worktree.outside(&scope)?;
+        let outside = found.worktree.outside(&scope).map_err(Fault::from)?;
         if outside.is_empty() {
             return Ok(Some(scope));
         }

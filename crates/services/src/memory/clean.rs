@@ -5,14 +5,14 @@ use althing_dialects::memory::words::counted;
 use althing_kernel::Rule;
 use althing_kernel::lease::Surfaces;
 use althing_kernel::surface::Surface;
+use althing_workshop::git::Git;
+use althing_workshop::git::lane::readable;
 use serde_json::json;
 
 use super::Verbs;
 use super::coordinate::Coordinate;
 use super::lanes::Lane;
 use crate::fault::Fault;
-use crate::git::Git;
-use crate::git::lane::readable;
 
 /// How many files are named that are not committed.
 const SHOWN_MAX: usize = 20;

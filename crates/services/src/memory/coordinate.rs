@@ -6,6 +6,7 @@ use althing_kernel::commons::Label;
 use althing_kernel::memory::view::{LaneReply, MemoryReply};
 use althing_kernel::memory::{Kind, Record, RecordId};
 use althing_kernel::{AgentName, State};
+use althing_workshop::worktree::Worktree;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,7 +17,6 @@ use super::lanes::{
     surfaces,
 };
 use super::seat::Present;
-use super::worktree::Worktree;
 use crate::fault::Fault;
 
 /// How many agents are asked if none are named.

@@ -5,11 +5,11 @@ use althing_dialects::frugal::planning::one_line;
 use althing_kernel::Surface;
 use althing_kernel::commons::dispute::ALSO_PRESERVED_MAX;
 use althing_kernel::lease::Surfaces;
+use althing_workshop::git::{Branch, Git, Left};
+use althing_workshop::scratch::Scratch;
 use std::path::Path;
 
 use crate::fault::Fault;
-use crate::git::{Branch, Git, Left};
-use crate::scratch::Scratch;
 
 /// What is in dispute, and whose work gives way.
 pub(super) struct Work<'a> {

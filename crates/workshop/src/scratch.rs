@@ -4,7 +4,7 @@ use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::fault::Fault;
+use crate::error::WorkshopError;
 
 /// How long others may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -13,17 +13,17 @@ const INDEX: &str = "index-";
 
 /// The place, while it is this process's. A process that is killed lets go of it, so whatever is
 /// found here was left by somebody who did not come to an end.
-pub(crate) struct Scratch {
+pub struct Scratch {
     folder: PathBuf,
     _lock: File,
 }
 
 impl Scratch {
     /// Waits for the place, and clears away what others left there.
-    pub(crate) fn take(folder: &Path) -> Result<Self, Fault> {
+    pub fn take(folder: &Path) -> Result<Self, WorkshopError> {
         let path = folder.join("conflicts.lock");
         let cannot = |error: std::io::Error| {
-            Fault::unavailable(format!("{}: {error}", folder.join("conflicts.lock").display()))
+            WorkshopError::new(format!("{}: {error}", folder.join("conflicts.lock").display()))
         };
         let file = File::options().create(true).append(true).open(path).map_err(cannot)?;
         let begun = Instant::now();
@@ -34,7 +34,7 @@ impl Scratch {
                     std::thread::sleep(Duration::from_millis(10));
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(Fault::unavailable(
+                    return Err(WorkshopError::new(
                         "another process makes a commit here; repeat it later",
                     ));
                 }

@@ -11,18 +11,15 @@ use crate::fault::Fault;
 /// Arguments of `append_decision`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AppendDecision {
+pub struct AppendDecision {
     title: String,
     body: String,
     #[serde(rename = "client_identity")]
     _client: Option<String>,
 }
 
-pub(super) fn append(
-    call: &Call<'_>,
-    who: &Identity,
-    args: AppendDecision,
-) -> Result<Value, Fault> {
+/// Records a decision.
+pub fn append(call: &Call<'_>, who: &Identity, args: AppendDecision) -> Result<Value, Fault> {
     let AppendDecision { title, body, .. } = args;
     let said = json!({ "title": title, "body": body, "via": SERVER });
     let decision = call.desk.execute(who, "decision.append", &said)?;

@@ -1,4 +1,4 @@
-//! The memory dialect over the protocol and for the command line: one implementation of each verb.
+//! The memory dialect, for hosts and for the command line: one implementation of each verb.
 //!
 //! [`Verbs`] is somebody at the project's memory. `work` opens a session, and claims what is to be
 //! worked on; `context`, `find` and `get` read and write nothing; `create`, `update`, `transition`,
@@ -30,7 +30,6 @@ mod sweep;
 mod trail;
 mod ways;
 mod work;
-mod worktree;
 mod write;
 
 use althing_dialects::memory::PROTOCOL;
@@ -38,22 +37,15 @@ use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::item::with_haids;
 use althing_dialects::memory::words;
 use althing_kernel::Rule;
-use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use serde_json::{Map, Value};
 
 pub use recall::Recall;
-pub use seat::{Seat, Secrets};
+pub use seat::{Chair, Seat, Secrets};
 pub use secrets::check_secrets;
 pub use ways::{Way, step, way};
 
 use crate::arguments;
-use crate::dialect::{Dialect, Speech, Tool};
 use crate::fault::Fault;
-use crate::frugal::{self, Ledger};
-use seat::Chair;
-
-/// What the server calls itself.
-const SERVER: &str = "althing-memory";
 
 /// What can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +117,8 @@ impl Verb {
         }
     }
 
-    fn description(self) -> &'static str {
+    /// A description for a model to read.
+    pub fn description(self) -> &'static str {
         match self {
             Verb::Work => {
                 "Start here: opens your session and returns what to know. execute with a scope \
@@ -155,7 +148,8 @@ impl Verb {
         }
     }
 
-    fn schema(self) -> Map<String, Value> {
+    /// The schema of its arguments.
+    pub fn schema(self) -> Map<String, Value> {
         match self {
             Verb::Work => arguments::schema::<args::Work>(),
             Verb::Context => arguments::schema::<args::Context>(),
@@ -180,7 +174,7 @@ impl Verb {
     }
 
     /// Whether it changes nothing if it is asked for so.
-    fn looks(self, given: &Map<String, Value>) -> bool {
+    pub fn looks(self, given: &Map<String, Value>) -> bool {
         let intent = given.get("intent").and_then(Value::as_str);
         let is_on = |name: &str| given.get(name).is_some_and(|on| on == true);
         match self {
@@ -256,17 +250,6 @@ impl<'a> Verbs<'a> {
     }
 }
 
-/// How this dialect answers.
-pub(crate) const SPEECH: Speech = Speech {
-    attribution: "agent",
-    failure: |fault| {
-        let error = json!({ "schema_version": PROTOCOL, "error": failure(fault) });
-        (error.clone(), error)
-    },
-    pretty: false,
-    silent_reading: true,
-};
-
 /// A failure, in the words of this dialect and with those of all doors.
 pub fn failure(fault: &Fault) -> Value {
     let mut error = fault.object();
@@ -305,47 +288,4 @@ pub fn kind(fault: &Fault) -> &'static str {
         (_, Rule::AgentRevoked) => "trust_error",
         _ => "operation_error",
     }
-}
-
-/// The dialect.
-pub fn dialect(ledger: Ledger, secrets: Secrets) -> Dialect {
-    Dialect {
-        server: SERVER,
-        version: env!("CARGO_PKG_VERSION"),
-        instructions: "Shared memory of this project (Brainclaw protocol 0.1). Begin with \
-            bclaw_work; claim a scope with intent execute before you edit there. Remember what the \
-            next one has to know with bclaw_create.",
-        tools: tools(secrets),
-        identify: Box::new(move |call| frugal::identify(&ledger, call)),
-        speech: &SPEECH,
-        protocol: Some(("brainclaw", PROTOCOL)),
-    }
-}
-
-/// This dialect and the frugal one at once.
-pub fn with_frugal(ledger: Ledger, secrets: Secrets) -> Dialect {
-    let mut both = dialect(ledger.clone(), secrets);
-    both.server = "althing";
-    both.tools.extend(frugal::dialect(ledger).tools);
-    both
-}
-
-fn tools(secrets: Secrets) -> Vec<Tool> {
-    let recall = Arc::new(Recall::default());
-    let tool = |verb: Verb| {
-        let recall = recall.clone();
-        let tool = Tool::reading_itself(
-            verb.tool(),
-            verb.description(),
-            &SPEECH,
-            verb.schema(),
-            move |call, who, given| {
-                let chair = Chair { desk: call.desk, who, secrets, recall: &recall };
-                Verbs::new(&chair).call(verb, &given)
-            },
-        );
-        let tool = if verb.reads() { tool.reading() } else { tool };
-        tool.looking(move |given| verb.looks(given))
-    };
-    Verb::ALL.into_iter().map(tool).collect()
 }

@@ -1,10 +1,9 @@
-//! The frugal dialect over the protocol: six tools around claims, capsules, decisions and
-//! conflicts, for any host that can start a process.
+//! The frugal dialect: what its six tools around claims, capsules, decisions and conflicts do.
 
-mod capsules;
-mod claims;
-mod conflicts;
-mod decisions;
+pub mod capsules;
+pub mod claims;
+pub mod conflicts;
+pub mod decisions;
 mod displaced;
 
 use althing_dialects::frugal::haid::{Haid, agent_named};
@@ -14,17 +13,13 @@ use althing_kernel::lease::Ttl;
 use althing_kernel::{AgentName, Principal, Rule, Timestamp};
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::sync::Arc;
 
+use crate::desk::UNNAMED;
 use crate::desk::{Call, Identity, label};
-use crate::dialect::{Dialect, Speech, Tool};
 use crate::fault::Fault;
-use crate::message::UNNAMED;
 
 /// What the server calls itself: hosts' settings name it so.
-const SERVER: &str = "heimdall-ledger-mcp";
-/// The version of the published tools.
-const VERSION: &str = "1.0.0";
+pub const SERVER: &str = "heimdall-ledger-mcp";
 
 /// What the tools of this dialect need to know besides the project.
 #[derive(Clone, Debug)]
@@ -37,68 +32,9 @@ pub struct Ledger {
     pub ttl: Ttl,
 }
 
-/// The dialect.
-pub fn dialect(ledger: Ledger) -> Dialect {
-    let ledger = Arc::new(ledger);
-    let own = ledger.clone();
-    Dialect {
-        server: SERVER,
-        version: VERSION,
-        instructions: "Claim surfaces before you edit them and release them when done. On a \
-            collision stop and ask; do not work around a claim.",
-        tools: tools(&ledger),
-        identify: Box::new(move |call| identify(&own, call)),
-        speech: &SPEECH,
-        protocol: None,
-    }
-}
-
-/// How this dialect answers.
-const SPEECH: Speech = Speech {
-    attribution: "haid",
-    failure: |fault| (fault.text(), serde_json::json!({ "error": fault.object() })),
-    pretty: true,
-    silent_reading: false,
-};
-
-fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
-    let [claims, capsules, conflicts] = [ledger.clone(), ledger.clone(), ledger.clone()];
-    vec![
-        Tool::new("read_claims", "List every agent's active claims.", &SPEECH, claims::read)
-            .reading(),
-        Tool::new(
-            "make_claim",
-            "Claim paths, globs or path#symbol before editing: all of them or, on a collision, none.",
-            &SPEECH,
-            move |call, who, args| claims::make(&claims, call, who, args),
-        ),
-        Tool::new("release_claim", "Release all your claims.", &SPEECH, claims::release),
-        Tool::new(
-            "read_capsules",
-            "Read context capsules and hand-off records: all, or one by id.",
-            &SPEECH,
-            move |call, who, args| capsules::read(&capsules, call, who, args),
-        )
-        .reading(),
-        Tool::new(
-            "append_decision",
-            "Record a decision for everybody.",
-            &SPEECH,
-            decisions::append,
-        ),
-        Tool::new(
-            "raise_conflict_pr",
-            "Put a conflict over surfaces before people: branch conflict/<id> with both intents, \
-             the displaced work kept on a branch of its own.",
-            &SPEECH,
-            move |call, who, args| conflicts::raise(&conflicts, call, who, args),
-        ),
-    ]
-}
-
 /// Who is asking: whoever this server was started as, else the client that the call or the host
 /// names.
-pub(crate) fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
+pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
     let named = match call.arguments.get("client_identity") {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if !name.trim().is_empty() => Some(name.as_str()),
