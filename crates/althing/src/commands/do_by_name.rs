@@ -64,7 +64,7 @@ pub(super) fn read_request(
 ) -> Result<Request, Failure> {
     let read = door::read(name, args);
     // What cannot be read is looked through as well, since the refusal repeats some of it.
-    let is_kept = ["memory.", "lease."].iter().any(|begins| name.starts_with(begins));
+    let is_kept = ["memory.", "lease.", "work."].iter().any(|begins| name.starts_with(begins));
     if is_kept && !matches!(read, Ok(Request::Query(_))) {
         let given = serde_json::from_str(args).unwrap_or_default();
         super::memory::look_through(app, project, &given)?;

@@ -32,6 +32,8 @@ pub fn follows(command: &Command, event: &Event) -> bool {
         (_, Event::CommandRefused(refused)) => refused.command.as_str() == command.name(),
         (Command::LeaseOpen(asked), Event::LeaseOpened(got)) => using::follows_open(asked, got),
         (Command::LeaseOpen(asked), Event::LeaseRenewed(got)) => using::follows_reuse(asked, got),
+        // Whoever goes on with what they hold may leave nothing but the session they arrived in.
+        (Command::LeaseOpen(_), Event::SessionOpened(got)) => got.standing,
         (Command::LeaseRenew(asked), Event::LeaseRenewed(got)) => {
             asked.lease == got.lease
                 && asked.epoch.is_none_or(|epoch| epoch == got.epoch)

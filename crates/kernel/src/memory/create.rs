@@ -55,7 +55,7 @@ pub struct Create {
 
 impl Create {
     /// A record that says nothing but its text.
-    pub(super) fn plain(kind: Kind, text: Body) -> Self {
+    pub fn plain(kind: Kind, text: Body) -> Self {
         Create {
             fields: Fields::default(),
             kind,

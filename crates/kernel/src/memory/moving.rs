@@ -84,7 +84,7 @@ pub struct Move {
 
 impl Move {
     /// A step that takes nothing else along.
-    pub(super) fn plain(id: RecordId, to: Status) -> Self {
+    pub fn plain(id: RecordId, to: Status) -> Self {
         Move {
             agent: None,
             claim: None,

@@ -82,10 +82,10 @@ pub(super) fn decide(
     args: &Update,
     mark: Option<Mark>,
 ) -> Result<MemoryReply, Halt> {
+    let body = plan(turn.state(), &caller.principal, args)?;
     if args.id.kind == Kind::Loop {
         loops::leaves_alone(&args.fields.given(), &args.clear)?;
     }
-    let body = plan(turn.state(), &caller.principal, args)?;
     record(turn, caller, Event::MemoryUpdated(Box::new(Updated { request: mark, ..body })))
 }
 

@@ -167,7 +167,9 @@ pub(crate) fn decide_begin(
     let own = made.iter().rev().find(|entry| entry.draft.causation.is_none());
     let cause = own.map(|entry| entry.id.clone());
     begun.renewed = renew_used(turn, caller, cause)?;
-    if let Some(known) = begun.claim.as_ref().and_then(|own| turn.state().leases.get_key_value(&own.lease)) {
+    if let Some(known) =
+        begun.claim.as_ref().and_then(|own| turn.state().leases.get_key_value(&own.lease))
+    {
         begun.claim = Some(LeaseView::of(known.0, known.1));
     }
     Ok(Reply::Begun(Box::new(begun)))
@@ -183,26 +185,25 @@ fn claim(
     begun: &mut Begun,
 ) -> Result<(), Halt> {
     let open = lease::Open { reuse: open.reuse.or(Some(Reuse::AsIs)), ..open.clone() };
-    let view = |state: &State, id: &LeaseId| {
-        state.leases.get(id).map(|lease| LeaseView::of(id, lease))
-    };
-    (begun.claim_status, begun.claim) =
-        match turn.attempt(|turn| lease::grant(turn, caller, &open)) {
-            Ok(Grant::Opened(id)) => (ClaimStatus::Created, view(turn.state(), &id)),
-            Ok(Grant::Reused(id)) => (ClaimStatus::Existing, view(turn.state(), &id)),
-            Ok(Grant::Before(before)) => match view(turn.state(), &before.lease) {
-                Some(live) => (ClaimStatus::Existing, Some(live)),
-                None => (ClaimStatus::Over, Some(*before)),
-            },
-            Err(Halt::Refused(refusal)) if refusal.rule == Rule::NoOverlap => {
-                turn.put_on_record(caller, &Command::WorkBegin(args.clone()), &refusal)?;
-                if let Details::Collisions(met) = refusal.details {
-                    begun.collisions = met;
-                }
-                (ClaimStatus::Conflict, None)
+    let view =
+        |state: &State, id: &LeaseId| state.leases.get(id).map(|lease| LeaseView::of(id, lease));
+    (begun.claim_status, begun.claim) = match turn.attempt(|turn| lease::grant(turn, caller, &open))
+    {
+        Ok(Grant::Opened(id)) => (ClaimStatus::Created, view(turn.state(), &id)),
+        Ok(Grant::Reused(id)) => (ClaimStatus::Existing, view(turn.state(), &id)),
+        Ok(Grant::Before(before)) => match view(turn.state(), &before.lease) {
+            Some(live) => (ClaimStatus::Existing, Some(live)),
+            None => (ClaimStatus::Over, Some(*before)),
+        },
+        Err(Halt::Refused(refusal)) if refusal.rule == Rule::NoOverlap => {
+            turn.put_on_record(caller, &Command::WorkBegin(args.clone()), &refusal)?;
+            if let Details::Collisions(met) = refusal.details {
+                begun.collisions = met;
             }
-            Err(halt) => return Err(halt),
-        };
+            (ClaimStatus::Conflict, None)
+        }
+        Err(halt) => return Err(halt),
+    };
     Ok(())
 }
 

@@ -112,6 +112,21 @@ pub enum Act {
 }
 
 impl Act {
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Act::AddArtifact { .. } => "add_artifact",
+            Act::Advance { .. } => "advance",
+            Act::Answer { .. } => "answer",
+            Act::Ask { .. } => "ask",
+            Act::Bind { .. } => "bind",
+            Act::Continue {} => "continue",
+            Act::Takeover { .. } => "takeover",
+            Act::Turn { .. } => "turn",
+            Act::Verify { .. } => "verify",
+        }
+    }
+
     /// What it adds to what came of the loop.
     fn artifact(&self) -> Option<Artifact> {
         match self {
@@ -316,10 +331,8 @@ fn more(own: &Record, act: &Act) -> Result<Few<Artifact, 64>, Refusal> {
 /// Where a check leads: on, or back for another round. A loop in its last phase stays there.
 fn checked(own: &Record, stand: Stand<'_>, verdict: Check) -> Result<Option<Next>, Refusal> {
     if stand.phase != VERIFY {
-        let message = format!(
-            "{} is in {}; only what is in {VERIFY} is verified",
-            own.id, stand.phase
-        );
+        let message =
+            format!("{} is in {}; only what is in {VERIFY} is verified", own.id, stand.phase);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     Ok(match verdict {
@@ -436,9 +449,7 @@ pub(crate) fn leads_to(asked: &InLoop, event: &Event) -> bool {
                 && *act == got.act
                 && asked.request_id.as_ref() == got.request.as_ref().map(|mark| &mark.id)
         }
-        (Act::Continue {}, Event::MemoryMoved(got)) => {
-            asked.id == got.id && got.to == Status::Open
-        }
+        (Act::Continue {}, Event::MemoryMoved(got)) => asked.id == got.id && got.to == Status::Open,
         (Act::Takeover { agent, .. }, Event::MemoryMoved(got)) => {
             got.to == Status::Rerouted && got.agent.as_ref() == Some(agent)
         }
@@ -495,7 +506,9 @@ pub(super) fn leaves_alone(given: &[&'static str], cleared: &[Label]) -> Result<
 pub(super) fn is_step(own: &Record, fields: &Fields) -> bool {
     let (stand, round) = (Stand::of(own), own.fields.iteration.unwrap_or(1));
     let leads = |phase: &Label| {
-        !stand.is_known() || stand.phase == phase.as_str() || stand.next(Some(phase.as_str())).is_ok()
+        !stand.is_known()
+            || stand.phase == phase.as_str()
+            || stand.next(Some(phase.as_str())).is_ok()
     };
     fields.phase.as_ref().is_none_or(leads)
         && fields.iteration.is_none_or(|next| next == round || next == round + 1)
