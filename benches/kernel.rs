@@ -48,6 +48,7 @@ fn open(text: &str) -> Command {
         purpose: None,
         replace: false,
         request_id: None,
+        reuse: None,
         surfaces: surfaces(text),
         task: None,
         ttl_s,

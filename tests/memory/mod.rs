@@ -1,6 +1,7 @@
 //! What a project remembers, through hosts and through the command line.
 
 mod claims;
+mod commits;
 mod doors;
 mod edges;
 mod mistakes;

@@ -99,6 +99,7 @@ fn nothing_that_is_stored_goes_unread() {
         &["claim", "src", "--task", &said],
         &["claim", &format!("src/{KEY}")],
         &["do", "lease.open", &json!({ "surfaces": ["src"], "purpose": said }).to_string()],
+        &["do", "work.begin", &json!({ "claim": { "surfaces": [KEY] } }).to_string()],
         &["do", "memory.progress", &json!({ "id": id, "text": said }).to_string()],
         &["remember", &said],
         &["memory", "transition", &id, "blocked", "--reason", &said],

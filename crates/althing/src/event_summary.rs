@@ -231,6 +231,11 @@ fn of_memory(event: &Event) -> String {
         Event::MemoryTurned(body) => {
             format!("{} {}: {}", body.id.label(), body.slot, body.outcome)
         }
+        Event::MemoryLooped(body) => {
+            let phase =
+                body.phase.as_ref().map_or_else(String::new, |phase| format!(" -> {phase}"));
+            format!("{} {}{phase}", body.id.label(), body.act.name())
+        }
         Event::MemoryExpired(body) => body.id.label(),
         Event::MemoryOffered(body) => {
             let each = body.lanes.iter().map(|lane| {

@@ -212,6 +212,15 @@ commands! {
                 "Say what came of a turn in a loop (the slot's agent, or the loop's author).";
             MemoryOffer "memory.offer" => Box<remembered::offer::Offer>,
                 "Offer work to agents: a claim, an assignment and a message for each, all at once.";
+            MemoryLoop "memory.loop" => Box<remembered::loops::InLoop>,
+                "Do something in a loop: give a turn, go on to a phase, bind, take over, verify, ask.";
+        }
+        #[doc = "Beginning and finishing work on files."]
+        Work WorkCommand {
+            WorkBegin "work.begin" => remembered::work::Begin,
+                "Begin to work: open a session, claim surfaces, and renew what one holds, all at once.";
+            WorkFinish "work.finish" => remembered::work::Finish,
+                "Give a claim back and say what becomes of the plan it was held for.";
         }
         #[doc = "Runs and their workspaces."]
         Workspace WorkspaceCommand {

@@ -189,6 +189,7 @@ events! {
         MemoryArchived "memory.archived" => Box<remembered::archive::Archived>;
         MemoryTurned "memory.turned" => Box<remembered::round::Turned>;
         MemoryOffered "memory.offered" => Box<remembered::offer::Offered>;
+        MemoryLooped "memory.looped" => Box<remembered::loops::Looped>;
         MemoryExpired "memory.expired" => remembered::archive::Expired;
     }
     #[doc = "Runs and their workspaces."]

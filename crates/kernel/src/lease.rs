@@ -7,6 +7,7 @@
 //! first records what is due, and reads leave lapsed leases out.
 
 mod surfaces;
+pub(crate) mod using;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,8 @@ use crate::state::{ApplyError, Deadline, State};
 use crate::text::Text;
 use crate::time::{Span, Timestamp, exact_integer};
 use crate::turn::{Halt, Reply, Turn};
+
+pub use using::Reuse;
 
 pub use surfaces::{SURFACES_MAX, Surfaces, SurfacesError, WILD_BYTES_MAX};
 
@@ -177,6 +180,9 @@ pub struct Open {
     /// What the caller calls this request; asked again within a day, it is done once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
+    /// Go on with a lease of the caller's that covers exactly these surfaces, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<Reuse>,
     /// What to hold.
     pub surfaces: Surfaces,
     /// The task it belongs to.
@@ -326,16 +332,43 @@ pub struct Forced {
     pub reason: Text<1000>,
 }
 
+/// What became of a request for surfaces.
+pub(crate) enum Grant {
+    /// A lease was opened.
+    Opened(LeaseId),
+    /// The caller goes on with a lease it had.
+    Reused(LeaseId),
+    /// The request was answered before, with this lease as it was then.
+    Before(Box<LeaseView>),
+}
+
 pub(crate) fn decide_open(
     turn: &mut Turn<'_>,
     caller: &Caller,
     open: &Open,
 ) -> Result<Reply, Halt> {
+    match grant(turn, caller, open)? {
+        Grant::Opened(lease) | Grant::Reused(lease) => turn.lease_reply(&lease),
+        Grant::Before(lease) => Ok(Reply::Lease(*lease)),
+    }
+}
+
+/// Grants surfaces: opens a lease, or goes on with one of the caller's if that is asked for.
+pub(crate) fn grant(turn: &mut Turn<'_>, caller: &Caller, open: &Open) -> Result<Grant, Halt> {
     let request = match asked_before(turn, caller, open)? {
         Asked::New(mark) => mark,
-        Asked::Before(MemoryReply::Lease(lease)) => return Ok(Reply::Lease(*lease)),
+        Asked::Before(MemoryReply::Lease(lease)) => return Ok(Grant::Before(lease)),
         Asked::Before(_) => return Err(ApplyError::Mismatch("the answer to a request").into()),
     };
+    if let Some(reuse) = open.reuse
+        && let Some(id) =
+            using::same(turn.state(), turn.now(), &caller.principal, &open.surfaces).cloned()
+    {
+        if reuse == Reuse::Renewed {
+            using::renew(turn, caller, &id, None, open.ttl_s)?;
+        }
+        return Ok(Grant::Reused(id));
+    }
     agent::not_revoked(turn.state(), &caller.principal)?;
     let workspace = session::ensure(turn, caller)?;
     let session = workspace.as_ref().and_then(|id| turn.state().sessions.get(id));
@@ -374,13 +407,14 @@ pub(crate) fn decide_open(
         event,
     })?;
     give_way(turn, &lease, &others)?;
-    turn.lease_reply(&lease)
+    Ok(Grant::Opened(lease))
 }
 
 /// Whether a request was made before.
 fn asked_before(turn: &Turn<'_>, caller: &Caller, open: &Open) -> Result<Asked, Halt> {
     let Some(id) = &open.request_id else { return Ok(Asked::New(None)) };
-    let command = Command::LeaseOpen(open.clone());
+    // Whether a lease is reused is no part of what is asked for.
+    let command = Command::LeaseOpen(Open { reuse: None, ..open.clone() });
     look_up(turn.state(), turn.stamp(), caller, &command, Some(id))
 }
 
@@ -440,7 +474,7 @@ fn live<'s>(state: &'s State, id: &LeaseId) -> Result<&'s Arc<Lease>, Refusal> {
 }
 
 /// The lease, if the caller holds it under the epoch it believes to hold it under.
-fn held_by_caller(
+pub(crate) fn held_by_caller(
     turn: &Turn<'_>,
     caller: &Caller,
     id: &LeaseId,
@@ -479,16 +513,7 @@ pub(crate) fn decide_renew(
     caller: &Caller,
     renew: &Renew,
 ) -> Result<Reply, Halt> {
-    agent::not_revoked(turn.state(), &caller.principal)?;
-    let lease = held_by_caller(turn, caller, &renew.lease, renew.epoch)?;
-    let ttl = renew.ttl_s.unwrap_or(lease.ttl);
-    let event = Event::LeaseRenewed(Renewed {
-        epoch: lease.epoch,
-        expires_at: turn.now().after(ttl.span()),
-        lease: renew.lease.clone(),
-        ttl_s: ttl,
-    });
-    turn.emit(about(&lease, caller.principal.clone().into(), false, event))?;
+    using::renew(turn, caller, &renew.lease, renew.epoch, renew.ttl_s)?;
     turn.lease_reply(&renew.lease)
 }
 

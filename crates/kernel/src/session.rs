@@ -219,6 +219,33 @@ pub(crate) fn ensure(turn: &mut Turn<'_>, caller: &Caller) -> Result<Option<Work
     open(turn, agent, &Open::default(), true).map(Some)
 }
 
+/// The session that a caller works in, and whether it was opened for this: the one it named, or its
+/// own that it calls so; its standing one if nothing is said. People have none.
+pub(crate) fn ensure_called(
+    turn: &mut Turn<'_>,
+    caller: &Caller,
+    client: Option<&Text<128>>,
+) -> Result<(Option<WorkspaceId>, bool), Halt> {
+    let before = turn.entries().len();
+    let id = match (&caller.principal, &caller.session, client) {
+        (Principal::Agent(agent), None, Some(client)) => {
+            let called = |session: &Session| {
+                session.agent == *agent && session.client.as_ref() == Some(client)
+            };
+            let own = turn.state().sessions.iter().filter(|(_, session)| called(session));
+            match own.min_by_key(|(_, session)| session.opened_at) {
+                Some((id, _)) => Some(id.clone()),
+                None => {
+                    let named = Open { client: Some(client.clone()), idle_s: None };
+                    Some(open(turn, agent, &named, false)?)
+                }
+            }
+        }
+        _ => ensure(turn, caller)?,
+    };
+    Ok((id, turn.entries().len() > before))
+}
+
 fn owned<'s>(
     state: &'s State,
     agent: &AgentName,

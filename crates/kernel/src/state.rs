@@ -138,6 +138,8 @@ pub struct State {
     pub(crate) salvages: OrdSet<(WorkspaceId, WorkspaceId)>,
     pub(crate) standing: OrdMap<AgentName, WorkspaceId>,
     pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
+    /// The leases by who holds them.
+    pub(crate) holders: OrdSet<(Principal, LeaseId)>,
     /// The open gates by what they stand before.
     pub(crate) stopped: OrdMap<(GateType, AnyId), GateId>,
     pub(crate) surfaces: SurfaceIndex,
@@ -419,6 +421,7 @@ impl State {
             self.held_in.insert((workspace.clone(), id.clone()));
         }
         self.surfaces.insert(&id, &lease.holder, lease.surfaces.as_slice());
+        self.holders.insert((lease.holder.clone(), id.clone()));
         self.deadlines.insert((lease.expires_at, Deadline::Lease(id.clone())));
         self.epochs.insert(lease.epoch, id.clone());
         if let Some(task) = &lease.task {
@@ -437,6 +440,7 @@ impl State {
             }
         }
         self.surfaces.remove(id, lease.surfaces.as_slice());
+        self.holders.remove(&(lease.holder.clone(), id.clone()));
         self.deadlines.remove(&(lease.expires_at, Deadline::Lease(id.clone())));
         self.epochs.remove(&lease.epoch);
         if let Some(task) = &lease.task {

@@ -97,6 +97,10 @@ pub enum Reply {
     /// What it was about of what is remembered.
     #[serde(serialize_with = "remembered::view::reply")]
     Memory(Box<MemoryReply>),
+    /// How somebody sits down to work.
+    Begun(Box<remembered::work::Begun>),
+    /// What became of a claim that was given back.
+    Finished(Box<remembered::work::Finished>),
     /// What recovery did.
     Recovery(Box<recovery::RecoveryCompleted>),
     /// Nothing in particular.
@@ -398,6 +402,16 @@ impl<'m> Turn<'m> {
                 authentication::record(self, caller)
             }
         }
+    }
+
+    /// Puts a refusal on record that does not end its command.
+    pub(crate) fn put_on_record(
+        &mut self,
+        caller: &Caller,
+        command: &Command,
+        refusal: &Refusal,
+    ) -> Result<(), ApplyError> {
+        self.record_refusal(caller, command, Halt::Refused(refusal.clone())).map(drop)
     }
 
     fn record_refusal(

@@ -174,6 +174,7 @@ fn open(surfaces: &Surfaces) -> Command {
         purpose: None,
         replace: false,
         request_id: None,
+        reuse: None,
         surfaces,
         task: None,
         ttl_s: None,

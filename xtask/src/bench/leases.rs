@@ -64,6 +64,7 @@ fn open(text: &str) -> Result<Command, Failure> {
         purpose: None,
         replace: false,
         request_id: None,
+        reuse: None,
         surfaces,
         task: None,
         ttl_s,

@@ -118,8 +118,15 @@ fn job(live: &mut VecDeque<(Caller, LeaseId)>, number: &mut u32) -> Result<Job, 
     };
     let text = format!("src/module{}/file{}.rs", *number % 997, *number % 9_973);
     let surfaces = Surfaces::new(vec![Surface::new(&text).map_err(failed)?]).map_err(failed)?;
-    let open =
-        Open { purpose: None, replace: false, request_id: None, surfaces, task: None, ttl_s: None };
+    let open = Open {
+        purpose: None,
+        replace: false,
+        request_id: None,
+        reuse: None,
+        surfaces,
+        task: None,
+        ttl_s: None,
+    };
     Ok(Job { caller, command: Command::LeaseOpen(open), proof: None })
 }
 

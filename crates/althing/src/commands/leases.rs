@@ -28,6 +28,7 @@ pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Failure> {
     let command = Command::LeaseOpen(Open {
         replace: false,
         request_id: None,
+        reuse: None,
         purpose: text(args.purpose.as_deref())?,
         surfaces,
         task: text(args.task.as_deref())?,

@@ -15,6 +15,7 @@ use crate::highway::{GateType, Highway};
 use crate::id::WorkspaceId;
 use crate::integration::conflict::{Resolution, Settled};
 use crate::integration::{Decision, Mode};
+use crate::lease::using;
 use crate::principal::Principal;
 use crate::refusal::RefusalKind;
 use crate::right::RightType;
@@ -37,13 +38,10 @@ pub fn follows(command: &Command, event: &Event) -> bool {
                 && asked.rule == got.rule)
         }
         (_, Event::CommandRefused(refused)) => refused.command.as_str() == command.name(),
-        (Command::LeaseOpen(asked), Event::LeaseOpened(got)) => {
-            asked.surfaces == got.surfaces
-                && asked.purpose == got.purpose
-                && asked.task == got.task
-                && asked.ttl_s.unwrap_or_default() == got.ttl_s
-                && asked.request_id.as_ref() == got.request.as_ref().map(|mark| &mark.id)
-        }
+        (Command::LeaseOpen(asked), Event::LeaseOpened(got)) => using::follows_open(asked, got),
+        (Command::LeaseOpen(asked), Event::LeaseRenewed(got)) => using::follows_reuse(asked, got),
+        // Whoever goes on with what they hold may leave nothing but the session they arrived in.
+        (Command::LeaseOpen(_), Event::SessionOpened(got)) => got.standing,
         (Command::LeaseRenew(asked), Event::LeaseRenewed(got)) => {
             asked.lease == got.lease
                 && asked.epoch.is_none_or(|epoch| epoch == got.epoch)
@@ -65,6 +63,8 @@ pub fn follows(command: &Command, event: &Event) -> bool {
             asked.user == got.user_id && asked.key == got.key && is_let_in_with(asked, got)
         }
         (_, Event::CapabilityDenied(got)) => got.action.as_str() == command.name(),
+        (Command::WorkBegin(asked), got) => asked.leads_to(got),
+        (Command::WorkFinish(asked), got) => asked.leads_to(got),
         _ => {
             among_people(command, event)
                 || in_common(command, event)

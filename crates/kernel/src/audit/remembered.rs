@@ -11,7 +11,7 @@ use crate::memory::moving::{self, Force, Move, Moved};
 use crate::memory::offer::{self, Offered};
 use crate::memory::update::{self, Update, Updated};
 use crate::memory::word::Status;
-use crate::memory::{Record, archive, assign, round, step, sweep};
+use crate::memory::{Record, archive, assign, loops, round, step, sweep};
 use crate::principal::{Actor, Principal};
 use crate::state::State;
 
@@ -60,6 +60,9 @@ pub(super) fn audit(state: &State, entry: &Stamped, event: MemoryEvent<'_>) -> A
         }
         MemoryEvent::MemoryOffered(body) => offered(state, who, body),
         MemoryEvent::MemoryExpired(_) => return wrong_actor(entry),
+        MemoryEvent::MemoryLooped(body) => {
+            is_in(state, who, body.session.as_ref()) && loops::is_told_truly(state, who, body)
+        }
     };
     told(holds, "record")
 }
@@ -204,6 +207,7 @@ pub(super) fn follows(command: &Command, event: &Event) -> bool {
             asked.of == got.id && asked.slot == got.slot && asked.outcome == got.outcome
         }
         (Command::MemoryOffer(asked), Event::MemoryOffered(got)) => got.follows(asked),
+        (Command::MemoryLoop(asked), got) => loops::leads_to(asked, got),
         _ => false,
     }
 }

@@ -108,6 +108,10 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         Command::MemoryMove(args) => on_record(state, user, args.id),
         Command::MemoryConverge(args) => on_record(state, user, args.id),
         Command::MemoryArchive(args) => on_record(state, user, args.id),
+        Command::MemoryLoop(args) => match memory::loops::moves(state, args) {
+            Some(id) => on_record(state, user, id),
+            None => Vec::new(),
+        },
         Command::AgentRevoke(_) | Command::AgentReinstate(_) => overall(Deed::RevokeAgent),
         Command::UserCreate(_)
         | Command::UserSuspend(_)
@@ -138,6 +142,8 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Deeds {
         | Command::MemorySweep(_)
         | Command::MemoryTurn(_)
         | Command::MemoryOffer(_)
+        | Command::WorkBegin(_)
+        | Command::WorkFinish(_)
         | Command::LeaseRenew(_)
         | Command::LeaseRelease(_)
         | Command::SessionOpen(_)
@@ -223,6 +229,7 @@ fn of_memory(state: &State, user: &UserId, event: MemoryEvent<'_>) -> Option<Dee
         | MemoryEvent::MemorySwept(_)
         | MemoryEvent::MemoryTurned(_)
         | MemoryEvent::MemoryOffered(_)
+        | MemoryEvent::MemoryLooped(_)
         | MemoryEvent::MemoryExpired(_) => Vec::new(),
         MemoryEvent::MemoryMoved(body) => on_record(state, user, body.id),
         MemoryEvent::MemoryArchived(body) => on_record(state, user, body.id),

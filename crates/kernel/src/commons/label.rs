@@ -109,6 +109,14 @@ names!(
     Handle "an id" "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" is_handle
 );
 
+impl Label {
+    /// A name that stands in the program.
+    pub(crate) fn constant(text: &'static str) -> Self {
+        debug_assert!(is_label(text), "{text:?}");
+        Label(text.into())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

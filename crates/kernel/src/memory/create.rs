@@ -10,7 +10,7 @@ use super::record::{Body, Provenance, Record, Tags, caused_by};
 use super::request::Mark;
 use super::view::MemoryReply;
 use super::word::{Origin, Priority, Severity, Status, Visibility};
-use super::{bad_field, change, link, offer, put, record, step};
+use super::{bad_field, change, link, loops, offer, put, record, step};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::id::WorkspaceId;
@@ -53,6 +53,21 @@ pub struct Create {
     pub text: Body,
 }
 
+impl Create {
+    /// A record that says nothing but its text.
+    pub fn plain(kind: Kind, text: Body) -> Self {
+        Create {
+            fields: Fields::default(),
+            kind,
+            provenance: None,
+            request_id: None,
+            status: None,
+            tags: Tags::default(),
+            text,
+        }
+    }
+}
+
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -90,7 +105,8 @@ pub(super) fn decide(
     mark: Option<Mark>,
 ) -> Result<MemoryReply, Halt> {
     let session = session_of(turn, caller)?;
-    let mut body = plan(turn.state(), &caller.principal, args)?;
+    let opened = if args.kind == Kind::Loop { Some(loops::opened(args)?) } else { None };
+    let mut body = plan(turn.state(), &caller.principal, opened.as_ref().unwrap_or(args))?;
     (body.request, body.session) = (mark, session);
     record(turn, caller, Event::MemoryCreated(Box::new(body)))
 }

@@ -242,6 +242,12 @@ pub(super) fn leases(effects: &[Effect]) -> impl Iterator<Item = (u64, bool)> {
     })
 }
 
+/// How many leases are held for a plan, besides one of them.
+pub(super) fn claimed_beside(state: &State, plan: RecordId, except: Option<u64>) -> usize {
+    let held = state.leases_for(&plan.to_string());
+    held.filter(|lease| Some(lease.epoch) != except).count()
+}
+
 /// What becomes of a plan because an assignment for it ended.
 pub(super) fn on_plan(
     state: &State,
@@ -260,8 +266,7 @@ pub(super) fn on_plan(
     let mut effects = vec![Effect::new(Action::Moved, plan.id).to(to)];
     if to == Status::Done {
         let claim = assignment.fields.claim;
-        let claims = state.leases_for(&plan.id.to_string());
-        let claims = claims.filter(|lease| Some(lease.epoch) != claim).count();
+        let claims = claimed_beside(state, plan.id, claim);
         let others = state.memory.at_work_on(plan.id).filter(|id| *id != assignment.id).count();
         if claims + others > 0 {
             let counted =

@@ -16,6 +16,7 @@ pub mod field;
 mod handed;
 pub mod kind;
 mod link;
+pub mod loops;
 pub mod moving;
 pub mod offer;
 pub mod record;
@@ -27,6 +28,7 @@ pub mod table;
 pub mod update;
 pub mod view;
 pub mod word;
+pub mod work;
 
 pub(crate) use claims::{is_owed, is_told_truly};
 pub use effect::Effect;
@@ -43,6 +45,7 @@ use crate::command::{Command, MemoryCommand};
 use crate::commons::Label;
 use crate::content::Blob;
 use crate::event::{Event, EventRoom, MemoryEvent, Stamped};
+use crate::lease::using::renew_used;
 use crate::principal::{Caller, Principal};
 use crate::refusal::Refusal;
 use crate::rule::Rule;
@@ -390,6 +393,7 @@ pub(crate) fn carry_out(
         MemoryCommand::MemoryArchive(args) => &args.request_id,
         MemoryCommand::MemoryTurn(args) => &args.request_id,
         MemoryCommand::MemoryOffer(args) => &args.request_id,
+        MemoryCommand::MemoryLoop(args) => &args.request_id,
     };
     answer(turn, caller, command, own, id.as_ref()).map(|reply| Reply::Memory(Box::new(reply)))
 }
@@ -417,10 +421,12 @@ fn answer(
         MemoryCommand::MemoryArchive(args) => archive::decide(turn, caller, args, mark),
         MemoryCommand::MemoryTurn(args) => round::decide(turn, caller, args, mark),
         MemoryCommand::MemoryOffer(args) => offer::decide(turn, caller, args, mark),
+        MemoryCommand::MemoryLoop(args) => loops::decide(turn, caller, args, mark),
     }
 }
 
-/// Records a deed of the caller's, with the leases that end or begin with it.
+/// Records a deed of the caller's, with the leases that end or begin with it and those that it
+/// renews.
 fn record(turn: &mut Turn<'_>, caller: &Caller, event: Event) -> Result<MemoryReply, Halt> {
     let effects = effects_of(own(&event)?).to_vec();
     let session = claims::session(turn, caller, &effects)?;
@@ -429,7 +435,9 @@ fn record(turn: &mut Turn<'_>, caller: &Caller, event: Event) -> Result<MemoryRe
     let last = turn.entries().last().ok_or(ApplyError::Unknown("the record"))?;
     let reply = reply_of(turn.state(), own(&last.draft.event)?);
     let reply = reply.ok_or(ApplyError::Unknown("the record"))?;
+    let cause = turn.entries().last().map(|entry| entry.id.clone());
     claims::carry_out(turn, &caller.principal, session.as_ref(), &effects)?;
+    renew_used(turn, caller, cause)?;
     Ok(reply)
 }
 
@@ -444,6 +452,7 @@ fn own(event: &Event) -> Result<MemoryEvent<'_>, ApplyError> {
 /// What followed from a deed, as its entry says.
 fn effects_of(event: MemoryEvent<'_>) -> &[Effect] {
     match event {
+        MemoryEvent::MemoryLooped(body) => &body.effects,
         MemoryEvent::MemoryUpdated(body) => &body.effects,
         MemoryEvent::MemoryMoved(body) => &body.effects,
         MemoryEvent::MemoryStepped(body) => &body.effects,
@@ -459,6 +468,7 @@ fn effects_of(event: MemoryEvent<'_>) -> &[Effect] {
 
 fn mark_of(event: MemoryEvent<'_>) -> Option<&Mark> {
     match event {
+        MemoryEvent::MemoryLooped(body) => body.request.as_ref(),
         MemoryEvent::MemoryCreated(body) => body.request.as_ref(),
         MemoryEvent::MemoryUpdated(body) => body.request.as_ref(),
         MemoryEvent::MemoryMoved(body) => body.request.as_ref(),
@@ -476,6 +486,7 @@ fn mark_of(event: MemoryEvent<'_>) -> Option<&Mark> {
 fn reply_of(state: &State, event: MemoryEvent<'_>) -> Option<MemoryReply> {
     let record = |id: &RecordId| state.memory.records.get(id).cloned();
     match event {
+        MemoryEvent::MemoryLooped(body) => record(&body.id).map(|own| loops::reply(own, body)),
         MemoryEvent::MemoryCreated(body) => record(&body.id).map(MemoryReply::Record),
         MemoryEvent::MemoryUpdated(body) => record(&body.id).map(|own| update::reply(own, body)),
         MemoryEvent::MemoryTurned(body) => record(&body.id).map(|own| round::reply(own, body)),
@@ -499,6 +510,7 @@ pub(crate) fn apply(
     event: MemoryEvent<'_>,
 ) -> Result<(), ApplyError> {
     match event {
+        MemoryEvent::MemoryLooped(body) => loops::apply(state, entry, body)?,
         MemoryEvent::MemoryCreated(body) => create::apply(state, entry, body)?,
         MemoryEvent::MemoryUpdated(body) => update::apply(state, entry, body)?,
         MemoryEvent::MemoryMoved(body) => moving::apply(state, entry, body)?,

@@ -35,7 +35,7 @@ pub enum PlanStatus {
 }
 
 impl PlanStatus {
-    fn status(self) -> Status {
+    pub(super) fn status(self) -> Status {
         match self {
             PlanStatus::Done => Status::Done,
             PlanStatus::Blocked => Status::Blocked,
@@ -80,6 +80,25 @@ pub struct Move {
     pub request_id: Option<Label>,
     /// The state it goes to.
     pub to: Label,
+}
+
+impl Move {
+    /// A step that takes nothing else along.
+    pub fn plain(id: RecordId, to: Status) -> Self {
+        Move {
+            agent: None,
+            claim: None,
+            expected_version: None,
+            forced: false,
+            id,
+            let_go: false,
+            merged_into: None,
+            plan_status: None,
+            reason: None,
+            request_id: None,
+            to: Label::constant(to.as_str()),
+        }
+    }
 }
 
 /// `memory.moved`

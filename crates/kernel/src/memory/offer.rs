@@ -239,12 +239,7 @@ fn fields(state: &State, who: &Principal, lane: &Lane) -> Result<Fields, Refusal
     }
     let create = Create {
         fields: lane.fields.clone(),
-        kind: Kind::Assignment,
-        provenance: None,
-        request_id: None,
-        status: None,
-        tags: super::record::Tags::default(),
-        text: lane.text.clone(),
+        ..Create::plain(Kind::Assignment, lane.text.clone())
     };
     create::plan(state, who, &create).map(|made| made.fields)
 }

@@ -12,7 +12,7 @@ use super::record::Record;
 use super::request::Mark;
 use super::view::{self, MemoryReply};
 use super::word::Status;
-use super::{assign, bad_field, change, expect, record};
+use super::{assign, bad_field, change, expect, loops, record};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::principal::{Caller, Principal};
@@ -82,11 +82,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeTurn) -> Result<T
         let message = format!("{} is {}; turns are taken while it is open", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
-    let Some(place) = own.fields.slots.iter().find(|own| own.id == *slot) else {
-        let message = format!("{} has no slot {slot}", own.id);
-        let known: Vec<String> = own.fields.slots.iter().map(|slot| slot.id.to_string()).collect();
-        return Err(Refusal::not_found(Rule::RecordKnown, message).allowing(known));
-    };
+    let place = loops::place(own, slot)?;
     let by_agent = matches!(who, Principal::Agent(name) if place.agent == *name);
     if !by_agent && own.author != *who && !is_coordinator(state, who) {
         let message = format!(

@@ -281,7 +281,7 @@ const LOOP: Table = table! {
         "stop_conditions" "thread"
     ]
     required: ["loop_kind"]
-    updatable: ["artifacts" "iteration" "phase" "scope" "slots" "stop_conditions"]
+    updatable: ["artifacts" "scope" "stop_conditions"]
 };
 
 /// All kinds.

@@ -12,7 +12,7 @@ use super::record::{Body, Record, Tags};
 use super::request::Mark;
 use super::view::{self, MemoryReply};
 use super::word::{Status, Visibility};
-use super::{assign, bad_field, change, expect, link, offer, record, step};
+use super::{assign, bad_field, change, expect, link, loops, offer, record, step};
 use crate::commons::Label;
 use crate::event::{Event, Stamped};
 use crate::principal::{Actor, Caller, Principal};
@@ -83,6 +83,9 @@ pub(super) fn decide(
     mark: Option<Mark>,
 ) -> Result<MemoryReply, Halt> {
     let body = plan(turn.state(), &caller.principal, args)?;
+    if args.id.kind == Kind::Loop {
+        loops::leaves_alone(&args.fields.given(), &args.clear)?;
+    }
     record(turn, caller, Event::MemoryUpdated(Box::new(Updated { request: mark, ..body })))
 }
 
@@ -105,10 +108,11 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
         goes_on(state, who, own, &asked.fields)?;
     }
     let (kind, table) = (own.id.kind, own.table());
+    let updatable = updatable(kind);
     let why = "cannot change its field";
-    fits(kind, &asked.fields.given(), table.updatable, why)?;
+    fits(kind, &asked.fields.given(), &updatable, why)?;
     for name in asked.clear.iter() {
-        let known = table.updatable.iter().find(|own| **own == name.as_str());
+        let known = updatable.iter().find(|own| **own == name.as_str());
         let Some(known) = known.filter(|own| !table.required.contains(own)) else {
             return Err(bad_field(format!("{} {kind} cannot leave out `{name}`", kind.article())));
         };
@@ -137,6 +141,13 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     let completed = step::completes(own, &fields.steps);
     let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
     Ok(Updated { clear, completed, effects, fields, id: own.id, request: None, tags, text })
+}
+
+/// The fields of a kind that an entry may say were changed: those of the table, and for loops what
+/// entries from before `memory.loop` changed.
+fn updatable(kind: Kind) -> Vec<&'static str> {
+    let before: &[&str] = if kind == Kind::Loop { &loops::OWN_FIELDS } else { &[] };
+    kind.table().updatable.iter().chain(before).copied().collect()
 }
 
 /// Who sees something is for its author to say, or for a person: whoever else hides it takes it away
@@ -174,6 +185,10 @@ fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Res
         let message = format!("{} is {}, so it stays as it is", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
+    if !loops::is_step(own, fields) {
+        let message = format!("{} has no such step from the phase it is in", own.id);
+        return Err(Refusal::denied(Rule::RecordStep, message));
+    }
     let (before, after) = (own.fields.artifacts.as_slice(), fields.artifacts.as_slice());
     let adds = after.is_empty() || after.starts_with(before);
     if adds || assign::may_lead(state, who, own).is_ok() {
@@ -184,11 +199,7 @@ fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Res
 }
 
 /// In a new phase or round of a loop every place has its turn again.
-fn again(own: &mut Record, given: &Fields) {
-    let anew = given.phase.is_some() || given.iteration.is_some();
-    if own.id.kind != Kind::Loop || !anew || !given.slots.is_empty() {
-        return;
-    }
+pub(super) fn again(own: &mut Record) {
     let mut slots = own.fields.slots.to_vec();
     for slot in &mut slots {
         (slot.done, slot.outcome) = (false, None);
@@ -224,7 +235,10 @@ pub(super) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
             own.fields.clear(name.as_str());
         }
         own.fields.take_over(&body.fields);
-        again(own, &body.fields);
+        let anew = body.fields.phase.is_some() || body.fields.iteration.is_some();
+        if own.id.kind == Kind::Loop && anew && body.fields.slots.is_empty() {
+            again(own);
+        }
         if !settled && (cover.is_some() || unclaimed) {
             own.fields.covers = cover;
         }

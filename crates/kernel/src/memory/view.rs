@@ -34,6 +34,8 @@ pub enum MemoryReply {
     Offered(OfferedReply),
     /// The turn that is over.
     Turned(Turned),
+    /// The loop that something was done in.
+    Looped(Turned),
     /// The lease that was opened.
     Lease(Box<LeaseView>),
 }
@@ -47,7 +49,7 @@ pub struct Completed {
     pub side_effects: Vec<Effect>,
 }
 
-/// A turn that is over.
+/// What was done in a loop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turned {
     /// The loop.
@@ -187,7 +189,8 @@ pub(crate) fn reply<S: Serializer>(reply: &MemoryReply, serializer: S) -> Result
     }
     match reply {
         MemoryReply::Lease(lease) => lease.serialize(serializer),
-        MemoryReply::Turned(Turned { record, side_effects }) => {
+        MemoryReply::Turned(Turned { record, side_effects })
+        | MemoryReply::Looped(Turned { record, side_effects }) => {
             Ended { record: RecordView::of(record), side_effects }.serialize(serializer)
         }
         MemoryReply::Record(record) => RecordView::of(record).serialize(serializer),

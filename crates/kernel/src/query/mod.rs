@@ -543,6 +543,20 @@ pub(crate) fn collisions_where(
     leases.filter_map(|(id, lease)| Collision::between(surfaces, id, lease)).collect()
 }
 
+/// The live leases that overlap surfaces, oldest first.
+pub fn overlapping<'s>(
+    state: &'s State,
+    now: Timestamp,
+    surfaces: &[Surface],
+) -> Vec<(&'s LeaseId, &'s Lease)> {
+    let live = |id: &LeaseId, _: &Principal| state.is_live(id, now);
+    let found = state.surfaces.meeting(surfaces, usize::MAX, &live);
+    let known = found.iter().filter_map(|id| state.leases.get_key_value(id));
+    let mut known: Vec<_> = known.map(|(id, lease)| (id, lease.as_ref())).collect();
+    known.sort_by_key(|(_, lease)| lease.epoch);
+    known
+}
+
 impl Collision {
     fn between(wanted: &[Surface], id: &LeaseId, lease: &Lease) -> Option<Self> {
         let mut pairs = wanted.iter().flat_map(|wanted| {

@@ -6,11 +6,12 @@
 use super::{Halt, Reply, Turn};
 use crate::command::{
     AgentCommand, Command, CommandRoom, HighwayCommand, LeaseCommand, MessageCommand, PlanCommand,
-    RefusalCommand, RightCommand, RuntimeCommand, SessionCommand, UserCommand, WorkspaceCommand,
+    RefusalCommand, RightCommand, RuntimeCommand, SessionCommand, UserCommand, WorkCommand,
+    WorkspaceCommand,
 };
 use crate::highway::{self, escalation, inject, resolve};
 use crate::integration::{self, conflict, salvage};
-use crate::memory as remembered;
+use crate::memory::{self as remembered, work};
 use crate::principal::Caller;
 use crate::task::{graph, orders};
 use crate::user::{self, standing};
@@ -34,6 +35,8 @@ pub(super) fn carry_out(turn: &mut Turn<'_>, caller: &Caller, command: &Command)
         CommandRoom::Agent(own) => of_agent(turn, caller, own),
         CommandRoom::Commons(own) => commons::carry_out(turn, caller, own),
         CommandRoom::Memory(own) => remembered::carry_out(turn, caller, command, own),
+        CommandRoom::Work(WorkCommand::WorkBegin(args)) => work::decide_begin(turn, caller, args),
+        CommandRoom::Work(WorkCommand::WorkFinish(args)) => work::decide_finish(turn, caller, args),
         CommandRoom::Workspace(own) => of_workspace(turn, caller, own),
         CommandRoom::Message(own) => of_message(turn, caller, own),
         CommandRoom::Plan(own) => of_plan(turn, caller, own),

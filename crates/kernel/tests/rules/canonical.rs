@@ -172,12 +172,13 @@ fn remembered_later(world: &mut World) {
         "memory.create",
         create(
             "loop",
-            json!({ "loop_kind": "review", "phase": "p",
+            json!({ "loop_kind": "review", "phase": "change_summary",
         "stop_conditions": "s", "slots": [{ "id": "s", "agent": "o", "role": "r",
             "assignment": "asgn#2" }] }),
         ),
     );
     done(world, "o", "memory.turn", json!({ "loop": "lop#1", "slot": "s", "outcome": "o" }));
+    acted(world);
     let lane = json!({ "fields": { "agent": "n", "nonce": "n", "scope": "s" }, "surfaces": ["off"],
         "text": "t", "thread": "t", "ttl_s": 60 });
     done(world, "m", "memory.offer", json!({ "lanes": [lane], "request_id": "of" }));
@@ -195,6 +196,29 @@ fn remembered_later(world: &mut World) {
     world.pass(1);
     world.tick();
     done(world, "m", "memory.archive", json!({ "id": "trp#1", "reason": "r", "request_id": "a" }));
+}
+
+/// Every act in a loop, with every field that somebody can give.
+fn acted(world: &mut World) {
+    let done = |world: &mut World, id: &str, act: Value| {
+        let args = json!({ "act": act, "id": id, "request_id": act.to_string() }).to_string();
+        world.run(&agent("m"), "memory.loop", &args).unwrap_or_else(|no| panic!("{act}: {no:?}"));
+    };
+    let artifact = json!({ "description": "d", "ref": "r", "type": "t" });
+    done(world, "lop#1", json!({ "add_artifact": { "artifact": artifact } }));
+    done(world, "lop#1", json!({ "takeover": { "agent": "n", "slot": "s" } }));
+    done(world, "lop#1", json!({ "turn": { "slot": "s", "text": "t" } }));
+    done(world, "lop#1", json!({ "ask": { "slot": "s", "text": "t" } }));
+    let answer = json!({ "act": { "answer": { "message": null, "text": "t" } }, "id": "lop#1" });
+    world.run(&agent("n"), "memory.loop", &answer.to_string()).unwrap();
+    done(world, "lop#1", json!({ "advance": { "phase": "findings" } }));
+    let fields = json!({ "loop_kind": "debug", "slots": [{ "id": "s", "agent": "n" }] });
+    let open = json!({ "kind": "loop", "text": "t", "fields": fields }).to_string();
+    world.run(&agent("m"), "memory.create", &open).unwrap();
+    for phase in ["diagnose", "fix", "verify"] {
+        done(world, "lop#2", json!({ "advance": { "phase": phase } }));
+    }
+    done(world, "lop#2", json!({ "verify": { "reason": "r", "verdict": "failed" } }));
 }
 
 /// One is shown another, asked to finish, does not, and leaves something to be saved.

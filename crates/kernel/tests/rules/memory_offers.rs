@@ -311,18 +311,20 @@ fn plans_of_a_sequence_do_not_wait_for_each_other() {
 fn turns_stay_readable_when_a_loop_goes_on() {
     let mut world = team();
     let args = json!({ "kind": "loop", "text": "t", "fields": { "loop_kind": "debug",
-        "phase": "p0", "slots": [{ "id": "s", "agent": "bob" }] } });
+        "slots": [{ "id": "s", "agent": "bob" }] } });
     let own = id_of(&ok(&mut world, &alice(), "memory.create", &args));
     for n in 0..70 {
         let turn = json!({ "loop": own, "slot": "s", "outcome": format!("o{n}") });
         ok(&mut world, &bob(), "memory.turn", &turn);
-        let on = json!({ "id": own, "fields": { "phase": format!("p{}", n + 1) } });
-        ok(&mut world, &alice(), "memory.update", &on);
+        // From the last phase another round begins.
+        let is_last = get(&world, own).fields.phase.unwrap().as_str() == "verify";
+        let act = if is_last { json!({ "continue": {} }) } else { json!({ "advance": {} }) };
+        ok(&mut world, &alice(), "memory.loop", &json!({ "id": own, "act": act }));
     }
     let turns = get(&world, own).fields.turns.to_vec();
     assert_eq!(turns.len(), 64);
     let told = |at: usize| (turns[at].outcome.as_str(), turns[at].phase.as_ref().unwrap().as_str());
-    assert_eq!((told(0), told(63)), (("o6", "p6"), ("o69", "p69")));
+    assert_eq!((told(0).0, told(63).0), ("o6", "o69"));
     let forged = json!({ "id": own, "fields": { "turns": [] } });
     assert!(world.run(&alice(), "memory.update", &forged.to_string()).is_err());
     sound(&world);
@@ -634,13 +636,11 @@ fn a_loop_outlives_the_work_of_its_places() {
     let of = id_of(&ok(&mut world, &alice(), "memory.create", &args));
     ok(&mut world, &bob(), "memory.turn", &json!({ "loop": of, "slot": "a", "outcome": "o" }));
     ok(&mut world, &alice(), "memory.archive", &json!({ "id": work }));
-    let next = json!({ "id": of, "fields": { "phase": "findings" } });
-    ok(&mut world, &alice(), "memory.update", &next);
+    ok(&mut world, &alice(), "memory.loop", &json!({ "id": of, "act": { "advance": {} } }));
     assert!(get(&world, of).fields.slots.iter().all(|slot| !slot.done));
-    let same = json!({ "id": of, "fields": { "slots": get(&world, of).fields.slots } });
-    ok(&mut world, &alice(), "memory.update", &same);
-    let none = json!({ "id": of, "fields": { "iteration": 2 }, "clear": ["slots"] });
-    ok(&mut world, &alice(), "memory.update", &none);
-    assert!(get(&world, of).fields.slots.is_empty());
+    let over = json!({ "takeover": { "agent": "carol", "slot": "a" } });
+    ok(&mut world, &alice(), "memory.loop", &json!({ "id": of, "act": over }));
+    let place = get(&world, of).fields.slots[0].clone();
+    assert_eq!((place.agent.as_str(), place.assignment), ("carol", None));
     sound(&world);
 }

@@ -550,7 +550,7 @@ fn turns_in_a_loop_are_the_slots_and_its_assignments_end_with_it() {
         { "id": "b", "agent": "bob", "assignment": failed },
         { "id": "d", "agent": "carol", "assignment": idle }]);
     let args = json!({ "kind": "loop", "text": "t",
-        "fields": { "loop_kind": "review", "slots": slots, "phase": "findings" } });
+        "fields": { "loop_kind": "review", "slots": slots } });
     let id = id_of(&ok(&mut world, &alice(), "memory.create", &args));
     let turn = |slot: &str| json!({ "loop": id, "slot": slot, "outcome": "fine" });
     assert_eq!(no(&mut world, &carol(), "memory.turn", &turn("a")).0, Rule::RecordOwner);
@@ -559,9 +559,9 @@ fn turns_in_a_loop_are_the_slots_and_its_assignments_end_with_it() {
     assert_eq!(effects(&reply), [said("moved", running)], "its work is over with it");
     ok(&mut world, &alice(), "memory.turn", &turn("b"));
     assert_eq!(no(&mut world, &bob(), "memory.turn", &turn("a")).0, Rule::RecordStep);
-    let next = json!({ "id": id, "fields": { "phase": "verdict", "iteration": 2 } });
-    assert_eq!(no(&mut world, &carol(), "memory.update", &next).0, Rule::RecordOwner);
-    ok(&mut world, &alice(), "memory.update", &next);
+    let next = json!({ "id": id, "act": { "advance": {} } });
+    assert_eq!(no(&mut world, &carol(), "memory.loop", &next).0, Rule::RecordOwner);
+    ok(&mut world, &alice(), "memory.loop", &next);
     assert!(get(&world, id).fields.slots.iter().all(|slot| !slot.done));
     let close = json!({ "id": id, "to": "completed" });
     assert_eq!(no(&mut world, &bob(), "memory.move", &close).0, Rule::RecordOwner);

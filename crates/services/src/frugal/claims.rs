@@ -101,6 +101,7 @@ fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Fault
         purpose: Some(Text::lossy(&claim::via(&who.shown))),
         replace: args.replace.unwrap_or_default(),
         request_id: None,
+        reuse: None,
         surfaces: surfaces.map_err(|error| unusable(&error))?,
         task: Some(Text::new(&args.task).map_err(|error| unusable(&error))?),
         ttl_s: Some(ttl),

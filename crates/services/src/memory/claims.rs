@@ -4,17 +4,15 @@ use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::entity;
 use althing_dialects::memory::input::{texts, ttl};
 use althing_dialects::memory::moment::utc;
-use althing_engine::Engine;
 use althing_engine::trail_query::TrailQuery;
-use althing_kernel::lease::{Lease, Open, Surfaces, Ttl};
+use althing_kernel::lease::{Lease, Open, Reuse, Surfaces, Ttl};
 use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::query;
 use althing_kernel::text::Text;
-use althing_kernel::{Command, lease};
 use althing_kernel::{EntryId, Event, LeaseId, Principal, State, Surface, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-use super::Verbs;
 use super::seat::Present;
 use super::trail::{WINDOW, entry_at, moment_of};
 use super::ways::unknown;
@@ -73,6 +71,12 @@ impl Claim {
     pub(super) fn scope(&self) -> String {
         let all: Vec<&str> = self.surfaces.iter().map(Surface::as_str).collect();
         all.join(", ")
+    }
+
+    /// Whether it covers a part of what surfaces cover.
+    pub(super) fn meets(&self, wanted: &Surfaces) -> bool {
+        let any = |held: &Surface| wanted.as_slice().iter().any(|own| own.meets(held));
+        self.surfaces.iter().any(any)
     }
 
     /// The plan it is held for.
@@ -187,12 +191,13 @@ impl Claim {
 
 /// The live claims, newest first.
 pub(super) fn live(state: &State, now: Timestamp) -> Vec<Claim> {
-    live_where(state, now, |_| true)
+    newest(state.leases().filter(|(_, lease)| lease.is_live(now)))
 }
 
 /// The live claims of somebody, newest first.
 pub(super) fn held_by(state: &State, now: Timestamp, who: &Principal) -> Vec<Claim> {
-    live_where(state, now, |lease| lease.holder == *who)
+    let own = state.leases_of(who).map(|(id, lease)| (id, lease.as_ref()));
+    newest(own.filter(|(_, lease)| lease.is_live(now)))
 }
 
 /// How many claims are live.
@@ -200,23 +205,29 @@ pub(super) fn live_count(state: &State, now: Timestamp) -> usize {
     state.leases().filter(|(_, lease)| lease.is_live(now)).count()
 }
 
-fn live_where(state: &State, now: Timestamp, wanted: impl Fn(&Lease) -> bool) -> Vec<Claim> {
-    let mut all: Vec<Claim> = state
-        .leases()
-        .filter(|(_, lease)| lease.is_live(now) && wanted(lease))
-        .map(|(id, lease)| Claim::live(lease, id))
-        .collect();
+fn newest<'s>(leases: impl Iterator<Item = (&'s LeaseId, &'s Lease)>) -> Vec<Claim> {
+    let mut all: Vec<Claim> = leases.map(|(id, lease)| Claim::live(lease, id)).collect();
     all.sort_by_key(|claim| std::cmp::Reverse(claim.id.number));
     all
 }
 
-/// The claims of others that are in the way of surfaces.
+/// The live claims that overlap surfaces, newest first.
+pub(super) fn overlapping(present: &Present, wanted: &Surfaces) -> Vec<Claim> {
+    let met = query::overlapping(&present.state, present.now, wanted.as_slice());
+    met.into_iter().rev().map(|(id, lease)| Claim::live(lease, id)).collect()
+}
+
+/// The claims of others that are in the way of surfaces, newest first.
 pub(super) fn in_the_way(present: &Present, own: &Principal, wanted: &Surfaces) -> Vec<Claim> {
-    let meets = |claim: &Claim| {
-        let any = |surface: &Surface| wanted.as_slice().iter().any(|own| own.meets(surface));
-        claim.holder != *own && claim.surfaces.iter().any(any)
-    };
-    live(&present.state, present.now).into_iter().filter(meets).collect()
+    let mut met = overlapping(present, wanted);
+    met.retain(|claim| claim.holder != *own);
+    met
+}
+
+/// The live claim of an epoch.
+pub(super) fn by_epoch(present: &Present, epoch: u64) -> Option<Claim> {
+    let (id, lease) = present.state.lease_of_epoch(epoch)?;
+    lease.is_live(present.now).then(|| Claim::live(lease, id))
 }
 
 /// The claims that ended lately, newest first.
@@ -318,8 +329,7 @@ pub(super) enum Found {
 }
 
 pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Fault> {
-    let all = live(&present.state, present.now);
-    if let Some(claim) = all.into_iter().find(|claim| claim.id == id) {
+    if let Some(claim) = by_epoch(present, id.number) {
         return Ok(Found::Known(Box::new(claim)));
     }
     if id.number > present.state.epoch() {
@@ -370,6 +380,7 @@ pub(super) fn open(
         purpose: purpose.map(Text::lossy),
         replace: false,
         request_id: None,
+        reuse: Some(if lasting.is_some() { Reuse::Renewed } else { Reuse::AsIs }),
         surfaces,
         task: plan.map(|plan| Text::lossy(&plan.to_string())),
         ttl_s: Some(ttl),
@@ -394,48 +405,15 @@ pub(super) fn read(data: &Map<String, Value>) -> Result<Open, Fault> {
     open(surfaces, purpose, plan.map_err(Fault::usage)?, data.get("ttl"))
 }
 
-impl Verbs<'_> {
-    /// A claim that the caller holds already, for the time that was asked for if one was. What it is
-    /// held for stays as it is, and that is said.
-    pub(super) fn go_on(
-        &self,
-        claim: Claim,
-        wanted: &Open,
-        lasting: bool,
-    ) -> Result<(Claim, Vec<String>), Fault> {
-        let (mut claim, mut left) = (claim, Vec::new());
-        if lasting {
-            let (lease, ttl_s) = (claim.lease.clone(), wanted.ttl_s);
-            let renew = lease::Renew { epoch: None, lease, ttl_s };
-            self.client()?.execute(Command::LeaseRenew(renew))?;
-            claim = by_epoch(&self.seat.opened()?, claim.id.number)?.unwrap_or(claim);
-        }
-        let task = wanted.task.as_ref().map(Text::as_str);
-        if let Some(task) = task.filter(|task| claim.task.as_deref() != Some(*task)) {
-            let held = claim.task.as_deref().unwrap_or("no plan");
-            left.push(format!(
-                "{} is held for {held}, and stays so: release it and claim again for {task}",
-                claim.id
-            ));
-        }
-        Ok((claim, left))
+/// Says what a claim that the caller goes on with is not changed to.
+pub(super) fn unchanged(claim: &Claim, wanted: &Open) -> Option<String> {
+    let task = wanted.task.as_ref().map(Text::as_str)?;
+    if claim.task.as_deref() == Some(task) {
+        return None;
     }
-}
-
-/// A claim of the caller's that covers exactly these surfaces.
-pub(super) fn existing(present: &Present, own: &Principal, wanted: &Surfaces) -> Option<Claim> {
-    let sorted = |list: &[Surface]| {
-        let mut list: Vec<String> = list.iter().map(|one| one.as_str().to_owned()).collect();
-        list.sort();
-        list
-    };
-    let wanted = sorted(wanted.as_slice());
-    let mut all = live(&present.state, present.now).into_iter();
-    all.find(|claim| claim.holder == *own && sorted(&claim.surfaces) == wanted)
-}
-
-/// Where the engine is opened for somebody who only reads.
-pub(super) fn by_epoch(engine: &Engine, epoch: u64) -> Result<Option<Claim>, Fault> {
-    let (state, now) = engine.present()?;
-    Ok(live(&state, now).into_iter().find(|claim| claim.id.number == epoch))
+    let held = claim.task.as_deref().unwrap_or("no plan");
+    Some(format!(
+        "{} is held for {held}, and stays so: release it and claim again for {task}",
+        claim.id
+    ))
 }

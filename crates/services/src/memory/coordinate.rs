@@ -4,6 +4,7 @@ use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::words::counted;
 use althing_kernel::commons::Label;
 use althing_kernel::memory::view::{LaneReply, MemoryReply};
+use althing_kernel::memory::word::LoopKind;
 use althing_kernel::memory::{Kind, Record, RecordId};
 use althing_kernel::{AgentName, State};
 use althing_workshop::worktree::Worktree;
@@ -340,7 +341,7 @@ impl Verbs<'_> {
         }
         conclude(&mut facade, &targets.obstacles, plan.len())?;
         if args.open_loop {
-            let made = self.open_loop("review", args, &targets.agents, key)?;
+            let made = self.open_loop(LoopKind::Review, args, &targets.agents, key)?;
             facade.artifact("loop", &made).effect("create", "loop", &made);
             facade.result("loop_id", made);
         }
@@ -370,7 +371,7 @@ impl Verbs<'_> {
             plan.push(self.write_to(&mut facade, args, agent, &thread, key)?);
         }
         conclude(&mut facade, &targets.obstacles, plan.len())?;
-        let made = self.open_loop("ideation", args, &targets.agents, key)?;
+        let made = self.open_loop(LoopKind::Ideation, args, &targets.agents, key)?;
         facade.artifact("loop", &made).effect("create", "loop", &made);
         facade.result("loop_id", made).result("thread_id", thread);
         facade.result("messages_sent", plan.len()).result("delivery_plan", plan);

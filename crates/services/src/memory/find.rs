@@ -135,7 +135,10 @@ fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
     let is_open = filter.status.is_none_or(|status| status == Status::Open);
     let mut all = Vec::new();
     if is_open {
-        all.extend(claims::live(&present.state, present.now));
+        all.extend(match &wanted {
+            Some(wanted) => claims::overlapping(present, wanted),
+            None => claims::live(&present.state, present.now),
+        });
     }
     if filter.status.is_some_and(|status| status != Status::Open) {
         all.extend(claims::ended(present)?);
@@ -150,12 +153,9 @@ fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
             && filter.has_tags(&[])
             && filter.source.as_deref().is_none_or(|source| source == "lease")
             && filter.auto_generated != Some(true)
-            && wanted.as_ref().is_none_or(|wanted| {
-                wanted
-                    .as_slice()
-                    .iter()
-                    .any(|own| claim.surfaces.iter().any(|held| held.meets(own)))
-            })
+            // The index found those that are open.
+            && (claim.status == Status::Open
+                || wanted.as_ref().is_none_or(|wanted| claim.meets(wanted)))
     };
     // Every claim that was ever opened has a number.
     let opened = usize::try_from(present.state.epoch()).unwrap_or(usize::MAX);

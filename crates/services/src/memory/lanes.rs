@@ -15,6 +15,7 @@ use althing_kernel::lease::{Lease, Surfaces};
 use althing_kernel::memory::request::digest;
 use althing_kernel::memory::view::{LaneReply, MemoryReply, OfferedReply};
 use althing_kernel::memory::{Kind, Record, RecordId};
+use althing_kernel::query::overlapping;
 use althing_kernel::surface::Surface;
 use althing_kernel::{AgentName, Principal, Rule, State, Timestamp};
 use serde_json::{Value, json};
@@ -153,6 +154,11 @@ impl Key {
     /// The id of the one command of this request, if it has one.
     pub(super) fn whole(&self) -> Option<String> {
         self.prefix().map(|prefix| format!("{prefix}{}", short(&self.body)))
+    }
+
+    /// The same as a label.
+    pub(super) fn label(&self) -> Option<Label> {
+        self.whole().and_then(|id| Label::new(&id).ok())
     }
 
     /// Whether this was asked for before. Refused if its id was used for something else.
@@ -320,7 +326,7 @@ pub(super) fn taken(
     if own != *me && is_held_by_agent(state, now, lane, wanted) {
         return None;
     }
-    state.leases().filter(|(_, lease)| lease.is_live(now)).find_map(|(_, lease)| {
+    overlapping(state, now, wanted.as_slice()).into_iter().find_map(|(_, lease)| {
         let (asked, held) = meeting(wanted, &lease.surfaces)?;
         let promised = promised(state, lease);
         let holder = called(&lease.holder);
@@ -525,7 +531,7 @@ pub(super) fn delivery(state: &State, offer: &LaneReply) -> Value {
 /// Whether a lease of the agent's own covers what its lane needs.
 fn is_held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surfaces) -> bool {
     let own = Principal::Agent(lane.agent.clone());
-    let mut live = state.leases().filter(|(_, lease)| lease.is_live(now) && lease.holder == own);
+    let mut live = state.leases_of(&own).filter(|(_, lease)| lease.is_live(now));
     live.any(|(_, lease)| wanted.is_within(&lease.surfaces))
 }
 

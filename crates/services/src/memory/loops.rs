@@ -1,27 +1,34 @@
 //! `loop`: work in rounds. A loop has a phase, and places for agents who take turns.
 
+use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::moment::utc;
-use althing_engine::screen::repeated;
-use althing_kernel::memory::field::{Slot, Taken};
-use althing_kernel::memory::word::LoopKind;
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
-use althing_kernel::{AgentName, Rule, State};
+use althing_kernel::commons::Label;
+use althing_kernel::memory::create::Create;
+use althing_kernel::memory::field::{self, Few, Slot, Taken};
+use althing_kernel::memory::loops::{self, Check, InLoop};
+use althing_kernel::memory::moving::Move;
+use althing_kernel::memory::record::Body;
+use althing_kernel::memory::round::TakeTurn;
+use althing_kernel::memory::view::MemoryReply;
+use althing_kernel::memory::word::{Action, LoopKind};
+use althing_kernel::memory::{Effect, Fields, Kind, Record, Status};
+use althing_kernel::text::Text;
+use althing_kernel::{AgentName, Command, Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Verbs;
 use super::coordinate::Coordinate;
-use super::lanes::{Key, agent_named, command, record, shown};
-use super::loop_steps::Verdict;
+use super::lanes::{Key, agent_named, command as command_of, id_of, record, shown};
 use super::seat::Present;
 use crate::fault::Fault;
 
-/// How often work that was called off is made anew for one request.
-const ATTEMPTS_MAX: usize = 8;
 /// How many loops a list has.
 const LISTED_MAX: usize = 50;
+/// How many open questions a loop shows.
+const QUESTIONS_MAX: usize = 20;
 
 /// What to do with a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -146,7 +153,8 @@ pub(super) struct Loop {
     /// takeover: who gets the slot.
     pub(super) to_agent: Option<String>,
     /// verify: passed or failed.
-    pub(super) verdict: Option<Verdict>,
+    #[schemars(with = "Option<String>")]
+    pub(super) verdict: Option<Check>,
     /// For an answer: to which question, if not the oldest.
     #[serde(rename = "messageId", alias = "message_id")]
     pub(super) message: Option<String>,
@@ -154,65 +162,6 @@ pub(super) struct Loop {
     pub(super) expected_version: Option<u32>,
     /// Repeating it repeats nothing.
     pub(super) client_request_id: Option<String>,
-}
-
-/// The phases of a kind of loop, each with where it leads: on, and perhaps back.
-pub(super) fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'static str])] {
-    match kind {
-        LoopKind::Review => &[
-            ("change_summary", &["findings"]),
-            ("findings", &["author_response"]),
-            ("author_response", &["followup_review"]),
-            ("followup_review", &["verdict"]),
-            ("verdict", &[]),
-        ],
-        LoopKind::Ideation => &[
-            ("proposal", &["critique"]),
-            ("critique", &["revision", "synthesis"]),
-            ("revision", &["critique", "synthesis"]),
-            ("synthesis", &[]),
-        ],
-        LoopKind::Implementation => &[
-            ("bind", &["execute"]),
-            ("execute", &["verify"]),
-            ("verify", &["handoff_ready", "execute"]),
-            ("handoff_ready", &[]),
-        ],
-        LoopKind::Research => {
-            &[("question", &["gather"]), ("gather", &["synthesis"]), ("synthesis", &["gather"])]
-        }
-        LoopKind::Debug => &[
-            ("reproduce", &["diagnose"]),
-            ("diagnose", &["fix"]),
-            ("fix", &["verify"]),
-            ("verify", &["diagnose"]),
-        ],
-    }
-}
-
-/// The phase after one, and whether that begins another round.
-pub(super) fn next_phase(
-    kind: LoopKind,
-    now: &str,
-    asked: Option<&str>,
-) -> Result<(&'static str, bool), Fault> {
-    let all = phases(kind);
-    let place = |name: &str| all.iter().position(|(own, _)| *own == name);
-    let here = place(now).unwrap_or_default();
-    let ways = all[here].1;
-    let next = match asked {
-        // On is never back: that is another round.
-        None => ways.iter().copied().find(|way| place(way) > Some(here)),
-        Some(asked) => ways.iter().copied().find(|own| *own == asked),
-    };
-    let Some(next) = next else {
-        let message = match asked {
-            Some(asked) => format!("{now} does not lead to {asked}"),
-            None => format!("{now} is the last phase; close the loop"),
-        };
-        return Err(Fault::refused(Rule::RecordStep, message).with(json!({ "allowed": ways })));
-    };
-    Ok((next, place(next) < Some(here)))
 }
 
 impl Verbs<'_> {
@@ -224,71 +173,54 @@ impl Verbs<'_> {
         }
         let is_repeated = key.is_repeated(&state, &self.principal(), now)?;
         if args.intent == Act::Open {
-            let made = self.open(&state, args, &key)?;
-            return Ok(answer(args.intent, &made, &[]));
+            return self.open(&state, args, &key);
         }
         let id = args.id.as_deref().ok_or_else(|| lacks(args.intent, "loopId"))?;
         let own = record(&state, Kind::Loop, id)?;
+        if is_repeated {
+            return Ok(with_questions(args.intent, &state, own, &[]));
+        }
         match args.intent {
-            _ if is_repeated => self.with_questions(args.intent, own, &[]),
-            Act::Open | Act::List | Act::Get => self.with_questions(args.intent, own, &[]),
-            Act::Bind | Act::Takeover | Act::Verify | Act::RequestInput if !own.is_live() => {
-                let message = format!("{} is {}", own.id, own.status);
-                Err(Fault::refused(Rule::RecordStep, message))
-            }
-            Act::Bind => self.bind(&state, own, args, &key),
-            Act::Takeover => self.takeover(&state, own, args, &key),
-            Act::Continue => self.go_round(own, args, &key),
-            Act::Verify => self.verify(own, args, &key),
-            Act::RequestInput => self.request_input(own, args, &key),
-            Act::ProvideInput => self.provide_input(&state, own, args, &key),
-            Act::Turn => self.turn(&state, own, args, &key),
+            Act::Open | Act::List | Act::Get => Ok(with_questions(args.intent, &state, own, &[])),
             Act::CompleteTurn => {
-                let slot = args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?;
                 let outcome = args.outcome.as_deref().unwrap_or("done");
-                let turn = json!({ "loop": own.id, "slot": slot, "outcome": outcome });
-                self.change(own, args, &key, "memory.turn", turn)
+                let command = Command::MemoryTurn(TakeTurn {
+                    expected_version: args.expected_version,
+                    of: own.id,
+                    outcome: text("outcome", outcome)?,
+                    request_id: key.label(),
+                    slot: slot_named(args)?,
+                });
+                self.change(own, args, command)
             }
-            Act::Advance => {
-                let kind = own.fields.loop_kind.unwrap_or(LoopKind::Implementation);
-                let now = own.fields.phase.as_ref().map(ToString::to_string).unwrap_or_default();
-                let (phase, again) = next_phase(kind, &now, args.phase.as_deref())?;
-                let iteration = own.fields.iteration.unwrap_or(1) + u32::from(again);
-                let fields = json!({ "phase": phase, "iteration": iteration });
-                self.change(
-                    own,
-                    args,
-                    &key,
-                    "memory.update",
-                    json!({ "id": own.id, "fields": fields }),
-                )
-            }
-            Act::AddArtifact => self.add_artifact(own, args, &key),
-            Act::Pause => self.step(own, args, &key, "paused"),
-            Act::Resume => self.step(own, args, &key, "open"),
+            Act::Pause => self.step(own, args, &key, Status::Paused),
+            Act::Resume => self.step(own, args, &key, Status::Open),
             Act::Close => {
-                let to = args.status.unwrap_or(End::Completed).status();
-                self.step(own, args, &key, to.as_str())
+                self.step(own, args, &key, args.status.unwrap_or(End::Completed).status())
+            }
+            Act::Turn
+            | Act::Advance
+            | Act::AddArtifact
+            | Act::Bind
+            | Act::Continue
+            | Act::Takeover
+            | Act::Verify
+            | Act::RequestInput
+            | Act::ProvideInput => {
+                let command = Command::MemoryLoop(Box::new(InLoop {
+                    act: act(&state, args)?,
+                    expected_version: args.expected_version,
+                    id: own.id,
+                    request_id: key.label(),
+                }));
+                self.change(own, args, command)
             }
         }
     }
 
     /// Changes a loop with one command, which sees to versions and repetition.
-    pub(super) fn change(
-        &self,
-        own: &Record,
-        args: &Loop,
-        key: &Key,
-        command: &str,
-        mut step: Value,
-    ) -> Result<Value, Fault> {
-        if let Some(version) = args.expected_version {
-            step["expected_version"] = version.into();
-        }
-        if let Some(id) = key.whole() {
-            step["request_id"] = id.into();
-        }
-        let done = self.act(command, &step).map_err(|fault| match fault.rule() {
+    fn change(&self, own: &Record, args: &Loop, command: Command) -> Result<Value, Fault> {
+        let reply = self.remember(command).map_err(|fault| match fault.rule() {
             Rule::RecordOwner if args.intent == Act::CompleteTurn => {
                 fault.with(json!({ "code": "unauthorized_slot_write" }))
             }
@@ -297,130 +229,39 @@ impl Verbs<'_> {
             }
             _ => fault,
         })?;
-        let effects = done["side_effects"].as_array().map_or(&[][..], Vec::as_slice);
+        let effects = match reply {
+            MemoryReply::Looped(done) | MemoryReply::Turned(done) => done.side_effects,
+            MemoryReply::Moved(done) => done.side_effects,
+            other => return Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
+        };
         let Present { state, .. } = self.present()?;
-        let now = state.memory().record(own.id).unwrap_or(own);
-        Ok(answer(args.intent, now, effects))
-    }
-
-    pub(super) fn step(
-        &self,
-        own: &Record,
-        args: &Loop,
-        key: &Key,
-        to: &str,
-    ) -> Result<Value, Fault> {
-        let mut step = json!({ "id": own.id, "to": to });
-        if let Some(reason) = &args.reason {
-            step["reason"] = reason.clone().into();
-        }
-        self.change(own, args, key, "memory.move", step)
-    }
-
-    /// What is there goes with what is new, so a change in between is not lost.
-    fn add_artifact(&self, own: &Record, args: &Loop, key: &Key) -> Result<Value, Fault> {
-        let artifact = args.artifact.as_ref().ok_or_else(|| lacks(args.intent, "artifact"))?;
-        let mut all: Vec<Value> = own.fields.artifacts.iter().map(|own| json!(own)).collect();
-        let mut new = json!({ "type": artifact.sort, "ref": artifact.place });
-        if let Some(description) = &artifact.description {
-            new["description"] = description.clone().into();
-        }
-        if all.contains(&new) {
-            return Ok(answer(args.intent, own, &[]));
-        }
-        all.push(new);
-        let version = args.expected_version.unwrap_or(own.version);
-        let args = Loop { expected_version: Some(version), ..args.clone() };
-        let update = json!({ "id": own.id, "fields": { "artifacts": all } });
-        self.change(own, &args, key, "memory.update", update)
-    }
-
-    /// Gives the turn to a place: its agent gets an assignment, which the place names.
-    fn turn(&self, state: &State, own: &Record, args: &Loop, key: &Key) -> Result<Value, Fault> {
-        let place = place_of(own, args)?;
-        let slot = place.id.as_str();
-        if own.status != Status::Open {
-            let message = format!("{} is {}, not open", own.id, own.status);
-            return Err(Fault::refused(Rule::RecordStep, message));
-        }
-        check_version(own, args)?;
-        self.check_leads(state, own)?;
-        let before = place.assignment.and_then(|id| state.memory().record(id));
-        if let Some(open) = before.filter(|own| !own.is_terminal()) {
-            let is_other = |task: &String| *task != open.text.as_str();
-            if args.task.as_ref().is_some_and(is_other) {
-                let message = format!("{slot} is at {} still: complete its turn first", open.id);
-                return Err(Fault::refused(Rule::RecordStep, message));
-            }
-            let effect = json!({ "action": "reuse", "kind": "assignment", "id": open.id });
-            return Ok(taken_up(answer(args.intent, own, &[effect]), open));
-        }
-        let task = args.task.clone().unwrap_or_else(|| own.text.to_string());
-        let create = json!({
-            "kind": "assignment", "text": task,
-            "fields": { "agent": place.agent, "scope": format!("review-loop:{}", own.id) },
-        });
-        let made = self.turn_work(create, key)?;
-        let slots: Vec<Value> = own
-            .fields
-            .slots
-            .iter()
-            .map(|place| {
-                let mut place = json!(place);
-                if place["id"] == slot {
-                    place["assignment"] = made.clone();
-                    place["done"] = false.into();
-                }
-                place
-            })
-            .collect();
-        let mut update = json!({
-            "id": own.id, "fields": { "slots": slots }, "expected_version": own.version,
-        });
-        if let Some(id) = key.whole() {
-            update["request_id"] = id.into();
-        }
-        self.act("memory.update", &update).inspect_err(|_| {
-            // A turn that could not be given is no work for anybody.
-            let cancel = self.act("memory.move", &json!({ "id": made, "to": "cancelled" }));
-            if let Err(fault) = cancel {
-                let why = fault.message();
-                tracing::warn!(why, id = %made, "an assignment that nobody has was not cancelled");
-            }
-        })?;
-        let Present { state, .. } = self.present()?;
-        let now = state.memory().record(own.id).unwrap_or(own);
-        let effect = json!({ "action": "create", "kind": "assignment", "id": made });
-        let told = answer(args.intent, now, &[effect]);
-        let made: Option<RecordId> = made.as_str().and_then(|id| id.parse().ok());
-        let made = made.and_then(|id| state.memory().record(id));
-        Ok(match made {
-            Some(made) => taken_up(told, made),
-            None => told,
-        })
-    }
-
-    /// The work of a turn. What a request made before and was called off since is made anew.
-    fn turn_work(&self, mut create: Value, key: &Key) -> Result<Value, Fault> {
-        for attempt in 0..ATTEMPTS_MAX {
-            if let Some(id) = key.whole() {
-                create["request_id"] = format!("turn{attempt}.{id}").into();
-            }
-            let made = self.act("memory.create", &create)?["id"].clone();
-            let id: Option<RecordId> = made.as_str().and_then(|id| id.parse().ok());
-            let Present { state, .. } = self.present()?;
-            let own = id.and_then(|id| state.memory().record(id));
-            if own.is_some_and(|own| !own.is_terminal()) {
-                return Ok(made);
+        let own = state.memory().record(own.id).unwrap_or(own);
+        let told: Vec<Value> = effects.iter().map(|own| followed(args.intent, own)).collect();
+        let mut told = with_questions(args.intent, &state, own, &told);
+        if args.intent == Act::Turn {
+            let given = effects.iter().find(|own| own.kind == Kind::Assignment);
+            let work = given.and_then(|own| state.memory().record(own.id));
+            if let Some(work) = work {
+                let agent = work.agent().map(shown);
+                told["result"]["commands"] =
+                    json!([{ "agent": agent, "command": command_of(work) }]);
             }
         }
-        Err(Fault::refused(
-            Rule::RequestOnce,
-            "what this request asked for was called off; ask anew",
-        ))
+        Ok(told)
     }
 
-    fn open(&self, state: &State, args: &Loop, key: &Key) -> Result<Record, Fault> {
+    fn step(&self, own: &Record, args: &Loop, key: &Key, to: Status) -> Result<Value, Fault> {
+        let reason = args.reason.as_deref().map(|reason| text("reason", reason)).transpose()?;
+        let step = Move {
+            expected_version: args.expected_version,
+            reason,
+            request_id: key.label(),
+            ..Move::plain(own.id, to)
+        };
+        self.change(own, args, Command::MemoryMove(Box::new(step)))
+    }
+
+    fn open(&self, state: &State, args: &Loop, key: &Key) -> Result<Value, Fault> {
         let kind = args.kind.ok_or_else(|| lacks(args.intent, "kind"))?;
         let task = args.task.as_deref().ok_or_else(|| lacks(args.intent, "task"))?;
         if args.plan.is_none() && !args.allow_orphan {
@@ -430,79 +271,168 @@ impl Verbs<'_> {
         let mut slots = Vec::new();
         for (at, place) in args.slots.iter().enumerate() {
             let agent = agent_named(state, &place.agent)?;
-            slots.push(slot(at, &agent, place.role.as_deref(), place.assignment.as_deref()));
+            let role = place.role.as_deref().map(|role| label("role", role)).transpose()?;
+            let work = place.assignment.as_deref().map(|id| id_of(Kind::Assignment, id));
+            slots.push(Slot { role, assignment: work.transpose()?, ..slot(at, &agent)? });
         }
-        let mut fields = json!({ "loop_kind": kind, "phase": phases(kind)[0].0, "slots": slots });
-        for (name, value) in [("plan_id", &args.plan), ("stop_conditions", &args.stop_conditions)] {
-            if let Some(value) = value {
-                fields[name] = value.clone().into();
+        let stop = args.stop_conditions.as_deref();
+        let fields = Fields {
+            plan_id: args.plan.as_deref().map(|plan| id_of(Kind::Plan, plan)).transpose()?,
+            stop_conditions: stop.map(|text| self::text("stop_conditions", text)).transpose()?,
+            ..Fields::default()
+        };
+        let made = self.opened(kind, task, slots, fields, key.label())?;
+        Ok(answer(args.intent, &made, &[]))
+    }
+
+    /// Opens a loop. In which phase it begins is the kernel's to say.
+    fn opened(
+        &self,
+        kind: LoopKind,
+        task: &str,
+        slots: Vec<Slot>,
+        fields: Fields,
+        request_id: Option<Label>,
+    ) -> Result<Record, Fault> {
+        let slots = Few::new(slots).map_err(|why| Fault::usage(format!("slots: {why}")))?;
+        let fields = Fields { loop_kind: Some(kind), slots, ..fields };
+        let create =
+            Create { fields, request_id, ..Create::plain(Kind::Loop, text("task", task)?) };
+        match self.remember(Command::MemoryCreate(Box::new(create)))? {
+            MemoryReply::Record(own) => {
+                let Present { state, .. } = self.present()?;
+                let gone = || format!("{} is archived: what this request made is no more", own.id);
+                let now = state.memory().record(own.id).cloned();
+                now.ok_or_else(|| Fault::not_found(gone()))
             }
+            other => Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
         }
-        let mut create = json!({ "kind": "loop", "text": task, "fields": fields });
-        if let Some(id) = key.whole() {
-            create["request_id"] = id.into();
-        }
-        self.fetched(&self.act("memory.create", &create)?)
     }
 
     /// A loop for agents who are asked together.
     pub(super) fn open_loop(
         &self,
-        kind: &str,
+        kind: LoopKind,
         args: &Coordinate,
         agents: &[AgentName],
         key: &Key,
     ) -> Result<String, Fault> {
-        let kind: LoopKind = serde_json::from_value(kind.into())
-            .map_err(|error| Fault::defect(error.to_string()))?;
-        let slots = agents.iter().enumerate().map(|(at, agent)| slot(at, agent, None, None));
-        let slots: Vec<Value> = slots.collect();
-        let mut fields = json!({ "loop_kind": kind, "phase": phases(kind)[0].0, "slots": slots });
-        if let Some(plan) = &args.plan {
-            fields["plan_id"] = plan.clone().into();
-        }
-        let mut create = json!({ "kind": "loop", "text": args.task, "fields": fields });
-        if let Some(id) = key.part("loop") {
-            create["request_id"] = id.into();
-        }
-        let made = self.act("memory.create", &create)?;
-        Ok(made["id"].as_str().unwrap_or_default().to_owned())
+        let slots: Result<Vec<Slot>, Fault> =
+            agents.iter().enumerate().map(|(at, agent)| slot(at, agent)).collect();
+        let plan_id = args.plan.as_deref().map(|plan| id_of(Kind::Plan, plan)).transpose()?;
+        let request_id = key.part("loop").map(|id| label("client_request_id", &id)).transpose()?;
+        let fields = Fields { plan_id, ..Fields::default() };
+        let made = self.opened(kind, &args.task, slots?, fields, request_id)?;
+        Ok(made.id.to_string())
     }
 }
 
-fn slot(at: usize, agent: &AgentName, role: Option<&str>, assignment: Option<&str>) -> Value {
-    let mut slot = json!({ "id": format!("slot_{}", at + 1), "agent": agent });
-    for (name, value) in [("role", role), ("assignment", assignment)] {
-        if let Some(value) = value {
-            slot[name] = value.into();
+/// The act that is asked for, in the words of the kernel.
+fn act(state: &State, args: &Loop) -> Result<loops::Act, Fault> {
+    let task = |required: bool| match args.task.as_deref() {
+        Some(task) => text("task", task).map(Some),
+        None if required => Err(lacks(args.intent, "task")),
+        None => Ok(None),
+    };
+    let said = || Ok::<Body, Fault>(task(true)?.unwrap_or_default());
+    Ok(match args.intent {
+        Act::Turn => loops::Act::Turn { slot: slot_named(args)?, text: task(false)? },
+        Act::Advance => {
+            let phase = args.phase.as_deref().map(|phase| label("phase", phase)).transpose()?;
+            loops::Act::Advance { phase }
         }
-    }
-    slot
-}
-
-/// The place that is named.
-pub(super) fn place_of<'l>(own: &'l Record, args: &Loop) -> Result<&'l Slot, Fault> {
-    let slot = args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?;
-    let known = own.fields.slots.iter().find(|place| place.id.as_str() == slot);
-    known.ok_or_else(|| {
-        let slots: Vec<&str> = own.fields.slots.iter().map(|place| place.id.as_str()).collect();
-        let message = format!("{} has no slot {}", own.id, repeated(slot));
-        Fault::not_found(message).with(json!({ "allowed": slots }))
+        Act::AddArtifact => {
+            let given = args.artifact.as_ref().ok_or_else(|| lacks(args.intent, "artifact"))?;
+            let description = given.description.as_deref();
+            let artifact = field::Artifact {
+                description: description.map(|own| text("description", own)).transpose()?,
+                reference: text("ref", &given.place)?,
+                kind: label("type", &given.sort)?,
+            };
+            loops::Act::AddArtifact { artifact }
+        }
+        Act::Bind => {
+            let slot = slot_named(args)?;
+            let named = args.assignment.as_deref();
+            let named = named.ok_or_else(|| lacks(args.intent, "assignmentId"))?;
+            let assignment = record(state, Kind::Assignment, named)?.id;
+            loops::Act::Bind { assignment, slot }
+        }
+        Act::Takeover => {
+            let slot = slot_named(args)?;
+            let named = args.to_agent.as_deref().ok_or_else(|| lacks(args.intent, "to_agent"))?;
+            loops::Act::Takeover { agent: agent_named(state, named)?, slot }
+        }
+        Act::Verify => {
+            let verdict = args.verdict.ok_or_else(|| lacks(args.intent, "verdict"))?;
+            let reason = args.reason.as_deref().map(|reason| text("reason", reason)).transpose()?;
+            loops::Act::Verify { reason, verdict }
+        }
+        Act::RequestInput => {
+            let slot = args.slot.as_deref().map(|slot| label("slot", slot)).transpose()?;
+            loops::Act::Ask { slot, text: said()? }
+        }
+        Act::ProvideInput => {
+            let message = args.message.as_deref().map(|id| record(state, Kind::Message, id));
+            let message = message.transpose()?.map(|own| own.id);
+            loops::Act::Answer { message, text: said()? }
+        }
+        _ => loops::Act::Continue {},
     })
 }
 
-pub(super) fn lacks(act: Act, name: &str) -> Fault {
+fn text<const MAX: usize>(name: &str, given: &str) -> Result<Text<MAX>, Fault> {
+    Text::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
+}
+
+fn label(name: &str, given: &str) -> Result<Label, Fault> {
+    Label::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
+}
+
+/// The name of the place that is meant.
+fn slot_named(args: &Loop) -> Result<Label, Fault> {
+    label("slot", args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?)
+}
+
+/// What followed, in the words of this dialect.
+fn followed(act: Act, own: &Effect) -> Value {
+    let says = matches!(act, Act::Turn | Act::RequestInput | Act::ProvideInput);
+    let action = match (own.action, own.to) {
+        (Action::Created, _) if says => "create",
+        (Action::Unchanged, _) if says => "reuse",
+        (Action::Moved, Some(to)) if says => to.as_str(),
+        (other, _) => other.as_str(),
+    };
+    json!({ "action": action, "kind": own.kind, "id": own.id })
+}
+
+/// A new place.
+fn slot(at: usize, agent: &AgentName) -> Result<Slot, Fault> {
+    Ok(Slot {
+        agent: agent.clone(),
+        assignment: None,
+        done: false,
+        id: label("slot", &format!("slot_{}", at + 1))?,
+        outcome: None,
+        role: None,
+    })
+}
+
+fn lacks(act: Act, name: &str) -> Fault {
     Fault::usage(format!("bclaw_loop {} requires '{name}'", act.name()))
 }
 
-/// Refuses a step of a loop that somebody changed meanwhile.
-pub(super) fn check_version(own: &Record, args: &Loop) -> Result<(), Fault> {
-    let Some(expected) = args.expected_version.filter(|version| *version != own.version) else {
-        return Ok(());
-    };
-    let message = format!("{} is at version {}, not {expected}", own.id, own.version);
-    let details = json!({ "code": "version_conflict", "actual": own.version });
-    Err(Fault::refused(Rule::RecordVersion, message).with(details))
+/// A loop, with what waits for an answer in it.
+fn with_questions(act: Act, state: &State, own: &Record, effects: &[Value]) -> Value {
+    let mut told = answer(act, own, effects);
+    let open = loops::questions(state, own).take(QUESTIONS_MAX).map(|asked| {
+        json!({
+            "id": asked.id, "short_label": asked.id.label(), "from": called(&asked.author),
+            "to": asked.fields.to, "text": asked.text,
+        })
+    });
+    told["result"]["waiting_for_input"] = open.collect();
+    told
 }
 
 /// The loops of a kind and a standing, or all of them.
@@ -528,13 +458,6 @@ fn brief(own: &Record) -> Value {
     })
 }
 
-/// The same, with what the agent of a turn runs to take it up.
-fn taken_up(mut told: Value, assignment: &Record) -> Value {
-    let agent = assignment.agent().map(shown);
-    told["result"]["commands"] = json!([{ "agent": agent, "command": command(assignment) }]);
-    told
-}
-
 /// The turns that were taken, the last one first.
 fn turns(own: &Record) -> Value {
     let turn = |taken: &Taken| {
@@ -547,7 +470,7 @@ fn turns(own: &Record) -> Value {
     own.fields.turns.iter().rev().map(turn).collect()
 }
 
-pub(super) fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
+fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
     let mut facade = Facade::new(act.name());
     let mut shown_loop = brief(own);
     shown_loop["text"] = own.text.to_string().into();
@@ -584,30 +507,4 @@ pub(super) fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
     }
     facade.result("waiting_for", waiting);
     facade.answer()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn phases_lead_on_and_back_and_end() {
-        let kinds = [
-            LoopKind::Review,
-            LoopKind::Ideation,
-            LoopKind::Implementation,
-            LoopKind::Research,
-            LoopKind::Debug,
-        ];
-        for kind in kinds {
-            for (_, ways) in phases(kind) {
-                assert!(ways.iter().all(|way| phases(kind).iter().any(|(own, _)| own == way)));
-            }
-        }
-        let next = |now, asked| next_phase(LoopKind::Implementation, now, asked);
-        assert_eq!(next("bind", None).unwrap(), ("execute", false));
-        assert_eq!(next("verify", None).unwrap(), ("handoff_ready", false));
-        assert_eq!(next("verify", Some("execute")).unwrap(), ("execute", true));
-        assert!(next("bind", Some("verify")).is_err() && next("handoff_ready", None).is_err());
-    }
 }

@@ -16,7 +16,6 @@ mod find;
 mod harvest;
 mod idle;
 mod lanes;
-mod loop_steps;
 mod loops;
 mod names;
 mod progress;

@@ -2,11 +2,8 @@
 
 use althing_dialects::frugal::planning::called;
 use althing_engine::{Client, Engine};
-use althing_kernel::session::Open;
-use althing_kernel::text::Text;
-use althing_kernel::{
-    AgentName, Command, LeaseId, Principal, Reply, Rule, State, Timestamp, WorkspaceId, lease,
-};
+use althing_kernel::memory::view::MemoryReply;
+use althing_kernel::{AgentName, Command, Principal, Reply, Rule, State, Timestamp, WorkspaceId};
 use serde_json::Value;
 use std::path::Path;
 
@@ -140,58 +137,33 @@ impl Verbs<'_> {
         Err(Fault::refused(Rule::SessionOwned, message.clone()).told(message, way_out))
     }
 
-    /// The same, opened if there is none. People have no session.
-    pub(super) fn ensure_session(&self) -> Result<(Option<WorkspaceId>, bool), Fault> {
-        let Present { state, now, .. } = self.present()?;
-        let open = self.session(&state, now);
-        if let Some(open) = open.map_err(|fault| self.on_record("session.open", fault))? {
-            return Ok((Some(open), false));
-        }
-        if self.agent().is_none() {
-            return Ok((None, false));
-        }
-        let open = Open { client: Some(Text::lossy(SESSION)), idle_s: None };
-        match self.seat.client()?.execute(Command::SessionOpen(open))? {
-            Reply::Session(session) => Ok((Some(session.workspace), true)),
-            other => Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
-        }
-    }
-
     /// Whoever is asking, in their session if one is open.
     pub(super) fn client(&self) -> Result<Client, Fault> {
-        let client = self.seat.client()?;
-        let Present { state, now, .. } = self.present()?;
-        Ok(client.in_session(self.session(&state, now)?))
+        self.client_in(&self.present()?)
+    }
+
+    /// The same where it is known what is true now.
+    pub(super) fn client_in(&self, present: &Present) -> Result<Client, Fault> {
+        let session = self.session(&present.state, present.now)?;
+        Ok(self.seat.client()?.in_session(session))
+    }
+
+    /// Issues a command about records.
+    pub(super) fn remember(&self, command: Command) -> Result<MemoryReply, Fault> {
+        match self.client()?.execute(command)? {
+            Reply::Memory(reply) => Ok(*reply),
+            other => Err(unexpected(&other)),
+        }
     }
 
     /// Issues a command by its name.
     pub(super) fn act(&self, name: &str, args: &Value) -> Result<Value, Fault> {
         let client = self.client()?;
-        let done = perform(&self.seat.opened()?, &client, name, args)?;
-        self.keep_alive(&client);
-        Ok(done)
+        perform(&self.seat.opened()?, &client, name, args)
     }
+}
 
-    /// Renews the caller's leases that have used up a quarter of their time.
-    ///
-    /// This comes after something was committed, so a renewal that fails is no failure of the call:
-    /// whoever was told of one would do it all again. The lease may have been given back, ended or
-    /// run out in between; the next call tries again, and claims say themselves when they end.
-    pub(super) fn keep_alive(&self, client: &Client) {
-        let Ok(Present { state, now, .. }) = self.present() else { return };
-        let own = self.principal();
-        let due = |lease: &lease::Lease| {
-            let ttl = lease.ttl.span().micros();
-            let left = lease.expires_at.since(now).micros();
-            lease.holder == own && lease.is_live(now) && left < ttl - ttl / 4
-        };
-        let tired: Vec<LeaseId> =
-            state.leases().filter(|(_, lease)| due(lease)).map(|(id, _)| id.clone()).collect();
-        for lease in &tired {
-            let renew = lease::Renew { epoch: None, lease: lease.clone(), ttl_s: None };
-            if let Err(error) = client.execute(Command::LeaseRenew(renew)) {
-                tracing::warn!(%error, %lease, "a lease was not renewed");
-            }
-        }
-    }
+/// A reply that no such command has.
+pub(super) fn unexpected(reply: &Reply) -> Fault {
+    Fault::defect(format!("an unexpected reply: {reply:?}"))
 }

@@ -7,21 +7,22 @@ use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::item::brief;
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::from_now;
-use althing_kernel::agent::Beat;
-use althing_kernel::lease::Surfaces;
-use althing_kernel::memory::{Kind, Record, Status};
+use althing_kernel::lease::{Open, Surfaces};
+use althing_kernel::memory::work::{Begin, Begun, ClaimStatus};
+use althing_kernel::memory::{Kind, Record, RecordId, Status};
 use althing_kernel::query::sessions;
-use althing_kernel::{Command, Rule, Timestamp};
+use althing_kernel::text::Text;
+use althing_kernel::{Command, Reply, Timestamp};
 use serde_json::{Value, json};
 use std::time::Instant;
 
 use super::args::{Intent, Work};
 use super::board::{marked, row};
-use super::claims::{self, Claim};
+use super::claims::{self, Claim, Found};
 use super::context::{change, changed_since};
 use super::find::record;
 use super::ranking::{Wanted, density, open_plans, stale};
-use super::seat::Present;
+use super::seat::{Present, SESSION, unexpected};
 use super::write::request_label;
 use super::{Verb, Verbs};
 use crate::fault::Fault;
@@ -90,18 +91,28 @@ impl Verbs<'_> {
         }
         let since = self.anchor(&before, args.intent);
         let mut facade = Facade::new(args.intent.word());
-        let (session, opened) = self.ensure_session()?;
-        if let Some(session) = &session {
-            let action = if opened { "opened" } else { "reused" };
+        let claim = match &scope {
+            Some(scope) if args.intent == Intent::Execute => {
+                Some(wanted(args, scope.clone(), plan)?)
+            }
+            _ => None,
+        };
+        let looked = matches!(since, Since::First) || self.news(&before, since, 0).1 > 0;
+        let begun = self.begin(&before, claim.clone(), looked)?;
+        let present = self.present()?;
+        if let Some(session) = &begun.session {
+            let action = if begun.session_opened { "opened" } else { "reused" };
             facade.effect(action, "session", session.as_str());
         }
-        facade.field("session_id", session.map(|id| id.as_str().to_owned()));
-        let claim = self.stake(args, scope.as_ref(), plan, &mut facade)?;
-        self.keep_alive(&self.client()?);
-        let mut present = self.present()?;
-        if matches!(since, Since::First) || self.news(&present, since, 0).1 > 0 {
-            present = self.leave_mark(&mut facade)?;
+        facade.field("session_id", begun.session.as_ref().map(|id| id.as_str().to_owned()));
+        let over = plan.and_then(|plan| before.state.memory().record(plan));
+        if let Some(over) = over.filter(|plan| claim.is_some() && plan.is_terminal()) {
+            facade.warn("plan_is_over", format!("{} is {}", over.id, over.status));
         }
+        let claim = match &claim {
+            Some(open) => self.claimed(&present, args, open, &begun, &mut facade)?,
+            None => self.unclaimed(&present, args, scope.as_ref(), &mut facade),
+        };
         let lengths = if compact { &COMPACT } else { &FULL };
         self.seed(&present, args, since, lengths, &mut facade);
         next_steps(self, &present, args, claim.as_ref(), &mut facade);
@@ -130,91 +141,83 @@ impl Verbs<'_> {
         looked.map_or(Since::First, Since::Look)
     }
 
-    /// Notes that the caller sees what there is, so that it is not told as news again. It comes before
-    /// the answer is made: what others write meanwhile is rather told twice than never. The answer is
-    /// true without it, too.
-    fn leave_mark(&self, facade: &mut Facade) -> Result<Present, Fault> {
-        let looked = Command::AgentHeartbeat(Beat { looked: true });
-        if let Err(error) = self.client()?.execute(looked) {
-            facade.warn("look_not_noted", format!("the same news will be told again: {error}"));
+    /// Begins to work, with one command. What others write meanwhile is rather told twice than never:
+    /// the mark that the caller has seen what there is comes before the answer is made.
+    fn begin(&self, before: &Present, claim: Option<Open>, looked: bool) -> Result<Begun, Fault> {
+        let begin = Begin { claim, client: Some(Text::lossy(SESSION)), looked };
+        match self.client_in(before)?.execute(Command::WorkBegin(begin))? {
+            Reply::Begun(begun) => Ok(*begun),
+            other => Err(unexpected(&other)),
         }
-        self.present()
     }
 
-    /// Claims what is to be worked on, if that is what the caller came for.
-    fn stake(
+    /// Tells that nothing is claimed, and who is in the way.
+    fn unclaimed(
         &self,
+        present: &Present,
         args: &Work,
         scope: Option<&Surfaces>,
-        plan: Option<althing_kernel::memory::RecordId>,
+        facade: &mut Facade,
+    ) -> Option<Claim> {
+        if let Some(scope) = scope {
+            report(&claims::in_the_way(present, &self.principal(), scope), present.now, facade);
+        } else if args.intent == Intent::Execute {
+            facade.warn("no_scope", "nothing is claimed: execute without a scope claims nothing");
+        }
+        facade.field("claim_status", "none");
+        None
+    }
+
+    /// Tells how the claim stands that was asked for.
+    fn claimed(
+        &self,
+        present: &Present,
+        args: &Work,
+        open: &Open,
+        begun: &Begun,
         facade: &mut Facade,
     ) -> Result<Option<Claim>, Fault> {
-        let own = self.principal();
-        let Some(scope) = scope else {
-            facade.field("claim_status", "none");
-            if args.intent == Intent::Execute {
-                facade
-                    .warn("no_scope", "nothing is claimed: execute without a scope claims nothing");
-            }
-            return Ok(None);
-        };
-        let present = self.present()?;
-        if args.intent != Intent::Execute {
-            let others = claims::in_the_way(&present, &own, scope);
-            report(&others, present.now, facade);
-            facade.field("claim_status", "none");
-            return Ok(None);
-        }
-        let mut open = claims::open(scope.clone(), args.task.as_deref(), plan, args.ttl.as_ref())?;
-        open.request_id = args.request_id.as_deref().map(request_label).transpose()?;
-        let known = self.is_asked_before(&present, &open);
-        let over = plan.and_then(|plan| present.state.memory().record(plan));
-        if let Some(over) = over.filter(|plan| plan.is_terminal()) {
-            facade.warn("plan_is_over", format!("{} is {}", over.id, over.status));
-        }
-        let existing = claims::existing(&present, &own, scope);
-        if let Some(claim) = existing.filter(|_| !known) {
-            let id = claim.id.to_string();
-            facade.field("claim_status", "existing").field("claim_id", id.as_str());
-            facade.effect("reuse", "claim", &id).artifact("claim", &id);
-            if args.ttl.is_some() {
-                facade.effect("renewed", "claim", &id);
-            }
-            let (claim, left) = self.go_on(claim, &open, args.ttl.is_some())?;
-            for message in left {
-                facade.warn("claim_unchanged", message);
-            }
-            facade.result("claim", claim.conflict());
-            return Ok(Some(claim));
-        }
-        match self.open_claim(open) {
-            Ok(claim) if claim.status != Status::Open => {
-                let message = format!("{} of this request is {}", claim.id, claim.status);
-                facade.warn("claim_is_over", format!("{message}; another request claims again"));
-                facade.field("claim_status", "none");
-                Ok(None)
-            }
-            Ok(claim) => {
-                let id = claim.id.to_string();
-                facade
-                    .field("claim_status", if known { "existing" } else { "created" })
-                    .field("claim_id", id.as_str());
-                facade.effect("created", "claim", &id).artifact("claim", &id);
-                facade.result("claim", claim.conflict());
-                Ok(Some(claim))
-            }
-            Err(fault) if fault.rule() == Rule::NoOverlap => {
-                let present = self.present()?;
-                let others = claims::in_the_way(&present, &own, scope);
-                report(&others, present.now, facade);
-                facade.field("claim_status", "conflict");
-                if !args.advisory {
-                    facade.partial();
+        let epoch = begun.claim.as_ref().map(|lease| lease.epoch);
+        let claim = epoch.and_then(|epoch| claims::by_epoch(present, epoch));
+        let (Some(claim), ClaimStatus::Created | ClaimStatus::Existing) =
+            (claim, begun.claim_status)
+        else {
+            return match epoch {
+                Some(epoch) => {
+                    let status = match claims::find(present, RecordId::claim(epoch))? {
+                        Found::Known(claim) => claim.status.as_str(),
+                        Found::Over => "over",
+                    };
+                    let message = format!("{} of this request is {status}", RecordId::claim(epoch));
+                    let message = format!("{message}; another request claims again");
+                    facade.warn("claim_is_over", message).field("claim_status", "none");
+                    Ok(None)
                 }
-                Ok(None)
-            }
-            Err(fault) => Err(fault),
+                None => {
+                    let met = begun.collisions.iter();
+                    let met = met.filter_map(|own| claims::by_epoch(present, own.epoch));
+                    report(&met.collect::<Vec<Claim>>(), present.now, facade);
+                    facade.field("claim_status", "conflict");
+                    if !args.advisory {
+                        facade.partial();
+                    }
+                    Ok(None)
+                }
+            };
+        };
+        let id = claim.id.to_string();
+        let is_new = begun.claim_status == ClaimStatus::Created;
+        let (status, action) = if is_new { ("created", "created") } else { ("existing", "reuse") };
+        facade.field("claim_status", status).field("claim_id", id.as_str());
+        facade.effect(action, "claim", &id).artifact("claim", &id);
+        if !is_new && args.ttl.is_some() {
+            facade.effect("renewed", "claim", &id);
         }
+        if let Some(message) = claims::unchanged(&claim, open).filter(|_| !is_new) {
+            facade.warn("claim_unchanged", message);
+        }
+        facade.result("claim", claim.conflict());
+        Ok(Some(claim))
     }
 
     /// What whoever sits down should know.
@@ -314,6 +317,13 @@ impl Verbs<'_> {
         }
         work
     }
+}
+
+/// The claim that is asked for.
+fn wanted(args: &Work, scope: Surfaces, plan: Option<RecordId>) -> Result<Open, Fault> {
+    let open = claims::open(scope, args.task.as_deref(), plan, args.ttl.as_ref())?;
+    let request_id = args.request_id.as_deref().map(request_label).transpose()?;
+    Ok(Open { request_id, ..open })
 }
 
 /// Says who is in the way.

@@ -8,17 +8,20 @@ use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::counted;
 use althing_engine::screen::repeated;
 use althing_kernel::commons::Label;
-use althing_kernel::lease::{Force, Open, Release, Renew, Ttl};
-use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::lease::{Force, Open, Renew, Ttl};
+use althing_kernel::memory::moving::PlanStatus;
+use althing_kernel::memory::word::Action;
+use althing_kernel::memory::work::Finish;
+use althing_kernel::memory::{Effect, Kind, RecordId, Status};
 use althing_kernel::text::Text;
-use althing_kernel::{Command, Rule, Timestamp};
+use althing_kernel::{Command, Reply, Rule, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::args::{CompleteStep, Create, Remove, Transition, Update};
 use super::claims::{self, Claim, Found};
 use super::find::{fetch, record};
 use super::records::is_of_decisions;
-use super::seat::Present;
+use super::seat::{Present, unexpected};
 use super::{Verb, Verbs, progress};
 use crate::desk::perform;
 use crate::fault::Fault;
@@ -96,19 +99,13 @@ impl Verbs<'_> {
             record(&present, plan)?;
         }
         let known = self.is_asked_before(&present, &open);
-        let existing = claims::existing(&present, &self.principal(), &open.surfaces);
-        if let Some(claim) = existing.filter(|_| !known) {
-            let (claim, left) = self.go_on(claim, &open, args.data.contains_key("ttl"))?;
-            let mut answer = with_status(&claim, &claim.item(&present)?, "existing");
-            if !left.is_empty() {
-                answer["warnings"] = left.into();
-            }
-            return Ok(answer);
-        }
-        let claim = self.open_claim(open)?;
+        let newest = present.state.epoch();
+        let claim = self.open_claim(&present, open.clone())?;
         let present = self.present()?;
+        // A lease that was there before has a smaller epoch.
+        let is_old = claim.id.number <= newest;
         let status = match claim.status {
-            Status::Open if known => "existing",
+            Status::Open if known || is_old => "existing",
             Status::Open => "created",
             _ => "none",
         };
@@ -119,22 +116,24 @@ impl Verbs<'_> {
             if let Some(own) = answer.as_object_mut() {
                 own.remove("next_actions");
             }
+        } else if let Some(left) = claims::unchanged(&claim, &open).filter(|_| is_old && !known) {
+            answer["warnings"] = json!([left]);
         }
         Ok(answer)
     }
 
     /// Whether a claim was asked for before under the same id.
-    pub(super) fn is_asked_before(&self, present: &Present, open: &Open) -> bool {
+    fn is_asked_before(&self, present: &Present, open: &Open) -> bool {
         let memory = present.state.memory();
         let id = open.request_id.as_ref();
         id.is_some_and(|id| memory.answered(&self.principal(), id, present.now).is_some())
     }
 
-    /// Opens a lease and shows it as a claim.
-    pub(super) fn open_claim(&self, open: Open) -> Result<Claim, Fault> {
-        let client = self.client()?;
+    /// Opens a lease, or goes on with one of the caller's, and shows it as a claim.
+    fn open_claim(&self, present: &Present, open: Open) -> Result<Claim, Fault> {
+        let client = self.client_in(present)?;
         match client.execute(Command::LeaseOpen(open))? {
-            althing_kernel::Reply::Lease(lease) => {
+            Reply::Lease(lease) => {
                 // A request that is repeated may find its claim over.
                 let id = RecordId::claim(lease.epoch);
                 match claims::find(&self.present()?, id)? {
@@ -142,7 +141,7 @@ impl Verbs<'_> {
                     Found::Over => Err(Fault::not_found(format!("claim {id} is over already"))),
                 }
             }
-            other => Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
+            other => Err(unexpected(&other)),
         }
     }
 
@@ -326,17 +325,12 @@ impl Verbs<'_> {
             effects.push(effect("forced", Kind::Claim, claim.id));
             return Ok(effects.into());
         }
-        if let (Some(plan), Some(status)) = (claim.plan(), args.plan_status.as_deref())
-            && claim.holder == self.principal()
-        {
-            let (done, over) = self.pass_on(claim, plan, status)?;
-            effects.extend(done);
-            if over {
-                return Ok(effects.into());
-            }
-        }
-        let release = Release { epoch: None, lease };
-        client.execute(Command::LeaseRelease(release)).map_err(|error| {
+        let plan_status = match (claim.plan(), args.plan_status.as_deref()) {
+            (Some(_), Some(status)) => Some(plan_status(status)?),
+            _ => None,
+        };
+        let finish = Finish { epoch: None, lease, plan_status };
+        let reply = client.execute(Command::WorkFinish(finish)).map_err(|error| {
             let fault = Fault::from(error);
             if fault.rule() != Rule::HolderOnly {
                 return fault;
@@ -345,51 +339,10 @@ impl Verbs<'_> {
             let way = "a person may end it with 'coordinator_override' and a 'reason'";
             Fault::refused(Rule::HolderOnly, format!("{message}; {way}"))
         })?;
-        effects.push(effect("released", Kind::Claim, claim.id));
-        self.keep_alive(&client);
-        Ok(effects.into())
-    }
-
-    /// What becomes of the plan of a claim that is given back. Says whether the claim ended with
-    /// it.
-    fn pass_on(
-        &self,
-        claim: &Claim,
-        plan: RecordId,
-        status: &str,
-    ) -> Result<(Vec<Value>, bool), Fault> {
-        let to = entity::status(Kind::Plan, status).map_err(Fault::usage)?;
-        if !matches!(to, Status::Done | Status::Blocked) {
-            return Err(Fault::usage("'planStatus' is done or blocked"));
+        match reply {
+            Reply::Finished(done) => Ok(done.side_effects.iter().map(finished).collect()),
+            other => Err(unexpected(&other)),
         }
-        let present = self.present()?;
-        let others = claims::live(&present.state, present.now);
-        let others =
-            others.iter().filter(|own| own.plan() == Some(plan) && own.id != claim.id).count();
-        if to == Status::Done && others > 0 {
-            let mut kept = effect("kept_open", Kind::Plan, plan);
-            let are = if others == 1 { "is" } else { "are" };
-            let others = counted(others, "other claim");
-            kept["detail"] = format!("{others} on it {are} open").into();
-            return Ok((vec![kept], false));
-        }
-        let mut step = json!({ "id": plan.to_string(), "to": to });
-        if to == Status::Blocked {
-            step["claim"] = claim.id.to_string().into();
-        }
-        let moved = match self.act("memory.move", &step) {
-            Ok(moved) => moved,
-            // It is over already, or gone; that is no reason to hold on to the claim.
-            Err(fault) if matches!(fault.rule(), Rule::RecordStep | Rule::RecordKnown) => {
-                let mut same = effect("unchanged", Kind::Plan, plan);
-                same["detail"] = fault.message().into();
-                return Ok((vec![same], false));
-            }
-            Err(fault) => return Err(fault),
-        };
-        let mut done = vec![effect(to.as_str(), Kind::Plan, plan)];
-        done.extend(effects(&moved["side_effects"]).as_array().into_iter().flatten().cloned());
-        Ok((done, true))
     }
 
     pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Fault> {
@@ -484,6 +437,29 @@ fn check_writable(kind: Kind, id: &str) -> Result<(), Fault> {
 fn no_way(from: &str, to: Status, allowed: &[&str]) -> Fault {
     let message = format!("a claim that is {from} does not become {to}");
     Fault::refused(Rule::LeaseLive, message).with(json!({ "allowed": allowed }))
+}
+
+/// What is to become of the plan of a claim that is given back.
+fn plan_status(word: &str) -> Result<PlanStatus, Fault> {
+    match entity::status(Kind::Plan, word).map_err(Fault::usage)? {
+        Status::Done => Ok(PlanStatus::Done),
+        Status::Blocked => Ok(PlanStatus::Blocked),
+        _ => Err(Fault::usage("'planStatus' is done or blocked")),
+    }
+}
+
+/// What followed from giving a claim back. A plan that moved goes by the state it is in.
+fn finished(own: &Effect) -> Value {
+    match (own.kind, own.action, own.to) {
+        (Kind::Plan, Action::Moved, Some(to)) => effect(to.as_str(), own.kind, own.id),
+        _ => {
+            let mut told = effect(own.action.as_str(), own.kind, own.id);
+            if let Some(detail) = &own.detail {
+                told["detail"] = detail.as_str().into();
+            }
+            told
+        }
+    }
 }
 
 fn effect(action: &str, kind: Kind, id: RecordId) -> Value {

@@ -84,6 +84,7 @@ fn claim(client: &Client, file: &str, purpose: &str) -> Result<Option<LeaseView>
     let command = Command::LeaseOpen(Open {
         replace: false,
         request_id: None,
+        reuse: None,
         purpose: Some(Text::lossy(purpose)),
         surfaces: Surfaces::new(vec![surface]).map_err(|error| usage(&error))?,
         task: None,

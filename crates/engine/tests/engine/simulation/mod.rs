@@ -19,6 +19,7 @@
 mod channels;
 mod commons;
 mod conduct;
+mod finishing;
 mod gates;
 mod highway;
 mod invariants;

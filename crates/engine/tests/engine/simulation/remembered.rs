@@ -7,6 +7,7 @@
 
 use super::{Counts, Harness, Random, Scenario, Simulation, add, command, happened, person, seeds};
 use althing_engine::core::{Job, Verdict};
+use althing_kernel::memory::loops::Act;
 use althing_kernel::memory::word::Action;
 use althing_kernel::memory::{Effect, Kind, Record, RecordId, Status};
 use althing_kernel::{
@@ -166,9 +167,18 @@ impl Remembered {
                 (by, "memory.update", json!({ "id": own.id, "fields": { "claim": epoch } }))
             }
             (12, Some(own), _) if kind == Kind::Loop => {
-                let fields = json!({ "phase": "p", "iteration": random.below(9) });
-                let by = caller_of(&own.author).unwrap_or(who);
-                (by, "memory.update", json!({ "id": own.id, "fields": fields }))
+                let agent = format!("agent{}", random.below(AGENTS));
+                let act = match random.below(8) {
+                    0..=2 => json!({ "advance": {} }),
+                    3 => json!({ "continue": {} }),
+                    4 => json!({ "ask": { "slot": "s", "text": "q" } }),
+                    5 => json!({ "answer": { "text": "a" } }),
+                    6 => json!({ "takeover": { "slot": "s", "agent": agent } }),
+                    _ => json!({ "turn": { "slot": "s" } }),
+                };
+                let answers = act.get("answer").is_some();
+                let by = caller_of(&own.author).filter(|_| !answers).unwrap_or(who);
+                (by, "memory.loop", json!({ "id": own.id, "act": act }))
             }
             (12, Some(own), _) => {
                 self.count += 1;
@@ -260,6 +270,12 @@ impl Remembered {
                 (&body.effects, &body.request)
             }
             Event::MemoryOffered(body) => (&body.effects, &body.request),
+            Event::MemoryLooped(body) => {
+                if !matches!(body.act, Act::Ask { .. } | Act::Answer { .. }) {
+                    self.touch(body.id, None);
+                }
+                (&body.effects, &body.request)
+            }
             Event::MemoryExpired(body) => {
                 self.touch(body.id, Some(Status::Expired));
                 (&[], &None)
@@ -392,11 +408,13 @@ fn records_match_the_log_under_faults() {
             "memory.swept",
             "memory.archived",
             "memory.turned",
+            "memory.looped",
             "memory.expired",
             "memory.offered",
             "memory.converge",
             "lease.opened",
             "lease.released",
+            "lease.renewed",
             "A-MEM-03",
             "A-MEM-06",
             "A-MEM-09",
