@@ -37,6 +37,7 @@ mod races;
 mod readable;
 mod recovery;
 mod resources;
+mod rooms;
 mod run_refusals;
 mod runs;
 mod scan;

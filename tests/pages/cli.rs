@@ -4,7 +4,7 @@ use super::Ask;
 use std::fmt::Write as _;
 
 /// The help of every command, without the options that are the same everywhere.
-pub(super) fn command_line(ask: Ask) -> String {
+pub(super) fn command_line(ask: Ask<'_>) -> String {
     let overview = ask(&["--help"]);
     let mut text = String::from(
         "# Command line\n\nEvery command with its arguments and options. The options of the first \
@@ -19,7 +19,7 @@ pub(super) fn command_line(ask: Ask) -> String {
 }
 
 /// Adds a command and those below it.
-fn describe(ask: Ask, path: &[&str], text: &mut String) {
+fn describe(ask: Ask<'_>, path: &[&str], text: &mut String) {
     let help = ask(&[path, &["--help"]].concat());
     let level = "#".repeat(1 + path.len());
     let own = without_shared(&help);

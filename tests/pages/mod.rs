@@ -7,9 +7,9 @@
 mod cli;
 mod schemas;
 
-use althing_kernel::memory::Status;
-use althing_kernel::memory::table::TABLES;
-use althing_kernel::{Rule, lifecycle};
+use althing_kernel::records::Status;
+use althing_kernel::records::table::TABLES;
+use althing_kernel::{Rule, lifecycles};
 use std::fmt::Write as _;
 
 pub(crate) use cli::commands;
@@ -25,7 +25,7 @@ pub(crate) struct Page {
 }
 
 /// Every page that is made from the code, but for those about conformance.
-pub(crate) fn all(ask: Ask) -> Vec<Page> {
+pub(crate) fn all(ask: Ask<'_>) -> Vec<Page> {
     let doors = Doors::read(ask);
     vec![
         Page { name: "reference/cli.md", text: cli::command_line(ask) },
@@ -56,7 +56,7 @@ fn lifecycles() -> String {
          them. [Records of the shared memory](memory.md) have a page of their own.\n\nThis page is \
          generated.\n",
     );
-    for table in lifecycle::ALL {
+    for table in lifecycles::ALL {
         write!(text, "\n## {}\n\n```mermaid\n{}\n```\n", capital(table.noun), table.diagram())
             .unwrap();
     }

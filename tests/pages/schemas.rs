@@ -18,7 +18,7 @@ pub(crate) struct Doors(pub(crate) Vec<Door>);
 
 impl Doors {
     /// Asks the program for its list and for each schema.
-    pub(crate) fn read(ask: Ask) -> Self {
+    pub(crate) fn read(ask: Ask<'_>) -> Self {
         let parse = |text: String| serde_json::from_str::<Value>(&text).unwrap();
         let listed = parse(ask(&["do", "--list", "--json"]));
         let doors = listed.as_array().unwrap().iter().map(|door| {

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::archive::{compact, tiers};
-use crate::client::Client;
 use crate::engine::Engine;
+use crate::engine::client::Client;
 use crate::error::EngineError;
 use crate::read::history::{self, Moment};
 use crate::read::row::Source;

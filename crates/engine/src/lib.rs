@@ -26,7 +26,6 @@
 
 pub mod api;
 pub mod archive;
-mod client;
 pub mod clock;
 pub mod commit;
 pub mod engine;
@@ -42,9 +41,9 @@ pub mod store;
 
 pub use archive::inventory::Inventory;
 pub use archive::{backup, compact, inventory, prune, tiers, transfer};
-pub use client::{Client, Signing, Warnings};
 pub use clock::{Clock, SystemClock};
 pub use commit::{core, queue, witness, writer_registry};
+pub use engine::client::{Client, Signing, Warnings};
 pub use engine::{Engine, Options};
 pub use error::{EngineError, ErrorKind};
 pub use identity::keyring::{Credential, Keyring};

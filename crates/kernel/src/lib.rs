@@ -1,82 +1,119 @@
-//! What is true: the rules of Althing.
+//! The rules of Althing: pure decisions and state.
 //!
 //! This crate decides and nothing else. It performs no I/O, reads no clock, draws no random
 //! number, starts no thread and knows no async runtime: the time, fresh ids and the
 //! authenticated caller all come in as arguments. That is what makes every rule here
 //! replayable, fuzzable and fit for a deterministic simulation.
 //!
-//! - [`Turn`] takes commands and returns the entries they lead to (`decide`).
-//! - [`State::apply`] is the only code that changes state, live and on replay alike.
-//! - One module per noun: [`agent`], [`user`], [`session`], [`lease`], [`project`]; what
-//!   everybody shares is in [`commons`], what is remembered in [`memory`].
-//! - Every refusal cites a [`Rule`]; the whole list is in one file.
+//! Rooms, each importing only from those before it:
+//!
+//! - `values`: ids, names, texts, times, keys; `surfaces`: paths and globs, and whether they overlap;
+//!   `registry`: rules, kinds of entries, lifecycles.
+//! - `model`: the types of every noun: its state, arguments of commands, bodies of events.
+//! - `protocol`: [`Command`], [`Event`], [`Reply`] and [`Refusal`], one closed set each.
+//! - `machine`: [`State`], and the [`Transaction`] that commands are decided in.
+//! - `rules`: what each noun decides and applies.
+//! - `audit`: whether an entry is one the rules allow after what came before it.
+//! - `dispatch`: from a command to its rule, from an event to what it changes.
+//!
+//! Other crates see the nouns without their rooms: `lease` is both its types and its rules.
 
-pub mod access;
-pub mod admission;
-pub mod adoption;
-pub mod agent;
-pub mod archive;
 pub mod audit;
-pub mod authentication;
-pub mod capability;
-pub mod checkpoint;
-pub mod command;
-pub mod commons;
-pub mod content;
-mod de;
-pub mod deployment;
-pub mod envelope;
-pub mod event;
-pub mod file;
-pub mod highway;
-pub mod id;
-pub mod integration;
-pub mod key;
-pub mod lease;
-pub mod lifecycle;
-pub mod memory;
-pub mod name;
-pub mod news;
-mod ordered;
-pub mod principal;
-pub mod project;
-pub mod query;
-pub mod recovery;
-pub mod refusal;
-pub mod right;
-pub mod rule;
-pub mod run;
-pub mod runtime;
-pub mod seal;
-pub mod secs;
-pub mod session;
-pub mod signal;
-pub mod state;
-pub mod surface;
-pub mod surroundings;
-pub mod task;
-pub mod taxonomy;
-pub mod text;
-pub mod time;
-pub mod token;
-pub mod turn;
-pub mod user;
-pub mod violation;
-pub mod workspace;
+mod dispatch;
+mod machine;
+mod model;
+mod protocol;
+mod registry;
+mod rules;
+pub mod surfaces;
+mod values;
 
-pub use command::Command;
-pub use content::{Blob, Content};
-pub use event::{Draft, Event, Kind, Stamped, Stream};
-pub use id::{
-    CheckpointId, EntryId, EnvelopeId, GateId, GraphId, IdKind, LeaseId, Mint, ProjectId, RightId,
-    TaskId, WorkspaceId,
-};
-pub use key::PublicKey;
-pub use name::{AgentName, UserId};
-pub use principal::{Actor, Caller, Principal};
-pub use refusal::{Refusal, RefusalKind};
-pub use rule::Rule;
-pub use state::{ApplyError, State};
-pub use surface::Surface;
-pub use time::{Span, Timestamp};
-pub use turn::{Reply, Turn};
+pub use machine::state;
+pub use machine::transaction;
+pub use model::admin::surroundings;
+pub use model::runs::file;
+pub use model::runs::taxonomy;
+pub use protocol::command;
+pub use protocol::event;
+pub use protocol::lifecycles;
+pub use protocol::refusal;
+pub use registry::kind;
+pub use registry::lifecycle;
+pub use registry::rule;
+pub use rules::admin::adoption;
+pub use rules::admin::archive;
+pub use rules::admin::project;
+pub use rules::admin::runtime;
+pub use rules::idempotency;
+pub use rules::identity::agent;
+pub use rules::identity::authentication;
+pub use rules::identity::capability;
+pub use rules::identity::user;
+pub use rules::knowledge::blackboard;
+pub use rules::knowledge::records;
+pub use rules::leasing::lease;
+pub use rules::leasing::session;
+pub use rules::query;
+pub use rules::runs::access;
+pub use rules::runs::admission;
+pub use rules::runs::approvals;
+pub use rules::runs::checkpoint;
+pub use rules::runs::deployment;
+pub use rules::runs::envelope;
+pub use rules::runs::integration;
+pub use rules::runs::integrity;
+pub use rules::runs::news;
+pub use rules::runs::recovery;
+pub use rules::runs::right;
+pub use rules::runs::run;
+pub use rules::runs::seal;
+pub use rules::runs::signal;
+pub use rules::runs::task;
+pub use rules::runs::workspace;
+pub use values::content;
+pub use values::id;
+pub use values::key;
+pub use values::name;
+pub use values::principal;
+pub use values::seconds;
+pub use values::stream;
+pub use values::text;
+pub use values::time;
+pub use values::token;
+
+pub use machine::state::State;
+pub use machine::transaction::Transaction;
+pub use protocol::command::Command;
+pub use protocol::event::Draft;
+pub use protocol::event::Event;
+pub use protocol::event::Stamped;
+pub use protocol::refusal::Refusal;
+pub use protocol::refusal::RefusalKind;
+pub use protocol::reply::Reply;
+pub use registry::apply_error::ApplyError;
+pub use registry::kind::Kind;
+pub use registry::rule::Rule;
+pub use surfaces::Surface;
+pub use values::content::Blob;
+pub use values::content::Content;
+pub use values::id::CheckpointId;
+pub use values::id::EntryId;
+pub use values::id::EnvelopeId;
+pub use values::id::GateId;
+pub use values::id::GraphId;
+pub use values::id::IdKind;
+pub use values::id::LeaseId;
+pub use values::id::Mint;
+pub use values::id::ProjectId;
+pub use values::id::RightId;
+pub use values::id::TaskId;
+pub use values::id::WorkspaceId;
+pub use values::key::PublicKey;
+pub use values::name::AgentName;
+pub use values::name::UserId;
+pub use values::principal::Actor;
+pub use values::principal::Caller;
+pub use values::principal::Principal;
+pub use values::stream::Stream;
+pub use values::time::Span;
+pub use values::time::Timestamp;

@@ -130,7 +130,7 @@ pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Fai
     }
 }
 
-fn no_kind(error: &althing_kernel::event::UnknownKind) -> Failure {
+fn no_kind(error: &althing_kernel::kind::UnknownKind) -> Failure {
     let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
     Failure::usage(format!("--kind: {error}; there are {}", known.join(", ")))
 }

@@ -10,8 +10,8 @@ use althing_trail::archive::{ArchiveRecord, Archives, Stage};
 use althing_trail::log::sqlite::Swapper;
 use serde::Serialize;
 
-use crate::client::Client;
 use crate::engine::Engine;
+use crate::engine::client::Client;
 use crate::error::EngineError;
 use crate::snapshot::replay_base;
 use crate::store::archive_files::ArchiveLock;

@@ -4,39 +4,30 @@
 //! its cause. So an entry of the runtime's is either due by the clock, or follows from the story
 //! that the entry before it belongs to, and then from one of a kind that can lead to it.
 
-use serde::{Deserialize, Serialize};
-
-use super::Breach;
-use crate::envelope::RejectReason;
-use crate::event::{
-    AdminEvent, CommonsEvent, Event, EventRoom, HighwayEvent, Kind, MemoryEvent, MessageEvent,
-    PlanEvent, Stamped, UserEvent, WorkspaceEvent,
+use crate::audit::Breach;
+use crate::machine::cause::CausalRoot;
+use crate::machine::coordinator::is_coordinator;
+use crate::machine::state::State;
+use crate::model::runs::approvals::request::Request;
+use crate::model::runs::approvals::resolve::Resolver;
+use crate::model::runs::envelope::RejectReason;
+use crate::model::runs::integration::conflict::End;
+use crate::model::runs::signal::SignalType;
+use crate::model::runs::task::Status as TaskStatus;
+use crate::model::runs::task::follow::StatusChanged;
+use crate::model::runs::task::orders::{ApprovalSource, Approved};
+use crate::model::runs::workspace::change::StateChanged;
+use crate::model::runs::workspace::{Initiator, Status, Trigger};
+use crate::protocol::event::{
+    AdminEvent, CommonsEvent, Event, EventRoom, HighwayEvent, MemoryEvent, MessageEvent, PlanEvent,
+    Stamped, UserEvent, WorkspaceEvent,
 };
-use crate::highway::request::Request;
-use crate::highway::resolve::Resolver;
-use crate::id::{EntryId, WorkspaceId};
-use crate::integration::conflict::End;
-use crate::name::UserId;
-use crate::principal::{Actor, Principal};
-use crate::right;
-use crate::signal::SignalType;
-use crate::state::State;
-use crate::task::Status as TaskStatus;
-use crate::task::follow::StatusChanged;
-use crate::task::orders::{ApprovalSource, Approved};
-use crate::workspace::change::StateChanged;
-use crate::workspace::{Initiator, Status, Trigger, initiator, is_coordinator};
-
-/// The entry that the ones after it follow from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Story {
-    /// The entry.
-    pub id: EntryId,
-    /// Who caused it.
-    pub actor: Actor,
-    /// What it was.
-    pub kind: Kind,
-}
+use crate::registry::kind::Kind;
+use crate::rules::runs::right;
+use crate::rules::runs::workspace::initiator;
+use crate::values::id::WorkspaceId;
+use crate::values::name::UserId;
+use crate::values::principal::{Actor, Principal};
 
 /// What `apply` remembers of an entry that follows from no other.
 pub(crate) fn remember(state: &mut State, entry: &Stamped) {
@@ -45,7 +36,7 @@ pub(crate) fn remember(state: &mut State, entry: &Stamped) {
         if !matches!(entry.draft.event, Event::GateResolved(_) | Event::GateReentryBlocked(_)) {
             state.released = None;
         }
-        state.story = Some(Story { id, actor, kind: entry.draft.event.kind() });
+        state.story = Some(CausalRoot { id, actor, kind: entry.draft.event.kind() });
     }
 }
 
@@ -54,7 +45,7 @@ fn tale(holds: bool, noun: &'static str) -> Result<(), Breach> {
 }
 
 /// Whether an entry of the runtime's can stand where it stands.
-pub(super) fn check(state: &State, entry: &Stamped) -> Result<(), Breach> {
+pub(crate) fn check(state: &State, entry: &Stamped) -> Result<(), Breach> {
     let event = &entry.draft.event;
     if entry.draft.actor != Actor::Protocol {
         return tale(entry.draft.causation.is_none() || agents_second(event), "cause");
@@ -159,7 +150,7 @@ fn is_carried(event: MessageEvent<'_>) -> bool {
 
 /// An order that waited at a gate and is being carried out: whoever gave it, and what it would
 /// have left if it had not waited.
-fn order(state: &State, story: &Story) -> Option<Story> {
+fn order(state: &State, story: &CausalRoot) -> Option<CausalRoot> {
     let closed = state.closed_gates.get(state.released.as_ref()?)?;
     let kind = match closed.gate.request.as_ref()? {
         Request::Abort(_) => Kind::WorkspaceStateChanged,
@@ -167,7 +158,7 @@ fn order(state: &State, story: &Story) -> Option<Story> {
         Request::Integrate(_) | Request::Salvage(_) => Kind::IntegrationStarted,
         Request::Resolve(_) => Kind::ConflictResolved,
     };
-    Some(Story { id: story.id.clone(), actor: closed.gate.asked_by.clone(), kind })
+    Some(CausalRoot { id: story.id.clone(), actor: closed.gate.asked_by.clone(), kind })
 }
 
 /// Whether a workspace's agent asked for a step which is not on record: recovery takes it then.
@@ -185,7 +176,7 @@ fn is_owed(state: &State, id: &WorkspaceId, trigger: Trigger) -> bool {
 /// through.
 struct Cause<'a> {
     state: &'a State,
-    story: &'a Story,
+    story: &'a CausalRoot,
     released: bool,
 }
 
@@ -229,7 +220,7 @@ fn is_about(state: &State, event: &Event) -> bool {
     closed.gate.workspace.as_ref() == Some(about)
 }
 
-fn leads_to(state: &State, story: &Story, event: &Event) -> Result<(), Breach> {
+fn leads_to(state: &State, story: &CausalRoot, event: &Event) -> Result<(), Breach> {
     let order = order(state, story);
     let same = order.as_ref().is_some_and(|order| order.kind == event.kind());
     let released = same && is_about(state, event);

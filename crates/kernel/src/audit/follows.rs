@@ -1,31 +1,34 @@
 //! Whether an entry is what somebody asked for: a signed request is held against its entry.
 
-use crate::capability::Capability;
-use crate::checkpoint;
-use crate::command::Command;
-use crate::commons::capsule;
-use crate::content::{Blob, Content};
-use crate::envelope::{self, Origin};
-use crate::event::Event;
-use crate::file::{File, FileArg};
-use crate::highway::escalation::ResponseType;
-use crate::highway::gate::{GateAction, GateEnd};
-use crate::highway::request::Request;
-use crate::highway::{GateType, Highway};
-use crate::id::WorkspaceId;
-use crate::integration::conflict::{Resolution, Settled};
-use crate::integration::{Decision, Mode};
-use crate::lease::using;
-use crate::principal::Principal;
-use crate::refusal::RefusalKind;
-use crate::right::RightType;
-use crate::signal::SignalType;
-use crate::task::Status as TaskStatus;
-use crate::task::graph::once_each;
-use crate::user;
-use crate::workspace::change::StateChanged;
-use crate::workspace::create::{Create, Created};
-use crate::workspace::{IDLE_TIMEOUT_DEFAULT, Party, Status, TIMEOUT_DEFAULT, Trigger};
+use crate::audit::remembered;
+use crate::model::identity::capability::Capability;
+use crate::model::runs::approvals::escalation::ResponseType;
+use crate::model::runs::approvals::gate::{GateAction, GateEnd};
+use crate::model::runs::approvals::request::Request;
+use crate::model::runs::approvals::{GateType, Highway};
+use crate::model::runs::envelope::Origin;
+use crate::model::runs::file::{File, FileArg};
+use crate::model::runs::integration::conflict::{Resolution, Settled};
+use crate::model::runs::integration::{Decision, Mode};
+use crate::model::runs::right::RightType;
+use crate::model::runs::signal::SignalType;
+use crate::model::runs::task::Status as TaskStatus;
+use crate::model::runs::workspace::change::StateChanged;
+use crate::model::runs::workspace::create::{Create, Created};
+use crate::model::runs::workspace::{
+    IDLE_TIMEOUT_DEFAULT, Party, Status, TIMEOUT_DEFAULT, Trigger,
+};
+use crate::protocol::command::Command;
+use crate::protocol::event::Event;
+use crate::protocol::refusal::RefusalKind;
+use crate::rules::identity::user;
+use crate::rules::knowledge::blackboard::capsule;
+use crate::rules::leasing::lease::using;
+use crate::rules::runs::task::graph::once_each;
+use crate::rules::runs::{checkpoint, envelope};
+use crate::values::content::{Blob, Content};
+use crate::values::id::WorkspaceId;
+use crate::values::principal::Principal;
 
 /// Whether an event is what somebody asked for with a command.
 pub fn follows(command: &Command, event: &Event) -> bool {
@@ -68,7 +71,7 @@ pub fn follows(command: &Command, event: &Event) -> bool {
         _ => {
             among_people(command, event)
                 || in_common(command, event)
-                || super::remembered::follows(command, event)
+                || remembered::follows(command, event)
                 || in_workspaces(command, event)
                 || in_plans(command, event)
                 || on_highway(command, event)

@@ -1,27 +1,31 @@
 //! Auditing what people are asked and say: that gates end as they may, by whom they may.
 
-use super::Breach;
-use super::work::{Audited, by_runtime, caller, is_runtime, told};
-use crate::capability::{self, Deed};
-use crate::envelope;
-use crate::event::{HighwayEvent, Stamped};
-use crate::highway::escalation::ResponseType;
-use crate::highway::gate::{self, Gate, GateEnd};
-use crate::highway::inject::{self, Inject};
-use crate::highway::request::Request;
-use crate::highway::resolve::{self, Resolver};
-use crate::highway::{GateFallback, GateType, may_configure};
-use crate::name::UserId;
-use crate::principal::{Actor, Principal};
-use crate::state::State;
-use crate::workspace::{self, Party, Timeout};
+use crate::audit;
+use crate::audit::work::{Audited, by_runtime, caller, is_runtime, told};
+use crate::audit::{Breach, work};
+use crate::machine::coordinator;
+use crate::machine::state::State;
+use crate::model::identity::capability::Permission;
+use crate::model::runs::approvals::escalation::ResponseType;
+use crate::model::runs::approvals::gate::{Gate, GateEnd};
+use crate::model::runs::approvals::inject::Inject;
+use crate::model::runs::approvals::request::Request;
+use crate::model::runs::approvals::resolve::Resolver;
+use crate::model::runs::approvals::{GateFallback, GateType};
+use crate::model::runs::workspace::{Party, Timeout};
+use crate::protocol::event::{HighwayEvent, Stamped};
+use crate::rules::identity::capability;
+use crate::rules::runs::approvals::{gate, inject, may_configure, resolve};
+use crate::rules::runs::{envelope, workspace};
+use crate::values::name::UserId;
+use crate::values::principal::{Actor, Principal};
 
-pub(super) fn audit(state: &State, entry: &Stamped, event: HighwayEvent<'_>) -> Audited {
-    super::work::placed(state, entry)?;
+pub(crate) fn audit(state: &State, entry: &Stamped, event: HighwayEvent<'_>) -> Audited {
+    work::placed(state, entry)?;
     match event {
         HighwayEvent::HighwayConfigured(_) => {
             let may = caller(entry).is_some_and(|caller| may_configure(state, &caller).is_ok());
-            if may { Ok(()) } else { super::wrong_actor(entry) }
+            if may { Ok(()) } else { audit::wrong_actor(entry) }
         }
         HighwayEvent::GateTriggered(body) => triggered(state, entry, body),
         HighwayEvent::GateResolved(body) => resolved(state, entry, body),
@@ -41,13 +45,13 @@ pub(super) fn audit(state: &State, entry: &Stamped, event: HighwayEvent<'_>) -> 
             told(closed.as_ref() == Some(&body.gate_id), "gate")?;
             match &entry.draft.actor {
                 Actor::Protocol => Ok(()),
-                Actor::Principal(who) if workspace::is_coordinator(state, who) => Ok(()),
-                Actor::Principal(_) => super::wrong_actor(entry),
+                Actor::Principal(who) if coordinator::is_coordinator(state, who) => Ok(()),
+                Actor::Principal(_) => audit::wrong_actor(entry),
             }
         }
         // One that was turned away is its sender's own entry.
         HighwayEvent::HumanInjection(body) if !is_runtime(entry) => {
-            super::by(entry, &Principal::User(body.actor.clone()).into())
+            audit::by(entry, &Principal::User(body.actor.clone()).into())
         }
         HighwayEvent::HumanInjection(body) => {
             let sent = state.envelopes.get(&body.envelope_id);
@@ -68,7 +72,7 @@ pub(super) fn audit(state: &State, entry: &Stamped, event: HighwayEvent<'_>) -> 
 fn triggered(state: &State, entry: &Stamped, body: &gate::Triggered) -> Audited {
     let policy = state.highway.gate(body.gate_type);
     let handed_on = matches!(&body.request, Some(Request::Resolve(asked))
-        if asked.strategy == crate::integration::conflict::Resolution::Escalate);
+        if asked.strategy == crate::rules::runs::integration::conflict::Resolution::Escalate);
     let policy = policy.or(handed_on.then_some(state.highway.gate_defaults));
     let set = policy.is_some_and(|policy| {
         policy.fallback == body.fallback && policy.timeout_s.map(Timeout::span) == body.timeout
@@ -79,7 +83,7 @@ fn triggered(state: &State, entry: &Stamped, body: &gate::Triggered) -> Audited 
             let plain = [GateType::TaskApproval, GateType::EnvelopeDelivery];
             return told(plain.contains(&body.gate_type), "gate");
         }
-        None => return super::wrong_actor(entry),
+        None => return audit::wrong_actor(entry),
         Some(Request::Abort(_)) => GateType::WorkspaceAbort,
         Some(Request::Create(_)) => GateType::WorkspaceCreate,
         Some(Request::Integrate(_) | Request::Salvage(_)) => GateType::Integration,
@@ -87,7 +91,7 @@ fn triggered(state: &State, entry: &Stamped, body: &gate::Triggered) -> Audited 
     };
     told(kind == body.gate_type, "gate")?;
     let (Some(caller), Some(about)) = (caller(entry), &body.workspace) else {
-        return super::wrong_actor(entry);
+        return audit::wrong_actor(entry);
     };
     // Below itself, a delegate orders what the coordinator orders everywhere.
     let own = state.workspaces.get(about).is_some_and(|known| {
@@ -98,7 +102,7 @@ fn triggered(state: &State, entry: &Stamped, body: &gate::Triggered) -> Audited 
     if own || workspace::commands(state, &caller, about) {
         Ok(())
     } else {
-        super::wrong_actor(entry)
+        audit::wrong_actor(entry)
     }
 }
 
@@ -111,7 +115,7 @@ fn resolved(state: &State, entry: &Stamped, body: &resolve::Resolved) -> Audited
     match &body.actor {
         Resolver::User(user) => {
             if !is_runtime(entry) {
-                super::by(entry, &Principal::User(user.clone()).into())?;
+                audit::by(entry, &Principal::User(user.clone()).into())?;
             }
             told(may_answer(state, user, gate), "answer")?;
             told(body.action != GateEnd::Escalate, "answer")?;
@@ -137,29 +141,33 @@ fn resolved(state: &State, entry: &Stamped, body: &resolve::Resolved) -> Audited
 fn answered(
     state: &State,
     entry: &Stamped,
-    body: &crate::highway::escalation::Resolved,
+    body: &crate::rules::runs::approvals::escalation::Resolved,
 ) -> Audited {
     let open = state.escalations.get(&body.signal_id).ok_or(Breach::Tale("escalation"))?;
     told(open.workspace == body.workspace, "escalation")?;
     let Resolver::User(user) = &body.actor else { return by_runtime(entry) };
     if !is_runtime(entry) {
-        super::by(entry, &Principal::User(user.clone()).into())?;
+        audit::by(entry, &Principal::User(user.clone()).into())?;
     }
-    let deed = if body.response_type == ResponseType::Abort { Deed::Abort } else { Deed::Inject };
-    told(capability::may(state, user, deed, Some(&body.workspace)).is_ok(), "answer")
+    let permission = if body.response_type == ResponseType::Abort {
+        Permission::Abort
+    } else {
+        Permission::Inject
+    };
+    told(capability::may(state, user, permission, Some(&body.workspace)).is_ok(), "answer")
 }
 
 /// What a person said from outside.
-pub(super) fn injected(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
-    let Some(caller) = caller(entry) else { return super::wrong_actor(entry) };
-    let Principal::User(user) = &caller.principal else { return super::wrong_actor(entry) };
+pub(crate) fn injected(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
+    let Some(caller) = caller(entry) else { return audit::wrong_actor(entry) };
+    let Principal::User(user) = &caller.principal else { return audit::wrong_actor(entry) };
     told(state.root.as_ref() == Some(&body.from), "injection")?;
     told(body.originator == Party::User(user.clone()) && body.rights.is_empty(), "injection")?;
     told(state.highway.injection, "highway")?;
-    told(capability::may(state, user, Deed::Inject, Some(&body.to)).is_ok(), "injection")?;
+    told(capability::may(state, user, Permission::Inject, Some(&body.to)).is_ok(), "injection")?;
     let inject = Inject {
         in_reply_to: body.in_reply_to.clone(),
-        payload: super::work::as_arg(&body.payload),
+        payload: work::as_arg(&body.payload),
         priority: Some(body.priority),
         to: body.to.clone(),
         kind: body.kind.clone(),

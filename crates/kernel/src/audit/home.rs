@@ -1,14 +1,14 @@
 //! The local trail that an entry belongs in.
 
-use crate::event::{
+use crate::machine::state::State;
+use crate::protocol::event::{
     AdminEvent, Event, EventRoom, HighwayEvent, MessageEvent, PlanEvent, WorkspaceEvent,
 };
-use crate::id::{GateId, GraphId, TaskId, WorkspaceId};
-use crate::state::State;
+use crate::values::id::{GateId, GraphId, TaskId, WorkspaceId};
 
 /// The local trail an entry belongs in.
 #[derive(PartialEq, Eq)]
-pub(super) enum Home {
+pub(crate) enum Home {
     /// That of a workspace, or of none.
     In(Option<WorkspaceId>),
     /// Nothing is said about it.
@@ -16,7 +16,7 @@ pub(super) enum Home {
 }
 
 /// Where an entry belongs.
-pub(super) fn home(state: &State, event: &Event) -> Home {
+pub(crate) fn home(state: &State, event: &Event) -> Home {
     match event.room() {
         EventRoom::User(_) | EventRoom::Commons(_) | EventRoom::Memory(_) => Home::In(None),
         // Where these belong depends on the session they happen in.

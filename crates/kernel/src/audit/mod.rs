@@ -7,30 +7,32 @@
 //! that two holders never overlap still holds.
 
 pub mod cause;
-mod follows;
-mod highway;
-mod home;
-mod people;
-mod remembered;
-mod shared;
-mod work;
+pub mod follows;
+pub mod highway;
+pub mod home;
+pub mod people;
+pub mod remembered;
+pub mod shared;
+pub mod work;
 
-pub use follows::follows;
+use crate::audit::work::told;
+use crate::machine::state::State;
+use crate::model::identity::agent::Standing;
+use crate::model::leasing::lease::{Lease, ReleaseCause};
+use crate::model::leasing::session::EndCause;
+use crate::protocol::event::{AdminEvent, AgentEvent, Event, EventRoom, LeaseEvent, Stamped};
+use crate::registry::kind::Kind;
+use crate::rules::admin::archive;
+use crate::rules::identity::{agent, authentication};
+use crate::rules::knowledge::records::claims;
+use crate::rules::leasing::{lease, session};
+use crate::rules::runs::recovery;
+use crate::values::id::{LeaseId, WorkspaceId};
+use crate::values::name::AgentName;
+use crate::values::principal::{Actor, Principal};
+use crate::values::time::{Span, Timestamp};
 
-use crate::agent::{self, Standing};
-use crate::archive;
-use crate::authentication;
-use crate::event::{AdminEvent, AgentEvent, Event, EventRoom, Kind, LeaseEvent, Stamped};
-use crate::id::{LeaseId, WorkspaceId};
-use crate::lease::{self, Lease, ReleaseCause};
-use crate::memory;
-use crate::name::AgentName;
-use crate::principal::{Actor, Principal};
-use crate::recovery;
-use crate::session::{self, EndCause};
-use crate::state::State;
-use crate::time::{Span, Timestamp};
-use work::told;
+pub use crate::audit::follows::follows;
 
 /// A rule that an entry breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -211,7 +213,7 @@ fn by(entry: &Stamped, expected: &Actor) -> Result<(), Breach> {
 }
 
 fn step(
-    lifecycle: &crate::lifecycle::Lifecycle,
+    lifecycle: &crate::registry::lifecycle::Lifecycle,
     from: Option<&'static str>,
     entry: &Stamped,
 ) -> Result<(), Breach> {
@@ -266,7 +268,7 @@ fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<
     match &entry.draft.actor {
         Actor::Protocol => {
             owed(state, entry, body.epoch, true)?;
-            if !memory::is_told_truly(state, body) {
+            if !claims::is_told_truly(state, body) {
                 return Err(Breach::Tale("lease"));
             }
         }
@@ -294,7 +296,7 @@ fn lease_opened(state: &State, entry: &Stamped, body: &lease::Opened) -> Result<
 
 /// A lease ends or begins with a step of a record, as the entry before says.
 fn owed(state: &State, entry: &Stamped, epoch: u64, begins: bool) -> Result<(), Breach> {
-    let owed = memory::is_owed(state, entry, epoch, begins);
+    let owed = claims::is_owed(state, entry, epoch, begins);
     if owed { Ok(()) } else { Err(Breach::Tale("cause")) }
 }
 

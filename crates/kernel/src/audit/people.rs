@@ -1,12 +1,16 @@
 //! Auditing what happens to people, and what people do: with which capability, and how they stood.
 
-use super::{Breach, by, cause, step, wrong_actor};
-use crate::capability::{self, Capability, DenialReason};
-use crate::event::{Event, Stamped, UserEvent};
-use crate::name::UserId;
-use crate::principal::{Actor, Principal};
-use crate::state::State;
-use crate::user::{self, Status, User, grant, standing};
+use crate::audit::{Breach, by, cause, step, wrong_actor};
+use crate::machine::state::State;
+use crate::model::identity::capability::{Capability, DenialReason};
+use crate::model::identity::user::User;
+use crate::model::identity::user::standing::Status;
+use crate::protocol::event::{Event, Stamped, UserEvent};
+use crate::rules::identity::user;
+use crate::rules::identity::user::{grant, standing};
+use crate::rules::permissions;
+use crate::values::name::UserId;
+use crate::values::principal::{Actor, Principal};
 
 type Audited = Result<(), Breach>;
 
@@ -15,7 +19,7 @@ fn told(holds: bool) -> Audited {
 }
 
 /// Whether an entry in a person's name is one their capabilities allowed. Refusals need none.
-pub(super) fn may_cause(state: &State, entry: &Stamped) -> Audited {
+pub(crate) fn may_cause(state: &State, entry: &Stamped) -> Audited {
     let Actor::Principal(Principal::User(id)) = &entry.draft.actor else { return Ok(()) };
     let event = &entry.draft.event;
     let refusal = matches!(
@@ -27,12 +31,12 @@ pub(super) fn may_cause(state: &State, entry: &Stamped) -> Audited {
             | Event::WorkspaceRejected(_)
     );
     let first = state.users.is_empty() && matches!(event, Event::UserCreated(_));
-    let may = refusal || first || capability::may_have_caused(state, id, event);
+    let may = refusal || first || permissions::may_have_caused(state, id, event);
     if may { Ok(()) } else { wrong_actor(entry) }
 }
 
 /// Whether something that happened to a person is in order.
-pub(super) fn audit(state: &State, entry: &Stamped, event: UserEvent<'_>) -> Audited {
+pub(crate) fn audit(state: &State, entry: &Stamped, event: UserEvent<'_>) -> Audited {
     if entry.draft.workspace.is_some() {
         return Err(Breach::Tale("local trail"));
     }
@@ -120,7 +124,7 @@ fn stepped(state: &State, entry: &Stamped, event: UserEvent<'_>, named: Option<&
     let Some((id, _)) = standing::outcome(event) else { return Err(Breach::Tale("user")) };
     by_person(entry, &entry.draft.actor)?;
     let known = get(state, id)?;
-    step(&user::LIFECYCLE, Some(known.status.as_str()), entry)?;
+    step(&standing::LIFECYCLE, Some(known.status.as_str()), entry)?;
     stays_kept(state, id, known.keeps_people())?;
     named.map_or(Ok(()), |named| by(entry, named))
 }

@@ -1,22 +1,25 @@
 //! Auditing what is remembered: an entry says what the rules make of what was asked for, and a
 //! signed request is held against its entry.
 
-use super::work::{Audited, told};
-use super::{Breach, cause, wrong_actor};
-use crate::command::Command;
-use crate::commons::Label;
-use crate::event::{Event, MemoryEvent, Stamped};
-use crate::memory::create::{self, Create, Created};
-use crate::memory::moving::{self, Force, Move, Moved};
-use crate::memory::offer::{self, Offered};
-use crate::memory::update::{self, Update, Updated};
-use crate::memory::word::Status;
-use crate::memory::{Record, archive, assign, loops, round, step, sweep};
-use crate::principal::{Actor, Principal};
-use crate::state::State;
+use crate::audit::work::{Audited, told};
+use crate::audit::{Breach, cause, wrong_actor};
+use crate::machine::state::State;
+use crate::model::knowledge::records::create::{Create, Created};
+use crate::model::knowledge::records::offer::Offered;
+use crate::model::knowledge::records::record::Record;
+use crate::model::knowledge::records::transition::{Force, Move, Moved};
+use crate::model::knowledge::records::update::{Update, Updated};
+use crate::model::knowledge::records::vocabulary::Status;
+use crate::protocol::command::Command;
+use crate::protocol::event::{Event, MemoryEvent, Stamped};
+use crate::rules::knowledge::records::{
+    archive, assign, create, loops, offer, round, step, sweep, transition, update,
+};
+use crate::values::label::Label;
+use crate::values::principal::{Actor, Principal};
 
 /// Whether the rules lead to an entry about a record.
-pub(super) fn audit(state: &State, entry: &Stamped, event: MemoryEvent<'_>) -> Audited {
+pub(crate) fn audit(state: &State, entry: &Stamped, event: MemoryEvent<'_>) -> Audited {
     told(entry.draft.workspace.is_none(), "local trail")?;
     cause::check(state, entry)?;
     let Actor::Principal(who) = &entry.draft.actor else {
@@ -95,7 +98,7 @@ fn updated(planned: Updated, body: &Updated) -> bool {
 }
 
 /// Whether a session is one of the author's.
-fn is_in(state: &State, who: &Principal, session: Option<&crate::WorkspaceId>) -> bool {
+fn is_in(state: &State, who: &Principal, session: Option<&crate::values::id::WorkspaceId>) -> bool {
     session.is_none_or(|id| {
         let session = state.sessions.get(id);
         session.is_some_and(|session| Principal::Agent(session.agent.clone()) == *who)
@@ -140,13 +143,13 @@ fn moved(state: &State, who: &Principal, body: &Moved) -> bool {
             request_id: None,
             to,
         };
-        moving::plan(state, who, &asked)
+        transition::plan(state, who, &asked)
     };
     planned.is_ok_and(|own| Moved { request: body.request.clone(), ..own } == *body)
 }
 
 /// Whether an entry about a record is what somebody asked for.
-pub(super) fn follows(command: &Command, event: &Event) -> bool {
+pub(crate) fn follows(command: &Command, event: &Event) -> bool {
     match (command, event) {
         (Command::MemoryCreate(asked), Event::MemoryCreated(got)) => {
             let status = asked.status.as_ref().map(|word| asked.kind.table().state(word.as_str()));

@@ -1,17 +1,17 @@
 //! Auditing what everybody shares, and how agents stand.
 
-use super::work::{Audited, told};
-use super::{Breach, by, cause, wrong_actor};
-use crate::agent::Standing;
-use crate::commons::{capsule, dispute, fact, ledger, symbol};
-use crate::event::{CommonsEvent, Stamped};
-use crate::name::AgentName;
-use crate::principal::Actor;
-use crate::state::State;
-use crate::workspace::is_coordinator;
+use crate::audit::work::{Audited, told};
+use crate::audit::{Breach, by, cause, wrong_actor};
+use crate::machine::coordinator::is_coordinator;
+use crate::machine::state::State;
+use crate::model::identity::agent::Standing;
+use crate::protocol::event::{CommonsEvent, Stamped};
+use crate::rules::knowledge::blackboard::{capsule, dispute, fact, ledger, symbol};
+use crate::values::name::AgentName;
+use crate::values::principal::Actor;
 
 /// Whoever is registered writes; a decision that tells of a dispute is the runtime's.
-pub(super) fn audit(state: &State, entry: &Stamped, event: CommonsEvent<'_>) -> Audited {
+pub(crate) fn audit(state: &State, entry: &Stamped, event: CommonsEvent<'_>) -> Audited {
     told(entry.draft.workspace.is_none(), "local trail")?;
     cause::check(state, entry)?;
     let (actor, commons) = (&entry.draft.actor, &state.commons);
@@ -44,7 +44,7 @@ fn allowed(entry: &Stamped, holds: bool) -> Audited {
 }
 
 /// Whether somebody who may said how an agent stands, and it did not stand so before.
-pub(super) fn standing(
+pub(crate) fn standing(
     state: &State,
     entry: &Stamped,
     name: &AgentName,

@@ -4,37 +4,41 @@
 //! entry of the runtime's is asked whether it can follow at all, and one of somebody's whether
 //! that one may ask for it.
 
-use super::Breach;
-use super::cause;
-use super::home::{self, Home};
-use crate::checkpoint;
-use crate::content::Content;
-use crate::envelope::{self, Origin, PayloadArg, Send};
-use crate::event::{Draft, MessageEvent, PlanEvent, Stamped, WorkspaceEvent};
-use crate::highway::escalation;
-use crate::highway::request::Request;
-use crate::id::{EnvelopeId, First as _, WorkspaceId};
-use crate::key::PublicKey;
-use crate::principal::{Actor, Caller, Principal};
-use crate::right::{self, RightType};
-use crate::run;
-use crate::signal::{self, SignalType};
-use crate::state::State;
-use crate::task::orders::ApprovalSource;
-use crate::time::Timestamp;
-use crate::token::TypeName;
-use crate::user;
-use crate::workspace::budget::BudgetModified;
-use crate::workspace::change::StateChanged;
-use crate::workspace::create::{Created, may_be_caused_by, originator_of};
-use crate::workspace::grant::{self, GrantVisibility, VisibilityGranted};
-use crate::workspace::reparent::ReparentReason;
-use crate::workspace::{self, Initiator, Party, Trigger, budget, draw, meter, sight};
+use crate::values::id::First as _;
 
-pub(super) type Audited = Result<(), Breach>;
+use crate::audit;
+use crate::audit::home::Home;
+use crate::audit::{Breach, cause, highway, home};
+use crate::machine::coordinator;
+use crate::machine::state::State;
+use crate::model::runs::approvals::request::Request;
+use crate::model::runs::envelope::{Origin, PayloadArg, Send};
+use crate::model::runs::right::RightType;
+use crate::model::runs::signal::SignalType;
+use crate::model::runs::task::orders::ApprovalSource;
+use crate::model::runs::workspace::budget::BudgetModified;
+use crate::model::runs::workspace::change::StateChanged;
+use crate::model::runs::workspace::create::Created;
+use crate::model::runs::workspace::grant::{GrantVisibility, VisibilityGranted};
+use crate::model::runs::workspace::reparent::ReparentReason;
+use crate::model::runs::workspace::{Initiator, Party, Trigger};
+use crate::protocol::event::{Draft, MessageEvent, PlanEvent, Stamped, WorkspaceEvent};
+use crate::rules::identity::user;
+use crate::rules::runs::approvals::escalation;
+use crate::rules::runs::workspace::create::{may_be_caused_by, originator_of};
+use crate::rules::runs::workspace::{budget, draw, grant, meter, sight};
+use crate::rules::runs::{checkpoint, envelope, right, run, signal, workspace};
+use crate::values::content::Content;
+use crate::values::id::{EnvelopeId, WorkspaceId};
+use crate::values::key::PublicKey;
+use crate::values::principal::{Actor, Caller, Principal};
+use crate::values::time::Timestamp;
+use crate::values::token::TypeName;
+
+pub(crate) type Audited = Result<(), Breach>;
 
 /// Whether an entry stands in the local trail it belongs in, after what it follows from.
-pub(super) fn placed(state: &State, entry: &Stamped) -> Audited {
+pub(crate) fn placed(state: &State, entry: &Stamped) -> Audited {
     if let Home::In(home) = home::home(state, &entry.draft.event) {
         told(home == entry.draft.workspace, "local trail")?;
     }
@@ -42,7 +46,7 @@ pub(super) fn placed(state: &State, entry: &Stamped) -> Audited {
 }
 
 /// Whether something that happened to a workspace is in order.
-pub(super) fn audit_workspace(
+pub(crate) fn audit_workspace(
     state: &State,
     entry: &Stamped,
     event: WorkspaceEvent<'_>,
@@ -96,7 +100,7 @@ pub(super) fn audit_workspace(
 }
 
 /// Whether what was sent and received is in order.
-pub(super) fn audit_message(state: &State, entry: &Stamped, event: MessageEvent<'_>) -> Audited {
+pub(crate) fn audit_message(state: &State, entry: &Stamped, event: MessageEvent<'_>) -> Audited {
     use MessageEvent as E;
     placed(state, entry)?;
     match event {
@@ -131,7 +135,7 @@ pub(super) fn audit_message(state: &State, entry: &Stamped, event: MessageEvent<
 }
 
 /// Whether what was planned, recorded and merged is in order.
-pub(super) fn audit_plan(state: &State, entry: &Stamped, event: PlanEvent<'_>) -> Audited {
+pub(crate) fn audit_plan(state: &State, entry: &Stamped, event: PlanEvent<'_>) -> Audited {
     use PlanEvent as E;
     placed(state, entry)?;
     match event {
@@ -162,20 +166,20 @@ pub(super) fn audit_plan(state: &State, entry: &Stamped, event: PlanEvent<'_>) -
     }
 }
 
-pub(super) fn is_runtime(entry: &Stamped) -> bool {
+pub(crate) fn is_runtime(entry: &Stamped) -> bool {
     entry.draft.actor == Actor::Protocol
 }
 
-pub(super) fn by_runtime(entry: &Stamped) -> Audited {
-    super::by(entry, &Actor::Protocol)
+pub(crate) fn by_runtime(entry: &Stamped) -> Audited {
+    audit::by(entry, &Actor::Protocol)
 }
 
-pub(super) fn told(holds: bool, noun: &'static str) -> Audited {
+pub(crate) fn told(holds: bool, noun: &'static str) -> Audited {
     if holds { Ok(()) } else { Err(Breach::Tale(noun)) }
 }
 
 /// Whoever caused an entry, as the caller it was. Whether it held its key is not asked here.
-pub(super) fn caller(entry: &Stamped) -> Option<Caller> {
+pub(crate) fn caller(entry: &Stamped) -> Option<Caller> {
     let Actor::Principal(principal) = &entry.draft.actor else { return None };
     let key = PublicKey::from_bytes([0; 32]);
     Some(Caller { principal: principal.clone(), key, session: None })
@@ -183,8 +187,8 @@ pub(super) fn caller(entry: &Stamped) -> Option<Caller> {
 
 fn by_coordinator(state: &State, entry: &Stamped) -> Audited {
     match &entry.draft.actor {
-        Actor::Principal(principal) if workspace::is_coordinator(state, principal) => Ok(()),
-        _ => super::wrong_actor(entry),
+        Actor::Principal(principal) if coordinator::is_coordinator(state, principal) => Ok(()),
+        _ => audit::wrong_actor(entry),
     }
 }
 
@@ -192,7 +196,7 @@ fn by_coordinator(state: &State, entry: &Stamped) -> Audited {
 fn by_commander(state: &State, entry: &Stamped, target: &WorkspaceId) -> Audited {
     match caller(entry) {
         Some(caller) if workspace::commands(state, &caller, target) => Ok(()),
-        _ => super::wrong_actor(entry),
+        _ => audit::wrong_actor(entry),
     }
 }
 
@@ -204,17 +208,17 @@ fn by_agent_of(state: &State, entry: &Stamped, id: &WorkspaceId) -> Audited {
         Actor::Principal(Principal::User(_) | Principal::System) if known.parent.is_none() => {
             Ok(())
         }
-        _ => super::wrong_actor(entry),
+        _ => audit::wrong_actor(entry),
     }
 }
 
-fn within(state: &State, id: &WorkspaceId, paths: &[crate::Surface]) -> Audited {
+fn within(state: &State, id: &WorkspaceId, paths: &[crate::surfaces::Surface]) -> Audited {
     let known = state.workspaces.get(id);
     told(known.is_some_and(|known| sight::within_authority(known, paths).is_none()), "workspace")
 }
 
 fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
-    let Some(caller) = asker(state, entry, body) else { return super::wrong_actor(entry) };
+    let Some(caller) = asker(state, entry, body) else { return audit::wrong_actor(entry) };
     let Some(parent_id) = &body.parent else {
         let free = body.budget.is_empty() && body.timeout_s.is_none();
         told(free && body.liveness_interval_s.is_none(), "run")?;
@@ -229,7 +233,7 @@ fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
                 let owner = run::owner_for(state, &caller.principal, wanted);
                 told(owner.as_ref() == Ok(&body.owner), "owner")
             }
-            Err(_) => super::wrong_actor(entry),
+            Err(_) => audit::wrong_actor(entry),
         };
     };
     let Some(parent) = state.workspaces.get(parent_id) else { return Err(Breach::Tale("parent")) };
@@ -240,19 +244,22 @@ fn created(state: &State, entry: &Stamped, body: &Created) -> Audited {
         Party::System => parent.owner == Party::System,
     };
     told(owner, "owner")?;
-    let free = body.task_ref.as_ref().is_none_or(|task| crate::task::bindable(state, task).is_ok());
+    let free = body
+        .task_ref
+        .as_ref()
+        .is_none_or(|task| crate::rules::runs::task::bindable(state, task).is_ok());
     told(free, "task")?;
     let own = matches!(&caller.principal, Principal::Agent(name)
         if parent.agent.as_ref() == Some(name) && parent.charter.delegate);
     if !own && !workspace::commands(state, &caller, parent_id) {
-        return super::wrong_actor(entry);
+        return audit::wrong_actor(entry);
     }
     let granted = body.delegate || body.global_trail || body.owner != parent.owner;
-    if granted && !workspace::is_coordinator(state, &caller.principal) {
-        return super::wrong_actor(entry);
+    if granted && !coordinator::is_coordinator(state, &caller.principal) {
+        return audit::wrong_actor(entry);
     }
     let base = state.run_of(parent).base_of(&body.role);
-    told(base.is_some_and(|base| base != crate::taxonomy::Base::Coordinator), "role")?;
+    told(base.is_some_and(|base| base != crate::model::runs::taxonomy::Base::Coordinator), "role")?;
     let seen = body.visibility_set.iter().all(|id| sight::sees(state, parent_id, id));
     told(seen && sight::within_authority(parent, &body.authority_set).is_none(), "parent")?;
     told(draw::may_have(parent, &body.budget, entry.at).is_ok(), "budget above")?;
@@ -294,7 +301,7 @@ fn metered(state: &State, entry: &Stamped, body: &meter::Reported) -> Audited {
             let known = state.workspaces.get(&body.workspace_id);
             told(known.is_some_and(|known| !known.status.is_terminal()), "workspace")
         }
-        _ => super::wrong_actor(entry),
+        _ => audit::wrong_actor(entry),
     }
 }
 
@@ -323,7 +330,7 @@ fn changed(state: &State, entry: &Stamped, body: &StateChanged) -> Audited {
                 by_coordinator(state, entry)
             }
         }
-        _ => super::wrong_actor(entry),
+        _ => audit::wrong_actor(entry),
     }
 }
 
@@ -333,10 +340,10 @@ fn on_time(due: Option<Timestamp>, entry: &Stamped) -> Audited {
 }
 
 fn shown(state: &State, entry: &Stamped, body: &VisibilityGranted) -> Audited {
-    let Some(caller) = caller(entry) else { return super::wrong_actor(entry) };
+    let Some(caller) = caller(entry) else { return audit::wrong_actor(entry) };
     let (workspace, target) = (body.workspace_id.clone(), body.target.clone());
     let grant = GrantVisibility { reason: None, target, workspace };
-    grant::may_show(state, &caller, &grant).or_else(|_| super::wrong_actor(entry))
+    grant::may_show(state, &caller, &grant).or_else(|_| audit::wrong_actor(entry))
 }
 
 fn emitted(state: &State, entry: &Stamped, body: &signal::Emitted) -> Audited {
@@ -366,7 +373,7 @@ fn emitted(state: &State, entry: &Stamped, body: &signal::Emitted) -> Audited {
 
 fn sent(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
     if body.origin == Origin::Human {
-        return super::highway::injected(state, entry, body);
+        return highway::injected(state, entry, body);
     }
     if is_runtime(entry) && body.payload.content == escalation::proceed() {
         let fed = body.kind == TypeName::feedback() && state.root.as_ref() == Some(&body.from);
@@ -398,7 +405,7 @@ fn sent(state: &State, entry: &Stamped, body: &envelope::Created) -> Audited {
 }
 
 /// A payload as somebody would give it.
-pub(super) fn as_arg(payload: &envelope::Payload) -> PayloadArg {
+pub(crate) fn as_arg(payload: &envelope::Payload) -> PayloadArg {
     PayloadArg {
         attachments: payload.attachments.iter().cloned().map(Content::Blob).collect(),
         content: Content::Blob(payload.content.clone()),
@@ -428,7 +435,7 @@ fn granted(state: &State, entry: &Stamped, body: &right::Created) -> Audited {
     let once = body.right_type == RightType::SendOnce;
     let grant = right::Grant { holder: body.holder.clone(), once, target: body.target.clone() };
     told(body.right_type != RightType::Receive, "right")?;
-    right::may_grant(state, &caller, &grant).or_else(|_| super::wrong_actor(entry))
+    right::may_grant(state, &caller, &grant).or_else(|_| audit::wrong_actor(entry))
 }
 
 fn checkpointed(state: &State, entry: &Stamped, body: &checkpoint::Created) -> Audited {

@@ -2,11 +2,11 @@
 
 use crate::support::{World, agent, system, user};
 use althing_kernel::audit::audit;
-use althing_kernel::commons::capsule::{CAPSULES_MAX, DEPENDS_MAX};
-use althing_kernel::commons::decision::DECISIONS_KEPT;
-use althing_kernel::commons::fact::FACTS_MAX;
-use althing_kernel::commons::ledger::{NAMES_MAX, OTHER};
-use althing_kernel::event::Room;
+use althing_kernel::blackboard::capsule::{CAPSULES_MAX, DEPENDS_MAX};
+use althing_kernel::blackboard::decision::DECISIONS_KEPT;
+use althing_kernel::blackboard::fact::FACTS_MAX;
+use althing_kernel::blackboard::ledger::{NAMES_MAX, OTHER};
+use althing_kernel::kind::Room;
 use althing_kernel::{Actor, Command, Event, Kind, Principal, Rule, Stamped, State};
 use proptest::prelude::*;
 use serde_json::{Value, json};

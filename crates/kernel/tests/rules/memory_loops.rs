@@ -3,7 +3,7 @@
 use crate::memory::{alice, bob, get, id_of, no, ok, sound};
 use crate::support::{World, agent};
 use althing_kernel::audit::audit;
-use althing_kernel::memory::{RecordId, Status};
+use althing_kernel::records::{RecordId, Status};
 use althing_kernel::{Caller, Event, Kind, Rule};
 use serde_json::{Value, json};
 
@@ -134,7 +134,7 @@ fn an_entry_that_skips_a_phase_is_a_forgery() {
     let before = world.state.clone();
     act(&mut world, &alice(), id, json!({ "advance": {} }));
     let told = world.last().clone();
-    let forged = |change: &dyn Fn(&mut althing_kernel::memory::loops::Looped)| {
+    let forged = |change: &dyn Fn(&mut althing_kernel::records::loops::Looped)| {
         let mut entry = told.clone();
         if let Event::MemoryLooped(body) = &mut entry.draft.event {
             change(body);

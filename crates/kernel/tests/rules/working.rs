@@ -3,7 +3,7 @@
 use crate::memory::{alice, bob, create, get, no, ok, sound};
 use crate::support::{World, agent, user};
 use althing_kernel::audit::audit;
-use althing_kernel::memory::{Kind as Of, Status};
+use althing_kernel::records::{Kind as Of, Status};
 use althing_kernel::{Actor, Event, Kind, Rule};
 use serde_json::{Value, json};
 

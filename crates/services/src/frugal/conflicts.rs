@@ -3,8 +3,8 @@
 
 use althing_dialects::frugal::planning;
 use althing_engine::api::{self, Request};
-use althing_kernel::commons::view::DisputeView;
-use althing_kernel::commons::{Handle, Label, dispute};
+use althing_kernel::blackboard::view::DisputeView;
+use althing_kernel::blackboard::{Handle, Label, dispute};
 use althing_kernel::lease::Surfaces;
 use althing_kernel::query::{Answer, LeaseCheck, Query};
 use althing_kernel::{Principal, Rule, Surface, Timestamp};

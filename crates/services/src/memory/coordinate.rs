@@ -2,10 +2,10 @@
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::words::counted;
-use althing_kernel::commons::Label;
-use althing_kernel::memory::view::{LaneReply, MemoryReply};
-use althing_kernel::memory::word::LoopKind;
-use althing_kernel::memory::{Kind, Record, RecordId};
+use althing_kernel::blackboard::Label;
+use althing_kernel::records::view::{LaneReply, MemoryReply};
+use althing_kernel::records::vocabulary::LoopKind;
+use althing_kernel::records::{Kind, Record, RecordId};
 use althing_kernel::{AgentName, State};
 use althing_workshop::worktree::Worktree;
 use schemars::JsonSchema;

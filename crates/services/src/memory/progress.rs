@@ -2,7 +2,7 @@
 //! of life.
 
 use althing_dialects::memory::entity;
-use althing_kernel::memory::Kind;
+use althing_kernel::records::Kind;
 use serde_json::{Value, json};
 
 use super::Verbs;

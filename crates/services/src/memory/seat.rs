@@ -2,7 +2,7 @@
 
 use althing_dialects::frugal::planning::called;
 use althing_engine::{Client, Engine};
-use althing_kernel::memory::view::MemoryReply;
+use althing_kernel::records::view::MemoryReply;
 use althing_kernel::{AgentName, Command, Principal, Reply, Rule, State, Timestamp, WorkspaceId};
 use serde_json::Value;
 use std::path::Path;

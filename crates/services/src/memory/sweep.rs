@@ -4,8 +4,8 @@
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane;
 use althing_dialects::memory::words::{from_now, lasting};
-use althing_kernel::memory::sweep::{Sign, judge};
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::records::sweep::{Sign, judge};
+use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::{Principal, Span, State, Timestamp};
 use althing_workshop::worktree::Worktree;
 use schemars::JsonSchema;

@@ -3,7 +3,7 @@
 
 use super::{Counts, Harness, Scenario, Simulation, add, command, happened, seeds};
 use althing_engine::core::{Job, Verdict};
-use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::records::{Kind, RecordId, Status};
 use althing_kernel::{AgentName, Caller, Event, Principal, PublicKey, State, Timestamp};
 use althing_trail::{Commit, Entry};
 use serde_json::json;

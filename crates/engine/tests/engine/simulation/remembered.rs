@@ -7,9 +7,9 @@
 
 use super::{Counts, Harness, Random, Scenario, Simulation, add, command, happened, person, seeds};
 use althing_engine::core::{Job, Verdict};
-use althing_kernel::memory::loops::Act;
-use althing_kernel::memory::word::Action;
-use althing_kernel::memory::{Effect, Kind, Record, RecordId, Status};
+use althing_kernel::records::loops::Act;
+use althing_kernel::records::vocabulary::Action;
+use althing_kernel::records::{Effect, Kind, Record, RecordId, Status};
 use althing_kernel::{
     AgentName, Caller, Command, Event, Principal, PublicKey, RefusalKind, State, Timestamp,
 };

@@ -1,0 +1,143 @@
+//! Deciding: from a command to the rule that decides it, and from a deadline to what is due.
+
+use crate::dispatch::commands;
+use crate::machine::state::{Deadline, State};
+use crate::machine::transaction::{DecisionError, Outcome, Transaction};
+use crate::protocol::command::Command;
+use crate::protocol::event::{Draft, Event};
+use crate::protocol::refusal::Refusal;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::admin::adoption;
+use crate::rules::identity::{agent, authentication, user};
+use crate::rules::knowledge::records as remembered;
+use crate::rules::leasing::{lease, session};
+use crate::rules::permissions;
+use crate::rules::runs::approvals::{escalation, gate};
+use crate::rules::runs::workspace::{change, enforce, liveness};
+use crate::rules::runs::{approvals, envelope};
+use crate::values::principal::{Actor, Caller, Principal};
+use crate::values::stream::Stream;
+
+impl<'m> Transaction<'m> {
+    /// Records what has fallen due, at most about `limit` things. Returns whether more is due.
+    pub fn tick(&mut self, limit: usize) -> Result<bool, ApplyError> {
+        let stop_at = self.made.len().saturating_add(limit);
+        loop {
+            let next = self.state.deadlines.get_min();
+            let Some((_, deadline)) = next.filter(|(at, _)| *at <= self.now) else {
+                return Ok(false);
+            };
+            if self.made.len() >= stop_at {
+                return Ok(true);
+            }
+            self.cause = None;
+            let deadline = deadline.clone();
+            let (first, before) = (self.made.len(), self.before());
+            match deadline {
+                Deadline::Lease(id) => lease::on_deadline(self, &id)?,
+                Deadline::Session(id) => session::on_deadline(self, &id)?,
+                Deadline::Workspace(id) => change::on_deadline(self, &id)?,
+                Deadline::Compute(id) => enforce::on_deadline(self, &id)?,
+                Deadline::Liveness(id) => liveness::on_deadline(self, &id)?,
+                Deadline::Envelope(id) => envelope::deliver::on_deadline(self, &id)?,
+                Deadline::Gate(id) => gate::on_deadline(self, &id)?,
+                Deadline::Escalation(id) => escalation::on_deadline(self, &id)?,
+                Deadline::Memory(id) => remembered::archive::on_deadline(self, id)?,
+            }
+            self.settle(before.as_ref(), first)?;
+            approvals::sweep(self)?;
+        }
+    }
+
+    /// Decides a command of an authenticated caller.
+    ///
+    /// A refusal is an outcome like any other and leaves an entry. An error is a defect of the
+    /// kernel and leaves nothing.
+    pub fn decide(&mut self, caller: &Caller, command: &Command) -> Result<Outcome, ApplyError> {
+        let (first, state) = (self.made.len(), self.before());
+        self.cause = None;
+        let arrived = self.arrive(caller, command);
+        // Whoever arrived has arrived, whatever becomes of the command.
+        let before = self.made.len();
+        let result = match arrived.and_then(|()| commands::carry_out(self, caller, command)) {
+            Ok(reply) => Ok(reply),
+            Err(halt) => {
+                self.released = false;
+                self.go_back_to(before)?;
+                self.cause = None;
+                Err(self.record_refusal(caller, command, halt)?)
+            }
+        };
+        let settled = self.settle(state.as_ref(), first)?;
+        // Last, since what ran out of its budget may have left something to ask nobody about.
+        approvals::sweep(self)?;
+        let result = if settled { result.map(|reply| self.renewed(reply)) } else { result };
+        Ok(Outcome { result, entries: first..self.made.len() })
+    }
+
+    /// Warns and ends workspaces that the entries from `first` on had use up their budget. What is
+    /// created with a budget was not there before, so it is asked about too.
+    fn settle(&mut self, before: Option<&State>, first: usize) -> Result<bool, ApplyError> {
+        match before {
+            None if self.state.limited == 0 => Ok(false),
+            None => enforce::settle(self, &State::default(), first),
+            Some(before) => enforce::settle(self, before, first),
+        }
+    }
+
+    /// Establishes who the caller is and, for an agent, the session it speaks in.
+    fn arrive(&mut self, caller: &Caller, command: &Command) -> Result<(), DecisionError> {
+        self.admit(caller, command)?;
+        match command {
+            Command::LeaseOpen(_)
+            | Command::LeaseRenew(_)
+            | Command::LeaseRelease(_)
+            | Command::LeaseForce(_) => session::ensure(self, caller).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the caller is who it claims to be, as far as the trail knows.
+    fn admit(&mut self, caller: &Caller, command: &Command) -> Result<(), DecisionError> {
+        match (&caller.principal, command) {
+            (Principal::System, Command::ProjectCreate(_) | Command::RuntimeRekey(_)) => Ok(()),
+            (Principal::System, _) if self.project()?.runtime_key == caller.key => Ok(()),
+            (Principal::System, _) => Err(DecisionError::NotAuthentic {
+                entity: Principal::System,
+                reason: "it does not hold the runtime's key",
+            }),
+            (_, command) if command.is_runtimes_own() => {
+                Err(Refusal::denied(Rule::SystemOnly, "the runtime alone issues this").into())
+            }
+            (Principal::User(_), Command::UserCreate(create))
+                if user::is_first_sign_up(&self.state, caller, create) =>
+            {
+                Ok(())
+            }
+            (Principal::User(id), _) => {
+                user::admit(self, id, caller.key)?;
+                authentication::record(self, caller)?;
+                Ok(permissions::check(&self.state, id, command)?)
+            }
+            (Principal::Agent(name), _) => {
+                self.project()?;
+                agent::admit(self, name, caller.key)?;
+                authentication::record(self, caller)
+            }
+        }
+    }
+
+    /// Stamps a draft, applies it and keeps it. On a trail of earlier rules an entry that adopts
+    /// today's comes first.
+    pub(crate) fn emit(&mut self, draft: Draft) -> Result<(), ApplyError> {
+        if let Some(adopted) = adoption::due(&self.state) {
+            let event = Event::RulesAdopted(adopted);
+            let stream =
+                Stream::project(&self.state.project.as_ref().ok_or(ApplyError::NoProject)?.id);
+            let (actor, correlation, causation) = (Actor::Protocol, None, None);
+            self.push(Draft { actor, workspace: None, stream, correlation, causation, event })?;
+        }
+        self.push(draft)
+    }
+}

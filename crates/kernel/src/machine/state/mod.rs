@@ -1,0 +1,379 @@
+//! The state: what is true after the entries so far, and the one function that changes it.
+//!
+//! A state is persistent in the sense of data structures: a clone costs a few pointers and
+//! shares everything. The writer decides on a clone and drops it if the log refuses the commit;
+//! readers keep whichever clone they have.
+
+pub(crate) mod image;
+
+use crate::values::id::First as _;
+use imbl::OrdMap;
+use imbl::OrdSet;
+use std::sync::Arc;
+
+use crate::machine::cause::CausalRoot;
+use crate::model::admin::archive::Shelves;
+use crate::model::admin::project::Project;
+use crate::model::identity::agent::Agent;
+use crate::model::identity::user::User;
+use crate::model::knowledge::blackboard::Commons;
+use crate::model::knowledge::records::Memory;
+use crate::model::knowledge::records::kind::RecordId;
+use crate::model::leasing::lease::Lease;
+use crate::model::leasing::session::Session;
+use crate::model::runs::approvals::escalation::Escalation;
+use crate::model::runs::approvals::gate::{ClosedGate, Gate};
+use crate::model::runs::approvals::{GateType, Highway};
+use crate::model::runs::checkpoint::Checkpoint;
+use crate::model::runs::envelope;
+use crate::model::runs::envelope::Envelope;
+use crate::model::runs::integration::Integration;
+use crate::model::runs::news::News;
+use crate::model::runs::recovery::WriterName;
+use crate::model::runs::right::{Right, RightType};
+use crate::model::runs::signal::Notice;
+use crate::model::runs::task::{Graph, Task};
+use crate::model::runs::taxonomy::Taxonomy;
+use crate::model::runs::workspace::Workspace;
+use crate::model::runs::workspace::group::GroupName;
+use crate::registry::apply_error::ApplyError;
+use crate::surfaces::index::SurfaceIndex;
+use crate::values::id::{
+    AnyId, CheckpointId, EnvelopeId, GateId, GraphId, LeaseId, RightId, SignalId, TaskId,
+    WorkspaceId,
+};
+use crate::values::key::PublicKey;
+use crate::values::name::{AgentName, UserId};
+use crate::values::principal::Principal;
+use crate::values::text::Text;
+use crate::values::time::Timestamp;
+
+pub use crate::machine::state::image::Image;
+
+/// Something that falls due. Of two things due at the same moment the earlier variant is first:
+/// a lease ends before the session that holds it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Deadline {
+    Lease(LeaseId),
+    Session(WorkspaceId),
+    Workspace(WorkspaceId),
+    Compute(WorkspaceId),
+    Liveness(WorkspaceId),
+    Envelope(EnvelopeId),
+    Gate(GateId),
+    Escalation(SignalId),
+    Memory(RecordId),
+}
+
+/// Everything that is true now.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    pub(crate) project: Option<Project>,
+    pub(crate) clock: Timestamp,
+    pub(crate) epoch: u64,
+    pub(crate) agents: OrdMap<AgentName, Agent>,
+    pub(crate) users: OrdMap<UserId, User>,
+    /// Whose authentication is on record, for which session if for one alone, and with which key.
+    pub(crate) authenticated: OrdMap<(Principal, Option<WorkspaceId>), PublicKey>,
+    pub(crate) sessions: OrdMap<WorkspaceId, Session>,
+    pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
+    /// The entry that the runtime's next entries may follow from.
+    pub(crate) story: Option<CausalRoot>,
+    /// The writers that were recovered from and may still be on the list.
+    pub(crate) recovered: Vec<WriterName>,
+    /// The root of the run that goes on.
+    pub(crate) root: Option<WorkspaceId>,
+    /// The roles and types of each run, by its root.
+    pub(crate) runs: OrdMap<WorkspaceId, Arc<Taxonomy>>,
+    pub(crate) workspaces: OrdMap<WorkspaceId, Arc<Workspace>>,
+    pub(crate) envelopes: OrdMap<EnvelopeId, Arc<Envelope>>,
+    pub(crate) rights: OrdMap<RightId, Right>,
+    /// Signals on their way, by receiver and the time they were emitted.
+    pub(crate) pending_signals: OrdMap<(WorkspaceId, Timestamp), Notice>,
+    /// Signals that were delivered and not taken, by receiver and time of delivery.
+    pub(crate) notices: OrdMap<(WorkspaceId, Timestamp), Notice>,
+    /// What the coordinator was told of and did not take note of, by root and time.
+    pub(crate) news: OrdMap<(WorkspaceId, Timestamp), News>,
+    pub(crate) checkpoints: OrdMap<CheckpointId, Arc<Checkpoint>>,
+    pub(crate) graphs: OrdMap<GraphId, Graph>,
+    pub(crate) tasks: OrdMap<TaskId, Arc<Task>>,
+    /// Merges that are not over, by the workspace whose work is merged.
+    pub(crate) integrations: OrdMap<WorkspaceId, Integration>,
+    /// What people want to be asked about in the run that goes on.
+    pub(crate) highway: Arc<Highway>,
+    pub(crate) gates: OrdMap<GateId, Arc<Gate>>,
+    /// The gates of this run that have ended.
+    pub(crate) closed_gates: OrdMap<GateId, Arc<ClosedGate>>,
+    /// What a gate does not come up for again, and the gate that its fallback closed.
+    pub(crate) guarded: OrdMap<(GateType, AnyId), GateId>,
+    /// The gate whose order is being carried out, if the last entry without a cause was that.
+    pub(crate) released: Option<GateId>,
+    pub(crate) escalations: OrdMap<SignalId, Arc<Escalation>>,
+    /// What was archived.
+    pub(crate) shelves: Shelves,
+    /// What everybody shares.
+    pub(crate) commons: Commons,
+    /// What is remembered.
+    pub(crate) memory: Memory,
+    /// How many entries led here.
+    pub(crate) seq: u64,
+    // What follows is derived from the above and kept in step by the same functions.
+    pub(crate) live: usize,
+    /// How many of those have a budget.
+    pub(crate) limited: usize,
+    /// Bytes of context of the workspaces that go on, and of mail nobody has taken.
+    pub(crate) context: u64,
+    pub(crate) queued: u64,
+    pub(crate) groups: OrdSet<(WorkspaceId, GroupName, Timestamp, WorkspaceId)>,
+    /// The workspaces in which nothing happens.
+    pub(crate) quiet: OrdSet<WorkspaceId>,
+    /// When time at work and silence are looked at next.
+    pub(crate) timers: OrdMap<WorkspaceId, (Option<Timestamp>, Option<Timestamp>)>,
+    pub(crate) children: OrdSet<(WorkspaceId, Timestamp, WorkspaceId)>,
+    pub(crate) bound: OrdSet<(AgentName, WorkspaceId)>,
+    pub(crate) held: OrdSet<(WorkspaceId, Timestamp, EnvelopeId)>,
+    pub(crate) inbox: OrdSet<(WorkspaceId, envelope::Priority, Timestamp, EnvelopeId)>,
+    pub(crate) rights_held: OrdSet<(WorkspaceId, WorkspaceId, RightType, RightId)>,
+    pub(crate) rights_to: OrdSet<(WorkspaceId, RightId)>,
+    pub(crate) registers: OrdSet<(WorkspaceId, Timestamp, CheckpointId)>,
+    pub(crate) graph_tasks: OrdSet<(GraphId, Timestamp, TaskId)>,
+    /// Open salvages, by where they go and what they are of.
+    pub(crate) salvages: OrdSet<(WorkspaceId, WorkspaceId)>,
+    pub(crate) standing: OrdMap<AgentName, WorkspaceId>,
+    pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
+    /// The leases by who holds them.
+    pub(crate) holders: OrdSet<(Principal, LeaseId)>,
+    /// The open gates by what they stand before.
+    pub(crate) stopped: OrdMap<(GateType, AnyId), GateId>,
+    pub(crate) surfaces: SurfaceIndex,
+    /// The leases by their epochs, and by the task they belong to.
+    pub(crate) epochs: OrdMap<u64, LeaseId>,
+    pub(crate) tasks_held: OrdSet<(Text<128>, u64)>,
+    pub(crate) deadlines: OrdSet<(Timestamp, Deadline)>,
+    /// Ended workspaces whose entries were not looked through for archiving.
+    pub(crate) warm: OrdSet<(Timestamp, WorkspaceId)>,
+}
+
+impl State {
+    /// Moves a deadline.
+    pub(crate) fn reschedule(
+        &mut self,
+        before: Option<Timestamp>,
+        after: Option<Timestamp>,
+        of: &Deadline,
+    ) {
+        if before == after {
+            return;
+        }
+        if let Some(at) = before {
+            self.deadlines.remove(&(at, of.clone()));
+        }
+        if let Some(at) = after {
+            self.deadlines.insert((at, of.clone()));
+        }
+    }
+
+    /// When the signals that wait for a workspace were emitted.
+    pub(crate) fn pending_of(&self, to: &WorkspaceId) -> Vec<Timestamp> {
+        let from = self.pending_signals.range((to.clone(), Timestamp::default())..);
+        from.take_while(|((of, _), _)| of == to).map(|((_, at), _)| *at).collect()
+    }
+
+    /// The workspaces there ever were.
+    pub fn workspaces(&self) -> impl Iterator<Item = (&WorkspaceId, &Workspace)> {
+        self.workspaces.iter().map(|(id, workspace)| (id, workspace.as_ref()))
+    }
+
+    /// A workspace by its id.
+    pub fn workspace(&self, id: &WorkspaceId) -> Option<&Workspace> {
+        self.workspaces.get(id).map(AsRef::as_ref)
+    }
+
+    /// The envelopes that were ever accepted.
+    pub fn envelopes(&self) -> impl Iterator<Item = (&EnvelopeId, &Envelope)> {
+        self.envelopes.iter().map(|(id, envelope)| (id, envelope.as_ref()))
+    }
+
+    /// The live rights.
+    pub fn rights(&self) -> impl Iterator<Item = (&RightId, &Right)> {
+        self.rights.iter()
+    }
+
+    /// The tasks that were ever planned.
+    pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &Task)> {
+        self.tasks.iter().map(|(id, task)| (id, task.as_ref()))
+    }
+
+    /// A task by its id.
+    pub fn task(&self, id: &TaskId) -> Option<&Task> {
+        self.tasks.get(id).map(AsRef::as_ref)
+    }
+
+    /// A checkpoint by its id.
+    pub fn checkpoint(&self, id: &CheckpointId) -> Option<&Checkpoint> {
+        self.checkpoints.get(id).map(AsRef::as_ref)
+    }
+
+    /// The graphs of tasks that were ever planned.
+    pub fn graphs(&self) -> impl Iterator<Item = (&GraphId, &Graph)> {
+        self.graphs.iter()
+    }
+
+    /// The merges that are not over, by the workspace whose work is merged.
+    pub fn integrations(&self) -> impl Iterator<Item = (&WorkspaceId, &Integration)> {
+        self.integrations.iter()
+    }
+
+    /// An envelope by its id.
+    pub fn envelope(&self, id: &EnvelopeId) -> Option<&Envelope> {
+        self.envelopes.get(id).map(AsRef::as_ref)
+    }
+
+    /// The gates that are open.
+    pub fn gates(&self) -> impl Iterator<Item = (&GateId, &Gate)> {
+        self.gates.iter().map(|(id, gate)| (id, gate.as_ref()))
+    }
+
+    /// The gates of this run that have ended.
+    pub fn closed_gates(&self) -> impl Iterator<Item = (&GateId, &ClosedGate)> {
+        self.closed_gates.iter().map(|(id, closed)| (id, closed.as_ref()))
+    }
+
+    /// The escalations that wait for an answer.
+    pub fn escalations(&self) -> impl Iterator<Item = (&SignalId, &Escalation)> {
+        self.escalations.iter().map(|(id, open)| (id, open.as_ref()))
+    }
+
+    /// The root of the run that goes on, or of the last one.
+    pub fn newest_root(&self) -> Option<&WorkspaceId> {
+        let created =
+            |root: &&WorkspaceId| self.workspaces.get(*root).map(|known| known.charter.created_at);
+        self.runs.keys().max_by_key(created)
+    }
+
+    /// The root of the run that goes on.
+    pub fn root(&self) -> Option<&WorkspaceId> {
+        self.root.as_ref()
+    }
+
+    /// Whether somebody's time to answer at a gate is over.
+    pub(crate) fn is_gate_due(&self, now: Timestamp) -> bool {
+        self.gates.values().any(|gate| gate.due().is_some_and(|due| due <= now))
+    }
+
+    /// Whether something has fallen due that is not recorded yet.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.deadlines.get_min().is_some_and(|(at, _)| *at <= now)
+    }
+
+    /// The project, once it is created.
+    pub fn project(&self) -> Option<&Project> {
+        self.project.as_ref()
+    }
+
+    /// The stamp of the last entry.
+    pub fn clock(&self) -> Timestamp {
+        self.clock
+    }
+
+    /// The last fencing epoch given out.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// The agents that ever registered.
+    pub fn agents(&self) -> impl Iterator<Item = (&AgentName, &Agent)> {
+        self.agents.iter()
+    }
+
+    /// An agent by its name.
+    pub fn agent(&self, name: &AgentName) -> Option<&Agent> {
+        self.agents.get(name)
+    }
+
+    /// A user by their id.
+    pub fn user(&self, id: &UserId) -> Option<&User> {
+        self.users.get(id)
+    }
+
+    /// How many users were let in.
+    pub fn user_count(&self) -> usize {
+        self.users.len()
+    }
+
+    /// The recorded leases; one may have lapsed since the last entry.
+    pub fn leases(&self) -> impl Iterator<Item = (&LeaseId, &Lease)> {
+        self.leases.iter().map(|(id, lease)| (id, lease.as_ref()))
+    }
+
+    /// How many things the state remembers, as a measure of its size.
+    pub fn size(&self) -> usize {
+        let held = self.agents.len() + self.users.len() + self.sessions.len() + self.leases.len();
+        let mail = self.envelopes.len() + self.notices.len() + self.pending_signals.len();
+        let work = self.workspaces.len() + self.checkpoints.len() + self.tasks.len();
+        let asked = self.gates.len() + self.closed_gates.len() + self.escalations.len();
+        let written = self.commons.size() + self.memory.len();
+        held + mail + work + asked + self.rights.len() + written
+    }
+
+    /// Whether a recorded lease is still good at this moment.
+    pub(crate) fn is_live(&self, id: &LeaseId, now: Timestamp) -> bool {
+        self.leases.get(id).is_some_and(|lease| lease.is_live(now))
+    }
+
+    /// The leases opened in a session.
+    pub(crate) fn leases_in(&self, workspace: &WorkspaceId) -> Vec<LeaseId> {
+        let first = (workspace.clone(), LeaseId::first());
+        let own = self.held_in.range(first..).take_while(|(of, _)| of == workspace);
+        own.map(|(_, lease)| lease.clone()).collect()
+    }
+
+    /// A lease by its fencing epoch.
+    pub fn lease_of_epoch(&self, epoch: u64) -> Option<(&LeaseId, &Arc<Lease>)> {
+        let id = self.epochs.get(&epoch)?;
+        self.leases.get(id).map(|lease| (id, lease))
+    }
+
+    /// The leases that belong to a task, oldest first.
+    pub fn leases_for<'s>(&'s self, task: &str) -> impl Iterator<Item = &'s Arc<Lease>> + use<'s> {
+        let task: Text<128> = Text::lossy(task);
+        let own = self.tasks_held.range((task.clone(), 0)..);
+        let own = own.take_while(move |(of, _)| *of == task);
+        own.filter_map(|(_, epoch)| self.lease_of_epoch(*epoch).map(|(_, lease)| lease))
+    }
+
+    pub(crate) fn insert_lease(&mut self, id: LeaseId, lease: Lease) -> Result<(), ApplyError> {
+        if let Some(workspace) = &lease.workspace {
+            let session = self.sessions.get_mut(workspace);
+            session.ok_or(ApplyError::Unknown("the session"))?.leases += 1;
+            self.held_in.insert((workspace.clone(), id.clone()));
+        }
+        self.surfaces.insert(&id, &lease.holder, lease.surfaces.as_slice());
+        self.holders.insert((lease.holder.clone(), id.clone()));
+        self.deadlines.insert((lease.expires_at, Deadline::Lease(id.clone())));
+        self.epochs.insert(lease.epoch, id.clone());
+        if let Some(task) = &lease.task {
+            self.tasks_held.insert((task.clone(), lease.epoch));
+        }
+        self.leases.insert(id, Arc::new(lease));
+        Ok(())
+    }
+
+    pub(crate) fn remove_lease(&mut self, id: &LeaseId) -> Result<(), ApplyError> {
+        let lease = self.leases.remove(id).ok_or(ApplyError::Unknown("the lease"))?;
+        if let Some(workspace) = &lease.workspace {
+            self.held_in.remove(&(workspace.clone(), id.clone()));
+            if let Some(session) = self.sessions.get_mut(workspace) {
+                session.leases -= 1;
+            }
+        }
+        self.surfaces.remove(id, lease.surfaces.as_slice());
+        self.holders.remove(&(lease.holder.clone(), id.clone()));
+        self.deadlines.remove(&(lease.expires_at, Deadline::Lease(id.clone())));
+        self.epochs.remove(&lease.epoch);
+        if let Some(task) = &lease.task {
+            self.tasks_held.remove(&(task.clone(), lease.epoch));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,398 @@
+//! A turn: the kernel deciding commands one after another on a state of its own.
+//!
+//! `decide` takes what the state says, the time, fresh ids and an authenticated caller, and
+//! returns the entries that follow: those of the command, or the one that records its refusal.
+//! Each entry is applied as it is made, so the second command of a turn sees what the first did.
+//! Nothing outside changes: whoever runs the turn makes the entries durable and only then lets
+//! the new state be seen, or drops both.
+
+pub(crate) mod refused;
+pub(crate) mod replies;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::machine::state::State;
+use crate::model::admin::project::Project;
+use crate::model::admin::surroundings::Surroundings;
+use crate::model::runs::deployment::Mechanism;
+use crate::model::runs::envelope::carrier::{Carried, Carrier, Parcel};
+use crate::model::runs::seal::Seal;
+use crate::model::runs::signal::SignalReply;
+use crate::protocol::command::Command;
+use crate::protocol::event::{Draft, Event, Stamped};
+use crate::protocol::refusal::{AuthenticationFailed, Record, Refusal, RefusalKind};
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::values::id::{EntryId, EnvelopeId, IdKind, Mint, WorkspaceId};
+use crate::values::principal::{Actor, Caller, Principal};
+use crate::values::stream::Stream;
+use crate::values::text::Text;
+use crate::values::time::{Span, Timestamp};
+
+/// How a command came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its reply, or why it was refused.
+    pub result: Result<Reply, Refusal>,
+    /// Which of the turn's entries are its own.
+    pub entries: Range<usize>,
+}
+
+/// Why a decision stopped.
+#[derive(Debug)]
+pub(crate) enum DecisionError {
+    /// A rule says no.
+    Refused(Refusal),
+    /// The caller is not who it claims to be.
+    NotAuthentic { entity: Principal, reason: &'static str },
+    /// The kernel made an entry that its own state does not accept: a defect, never an answer.
+    Fault(ApplyError),
+}
+
+impl From<Refusal> for DecisionError {
+    fn from(refusal: Refusal) -> Self {
+        DecisionError::Refused(refusal)
+    }
+}
+
+impl From<ApplyError> for DecisionError {
+    fn from(error: ApplyError) -> Self {
+        DecisionError::Fault(error)
+    }
+}
+
+/// Commands being decided, one after another.
+pub struct Transaction<'m> {
+    /// The state the turn began with, to go back to.
+    base: State,
+    pub(crate) state: State,
+    pub(crate) now: Timestamp,
+    mint: &'m mut dyn Mint,
+    /// What puts envelopes into inboxes; nothing is lost where there is none.
+    carrier: Option<&'m mut dyn Carrier>,
+    /// What is told about the world outside; nothing where there is none.
+    surroundings: Option<&'m dyn Surroundings>,
+    /// What proves and checks messages. Without one nothing is proved and nothing checked, which
+    /// is for looking ahead only.
+    pub(crate) seal: Option<&'m dyn Seal>,
+    /// What protects those who take part, besides the rules themselves.
+    mechanisms: &'m [Mechanism],
+    pub(crate) made: Vec<Stamped>,
+    /// The entry that what is made now follows from.
+    pub(crate) cause: Option<EntryId>,
+    /// Whether an order is carried out that waited at a gate: whoever gave it gave it before, and
+    /// is not asked again.
+    pub(crate) released: bool,
+}
+
+impl<'m> Transaction<'m> {
+    /// Begins a turn. The turn's time is `now`, or the trail's clock if that is ahead.
+    pub fn begin(state: State, now: Timestamp, mint: &'m mut dyn Mint) -> Self {
+        let now = now.max(state.clock());
+        let (base, made) = (state.clone(), Vec::new());
+        let (carrier, surroundings, seal, cause) = (None, None, None, None);
+        let mechanisms = &[Mechanism::AccessControl];
+        let released = false;
+        Transaction {
+            base,
+            state,
+            now,
+            mint,
+            carrier,
+            surroundings,
+            seal,
+            mechanisms,
+            made,
+            cause,
+            released,
+        }
+    }
+
+    /// The same, with messages proved and checked.
+    #[must_use]
+    pub fn sealed_by(self, seal: &'m dyn Seal) -> Self {
+        Transaction { seal: Some(seal), ..self }
+    }
+
+    /// The same, where these mechanisms are in place and no others.
+    #[must_use]
+    pub fn protected_by(self, mechanisms: &'m [Mechanism]) -> Self {
+        Transaction { mechanisms, ..self }
+    }
+
+    /// The same, with envelopes put into inboxes by a carrier.
+    #[must_use]
+    pub fn carried_by(self, carrier: &'m mut dyn Carrier) -> Self {
+        Transaction { carrier: Some(carrier), ..self }
+    }
+
+    /// The same, knowing what lies around the trail.
+    #[must_use]
+    pub fn within(self, surroundings: &'m dyn Surroundings) -> Self {
+        Transaction { surroundings: Some(surroundings), ..self }
+    }
+
+    /// The state as it is, if some workspace has a budget and it will be asked what changed.
+    pub(crate) fn before(&self) -> Option<State> {
+        (self.state.limited > 0).then(|| self.state.clone())
+    }
+
+    /// A reply as it is after budgets were looked at.
+    pub(crate) fn renewed(&self, reply: Reply) -> Reply {
+        let again = match &reply {
+            Reply::Workspace(view) => self.workspace_reply(&view.workspace),
+            Reply::Meter(view) => self.meter_reply(&view.workspace),
+            Reply::Signal(said) => {
+                let known = self.state.workspaces.get(&said.workspace);
+                let status = known.map_or(said.status, |known| known.status);
+                Ok(Reply::Signal(SignalReply { status, ..said.clone() }))
+            }
+            _ => return reply,
+        };
+        again.unwrap_or(reply)
+    }
+
+    /// What a command did before it stopped did not happen. Commands check before they act, so
+    /// there is hardly ever anything to take back; if there is, the turn is replayed without it.
+    pub(crate) fn go_back_to(&mut self, count: usize) -> Result<(), ApplyError> {
+        if self.made.len() > count {
+            self.made.truncate(count);
+            self.state = self.base.clone();
+            for entry in &self.made {
+                self.state.apply(entry)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tries something. If a rule says no, nothing of it happened.
+    pub(crate) fn attempt<T>(
+        &mut self,
+        permission: impl FnOnce(&mut Self) -> Result<T, DecisionError>,
+    ) -> Result<T, DecisionError> {
+        let (state, made, cause) = (self.state.clone(), self.made.len(), self.cause.clone());
+        let done = permission(self);
+        if done.is_err() {
+            self.made.truncate(made);
+            (self.state, self.cause) = (state, cause);
+        }
+        done
+    }
+
+    /// Carries out an order that waited at a gate. What it leads to is the runtime's doing.
+    pub(crate) fn on_behalf<T>(
+        &mut self,
+        order: impl FnOnce(&mut Self) -> Result<T, DecisionError>,
+    ) -> Result<T, DecisionError> {
+        self.released = true;
+        let done = order(self);
+        self.released = false;
+        done
+    }
+
+    /// Whether the order that is carried out has waited at a gate.
+    pub(crate) fn is_released(&self) -> bool {
+        self.released
+    }
+
+    /// In whose name the entry of an order is made.
+    pub(crate) fn actor(&self, caller: &Caller) -> Actor {
+        if self.released { Actor::Protocol } else { caller.principal.clone().into() }
+    }
+
+    /// The entries made so far.
+    pub fn entries(&self) -> &[Stamped] {
+        &self.made
+    }
+
+    /// The state after the turn, and the entries that lead to it.
+    pub fn finish(self) -> (State, Vec<Stamped>) {
+        (self.state, self.made)
+    }
+
+    /// Puts a refusal on record that does not end its command.
+    pub(crate) fn put_on_record(
+        &mut self,
+        caller: &Caller,
+        command: &Command,
+        refusal: &Refusal,
+    ) -> Result<(), ApplyError> {
+        self.record_refusal(caller, command, DecisionError::Refused(refusal.clone())).map(drop)
+    }
+
+    pub(crate) fn record_refusal(
+        &mut self,
+        caller: &Caller,
+        command: &Command,
+        halt: DecisionError,
+    ) -> Result<Refusal, ApplyError> {
+        let context = Text::lossy(command.name());
+        let (refusal, actor, event) = match halt {
+            DecisionError::Fault(error) => return Err(error),
+            DecisionError::NotAuthentic { entity, reason } => {
+                let refusal = Refusal::not_authentic(&entity, reason);
+                let event = Event::AuthenticationFailed(AuthenticationFailed {
+                    context,
+                    entity,
+                    reason: Text::lossy(reason),
+                    source: Text::lossy(&caller.key.to_string()),
+                });
+                // Whoever it was, it was not whom it claimed to be.
+                (refusal, Actor::Protocol, event)
+            }
+            DecisionError::Refused(refusal) => {
+                let event = refused::recorded(&refusal, context);
+                (refusal, caller.principal.clone().into(), event)
+            }
+        };
+        // Before the project exists there is no trail to record anything in.
+        let Some(project) = &self.state.project else {
+            return Ok(refusal);
+        };
+        if let Some(home) = refused::home_of(&self.state, &event) {
+            self.note(Some(&home), actor, event)?;
+            return Ok(refusal);
+        }
+        let (workspace, stream) = match self.session_of(caller, refusal.kind) {
+            Some((workspace, stream)) => (Some(workspace), stream),
+            None => (None, Stream::project(&project.id)),
+        };
+        let draft = Draft { actor, workspace, stream, correlation: None, causation: None, event };
+        self.emit(draft)?;
+        if let Record::Violation(violation) = &refusal.record {
+            self.cause = self.made.last().map(|entry| entry.id.clone());
+            let event = Event::IntegrityViolation(violation.as_ref().clone());
+            self.note(None, Actor::Protocol, event)?;
+        }
+        Ok(refusal)
+    }
+
+    /// The session a refusal belongs to, if the caller is authentic and has one.
+    fn session_of(&self, caller: &Caller, kind: RefusalKind) -> Option<(WorkspaceId, Stream)> {
+        let Principal::Agent(agent) = &caller.principal else {
+            return None;
+        };
+        if kind == RefusalKind::NotAuthentic {
+            return None;
+        }
+        let workspace = caller.session.as_ref().or_else(|| self.state.standing.get(agent))?;
+        let session = self.state.sessions.get(workspace)?;
+        (session.agent == *agent).then(|| (workspace.clone(), session.stream.clone()))
+    }
+
+    /// Whether somebody's time to answer at a gate is over. What follows from that comes before
+    /// any order that the gate stands in the way of.
+    pub fn is_gate_due(&self) -> bool {
+        self.state.is_gate_due(self.now)
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The time of the turn.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// When the next entry will be stamped.
+    pub(crate) fn stamp(&self) -> Timestamp {
+        Timestamp::next_stamp(self.now, self.state.clock)
+    }
+
+    pub(crate) fn mint(&mut self, kind: IdKind) -> Arc<str> {
+        self.mint.mint(kind, self.now)
+    }
+
+    pub(crate) fn project(&self) -> Result<&Project, Refusal> {
+        self.state.project.as_ref().ok_or_else(|| {
+            Refusal::not_found(Rule::ProjectExists, "there is no project in this trail yet")
+        })
+    }
+
+    /// A draft about the project as a whole.
+    pub(crate) fn project_draft(&self, actor: Actor, event: Event) -> Result<Draft, Refusal> {
+        let stream = Stream::project(&self.project()?.id);
+        Ok(Draft { actor, workspace: None, stream, correlation: None, causation: None, event })
+    }
+
+    /// Tries to put an envelope into an inbox. Returns what became of it, and how long to wait
+    /// for an answer.
+    pub(crate) fn carry(&mut self, envelope: &EnvelopeId, attempt: u8) -> (Carried, Span) {
+        match &mut self.carrier {
+            Some(carrier) => (carrier.carry(envelope, attempt), carrier.base_timeout()),
+            None => (Carried::Acknowledged, Span::default()),
+        }
+    }
+
+    /// What comes out of the carrier for what was put in.
+    pub(crate) fn hand_over(&mut self, sent: Parcel) -> Parcel {
+        match &mut self.carrier {
+            Some(carrier) => carrier.hand_over(sent),
+            None => sent,
+        }
+    }
+
+    /// Whether a mechanism is in place.
+    pub(crate) fn has_in_place(&self, mechanism: Mechanism) -> bool {
+        self.mechanisms.contains(&mechanism)
+    }
+
+    /// What is made from here on follows from nothing that was made before.
+    pub(crate) fn begin_story(&mut self) {
+        self.cause = None;
+    }
+
+    /// Records something in the local trail of a workspace, or of none. The first entry of a
+    /// command is what the others follow from.
+    pub(crate) fn note(
+        &mut self,
+        workspace: Option<&WorkspaceId>,
+        actor: Actor,
+        event: Event,
+    ) -> Result<(), ApplyError> {
+        let stream = match workspace.and_then(|id| self.state.workspaces.get(id)) {
+            Some(known) => known.charter.stream.clone(),
+            None => Stream::project(&self.state.project.as_ref().ok_or(ApplyError::NoProject)?.id),
+        };
+        self.put(workspace.cloned(), stream, actor, event)
+    }
+
+    /// Records the creation of a workspace, which begins a local trail.
+    pub(crate) fn begin_in(
+        &mut self,
+        workspace: &WorkspaceId,
+        actor: Actor,
+        event: Event,
+    ) -> Result<(), ApplyError> {
+        let stream = Stream::workspace(workspace);
+        self.put(Some(workspace.clone()), stream, actor, event)
+    }
+
+    fn put(
+        &mut self,
+        workspace: Option<WorkspaceId>,
+        stream: Stream,
+        actor: Actor,
+        event: Event,
+    ) -> Result<(), ApplyError> {
+        let (correlation, causation) = (self.cause.clone(), self.cause.clone());
+        self.emit(Draft { actor, workspace, stream, correlation, causation, event })?;
+        if self.cause.is_none() {
+            self.cause = self.made.last().map(|entry| entry.id.clone());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn push(&mut self, draft: Draft) -> Result<(), ApplyError> {
+        let draft = self.proven(draft)?;
+        let at = self.stamp();
+        let id: EntryId = self.mint.mint(IdKind::Entry, at).into();
+        let entry = Stamped { id: id.clone(), at, draft };
+        self.state.apply(&entry)?;
+        self.made.push(entry);
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! Types of `phases`: state, arguments of commands and bodies of events.
+
+use crate::model::knowledge::records::record::Record;
+use crate::model::knowledge::records::vocabulary::LoopKind;
+
+/// The phase in which work is checked.
+pub const VERIFY: &str = "verify";
+
+/// The phases of a kind of loop, each with where it leads.
+pub const fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'static str])] {
+    match kind {
+        LoopKind::Review => &[
+            ("change_summary", &["findings"]),
+            ("findings", &["author_response"]),
+            ("author_response", &["followup_review"]),
+            ("followup_review", &["verdict"]),
+            ("verdict", &[]),
+        ],
+        LoopKind::Ideation => &[
+            ("proposal", &["critique"]),
+            ("critique", &["revision", "synthesis"]),
+            ("revision", &["critique", "synthesis"]),
+            ("synthesis", &[]),
+        ],
+        LoopKind::Implementation => &[
+            ("bind", &["execute"]),
+            ("execute", &[VERIFY]),
+            (VERIFY, &["handoff_ready", "execute"]),
+            ("handoff_ready", &[]),
+        ],
+        LoopKind::Research => {
+            &[("question", &["gather"]), ("gather", &["synthesis"]), ("synthesis", &["gather"])]
+        }
+        LoopKind::Debug => &[
+            ("reproduce", &["diagnose"]),
+            ("diagnose", &["fix"]),
+            ("fix", &[VERIFY]),
+            (VERIFY, &["diagnose"]),
+        ],
+    }
+}
+
+/// The phase that a kind of loop begins in.
+pub const fn first(kind: LoopKind) -> &'static str {
+    phases(kind)[0].0
+}
+
+/// Where a loop stands: its kind and its phase.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stand<'r> {
+    kind: LoopKind,
+    pub(crate) phase: &'r str,
+}
+
+/// A step to another phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Next {
+    pub(crate) phase: &'static str,
+    /// Whether it begins another round.
+    pub(crate) again: bool,
+}
+
+impl<'r> Stand<'r> {
+    pub(crate) fn of(own: &'r Record) -> Self {
+        let kind = own.fields.loop_kind.unwrap_or(LoopKind::Implementation);
+        let phase = own.fields.phase.as_ref().map_or(first(kind), |phase| phase.as_str());
+        Stand { kind, phase }
+    }
+
+    fn place(self, name: &str) -> Option<usize> {
+        phases(self.kind).iter().position(|(own, _)| *own == name)
+    }
+
+    /// Whether the phase is one of its kind. Loops of old trails may be in others.
+    pub(crate) fn is_known(self) -> bool {
+        self.place(self.phase).is_some()
+    }
+
+    pub(crate) fn ways(self) -> &'static [&'static str] {
+        phases(self.kind)[self.place(self.phase).unwrap_or_default()].1
+    }
+
+    pub(crate) fn step(self, phase: &'static str) -> Next {
+        Next { phase, again: self.place(phase) < Some(self.place(self.phase).unwrap_or_default()) }
+    }
+
+    /// The phase that another round begins with, if one leads back.
+    pub(crate) fn back(self) -> Option<Next> {
+        self.ways().iter().map(|way| self.step(way)).find(|step| step.again)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_lead_on_and_back_and_end() {
+        for kind in LoopKind::ALL {
+            for (_, ways) in phases(*kind) {
+                assert!(ways.iter().all(|way| phases(*kind).iter().any(|(own, _)| own == way)));
+            }
+        }
+        let at = |phase| Stand { kind: LoopKind::Implementation, phase };
+        let next = |phase, asked| at(phase).next(asked).map(|next| (next.phase, next.again));
+        assert_eq!(next("bind", None), Ok(("execute", false)));
+        assert_eq!(next("verify", None), Ok(("handoff_ready", false)));
+        assert_eq!(next("verify", Some("execute")), Ok(("execute", true)));
+        assert!(next("bind", Some("verify")).is_err() && next("handoff_ready", None).is_err());
+        assert_eq!(at("verify").back().map(|next| next.phase), Some("execute"));
+        assert_eq!(at("bind").back(), None);
+    }
+}

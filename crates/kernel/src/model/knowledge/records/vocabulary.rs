@@ -1,0 +1,130 @@
+//! The closed sets of words that records use: states and the values of fields.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+macro_rules! words {
+    ($( #[$doc:meta] $name:ident { $( $variant:ident $word:literal; )* } )*) => {
+        $(
+            #[$doc]
+            #[derive(
+                Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+                JsonSchema,
+            )]
+            #[serde(rename_all = "snake_case")]
+            pub enum $name {
+                $( #[doc = concat!("`", $word, "`")] $variant, )*
+            }
+
+            impl $name {
+                /// All of them.
+                pub const ALL: &'static [$name] = &[$($name::$variant),*];
+
+                /// The word.
+                pub const fn as_str(self) -> &'static str {
+                    match self { $($name::$variant => $word),* }
+                }
+
+                /// The one that is written so.
+                pub fn named(word: &str) -> Option<Self> {
+                    $name::ALL.iter().copied().find(|own| own.as_str() == word)
+                }
+            }
+
+            impl std::fmt::Display for $name {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.pad(self.as_str())
+                }
+            }
+        )*
+    };
+}
+
+words! {
+    /// The states of all kinds of records, in the order of their words.
+    Status {
+        Accepted "accepted"; Acknowledged "acknowledged"; Active "active"; Approved "approved";
+        Blocked "blocked"; Cancelled "cancelled"; Closed "closed"; Completed "completed";
+        Created "created"; Deferred "deferred"; Done "done"; Expired "expired"; Failed "failed";
+        InProgress "in_progress"; Merged "merged"; Offered "offered"; Open "open";
+        Paused "paused"; Pending "pending"; Proposed "proposed"; Rejected "rejected";
+        Released "released"; Rerouted "rerouted"; Resolved "resolved"; Retrying "retrying";
+        Started "started"; TimedOut "timed_out";
+    }
+    /// The states of a step of a plan.
+    StepStatus {
+        Blocked "blocked"; Done "done"; InProgress "in_progress"; Testing "testing"; Todo "todo";
+    }
+    /// What a constraint is about.
+    Category {
+        Architecture "architecture"; Performance "performance"; Security "security";
+        Reliability "reliability"; Compatibility "compatibility"; Process "process";
+        Other "other";
+    }
+    /// How bad it is.
+    Severity { Low "low"; Medium "medium"; High "high"; }
+    /// Who is meant to see it.
+    Visibility { Shared "shared"; Machine "machine"; Private "private"; }
+    /// What sort of work a plan is.
+    PlanType { Feat "feat"; Fix "fix"; Chore "chore"; Spike "spike"; Doc "doc"; }
+    /// How urgent a plan is.
+    Priority { Low "low"; Medium "medium"; High "high"; Urgent "urgent"; }
+    /// What a review came to.
+    Verdict { Approve "approve"; RequestChanges "request_changes"; }
+    /// What a candidate becomes once it is accepted.
+    CandidateType {
+        Constraint "constraint"; Decision "decision"; Trap "trap"; Handoff "handoff";
+    }
+    /// What a loop is for.
+    LoopKind {
+        Review "review"; Ideation "ideation"; Implementation "implementation";
+        Research "research"; Debug "debug";
+    }
+    /// Where a record comes from.
+    Origin { Agent "agent"; Human "human"; Auto "auto"; Legacy "legacy"; }
+    /// What shows that somebody is at work.
+    Evidence {
+        ResultFile "result_file"; Commit "commit"; HeartbeatFile "heartbeat_file";
+        WorktreeFile "worktree_file"; AckFile "ack_file";
+    }
+    /// What followed from a step of a record.
+    Action {
+        Released "released"; AlreadyOver "already_over"; OwnershipDenied "ownership_denied";
+        HandedOver "handed_over"; Opened "opened"; Moved "moved"; Followed "followed"; KeptOpen "kept_open";
+        Promoted "promoted"; Superseded "superseded"; Created "created";
+        Unchanged "unchanged";
+    }
+}
+
+/// The steps that a step of a plan may take.
+pub const STEP_EDGES: &[(StepStatus, StepStatus)] = {
+    use StepStatus as S;
+    &[
+        (S::Todo, S::InProgress),
+        (S::Todo, S::Blocked),
+        (S::Todo, S::Done),
+        (S::InProgress, S::Testing),
+        (S::InProgress, S::Done),
+        (S::InProgress, S::Blocked),
+        (S::Testing, S::Done),
+        (S::Testing, S::Blocked),
+        (S::Testing, S::InProgress),
+        (S::Blocked, S::InProgress),
+        (S::Blocked, S::Todo),
+    ]
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_stand_in_the_order_of_their_words_as_canonical_json_has_them() {
+        assert!(Status::ALL.is_sorted_by_key(|status| status.as_str()));
+        for status in Status::ALL {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
+            assert_eq!(Status::named(status.as_str()), Some(*status));
+        }
+    }
+}

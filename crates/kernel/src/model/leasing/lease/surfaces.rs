@@ -1,0 +1,84 @@
+//! The surfaces of a lease: a set, granted as a whole.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use std::sync::Arc;
+
+use crate::surfaces::Surface;
+
+/// The most surfaces one lease may have.
+pub const SURFACES_MAX: usize = 256;
+
+/// The most bytes the globs of one lease may expand to. Deciding whether two leases overlap costs
+/// at most the product of theirs.
+pub const WILD_BYTES_MAX: usize = 4096;
+
+/// A set of surfaces: at least one, at most [`SURFACES_MAX`], none twice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Surfaces(Arc<[Surface]>);
+
+/// A list that is not a set of surfaces.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SurfacesError {
+    /// None, or too many.
+    #[error("a lease has 1 to {SURFACES_MAX} surfaces, not {0}")]
+    Count(usize),
+    /// More wildcards than overlaps can be decided for in good time.
+    #[error(
+        "the globs of one lease expand to at most {WILD_BYTES_MAX} bytes, not {0}; claim folders"
+    )]
+    Wild(usize),
+}
+
+impl Surfaces {
+    /// Checks and takes a list; repeated surfaces are kept once.
+    pub fn new(mut list: Vec<Surface>) -> Result<Self, SurfacesError> {
+        if list.is_empty() || list.len() > SURFACES_MAX {
+            return Err(SurfacesError::Count(list.len()));
+        }
+        let wild = list.iter().map(Surface::wild_bytes).sum();
+        if wild > WILD_BYTES_MAX {
+            return Err(SurfacesError::Wild(wild));
+        }
+        if list.len() > 1 {
+            let mut seen = std::collections::BTreeSet::new();
+            list.retain(|surface| seen.insert(surface.clone()));
+        }
+        Ok(Surfaces(list.into()))
+    }
+
+    /// The surfaces.
+    pub fn as_slice(&self) -> &[Surface] {
+        &self.0
+    }
+
+    /// Whether each of them is covered by one of the others.
+    pub fn is_within(&self, others: &Surfaces) -> bool {
+        self.0.iter().all(|own| others.0.iter().any(|other| other.covers(own)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Surfaces {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Surfaces::new(Vec::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for Surfaces {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Surfaces".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let item = generator.subschema_for::<Surface>();
+        schemars::json_schema!({
+            "type": "array", "items": item, "minItems": 1, "maxItems": SURFACES_MAX
+        })
+    }
+}

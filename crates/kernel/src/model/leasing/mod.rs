@@ -1,0 +1,5 @@
+//! Sessions and leases.
+
+pub(crate) mod lease;
+pub(crate) mod session;
+pub(crate) mod view;

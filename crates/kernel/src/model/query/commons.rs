@@ -1,0 +1,59 @@
+//! Questions about what everybody shares.
+
+use crate::model::knowledge::blackboard::Commons;
+use crate::model::knowledge::blackboard::view::{CommonsAnswer, DepsView, OfHandles};
+use crate::model::query::{Answer, Query};
+use crate::values::label::Handle;
+
+fn found(answer: Option<CommonsAnswer>, missing: impl FnOnce() -> String) -> Answer {
+    answer.map_or_else(|| Answer::Missing(missing()), Answer::Commons)
+}
+
+/// Answers a question about what everybody shares.
+pub(crate) fn answer(commons: &Commons, query: &Query) -> Answer {
+    use CommonsAnswer as A;
+    Answer::Commons(match query {
+        Query::SymbolGet(of) => {
+            let symbol = commons.symbol(&of.id).map(A::Symbol);
+            return found(symbol, || format!("unknown symbol id: {}", of.id));
+        }
+        Query::SymbolReverse(of) => {
+            let symbol = commons.symbol_for(&of.value).map(A::Symbol);
+            return found(symbol, || format!("no symbol resolves to value: {}", of.value));
+        }
+        Query::SymbolList(_) => A::Symbols(commons.symbols().collect()),
+        Query::FactGet(of) => {
+            let fact = commons.fact(&of.key).map(A::Fact);
+            return found(fact, || format!("no fact for key: {}", of.key));
+        }
+        Query::FactList(_) => A::Facts(commons.facts().collect()),
+        Query::CapsuleGet(of) => return capsule(commons, &of.id),
+        Query::CapsuleList(_) => A::Capsules(commons.capsules().collect()),
+        Query::CapsuleDeps(of) => A::Deps(deps(commons, of)),
+        Query::CapsuleHydrate(of) => A::Hydrated(commons.hydrate(&of.ids)),
+        Query::DecisionList(_) => A::Decisions(commons.decisions().collect()),
+        Query::DisputeList(_) => A::Disputes(commons.disputes()),
+        Query::DisputeGet(of) => {
+            let dispute = commons.dispute(&of.id).map(|own| A::Dispute(Box::new(own)));
+            return found(dispute, || format!("no conflict record: {}", of.id));
+        }
+        Query::LedgerReport(of) => A::Report(commons.report(of.by)),
+        Query::LedgerDelta(of) => A::Delta(commons.delta(of.role.as_ref())),
+        // The rest was answered before it came here.
+        _ => return Answer::Missing("there is no such question".to_owned()),
+    })
+}
+
+fn capsule(commons: &Commons, id: &Handle) -> Answer {
+    let hydrated = commons.capsule(id).map(|own| {
+        CommonsAnswer::Capsule(Box::new(
+            crate::model::knowledge::blackboard::view::CapsuleView::of(id, own),
+        ))
+    });
+    found(hydrated, || format!("no capsule: {id}"))
+}
+
+fn deps(commons: &Commons, of: &OfHandles) -> DepsView {
+    let found = commons.closure(&of.ids);
+    DepsView { ids: found.ids, missing: found.missing, unknown: found.unknown }
+}

@@ -1,0 +1,110 @@
+//! Types of `deployment`: state, arguments of commands and bodies of events.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+/// The three models.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Deployment {
+    /// One runtime that checks every access itself.
+    #[default]
+    SingleRuntime,
+    /// Several parties on machines they share.
+    SharedInfrastructure,
+    /// Parties that trust neither each other nor the machines.
+    ZeroTrust,
+}
+
+/// Something that protects, and is in place or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mechanism {
+    /// The runtime checks every access.
+    AccessControl,
+    /// Both ends of every connection show who they are, and nobody listens in.
+    MutualTls,
+    /// Agents run where they reach nothing but their own.
+    Isolation,
+    /// What is stored can be read with a key only.
+    EncryptionAtRest,
+    /// Each workspace has a key that nobody else can derive.
+    WorkspaceKeys,
+    /// The runtime runs where the machine's owner cannot look, and can show it.
+    Attestation,
+    /// Messages are readable at their two ends only.
+    EndToEndEncryption,
+}
+
+impl Deployment {
+    /// All three.
+    pub const ALL: &'static [Deployment] =
+        &[Deployment::SingleRuntime, Deployment::SharedInfrastructure, Deployment::ZeroTrust];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Deployment::SingleRuntime => "single-runtime",
+            Deployment::SharedInfrastructure => "shared-infrastructure",
+            Deployment::ZeroTrust => "zero-trust",
+        }
+    }
+
+    /// What has to be in place.
+    pub fn needs(self) -> &'static [Mechanism] {
+        match self {
+            Deployment::SingleRuntime => &[Mechanism::AccessControl],
+            Deployment::SharedInfrastructure => &[
+                Mechanism::AccessControl,
+                Mechanism::MutualTls,
+                Mechanism::Isolation,
+                Mechanism::EncryptionAtRest,
+            ],
+            Deployment::ZeroTrust => &[
+                Mechanism::AccessControl,
+                Mechanism::MutualTls,
+                Mechanism::Isolation,
+                Mechanism::EncryptionAtRest,
+                Mechanism::WorkspaceKeys,
+                Mechanism::Attestation,
+                Mechanism::EndToEndEncryption,
+            ],
+        }
+    }
+}
+
+impl Mechanism {
+    /// Its name, in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mechanism::AccessControl => "access control in the process",
+            Mechanism::MutualTls => "mutual authentication over TLS",
+            Mechanism::Isolation => "isolation of agents",
+            Mechanism::EncryptionAtRest => "encryption at rest",
+            Mechanism::WorkspaceKeys => "keys of each workspace's own",
+            Mechanism::Attestation => "an attested execution environment",
+            Mechanism::EndToEndEncryption => "end-to-end encryption",
+        }
+    }
+}
+
+impl std::fmt::Display for Deployment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Text that names no model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a deployment model is `single-runtime`, `shared-infrastructure` or `zero-trust`")]
+pub struct DeploymentError;
+
+impl std::str::FromStr for Deployment {
+    type Err = DeploymentError;
+
+    fn from_str(text: &str) -> Result<Self, DeploymentError> {
+        Deployment::ALL.iter().find(|model| model.as_str() == text).copied().ok_or(DeploymentError)
+    }
+}

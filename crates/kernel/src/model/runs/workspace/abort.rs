@@ -1,0 +1,19 @@
+//! Types of `abort`: state, arguments of commands and bodies of events.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::values::id::WorkspaceId;
+use crate::values::text::Text;
+
+/// `workspace.abort`: ends a workspace at once, and what is below it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Abort {
+    /// Why, for others to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// Which workspace.
+    pub workspace: WorkspaceId,
+}

@@ -1,0 +1,34 @@
+//! Types of `grant`: state, arguments of commands and bodies of events.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::values::id::WorkspaceId;
+use crate::values::text::Text;
+
+/// `workspace.grant_visibility`: shows a workspace another one from now on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrantVisibility {
+    /// Why, for others to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The workspace it may read.
+    pub target: WorkspaceId,
+    /// The workspace that may read it.
+    pub workspace: WorkspaceId,
+}
+
+/// `visibility_granted`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VisibilityGranted {
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The workspace it may read.
+    pub target: WorkspaceId,
+    /// The workspace that may read it.
+    pub workspace_id: WorkspaceId,
+}

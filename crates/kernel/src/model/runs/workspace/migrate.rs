@@ -1,0 +1,67 @@
+//! Types of `migrate`: state, arguments of commands and bodies of events.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::model::runs::workspace::Trigger;
+use crate::values::id::WorkspaceId;
+use crate::values::name::AgentName;
+use crate::values::text::Text;
+use crate::values::time::Span;
+
+/// `workspace.migrate`: gives a workspace another agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Migrate {
+    /// The agent that takes over.
+    pub agent: AgentName,
+    /// Why, for others to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// Which workspace.
+    pub workspace: WorkspaceId,
+}
+
+/// `migration_started`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MigrationStarted {
+    /// The agent that takes over.
+    pub new_agent: AgentName,
+    /// The agent that worked there.
+    pub old_agent: AgentName,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}
+
+/// `migration_completed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MigrationCompleted {
+    /// How long it took, in microseconds.
+    pub duration: Span,
+    /// The agent that took over.
+    pub new_agent: AgentName,
+    /// The agent that worked there.
+    pub old_agent: AgentName,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}
+
+/// `migration_failed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MigrationFailed {
+    /// What went wrong.
+    pub error: Trigger,
+    /// The agent that should have taken over.
+    pub new_agent: AgentName,
+    /// The agent that worked there.
+    pub old_agent: AgentName,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}

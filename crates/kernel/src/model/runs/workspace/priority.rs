@@ -1,0 +1,30 @@
+//! Types of `priority`: state, arguments of commands and bodies of events.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::model::runs::workspace::Priority;
+use crate::values::id::WorkspaceId;
+
+/// `workspace.set_priority`: makes a workspace more or less urgent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetPriority {
+    /// How urgent it is from now on.
+    pub priority: Priority,
+    /// Which workspace.
+    pub workspace: WorkspaceId,
+}
+
+/// `priority_changed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriorityChanged {
+    /// How urgent it is from now on.
+    pub new_priority: Priority,
+    /// How urgent it was.
+    pub old_priority: Priority,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}

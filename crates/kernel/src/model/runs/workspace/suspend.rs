@@ -1,0 +1,54 @@
+//! Types of `suspend`: state, arguments of commands and bodies of events.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::model::runs::workspace::Status;
+use crate::values::id::WorkspaceId;
+use crate::values::text::Text;
+use crate::values::time::Span;
+
+/// `workspace.suspend`: pauses a workspace; its mail waits and its time stands still.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Suspend {
+    /// Why, for others to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// Which workspace.
+    pub workspace: WorkspaceId,
+}
+
+/// `workspace.resume`: lets a paused workspace go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Resume {
+    /// Which workspace.
+    pub workspace: WorkspaceId,
+}
+
+/// `suspension_started`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuspensionStarted {
+    /// The state it goes back to.
+    pub pre_suspension_state: Status,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}
+
+/// `suspension_resumed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SuspensionResumed {
+    /// How long it was paused, in microseconds.
+    pub duration: Span,
+    /// The state it went back to.
+    pub resumed_to_state: Status,
+    /// The workspace.
+    pub workspace_id: WorkspaceId,
+}

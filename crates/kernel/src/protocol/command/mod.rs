@@ -1,0 +1,360 @@
+//! Commands: everything a caller can ask the kernel to do, by name.
+
+pub(crate) mod content;
+
+use serde::Serialize;
+
+use crate::model::admin::{archive, project, runtime};
+use crate::model::identity::user::standing;
+use crate::model::identity::{agent, authentication, user};
+use crate::model::knowledge::blackboard::{
+    capsule, decision, dispute, fact, ledger, message, symbol,
+};
+use crate::model::knowledge::records as remembered;
+use crate::model::leasing::{lease, session};
+use crate::model::runs::approvals::{escalation, inject, resolve};
+use crate::model::runs::envelope::{PayloadArg, inbox};
+use crate::model::runs::file::FileArg;
+use crate::model::runs::integration::{conflict, salvage};
+use crate::model::runs::task::{graph, orders};
+use crate::model::runs::workspace::{
+    abort, budget, create, grant, group, memory, meter, migrate, priority, reparent, suspend,
+    terminate, transfer,
+};
+use crate::model::runs::{
+    access, approvals, checkpoint, envelope, integration, integrity, recovery, right, run, signal,
+};
+use crate::protocol::refusal;
+use crate::registry::schema::schema_of;
+use crate::values::content::Content;
+
+macro_rules! commands {
+    (
+        doors { $(
+            #[doc = $doc:literal]
+            $room:ident $commands:ident { $( $variant:ident $name:literal => $args:ty, $help:literal; )* }
+        )* }
+        runtime { $( $own:ident $own_name:literal => $own_args:ty; )* }
+    ) => {
+        /// A request to change something.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Command {
+            $($( #[doc = $help] $variant($args), )*)*
+            $( #[doc = concat!("`", $own_name, "`, issued by the runtime itself.")] $own($own_args), )*
+        }
+
+        /// A command, by the room of the kernel that handles it.
+        #[derive(Clone, Copy, Debug)]
+        pub enum CommandRoom<'a> {
+            $( #[doc = $doc] $room($commands<'a>), )*
+            /// The runtime's own commands.
+            Runtime(RuntimeCommand<'a>),
+        }
+
+        $(
+            #[doc = $doc]
+            #[derive(Clone, Copy, Debug)]
+            pub enum $commands<'a> {
+                $( #[doc = $help] $variant(&'a $args), )*
+            }
+        )*
+
+        /// The runtime's own commands.
+        #[derive(Clone, Copy, Debug)]
+        pub enum RuntimeCommand<'a> {
+            $( #[doc = concat!("`", $own_name, "`")] $own(&'a $own_args), )*
+        }
+
+        impl Command {
+            /// The commands that doors offer, each with what it does.
+            pub const DOORS: &'static [(&'static str, &'static str)] = &[$($(($name, $help),)*)*];
+
+            /// The command's name.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $($( Command::$variant(_) => $name, )*)*
+                    $( Command::$own(_) => $own_name, )*
+                }
+            }
+
+            /// The command as one of its room's.
+            pub fn room(&self) -> CommandRoom<'_> {
+                match self {
+                    $($( Command::$variant(args) => CommandRoom::$room($commands::$variant(args)), )*)*
+                    $( Command::$own(args) => CommandRoom::Runtime(RuntimeCommand::$own(args)), )*
+                }
+            }
+
+            /// Reads a command that came in through a door. `None` if no door has one of that name.
+            pub fn read(name: &str, args: &str) -> Option<Result<Self, serde_json::Error>> {
+                Some(match name {
+                    $($( $name => serde_json::from_str::<$args>(args).map(Command::$variant), )*)*
+                    _ => return None,
+                })
+            }
+
+            /// Whether it is the runtime's own, with no door for anybody else.
+            pub fn is_runtimes_own(&self) -> bool {
+                match self {
+                    $($( Command::$variant(_) => false, )*)*
+                    $( Command::$own(_) => true, )*
+                }
+            }
+
+            /// The JSON Schema of a command's arguments.
+            pub fn schema(name: &str) -> Option<schemars::Schema> {
+                Some(match name {
+                    $($( $name => schema_of::<$args>($help), )*)*
+                    _ => return None,
+                })
+            }
+
+            /// Writes the arguments.
+            pub fn serialize_args<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                match self {
+                    $($( Command::$variant(args) => args.serialize(serializer), )*)*
+                    $( Command::$own(args) => args.serialize(serializer), )*
+                }
+            }
+        }
+    };
+}
+
+// Each command stands in the room that handles it, so a command that a room forgets does not
+// compile.
+commands! {
+    doors {
+        #[doc = "Sessions of agents."]
+        Session SessionCommand {
+            SessionOpen "session.open" => session::Open,
+                "Begin a session in a fresh workspace.";
+            SessionClose "session.close" => session::Close,
+                "End a session and the leases it holds.";
+        }
+        #[doc = "Leases on surfaces."]
+        Lease LeaseCommand {
+            LeaseOpen "lease.open" => lease::Open,
+                "Hold a set of surfaces, all or none.";
+            LeaseRenew "lease.renew" => lease::Renew,
+                "Keep a lease for another time to live.";
+            LeaseRelease "lease.release" => lease::Release,
+                "Give a lease back.";
+            LeaseForce "lease.force" => lease::Force,
+                "End somebody else's lease (people and the coordinator only).";
+        }
+        #[doc = "People and their capabilities."]
+        User UserCommand {
+            UserCreate "user.create" => user::Create,
+                "Sign up the first user, or let another person in.";
+            UserSuspend "user.suspend" => standing::Suspend,
+                "Keep a person from acting until they are resumed.";
+            UserResume "user.resume" => standing::Resume,
+                "Let a suspended person act again.";
+            UserBlock "user.block" => standing::Block,
+                "Keep a person from acting until something is resolved.";
+            UserUnblock "user.unblock" => standing::Unblock,
+                "Say that what kept a person from acting is resolved.";
+            UserDeactivate "user.deactivate" => standing::Deactivate,
+                "Let a person leave; what they did and own stays.";
+            UserReactivate "user.reactivate" => standing::Reactivate,
+                "Take a person back who left.";
+            CapabilityGrant "capability.grant" => user::grant::Grant,
+                "Let a person do more; nobody grants what they do not hold.";
+            CapabilityRevoke "capability.revoke" => user::grant::Revoke,
+                "Let a person do less.";
+        }
+        #[doc = "Agents."]
+        Agent AgentCommand {
+            AgentRegister "agent.register" => agent::Register,
+                "Show up once, so that others can give you work, and say what you are.";
+            AgentHeartbeat "agent.heartbeat" => agent::Beat,
+                "Say that you are there.";
+            AgentRevoke "agent.revoke" => agent::OfAgent,
+                "Keep an agent from opening and renewing leases (people and the coordinator only).";
+            AgentReinstate "agent.reinstate" => agent::OfAgent,
+                "Let a revoked agent hold leases again (people and the coordinator only).";
+        }
+        #[doc = "The blackboard that everybody shares."]
+        Commons CommonsCommand {
+            SymbolSet "symbol.set" => symbol::Set,
+                "Say what a symbol stands for.";
+            FactSet "fact.set" => fact::Set,
+                "Write a fact on the blackboard; the last one to write has said it.";
+            FactDelete "fact.delete" => fact::Delete,
+                "Wipe a fact off the blackboard.";
+            CapsuleWrite "capsule.write" => capsule::Write,
+                "Write down in ten lines what whoever goes on from here has to know.";
+            DecisionAppend "decision.append" => decision::Append,
+                "Write a decision down.";
+            DisputeRaise "dispute.raise" => dispute::Raise,
+                "Put on record that two want the same surfaces, for people to settle.";
+            LedgerLog "ledger.log" => ledger::Log,
+                "Count the tokens of a message.";
+            LedgerBaseline "ledger.baseline" => ledger::Baseline,
+                "Say what a role used before, to compare with.";
+            MessageNote "message.note" => message::Note,
+                "Note what was decided about a message on receipt.";
+        }
+        #[doc = "Records of the memory."]
+        Memory MemoryCommand {
+            MemoryCreate "memory.create" => Box<remembered::create::Create>,
+                "Remember something: a constraint, decision, trap, plan, handoff, candidate, assignment…";
+            MemoryUpdate "memory.update" => Box<remembered::update::Update>,
+                "Change what a record says.";
+            MemoryMove "memory.move" => Box<remembered::transition::Move>,
+                "Have a record take a step of its kind's table, and others along with it.";
+            MemoryStep "memory.step" => remembered::step::TakeStep,
+                "Say how a step of a plan stands; with the last one done, the plan is done.";
+            MemoryProgress "memory.progress" => Box<remembered::assign::Progress>,
+                "Tell how the work on an assignment goes (its agent).";
+            MemorySweep "memory.sweep" => remembered::sweep::Sweep,
+                "Have assignments move on of which nothing was heard for too long.";
+            MemoryConverge "memory.converge" => remembered::assign::Converge,
+                "Bring a stuck assignment to an end.";
+            MemoryArchive "memory.archive" => remembered::archive::Archive,
+                "Take a record that is over out of what is at hand; the trail keeps it.";
+            MemoryTurn "memory.turn" => remembered::round::TakeTurn,
+                "Say what came of a turn in a loop (the slot's agent, or the loop's author).";
+            MemoryOffer "memory.offer" => Box<remembered::offer::Offer>,
+                "Offer work to agents: a claim, an assignment and a message for each, all at once.";
+            MemoryLoop "memory.loop" => Box<remembered::loops::InLoop>,
+                "Do something in a loop: give a turn, go on to a phase, bind, take over, verify, ask.";
+        }
+        #[doc = "Beginning and finishing work on files."]
+        Work WorkCommand {
+            WorkBegin "work.begin" => remembered::work::Begin,
+                "Begin to work: open a session, claim surfaces, and renew what one holds, all at once.";
+            WorkFinish "work.finish" => remembered::work::Finish,
+                "Give a claim back and say what becomes of the plan it was held for.";
+        }
+        #[doc = "Runs and their workspaces."]
+        Workspace WorkspaceCommand {
+            RunStart "run.start" => run::Start,
+                "Begin a run: the coordinator's workspace, with its roles and types.";
+            RunHandOver "run.hand_over" => run::HandOver,
+                "Give the post of coordinator to another agent.";
+            RunEnd "run.end" => run::End,
+                "End the run, well or by force.";
+            WorkspaceCreate "workspace.create" => create::Create,
+                "Make a workspace for an agent (coordinator, or a delegate below itself).";
+            WorkspaceAbort "workspace.abort" => abort::Abort,
+                "End a workspace at once, and what is below it (coordinator).";
+            WorkspaceSuspend "workspace.suspend" => suspend::Suspend,
+                "Pause a workspace (coordinator).";
+            WorkspaceResume "workspace.resume" => suspend::Resume,
+                "Let a paused workspace go on (coordinator).";
+            WorkspaceMigrate "workspace.migrate" => migrate::Migrate,
+                "Give a workspace another agent (coordinator, or a delegate below itself).";
+            WorkspaceTerminate "workspace.terminate" => terminate::Terminate,
+                "Ask a workspace to finish within a time (coordinator, or a delegate below itself).";
+            WorkspaceGrantVisibility "workspace.grant_visibility" => grant::GrantVisibility,
+                "Show a workspace another one (coordinator, or a delegate below itself).";
+            WorkspaceReparent "workspace.reparent" => reparent::Reparent,
+                "Put a workspace that lost its parent below another one (coordinator).";
+            WorkspaceTransfer "workspace.transfer" => transfer::Transfer,
+                "Give a workspace to another person to answer for (coordinator, or its owner).";
+            WorkspaceModifyBudget "workspace.modify_budget" => budget::Modify,
+                "Raise limits of a workspace (coordinator, or a delegate below itself).";
+            WorkspaceSetPriority "workspace.set_priority" => priority::SetPriority,
+                "Make a workspace more or less urgent (coordinator).";
+            WorkspaceBatchAbort "workspace.batch_abort" => group::AbortGroup,
+                "End every workspace of a group that goes on (coordinator).";
+            WorkspaceBatchPriority "workspace.batch_priority" => group::GroupPriority,
+                "Make the workspaces of a group more or less urgent (coordinator).";
+            MeterReport "meter.report" => meter::Report,
+                "Add tokens and cost that a workspace used.";
+            WorkspaceWrite "workspace.write" => memory::Write,
+                "Put a file into the working memory of one's workspace.";
+        }
+        #[doc = "Signals, envelopes and inboxes."]
+        Message MessageCommand {
+            EnvelopeSend "envelope.send" => envelope::Send,
+                "Send a message to one workspace.";
+            InboxTake "inbox.take" => inbox::Take,
+                "Take what was delivered, most pressing first.";
+            SignalEmit "signal.emit" => signal::Emit,
+                "Say how one's workspace stands: ready, started, blocked, complete, failed…";
+        }
+        #[doc = "Checkpoints, tasks and their integration."]
+        Plan PlanCommand {
+            CheckpointCreate "checkpoint.create" => checkpoint::Create,
+                "Record how far the work in one's workspace has come.";
+            TaskGraph "task.graph" => graph::Plan,
+                "Plan a graph of tasks (coordinator).";
+            TaskAdd "task.add" => graph::Add,
+                "Add a task to a graph (coordinator).";
+            TaskApprove "task.approve" => orders::Approve,
+                "Let planned tasks be taken up (coordinator).";
+            TaskAssign "task.assign" => orders::Assign,
+                "Create a workspace for a task that is ready (coordinator).";
+            TaskRetry "task.retry" => orders::Retry,
+                "Let a failed task be taken up again (coordinator).";
+            TaskCancel "task.cancel" => orders::Cancel,
+                "Give a task up, and end the workspace that works on it (coordinator).";
+            IntegrationDecide "integration.decide" => integration::Decide,
+                "Accept, revise or reject what a workspace finished.";
+            IntegrationSalvage "integration.salvage" => salvage::Salvage,
+                "Merge what can be saved of a workspace that failed.";
+            ConflictResolve "conflict.resolve" => conflict::Resolve,
+                "Settle a conflict that stopped a merge.";
+        }
+        #[doc = "Gates, escalations and what people inject."]
+        Highway HighwayCommand {
+            HighwayConfigure "highway.configure" => approvals::Wish,
+                "Say what people want to be asked about (people).";
+            HighwayInject "highway.inject" => inject::Inject,
+                "Send a message to any workspace from outside (people).";
+            GateResolve "gate.resolve" => resolve::Resolve,
+                "Answer at a gate: approve, reject or modify (people).";
+            EscalationAnswer "escalation.answer" => escalation::Answer,
+                "Answer what an agent needs a person for (people).";
+        }
+        #[doc = "Refusals that were decided outside the kernel."]
+        Refusal RefusalCommand {
+            RefusalRecord "refusal.record" => refusal::RecordRefusal,
+                "Record that a command of one's own was refused for a reason outside the trail; answers with that refusal.";
+        }
+        #[doc = "Rights to send."]
+        Right RightCommand {
+            RightGrant "right.grant" => right::Grant,
+                "Let one workspace send to another.";
+            RightRevoke "right.revoke" => right::Revoke,
+                "Take a right to send away (coordinator).";
+        }
+    }
+    runtime {
+        ProjectCreate "project.create" => project::Create;
+        RuntimeRekey "runtime.rekey" => runtime::Rekey;
+        RuntimeUnauthentic "runtime.unauthentic" => runtime::NoteUnauthentic;
+        RuntimeRestored "runtime.restored" => runtime::NoteRestored;
+        RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
+        RuntimeRecover "runtime.recover" => recovery::Recover;
+        TrailDenied "trail.denied" => access::NoteDenied;
+        TrailCompact "trail.compact" => archive::Compact;
+        TrailPrune "trail.prune" => archive::Prune;
+        TrailSnapshot "trail.snapshot" => archive::NoteSnapshot;
+        AccessRefused "access.refused" => access::NoteRefused;
+        RuntimeAuthentic "runtime.authentic" => authentication::NoteAuthentic;
+        RuntimeViolated "runtime.violated" => integrity::NoteViolation;
+    }
+}
+
+pub(crate) type Visit<'v, E> = &'v mut dyn FnMut(&mut Content) -> Result<(), E>;
+
+pub(crate) fn in_payload<E>(payload: &mut PayloadArg, visit: Visit<'_, E>) -> Result<(), E> {
+    visit(&mut payload.content)?;
+    payload.attachments.iter_mut().try_for_each(visit)
+}
+
+pub(crate) fn in_files<E>(files: &mut [FileArg], visit: Visit<'_, E>) -> Result<(), E> {
+    files.iter_mut().filter_map(|file| file.content.as_mut()).try_for_each(visit)
+}
+
+/// A command's arguments as something that can be serialised.
+pub struct Args<'a>(pub &'a Command);
+
+impl Serialize for Args<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_args(serializer)
+    }
+}

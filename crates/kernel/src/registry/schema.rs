@@ -1,0 +1,10 @@
+//! JSON Schemas of arguments.
+
+use schemars::JsonSchema;
+
+/// The schema of a type, titled with what it is for.
+pub(crate) fn schema_of<T: JsonSchema>(help: &str) -> schemars::Schema {
+    let mut schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>();
+    schema.insert("description".to_owned(), help.into());
+    schema
+}

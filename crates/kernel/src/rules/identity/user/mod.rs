@@ -1,0 +1,127 @@
+//! Users: people, who act only with their own credential, while active, as their capabilities
+//! allow ([`crate::capability`]).
+
+pub mod grant;
+pub mod standing;
+pub mod view;
+
+use std::collections::BTreeSet;
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::protocol::event::{Event, Stamped};
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::values::key::PublicKey;
+use crate::values::name::UserId;
+use crate::values::principal::{Caller, Principal};
+
+pub use crate::model::identity::user::*;
+
+/// Whether somebody who is not known yet may issue this command: only to sign up first.
+pub(crate) fn is_first_sign_up(state: &State, caller: &Caller, create: &Create) -> bool {
+    let own = caller.principal == Principal::User(create.user.clone()) && caller.key == create.key;
+    own && state.users.is_empty()
+}
+
+pub(crate) fn admit(
+    tx: &Transaction<'_>,
+    id: &UserId,
+    key: PublicKey,
+) -> Result<(), DecisionError> {
+    let reason = match tx.state().users.get(id) {
+        Some(known) if known.key == key => return Ok(()),
+        Some(_) => "the user id is bound to another key",
+        None => "no such user has been let in",
+    };
+    Err(DecisionError::NotAuthentic { entity: Principal::User(id.clone()), reason })
+}
+
+/// A user by their id.
+pub(crate) fn get<'s>(state: &'s State, id: &UserId) -> Result<&'s User, Refusal> {
+    state
+        .users
+        .get(id)
+        .ok_or_else(|| Refusal::not_found(Rule::ReferenceKnown, format!("there is no user {id}")))
+}
+
+/// A person who can be given something to answer for.
+pub(crate) fn can_own(state: &State, id: &UserId) -> Result<(), Refusal> {
+    match get(state, id)?.status {
+        Status::Active => Ok(()),
+        status => {
+            let message = format!("user {id} is {status} and is given nothing to answer for");
+            Err(Refusal::denied(Rule::UserActive, message))
+        }
+    }
+}
+
+pub(crate) fn decide_create(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    create: &Create,
+) -> Result<Reply, DecisionError> {
+    let Principal::User(creator) = &caller.principal else {
+        let message = "only a user who is already in lets another person in";
+        return Err(Refusal::denied(Rule::UserAdmission, message).into());
+    };
+    if tx.state().users.contains_key(&create.user) {
+        let message = format!("the user id {} is taken", create.user);
+        return Err(Refusal::denied(Rule::UserUnique, message).into());
+    }
+    if let Some((known, _)) = tx.state().users.iter().find(|(_, user)| user.key == create.key) {
+        let message = format!("that key is the key of user {known}");
+        return Err(Refusal::denied(Rule::UserUnique, message).into());
+    }
+    let capabilities = grant::to_begin_with(tx.state(), creator, create)?;
+    let event = Event::UserCreated(Created {
+        capabilities: capabilities.iter().copied().collect(),
+        created_by: caller.principal.clone(),
+        key: create.key,
+        user_id: create.user.clone(),
+    });
+    tx.note(None, caller.principal.clone().into(), event)?;
+    grant::keep_the_promise(tx, &create.user, &capabilities)?;
+    tx.user_reply(&create.user)
+}
+
+pub(crate) fn apply_created(
+    state: &mut State,
+    entry: &Stamped,
+    created: &Created,
+) -> Result<(), ApplyError> {
+    let user = User {
+        key: created.key,
+        created_by: created.created_by.clone(),
+        created_at: entry.at,
+        status: Status::Active,
+        since: entry.at,
+        reason: None,
+        granted: BTreeSet::new(),
+        promised: created.capabilities.iter().copied().collect(),
+    };
+    match state.users.insert(created.user_id.clone(), user) {
+        None => Ok(()),
+        Some(_) => Err(ApplyError::Twice("a user's admission")),
+    }
+}
+
+impl State {
+    /// The people who were let in, in the order of their ids.
+    pub fn users(&self) -> impl Iterator<Item = (&UserId, &User)> {
+        self.users.iter()
+    }
+
+    /// The active person who was let in first.
+    pub(crate) fn first_active_user(&self) -> Option<&UserId> {
+        let active = self.users.iter().filter(|(_, user)| user.status == Status::Active);
+        active.min_by_key(|(_, user)| user.created_at).map(|(id, _)| id)
+    }
+
+    /// Whether somebody else than this person can manage people.
+    pub(crate) fn kept_without(&self, id: &UserId) -> bool {
+        self.users.iter().any(|(own, user)| own != id && user.keeps_people())
+    }
+}

@@ -1,0 +1,83 @@
+//! Disputes: two want the same surfaces, and people have to settle it. Both sides are on record.
+
+use std::sync::Arc;
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::knowledge::blackboard::decision::Appended;
+use crate::model::knowledge::blackboard::view::{CommonsReply, DisputeView};
+use crate::model::knowledge::blackboard::{Commons, Mark};
+use crate::protocol::event::{Event, Stamped};
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::knowledge::blackboard::{record, room, said};
+use crate::values::principal::{Actor, Caller};
+
+pub use crate::model::knowledge::blackboard::dispute::*;
+
+/// A dispute is raised, and a decision tells of it.
+pub(crate) fn decide_raise(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    args: &Raise,
+) -> Result<Reply, DecisionError> {
+    check(&tx.state().commons, args)?;
+    record(tx, caller, Event::DisputeRaised(args.clone()))?;
+    let told = Event::DecisionAppended(Appended {
+        body: args.decision_body(),
+        by: caller.principal.clone(),
+        dispute: Some(args.id.clone()),
+        title: args.decision_title(),
+        via: args.via.clone(),
+    });
+    tx.note(None, Actor::Protocol, told)?;
+    let dispute = tx.state().commons.disputes.get(&args.id);
+    let dispute = dispute.ok_or(ApplyError::Unknown("the dispute"))?;
+    Ok(CommonsReply::Dispute(Box::new(DisputeView::of(&args.id, dispute))).into())
+}
+
+/// Whether it says something, is new, and there is room for it.
+pub(crate) fn check(commons: &Commons, args: &Raise) -> Result<(), Refusal> {
+    said(args.title.is_blank(), "the title")?;
+    for (number, max, what) in [
+        (args.also_preserved.len(), ALSO_PRESERVED_MAX, "branches"),
+        (args.not_preserved.len(), NOT_PRESERVED_MAX, "files not preserved"),
+    ] {
+        if number > max {
+            let message = format!("{number} {what} are named, over {max}");
+            return Err(Refusal::denied(Rule::Limits, message));
+        }
+    }
+    let disputes = &commons.disputes;
+    if disputes.contains_key(&args.id) {
+        let message = format!("conflict record already exists: {}", args.id);
+        return Err(Refusal::denied(Rule::DisputeOnce, message));
+    }
+    room(disputes.len(), DISPUTES_MAX, "disputes", "write it down with `decision.append`")
+}
+
+pub(crate) fn apply_raised(
+    state: &mut State,
+    entry: &Stamped,
+    body: &Raise,
+) -> Result<(), ApplyError> {
+    let dispute = Dispute {
+        title: body.title.clone(),
+        surfaces: body.surfaces.clone(),
+        displaced: body.displaced.clone(),
+        overriding_intent: body.overriding_intent.clone(),
+        displaced_intent: body.displaced_intent.clone(),
+        preserved_branch: body.preserved_branch.clone(),
+        also_preserved: body.also_preserved.clone(),
+        not_preserved: body.not_preserved.clone(),
+        conflict_branch: body.conflict_branch.clone(),
+        via: body.via.clone(),
+        raised: Mark::of(entry)?,
+    };
+    match state.commons.disputes.insert(body.id.clone(), Arc::new(dispute)) {
+        None => Ok(()),
+        Some(_) => Err(ApplyError::Twice("a dispute")),
+    }
+}

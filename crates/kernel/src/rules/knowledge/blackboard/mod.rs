@@ -1,0 +1,109 @@
+//! What everybody shares: symbols, facts, capsules, decisions, disputes, and counts of tokens.
+//!
+//! It belongs to the project and to no workspace: whoever is registered writes it, and everybody
+//! reads it. Nothing here grows without a limit. Symbols, facts, capsules, disputes and baselines
+//! have a number that is not exceeded; of decisions the newest are at hand and the trail has all;
+//! of tokens there are sums, and names beyond a number are added up under one.
+
+pub mod capsule;
+pub mod decision;
+pub mod dispute;
+pub mod fact;
+pub mod ledger;
+pub mod message;
+pub mod symbol;
+pub mod view;
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::protocol::command::CommonsCommand;
+use crate::protocol::event::{CommonsEvent, Event, Stamped};
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::values::principal::{Actor, Caller};
+
+pub use crate::model::knowledge::blackboard::*;
+
+impl Mark {
+    /// By whoever caused an entry.
+    fn of(entry: &Stamped) -> Result<Self, ApplyError> {
+        match &entry.draft.actor {
+            Actor::Principal(by) => Ok(Mark { at: entry.at, by: by.clone() }),
+            Actor::Protocol => Err(ApplyError::Mismatch("its author")),
+        }
+    }
+}
+
+/// Carries out a command about what is shared.
+pub(crate) fn carry_out(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    command: CommonsCommand<'_>,
+) -> Result<Reply, DecisionError> {
+    match command {
+        CommonsCommand::SymbolSet(args) => symbol::decide_set(tx, caller, args),
+        CommonsCommand::FactSet(args) => fact::decide_set(tx, caller, args),
+        CommonsCommand::FactDelete(args) => fact::decide_delete(tx, caller, args),
+        CommonsCommand::CapsuleWrite(args) => capsule::decide_write(tx, caller, args),
+        CommonsCommand::DecisionAppend(args) => decision::decide_append(tx, caller, args),
+        CommonsCommand::DisputeRaise(args) => dispute::decide_raise(tx, caller, args),
+        CommonsCommand::LedgerLog(args) => ledger::decide_log(tx, caller, args),
+        CommonsCommand::LedgerBaseline(args) => ledger::decide_baseline(tx, caller, args),
+        CommonsCommand::MessageNote(args) => message::decide_note(tx, caller, args),
+    }
+}
+
+/// Applies what happened to what is shared.
+pub(crate) fn apply(
+    state: &mut State,
+    entry: &Stamped,
+    event: CommonsEvent<'_>,
+) -> Result<(), ApplyError> {
+    match event {
+        CommonsEvent::SymbolSet(body) => symbol::apply_set(state, entry, body)?,
+        CommonsEvent::FactSet(body) => fact::apply_set(state, entry, body)?,
+        CommonsEvent::FactDeleted(body) => fact::apply_deleted(state, body)?,
+        CommonsEvent::CapsuleWritten(body) => capsule::apply_written(state, entry, body)?,
+        CommonsEvent::DecisionAppended(body) => decision::apply_appended(state, entry, body),
+        CommonsEvent::DisputeRaised(body) => dispute::apply_raised(state, entry, body)?,
+        CommonsEvent::LedgerLogged(body) => ledger::apply_logged(state, entry, body),
+        CommonsEvent::LedgerBaselined(body) => ledger::apply_baselined(state, body),
+        // The trail alone remembers it.
+        CommonsEvent::MessageNoted(_) => {}
+    }
+    Ok(())
+}
+
+/// Records a deed of the caller's in the project's own trail.
+fn record(tx: &mut Transaction<'_>, caller: &Caller, event: Event) -> Result<(), DecisionError> {
+    tx.project()?;
+    tx.note(None, caller.principal.clone().into(), event)?;
+    Ok(())
+}
+
+/// Refuses one more of something there is enough of.
+fn room(count: usize, most: usize, what: &str, way_out: &str) -> Result<(), Refusal> {
+    if count < most {
+        return Ok(());
+    }
+    let message = format!("there are {most} {what}, which is the most; {way_out}");
+    Err(Refusal::denied(Rule::SharedRoom, message))
+}
+
+/// Refuses what says nothing.
+fn said(is_blank: bool, what: &str) -> Result<(), Refusal> {
+    if is_blank {
+        return Err(Refusal::denied(Rule::SaySomething, format!("{what} is empty")));
+    }
+    Ok(())
+}
+
+/// What a reader finds here, for the projection and for doors.
+impl State {
+    /// What everybody shares.
+    pub fn commons(&self) -> &Commons {
+        &self.commons
+    }
+}

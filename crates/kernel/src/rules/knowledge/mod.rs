@@ -1,0 +1,4 @@
+//! Shared knowledge: records and the blackboard.
+
+pub mod blackboard;
+pub mod records;

@@ -1,0 +1,66 @@
+//! `memory.archive`: a record that is over leaves, and what time does to records. The trail keeps
+//! what they said.
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::knowledge::records::kind::{Kind, RecordId};
+use crate::model::knowledge::records::view::MemoryReply;
+use crate::model::knowledge::records::vocabulary::Status;
+use crate::protocol::event::{Event, Stamped};
+use crate::protocol::refusal::Refusal;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::knowledge::records::{
+    assign, change, effect, expect, record, remove, transition,
+};
+use crate::values::idempotency::Mark;
+use crate::values::principal::{Actor, Caller, Principal};
+
+pub use crate::model::knowledge::records::archive::*;
+
+pub(crate) fn decide(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    args: &Archive,
+    mark: Option<Mark>,
+) -> Result<MemoryReply, DecisionError> {
+    let body = plan(tx.state(), &caller.principal, args)?;
+    record(tx, caller, Event::MemoryArchived(Box::new(Archived { request: mark, ..body })))
+}
+
+/// What archiving it comes to, if the rules allow it.
+pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Archived, Refusal> {
+    let own = state.memory.get_for(asked.id, who)?;
+    expect(own, asked.expected_version)?;
+    assign::may_write(state, who, own)?;
+    let mut effects = Vec::new();
+    if own.id.kind == Kind::Assignment && own.is_live() {
+        assign::may_move(state, who, own, Status::Cancelled, false)?;
+        effects.extend(effect::of_claim(state, own));
+        effects.extend(transition::of_no_use(state, own));
+    } else if own.is_live() && !own.is_terminal() {
+        let message = format!("{} is {}; what goes on is not archived", own.id, own.status);
+        let ways = own.table().ways_from(own.status).into_iter();
+        let refusal = Refusal::denied(Rule::RecordOver, message);
+        return Err(refusal.allowing(ways.map(|to| to.to_string())));
+    }
+    Ok(Archived { effects, id: own.id, reason: asked.reason.clone(), request: None })
+}
+
+pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Archived) -> Result<(), ApplyError> {
+    remove(state, body.id)?;
+    transition::apply_others(state, entry, &body.effects)
+}
+
+/// What is due for a record whose time is over.
+pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: RecordId) -> Result<(), ApplyError> {
+    tx.note(None, Actor::Protocol, Event::MemoryExpired(Expired { id }))
+}
+
+pub(crate) fn apply_expired(
+    state: &mut State,
+    entry: &Stamped,
+    body: &Expired,
+) -> Result<(), ApplyError> {
+    change(state, entry, body.id, |own| own.enter(Status::Expired, entry.at))
+}

@@ -1,0 +1,252 @@
+//! What records refer to: it is there, of the right kind, and never leads in a circle.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::machine::state::State;
+use crate::model::knowledge::records::field::{Fields, Item};
+use crate::model::knowledge::records::kind::{Kind, RecordId};
+use crate::model::knowledge::records::record::Record;
+use crate::model::knowledge::records::vocabulary::Status;
+use crate::model::leasing::lease::Lease;
+use crate::protocol::refusal::Refusal;
+use crate::registry::rule::Rule;
+use crate::rules::knowledge::records::create::name_of;
+use crate::values::principal::Principal;
+
+fn bad(message: impl Into<String>) -> Refusal {
+    Refusal::denied(Rule::RecordLinks, message)
+}
+
+fn there(state: &State, id: RecordId, kind: Kind, field: &str) -> Result<(), Refusal> {
+    if id.kind != kind {
+        return Err(bad(format!("`{field}` names a {kind}, not {id}")));
+    }
+    if state.memory.record(id).is_none() {
+        return Err(bad(format!("`{field}` names {id}, which is not there")));
+    }
+    Ok(())
+}
+
+/// Whether what these fields refer to is in order, for a new record or one that is changed.
+pub(crate) fn check(
+    state: &State,
+    who: &Principal,
+    own: Option<&Record>,
+    kind: Kind,
+    fields: &Fields,
+) -> Result<(), Refusal> {
+    let single = [
+        (fields.plan_id, Kind::Plan, "plan_id"),
+        (fields.message_id, Kind::Message, "message_id"),
+        (fields.assignment_id, Kind::Assignment, "assignment_id"),
+        (fields.supersedes, kind, "supersedes"),
+    ];
+    for (id, kind, field) in single {
+        id.map_or(Ok(()), |id| there(state, id, kind, field))?;
+    }
+    for id in fields.depends_on.iter() {
+        there(state, *id, Kind::Plan, "depends_on")?;
+    }
+    let is_named = |id: &RecordId| {
+        own.is_some_and(|own| own.fields.slots.iter().any(|slot| slot.assignment == Some(*id)))
+    };
+    // What a place named before may be archived by now.
+    for id in fields.slots.iter().filter_map(|slot| slot.assignment).filter(|id| !is_named(id)) {
+        there(state, id, Kind::Assignment, "slots")?;
+        given_out_by(state, who, id)?;
+    }
+    if own.is_none() && fields.from.is_some() && fields.from != name_of(who) {
+        return Err(bad(format!("`from` is whoever writes it: {who}")));
+    }
+    corrects(state, fields)?;
+    sequence(state, fields)?;
+    slots(state, fields)?;
+    claim(state, who, own, fields)?;
+    message(state, who, own, fields)?;
+    match own {
+        Some(own) if circle(state, own.id, &fields.depends_on) => {
+            Err(bad(format!("{} would wait for itself", own.id)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Assignments of a loop end with it, so they are those of whoever has the loop.
+fn given_out_by(state: &State, who: &Principal, id: RecordId) -> Result<(), Refusal> {
+    let assignment = state.memory.get(id)?;
+    if assignment.author == *who || assignment.is_dispatched_by(who) {
+        return Ok(());
+    }
+    Err(bad(format!("{id} was not given out by {who}, so no loop of theirs ends it")))
+}
+
+/// What was closed or corrected before is not corrected.
+fn corrects(state: &State, fields: &Fields) -> Result<(), Refusal> {
+    let Some(before) = fields.supersedes.and_then(|id| state.memory.record(id)) else {
+        return Ok(());
+    };
+    let id = before.id;
+    if let Some(by) = before.fields.superseded_by {
+        return Err(bad(format!("{id} was corrected by {by}; correct that one")));
+    }
+    if before.status == Status::Closed {
+        return Err(bad(format!("{id} is closed, so it is not corrected any more")));
+    }
+    Ok(())
+}
+
+/// Plans of a sequence are there, each has a rank of its own, and nothing waits for what is not in
+/// it.
+fn sequence(state: &State, fields: &Fields) -> Result<(), Refusal> {
+    let (mut ranks, mut plans) = (BTreeSet::new(), BTreeSet::new());
+    for item in fields.items.iter() {
+        there(state, item.plan, Kind::Plan, "items")?;
+        if !ranks.insert(item.rank) {
+            return Err(bad(format!("two items have the rank {}", item.rank)));
+        }
+        if !plans.insert(item.plan) {
+            return Err(bad(format!("{} is in the sequence twice", item.plan)));
+        }
+    }
+    let after = |item: &Item| -> Vec<RecordId> {
+        item.hard_after.iter().chain(item.soft_after.iter()).copied().collect()
+    };
+    let lost = fields.items.iter().flat_map(after).find(|id| !plans.contains(id));
+    if let Some(id) = lost {
+        return Err(bad(format!("{id} is waited for and not in the sequence")));
+    }
+    match waits_in_circle(&fields.items) {
+        Some(circle) => {
+            let circle: Vec<String> = circle.iter().map(ToString::to_string).collect();
+            let message = format!("plans would wait for each other: {}", circle.join(" after "));
+            Err(bad(message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A circle of plans of which each has to be done after the next, the first one at both ends.
+fn waits_in_circle(items: &[Item]) -> Option<Vec<RecordId>> {
+    let after: BTreeMap<RecordId, &[RecordId]> =
+        items.iter().map(|item| (item.plan, item.hard_after.as_slice())).collect();
+    let mut done = BTreeSet::new();
+    for first in after.keys() {
+        // The way from the first one here, each with how many of those it waits for were followed.
+        let mut way: Vec<(RecordId, usize)> = vec![(*first, 0)];
+        while let Some((here, followed)) = way.last_mut() {
+            let (here, at) = (*here, *followed);
+            *followed += 1;
+            let next = after.get(&here).and_then(|list| list.get(at)).copied();
+            let Some(next) = next else {
+                done.insert(here);
+                way.pop();
+                continue;
+            };
+            if let Some(start) = way.iter().position(|(id, _)| *id == next) {
+                let mut circle: Vec<RecordId> = way[start..].iter().map(|(id, _)| *id).collect();
+                circle.push(next);
+                return Some(circle);
+            }
+            if !done.contains(&next) {
+                way.push((next, 0));
+            }
+        }
+    }
+    None
+}
+
+/// Places have names of their own, and what is worked on in one is its agent's work.
+fn slots(state: &State, fields: &Fields) -> Result<(), Refusal> {
+    for slot in fields.slots.iter() {
+        let work = slot.assignment.and_then(|id| state.memory.record(id));
+        if let Some(work) = work.filter(|work| work.agent() != Some(&slot.agent)) {
+            let whose = work.agent().map(ToString::to_string).unwrap_or_default();
+            let message = format!("{} is {whose}'s work, and {} is", work.id, slot.id);
+            return Err(bad(format!("{message} {}'s place", slot.agent)));
+        }
+    }
+    let mut seen = BTreeSet::new();
+    let twice = fields.slots.iter().find(|slot| !seen.insert(&slot.id));
+    twice.map_or(Ok(()), |slot| Err(bad(format!("two slots are called {}", slot.id))))
+}
+
+/// Work is given out under a lease of whoever gives it out, and taken up under one of whoever does:
+/// nobody else's is named, since it ends with the work.
+fn claim(
+    state: &State,
+    who: &Principal,
+    own: Option<&Record>,
+    fields: &Fields,
+) -> Result<(), Refusal> {
+    let Some(epoch) = fields.claim else { return Ok(()) };
+    if own.is_some_and(|own| own.fields.claim == Some(epoch)) {
+        return Ok(());
+    }
+    let id = RecordId::claim(epoch);
+    let Some((_, lease)) = state.lease_of_epoch(epoch) else {
+        return Err(bad(format!("`claim` names {id}, which is over or never was")));
+    };
+    if let Some(own) = own.filter(|own| !own.is_dispatched_by(who)) {
+        taken_up_under(own, who, id, lease)?;
+    }
+    if lease.holder == *who {
+        return Ok(());
+    }
+    Err(bad(format!("{id} is held by {}; `claim` names one of your own", lease.holder)))
+}
+
+/// Whoever takes work up may hold more than it was offered with, and not less.
+fn taken_up_under(
+    own: &Record,
+    who: &Principal,
+    id: RecordId,
+    lease: &Lease,
+) -> Result<(), Refusal> {
+    if !own.is_for(who) {
+        let message = format!("what {} is worked on under is its agent's to say", own.id);
+        return Err(Refusal::denied(Rule::RecordOwner, format!("{message}, or its dispatcher's")));
+    }
+    match &own.fields.covers {
+        Some(cover) if !cover.surfaces.is_within(&lease.surfaces) => {
+            Err(bad(format!("{id} does not cover what {} was offered with", own.id)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The message of an assignment is read and closed with it, so it is of whoever names it.
+fn message(
+    state: &State,
+    who: &Principal,
+    own: Option<&Record>,
+    fields: &Fields,
+) -> Result<(), Refusal> {
+    let named =
+        fields.message_id.filter(|id| own.is_none_or(|own| own.fields.message_id != Some(*id)));
+    match named.and_then(|id| state.memory.record(id)) {
+        Some(other) if other.author != *who => {
+            let message =
+                format!("{} is {}'s; `message_id` names one of your own", other.id, other.author);
+            Err(bad(message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a plan would wait for itself.
+fn circle(state: &State, own: RecordId, depends: &[RecordId]) -> bool {
+    let mut open: Vec<RecordId> = depends.to_vec();
+    let mut seen = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if id == own {
+            return true;
+        }
+        if seen.insert(id)
+            && let Some(plan) = state.memory.record(id)
+        {
+            open.extend(plan.fields.depends_on.iter());
+        }
+    }
+    false
+}

@@ -1,0 +1,332 @@
+//! `memory.offer`: work is offered to agents. The claim, the assignment and the message of each lane
+//! come with one entry, or none of them does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::knowledge::records::create::Create;
+use crate::model::knowledge::records::effect::Effect;
+use crate::model::knowledge::records::field::{Cover, Fields};
+use crate::model::knowledge::records::kind::{Kind, RecordId};
+use crate::model::knowledge::records::record::{Body, Provenance, Record};
+use crate::model::knowledge::records::view::MemoryReply;
+use crate::model::knowledge::records::vocabulary::{Action, Status};
+use crate::model::leasing::lease::surfaces::Surfaces;
+use crate::protocol::event::{Event, Stamped};
+use crate::protocol::refusal::{Details, Refusal};
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::identity::agent;
+use crate::rules::knowledge::records::{bad_field, create, effect, put, record};
+use crate::rules::leasing::collisions::{collisions, collisions_where};
+use crate::surfaces::Surface;
+use crate::values::id::LeaseId;
+use crate::values::idempotency::Mark;
+use crate::values::label::Label;
+use crate::values::name::AgentName;
+use crate::values::principal::{Actor, Caller, Principal};
+use crate::values::text::Text;
+
+pub use crate::model::knowledge::records::offer::*;
+
+impl Offered {
+    /// Whether it is what was asked for.
+    pub(crate) fn follows(&self, asked: &Offer) -> bool {
+        let same = |(asked, got): (&Lane, &OfferedLane)| {
+            let mut fields = got.fields.clone();
+            fields.take_over(&asked.fields);
+            fields == got.fields
+                && asked.text == got.text
+                && asked.surfaces == got.surfaces
+                && asked.thread == got.thread
+                && asked.ttl_s.unwrap_or_default() == got.ttl_s
+        };
+        asked.lanes.len() == self.lanes.len()
+            && asked.lanes.iter().zip(&self.lanes).all(same)
+            && asked.request_id.as_ref() == self.request.as_ref().map(|mark| &mark.id)
+    }
+}
+
+impl Terms {
+    /// Those of an assignment that is worked on under a lease.
+    pub(crate) fn of_assignment(own: &Record) -> Option<Self> {
+        let cover = own.fields.covers.as_ref()?;
+        Some(Terms {
+            purpose: Some(purpose(&own.text)),
+            surfaces: cover.surfaces.clone(),
+            task: own.fields.plan_id.map(|plan| Text::lossy(&plan.to_string())),
+            ttl: cover.ttl_s,
+        })
+    }
+}
+
+fn purpose(text: &Body) -> Text<1000> {
+    let line: String = text.as_str().lines().next().unwrap_or_default().chars().take(200).collect();
+    Text::lossy(&format!("lane: {line}"))
+}
+
+/// What a lease covers, for the assignment that names it.
+pub(crate) fn cover(state: &State, epoch: Option<u64>) -> Option<Arc<Cover>> {
+    let (_, lease) = state.lease_of_epoch(epoch?)?;
+    Some(Arc::new(Cover { surfaces: lease.surfaces.clone(), ttl_s: lease.ttl }))
+}
+
+pub(crate) fn decide(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    args: &Offer,
+    mark: Option<Mark>,
+) -> Result<MemoryReply, DecisionError> {
+    let session = create::session_of(tx, caller)?;
+    let body = plan(tx.state(), &caller.principal, args)?;
+    record(tx, caller, Event::MemoryOffered(Box::new(Offered { request: mark, session, ..body })))
+}
+
+/// What an offer comes to, if the rules allow it.
+pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offered, Refusal> {
+    if asked.lanes.is_empty() {
+        return Err(Refusal::denied(Rule::SaySomething, "nothing is offered to anybody"));
+    }
+    agent::not_revoked(state, who)?;
+    state.memory.room_for(2 * asked.lanes.len())?;
+    let (assignment, message) =
+        (state.memory.next(Kind::Assignment), state.memory.next(Kind::Message));
+    let (mut lanes, mut effects, mut epoch) = (Vec::new(), Vec::new(), state.epoch);
+    for (at, lane) in asked.lanes.iter().enumerate() {
+        let number = |first: RecordId| RecordId { number: first.number + at as u64, ..first };
+        let fields = fields(state, who, lane)?;
+        let agent = fields.agent.as_ref().ok_or_else(|| bad_field("an offer names its `agent`"))?;
+        may_get(state, agent, fields.plan_id, None)?;
+        apart(&asked.lanes[..at], agent, lane)?;
+        let claimed = claimed(state, who, agent, lane)?;
+        let claim = claimed.begins.then(|| {
+            epoch += 1;
+            epoch
+        });
+        effects.extend(claimed.ends.into_iter().filter_map(|epoch| effect::ended(state, epoch)));
+        let (assignment, message) = (number(assignment), number(message));
+        let made = Effect::new(Action::Created, assignment).to(Status::Offered);
+        effects.push(made.saying(&format!("for {agent}")));
+        effects.push(Effect::new(Action::Created, message).to(Status::Open));
+        effects.extend(claim.map(|epoch| effect::begun(epoch, who)));
+        let Lane { surfaces, text, thread, ttl_s, .. } = lane.clone();
+        let ttl_s = ttl_s.unwrap_or_default();
+        let own = OfferedLane { assignment, claim, fields, message, surfaces, text, thread, ttl_s };
+        lanes.push(own);
+    }
+    let effects = effect::once(effects);
+    Ok(Offered { effects, lanes, request: None, session: None })
+}
+
+/// The fields of the assignment, with what goes without saying.
+fn fields(state: &State, who: &Principal, lane: &Lane) -> Result<Fields, Refusal> {
+    for name in ["claim", "message_id"] {
+        if lane.fields.given().contains(&name) {
+            return Err(bad_field(format!("`{name}` comes with the offer and is not given")));
+        }
+    }
+    let create = Create {
+        fields: lane.fields.clone(),
+        ..Create::plain(Kind::Assignment, lane.text.clone())
+    };
+    create::plan(state, who, &create).map(|made| made.fields)
+}
+
+/// Work is offered to agents who are known and may hold something, and a plan is given out once:
+/// `own` is what gives it out, if it is given out again.
+pub(crate) fn may_get(
+    state: &State,
+    name: &AgentName,
+    plan: Option<RecordId>,
+    own: Option<RecordId>,
+) -> Result<(), Refusal> {
+    if state.agent(name).is_none() {
+        let message = format!("there is no agent {name}");
+        return Err(Refusal::not_found(Rule::RecordLinks, message));
+    }
+    agent::itself_not_revoked(state, &Principal::Agent(name.clone()))?;
+    let Some(plan) = plan else { return Ok(()) };
+    if let Some(over) = state.memory.record(plan).filter(|own| own.is_terminal()) {
+        let message = format!("{plan} is {}: nobody works on it any more", over.status);
+        return Err(Refusal::denied(Rule::PlanTaken, message));
+    }
+    let mut others = state.memory.at_work_on(plan).filter(|id| Some(*id) != own);
+    let other = others.next().and_then(|id| state.memory.record(id));
+    let Some(other) = other else { return Ok(()) };
+    let whose = other.agent().map(ToString::to_string).unwrap_or_default();
+    let message = format!("{plan} is assigned to {whose} ({})", other.id);
+    Err(Refusal::denied(Rule::PlanTaken, message))
+}
+
+/// Lanes of different agents do not meet.
+fn apart(before: &[Lane], agent: &AgentName, lane: &Lane) -> Result<(), Refusal> {
+    let Some(wanted) = &lane.surfaces else { return Ok(()) };
+    for other in before.iter().filter(|other| other.fields.agent.as_ref() != Some(agent)) {
+        let Some(theirs) = &other.surfaces else { continue };
+        let met = |own: &&Surface| theirs.as_slice().iter().any(|their| own.meets(their));
+        if let Some(own) = wanted.as_slice().iter().find(met) {
+            let message = format!("{own} is offered to two agents at once");
+            return Err(Refusal::collision(message, Details::None {}));
+        }
+    }
+    Ok(())
+}
+
+/// What is claimed with a lane.
+struct Claimed {
+    /// Whether it is: not if its agent holds all of it already.
+    begins: bool,
+    /// What the caller held there for nobody else, which the lane takes the place of.
+    ends: Vec<u64>,
+}
+
+/// What is claimed with a lane. Refused if somebody else holds a part or was offered it, or if the
+/// caller holds a part and more than that: the agent could not take it up.
+fn claimed(
+    state: &State,
+    who: &Principal,
+    agent: &AgentName,
+    lane: &Lane,
+) -> Result<Claimed, Refusal> {
+    let none = Claimed { begins: false, ends: Vec::new() };
+    let Some(wanted) = &lane.surfaces else { return Ok(none) };
+    let own = Principal::Agent(agent.clone());
+    if own != *who && is_held(state, &own, wanted) {
+        return Ok(none);
+    }
+    free_for(state, who, wanted)?;
+    Ok(Claimed { begins: true, ends: gives_way(state, who, agent, wanted, None)? })
+}
+
+/// What somebody holds that meets a lane they give out, apart from the lane's own lease. What is for
+/// nobody else and lies within gives way to it. Refused if a part is promised to somebody else, or
+/// reaches further: the agent could not take the lane up.
+pub(crate) fn gives_way(
+    state: &State,
+    who: &Principal,
+    agent: &AgentName,
+    wanted: &Surfaces,
+    own: Option<u64>,
+) -> Result<Vec<u64>, Refusal> {
+    let to = Principal::Agent(agent.clone());
+    let mine = |_: &LeaseId, of: &Principal| of == who;
+    let held = state.surfaces.meeting(wanted.as_slice(), usize::MAX, &mine);
+    let held: BTreeMap<u64, &LeaseId> = held
+        .iter()
+        .filter_map(|id| Some((state.leases.get(id)?.epoch, id)))
+        .filter(|(epoch, _)| Some(*epoch) != own)
+        .collect();
+    if to == *who || held.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (promised, mut ends) = (promises(state, &held), Vec::new());
+    for (epoch, id) in held {
+        match promised.get(&epoch) {
+            Some(other) if other.is_for(&to) => {}
+            Some(other) => return Err(promised_away(other)),
+            None => match state.leases.get(id) {
+                Some(lease) if !lease.surfaces.is_within(wanted) => {
+                    return Err(held_back(state, wanted, id));
+                }
+                _ => ends.push(epoch),
+            },
+        }
+    }
+    Ok(ends)
+}
+
+/// The assignments that are to be worked on under these leases.
+fn promises<'s>(state: &'s State, held: &BTreeMap<u64, &LeaseId>) -> BTreeMap<u64, &'s Record> {
+    let live = state.memory.newest(Kind::Assignment, Some(true));
+    live.filter_map(|own| Some((own.fields.claim?, own)))
+        .filter(|(epoch, _)| held.contains_key(epoch))
+        .collect()
+}
+
+fn promised_away(other: &Record) -> Refusal {
+    let whose = other.agent().map(ToString::to_string).unwrap_or_default();
+    let claim = other.fields.claim.map(RecordId::claim);
+    let claim = claim.map(|claim| claim.to_string()).unwrap_or_default();
+    let message = format!("a part of it is offered to {whose} ({}, {claim})", other.id);
+    Refusal::collision(message, Details::None {})
+}
+
+/// What the caller holds reaches beyond the lane.
+fn held_back(state: &State, wanted: &Surfaces, held: &LeaseId) -> Refusal {
+    let met = collisions_where(state, state.clock(), wanted.as_slice(), &|id, _| id == held);
+    let message = met.first().map(|own| {
+        let claim = RecordId::claim(own.epoch);
+        let (own, wanted) = (&own.surface, &own.wanted);
+        format!("you hold {own} yourself ({claim}), which is more than the lane's {wanted}")
+    });
+    Refusal::collision(message.unwrap_or_default(), Details::Collisions(met))
+}
+
+/// Refuses surfaces that somebody else holds, and says who.
+pub(crate) fn free_for(state: &State, who: &Principal, wanted: &Surfaces) -> Result<(), Refusal> {
+    let taken = collisions(state, state.clock(), wanted.as_slice(), Some(who));
+    match taken.first() {
+        None => Ok(()),
+        Some(first) => {
+            let message = crate::rules::leasing::lease::collision_message(first, taken.len());
+            Err(Refusal::collision(message, Details::Collisions(taken)))
+        }
+    }
+}
+
+/// Whether somebody's leases cover surfaces, one of them all.
+pub(crate) fn is_held(state: &State, who: &Principal, wanted: &Surfaces) -> bool {
+    let own = |_: &LeaseId, of: &Principal| of == who;
+    let met = state.surfaces.meeting(wanted.as_slice(), usize::MAX, &own);
+    met.iter().filter_map(|id| state.leases.get(id)).any(|own| wanted.is_within(&own.surfaces))
+}
+
+pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Offered) -> Result<(), ApplyError> {
+    let Actor::Principal(author) = &entry.draft.actor else {
+        return Err(ApplyError::Mismatch("its author"));
+    };
+    for lane in &body.lanes {
+        for id in [lane.assignment, lane.message] {
+            if state.memory.records.contains_key(&id) {
+                return Err(ApplyError::Twice("a record"));
+            }
+        }
+        let id = lane.assignment;
+        let mut made = create::new(state, entry, id, author.clone(), lane.text.clone());
+        made.fields = lane.fields.clone();
+        made.session.clone_from(&body.session);
+        (made.fields.claim, made.fields.message_id) = (lane.claim, Some(lane.message));
+        if let Some(surfaces) = &lane.surfaces {
+            let cover = Cover { surfaces: surfaces.clone(), ttl_s: lane.ttl_s };
+            made.fields.covers = Some(Arc::new(cover));
+        }
+        create::begin(&mut made, author, Status::Offered, entry);
+        tell(state, entry, author, &made, lane.message, lane.thread.clone());
+        put(state, Arc::new(made));
+    }
+    Ok(())
+}
+
+/// Tells an agent of its assignment.
+pub(crate) fn tell(
+    state: &mut State,
+    entry: &Stamped,
+    author: &Principal,
+    assignment: &Record,
+    id: RecordId,
+    thread: Option<Label>,
+) {
+    let mut made = create::new(state, entry, id, author.clone(), assignment.text.clone());
+    made.session.clone_from(&assignment.session);
+    made.provenance = Provenance::of(author);
+    let agent = assignment.agent().and_then(|name| Label::new(name.as_str()).ok());
+    made.fields.to = agent;
+    made.fields.requires_ack = Some(true);
+    made.fields.assignment_id = Some(assignment.id);
+    made.fields.plan_id = assignment.fields.plan_id;
+    made.fields.thread = thread;
+    create::begin(&mut made, author, Status::Open, entry);
+    put(state, Arc::new(made));
+}

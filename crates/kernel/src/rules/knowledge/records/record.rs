@@ -1,0 +1,23 @@
+//! A record: something that is remembered.
+
+use crate::protocol::event::Stamped;
+use crate::values::principal::{Actor, Principal};
+
+pub use crate::model::knowledge::records::record::*;
+
+/// Who is behind an entry.
+pub(crate) fn caused_by(entry: &Stamped) -> Principal {
+    match &entry.draft.actor {
+        Actor::Principal(who) => who.clone(),
+        Actor::Protocol => Principal::System,
+    }
+}
+
+impl Record {
+    /// It was changed by an entry.
+    pub(crate) fn touch(&mut self, entry: &Stamped, seq: u64) {
+        self.version = self.version.saturating_add(1);
+        (self.updated_at, self.updated_seq) = (entry.at, seq);
+        self.updated_by = caused_by(entry);
+    }
+}

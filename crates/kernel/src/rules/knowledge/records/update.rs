@@ -1,0 +1,197 @@
+//! `memory.update`: a record says something else.
+
+use std::sync::Arc;
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::knowledge::records::field::{Few, Fields};
+use crate::model::knowledge::records::kind::Kind;
+use crate::model::knowledge::records::record::{Body, Record};
+use crate::model::knowledge::records::view::MemoryReply;
+use crate::model::knowledge::records::vocabulary::{Status, Visibility};
+use crate::model::knowledge::records::{view, vocabulary};
+use crate::protocol::event::{Event, Stamped};
+use crate::protocol::refusal::Refusal;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::knowledge::records::create::{fits, missing};
+use crate::rules::knowledge::records::{
+    assign, bad_field, change, effect, expect, link, loops, offer, record, step,
+};
+use crate::values::idempotency::Mark;
+use crate::values::principal::{Actor, Caller, Principal};
+
+pub use crate::model::knowledge::records::update::*;
+
+pub(crate) fn decide(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    args: &Update,
+    mark: Option<Mark>,
+) -> Result<MemoryReply, DecisionError> {
+    let body = plan(tx.state(), &caller.principal, args)?;
+    if args.id.kind == Kind::Loop {
+        loops::leaves_alone(&args.fields.given(), &args.clear)?;
+    }
+    record(tx, caller, Event::MemoryUpdated(Box::new(Updated { request: mark, ..body })))
+}
+
+/// What changing it comes to, if the rules allow it.
+pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Updated, Refusal> {
+    let own = state.memory.get_for(asked.id, who)?;
+    expect(own, asked.expected_version)?;
+    let otherwise = asked.text.is_some() || asked.tags.is_some() || !asked.clear.is_empty();
+    assign::may_change(state, who, own, &asked.fields.given(), otherwise)?;
+    may_show(who, own, asked)?;
+    if own.id.kind == Kind::Handoff {
+        is_open(own)?;
+    }
+    let unclaimed = asked.clear.iter().any(|name| name.as_str() == "claim");
+    if unclaimed && own.fields.covers.is_some() && !own.is_dispatched_by(who) {
+        let message = format!("{} is claimed by whoever gave it out, who says so", own.id);
+        return Err(Refusal::denied(Rule::RecordOwner, message));
+    }
+    if own.id.kind == Kind::Loop {
+        goes_on(state, who, own, &asked.fields)?;
+    }
+    let (kind, table) = (own.id.kind, own.table());
+    let updatable = updatable(kind);
+    let why = "cannot change its field";
+    fits(kind, &asked.fields.given(), &updatable, why)?;
+    for name in asked.clear.iter() {
+        let known = updatable.iter().find(|own| **own == name.as_str());
+        let Some(known) = known.filter(|own| !table.required.contains(own)) else {
+            return Err(bad_field(format!("{} {kind} cannot leave out `{name}`", kind.article())));
+        };
+        if asked.fields.given().contains(known) {
+            return Err(bad_field(format!("`{name}` is both given and left out")));
+        }
+    }
+    let nothing = asked.text.is_none() && asked.tags.is_none() && asked.clear.is_empty();
+    if nothing && asked.fields.given().is_empty() {
+        return Err(Refusal::denied(Rule::SaySomething, "nothing is to be changed"));
+    }
+    if asked.text.as_ref().is_some_and(Body::is_blank) {
+        return Err(Refusal::denied(Rule::SaySomething, "the text is empty"));
+    }
+    link::check(state, who, Some(own), kind, &asked.fields)?;
+    let mut fields = asked.fields.clone();
+    let unfinished = fields.steps.iter().any(|step| step.status != vocabulary::StepStatus::Done);
+    if unfinished && own.is_terminal() {
+        let message = format!("{} is {}, so its steps stay as they are", own.id, own.status);
+        return Err(Refusal::denied(Rule::RecordStep, message));
+    }
+    if !fields.steps.is_empty() {
+        fields.steps = step::numbered(&fields.steps, Some(&own.fields))?;
+    }
+    let (clear, tags, text) = (asked.clear.clone(), asked.tags.clone(), asked.text.clone());
+    let completed = step::completes(own, &fields.steps);
+    let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
+    Ok(Updated { clear, completed, effects, fields, id: own.id, request: None, tags, text })
+}
+
+/// The fields of a kind that an entry may say were changed: those of the table, and for loops what
+/// entries from before `memory.loop` changed.
+fn updatable(kind: Kind) -> Vec<&'static str> {
+    let before: &[&str] = if kind == Kind::Loop { &loops::OWN_FIELDS } else { &[] };
+    kind.table().updatable.iter().chain(before).copied().collect()
+}
+
+/// Who sees something is for its author to say, or for a person: whoever else hides it takes it away
+/// from everybody it was written for.
+fn may_show(who: &Principal, own: &Record, asked: &Update) -> Result<(), Refusal> {
+    let cleared = asked.clear.iter().any(|name| name.as_str() == "visibility");
+    let told = asked.fields.visibility.or(cleared.then_some(Visibility::Shared));
+    let is_new =
+        told.is_some_and(|told| told != own.fields.visibility.unwrap_or(Visibility::Shared));
+    let may = own.author == *who || !matches!(who, Principal::Agent(_));
+    if may || !is_new {
+        return Ok(());
+    }
+    let message = format!("who sees {} is its author's to say, or a person's, not {who}'s", own.id);
+    Err(Refusal::denied(Rule::RecordOwner, message))
+}
+
+/// A handoff that was closed or corrected stays as it is.
+fn is_open(own: &Record) -> Result<(), Refusal> {
+    let superseded = own.fields.superseded_by.map(|by| format!("corrected by {by}"));
+    let closed = (own.status == Status::Closed).then(|| "closed".to_owned());
+    match superseded.or(closed) {
+        Some(how) => {
+            let message = format!("{} is {how}, so it stays as it is", own.id);
+            Err(Refusal::denied(Rule::RecordStep, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A loop that is over stays as it is. Whoever has a place in it adds to what came of it, and takes
+/// nothing away.
+fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Result<(), Refusal> {
+    if own.is_terminal() {
+        let message = format!("{} is {}, so it stays as it is", own.id, own.status);
+        return Err(Refusal::denied(Rule::RecordStep, message));
+    }
+    if !loops::is_step(own, fields) {
+        let message = format!("{} has no such step from the phase it is in", own.id);
+        return Err(Refusal::denied(Rule::RecordStep, message));
+    }
+    let (before, after) = (own.fields.artifacts.as_slice(), fields.artifacts.as_slice());
+    let adds = after.is_empty() || after.starts_with(before);
+    if adds || assign::may_lead(state, who, own).is_ok() {
+        return Ok(());
+    }
+    let message = format!("what came of {} is added to; what there is stays", own.id);
+    Err(Refusal::denied(Rule::RecordOwner, message))
+}
+
+/// In a new phase or round of a loop every place has its turn again.
+pub(crate) fn again(own: &mut Record) {
+    let mut slots = own.fields.slots.to_vec();
+    for slot in &mut slots {
+        (slot.done, slot.outcome) = (false, None);
+    }
+    own.fields.slots = Few::new(slots).unwrap_or_default();
+}
+
+pub(crate) fn reply(record: Arc<Record>, body: &Updated) -> MemoryReply {
+    if body.completed {
+        let side_effects = body.effects.clone();
+        return MemoryReply::Completed(view::Completed { record, side_effects });
+    }
+    MemoryReply::Record(record)
+}
+
+pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Result<(), ApplyError> {
+    let known = state.memory.record(body.id).ok_or(ApplyError::Unknown("the record"))?;
+    debug_assert_eq!(missing(body.id.kind, &known.fields), None);
+    let cover = offer::cover(state, body.fields.claim);
+    let unclaimed = body.clear.iter().any(|name| name.as_str() == "claim");
+    // What work was offered with stays, whatever its agent holds for it later.
+    let is_dispatcher = matches!(&entry.draft.actor,
+        Actor::Principal(by) if known.is_dispatched_by(by));
+    let settled = known.fields.covers.is_some() && !is_dispatcher;
+    change(state, entry, body.id, |own| {
+        if let Some(text) = &body.text {
+            own.text = text.clone();
+        }
+        if let Some(tags) = &body.tags {
+            own.tags = tags.clone();
+        }
+        for name in body.clear.iter() {
+            own.fields.clear(name.as_str());
+        }
+        own.fields.take_over(&body.fields);
+        let anew = body.fields.phase.is_some() || body.fields.iteration.is_some();
+        if own.id.kind == Kind::Loop && anew && body.fields.slots.is_empty() {
+            again(own);
+        }
+        if !settled && (cover.is_some() || unclaimed) {
+            own.fields.covers = cover;
+        }
+        step::count(&mut own.fields);
+        if body.completed {
+            own.enter(Status::Done, entry.at);
+        }
+    })
+}

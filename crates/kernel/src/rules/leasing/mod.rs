@@ -1,0 +1,5 @@
+//! Sessions and leases.
+
+pub(crate) mod collisions;
+pub mod lease;
+pub mod session;

@@ -1,0 +1,10 @@
+//! Rules: what each noun decides, and how its events change the state.
+
+pub(crate) mod admin;
+pub mod idempotency;
+pub(crate) mod identity;
+pub(crate) mod knowledge;
+pub(crate) mod leasing;
+pub(crate) mod permissions;
+pub mod query;
+pub(crate) mod runs;

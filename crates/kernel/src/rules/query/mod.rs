@@ -1,0 +1,195 @@
+//! Questions: everything a caller can ask of the state. Asking changes nothing.
+
+pub(crate) mod highway;
+pub(crate) mod memory;
+pub(crate) mod topology;
+pub(crate) mod work;
+
+use std::collections::BTreeMap;
+
+use crate::machine::state::State;
+use crate::model::identity::agent::Agent;
+use crate::model::leasing::lease::Lease;
+use crate::model::leasing::session::Session;
+use crate::model::query::commons;
+use crate::model::runs::access::Viewer;
+use crate::model::runs::envelope::view::EnvelopeView;
+use crate::model::runs::envelope::{Envelope, Status};
+use crate::rules::leasing::collisions::collisions;
+use crate::rules::query::work::Asked;
+use crate::surfaces::Surface;
+use crate::values::id::{LeaseId, WorkspaceId};
+use crate::values::name::{AgentName, UserId};
+use crate::values::principal::Principal;
+use crate::values::time::Timestamp;
+
+pub use crate::model::query::*;
+
+pub use crate::model::identity::agent::AgentView;
+pub use crate::model::leasing::view::Collision;
+pub use crate::model::leasing::view::LeaseView;
+pub use crate::model::leasing::view::SessionView;
+pub use crate::rules::leasing::collisions::leases;
+pub use crate::rules::leasing::collisions::overlapping;
+
+/// Answers a question of a person's as of `now`.
+pub fn answer(state: &State, now: Timestamp, query: &Query) -> Answer {
+    answer_to(state, now, query, None)
+}
+
+/// Answers a question as of `now`, with what the viewer may see.
+pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_>) -> Answer {
+    let asked = Asked::new(state, now, viewer);
+    match query {
+        Query::LeaseList(list) => Answer::Leases(leases(state, now, list)),
+        Query::LeaseCheck(check) => Answer::Check(lease_check(state, now, check)),
+        Query::SessionList(_) => Answer::Sessions(sessions(state, now)),
+        Query::AgentList(_) => Answer::Agents(agents(state, now)),
+        Query::AgentGet(of) => agent(state, now, &of.agent),
+        Query::UserList(_) => Answer::Users(users(state)),
+        Query::UserGet(of) => user(state, &of.user),
+        Query::RunGet(all) => asked.run(all),
+        Query::WorkspaceList(list) => Answer::Workspaces(asked.workspaces(list)),
+        Query::WorkspaceGet(of) => asked.workspace(&of.workspace),
+        Query::WorkspaceFiles(of) => asked.files(&of.workspace),
+        Query::InboxList(list) => asked.inbox(list),
+        Query::EnvelopeGet(of) => asked.envelope(&of.envelope),
+        Query::WorkspaceSees(of) => asked.sees(&of.workspace),
+        Query::WorkspaceSeenBy(of) => asked.seen_by(&of.workspace),
+        Query::RightList(list) => asked.rights(list),
+        Query::CheckpointList(of) => asked.checkpoints(&of.workspace),
+        Query::CheckpointGet(of) => asked.checkpoint(&of.checkpoint),
+        Query::TaskList(list) => Answer::Tasks(asked.tasks(list)),
+        Query::TaskReadyList(of) => Answer::Tasks(asked.ready(of)),
+        Query::TaskGet(of) => asked.task(&of.task),
+        Query::TaskDeps(of) => asked.task_deps(of),
+        Query::TaskGraphs(all) => Answer::Graphs(asked.graphs(all)),
+        Query::GateList(list) => Answer::Gates(asked.gates(list)),
+        Query::GateGet(of) => asked.gate(&of.gate),
+        Query::EscalationList(list) => Answer::Escalations(asked.escalations(list)),
+        Query::HighwayGet(all) => asked.highway(all),
+        Query::MeterGet(get) => asked.meter(get),
+        Query::MemoryGet(of) => memory::get(&asked.seen(), of),
+        Query::MemoryFind(of) => memory::find(&asked.seen(), of),
+        Query::MemoryChanges(of) => memory::changes(&asked.seen(), of),
+        _ => commons::answer(state.commons(), query),
+    }
+}
+
+fn agent(state: &State, now: Timestamp, name: &AgentName) -> Answer {
+    match AgentView::find(state, now, name) {
+        Some(view) => Answer::Agent(Box::new(view)),
+        None => Answer::Missing(format!("there is no agent {name}")),
+    }
+}
+
+/// The messages that wait: on their way, or in an inbox; in the order they were sent.
+pub fn mail(state: &State) -> Vec<EnvelopeView> {
+    let waits = |envelope: &Envelope| !envelope.taken && envelope.status != Status::Rejected;
+    let all = state.envelopes().filter(|(_, envelope)| waits(envelope));
+    let mut views: Vec<EnvelopeView> = all.map(|(id, own)| EnvelopeView::of(id, own)).collect();
+    views.sort_by_key(|view| view.created_at);
+    views
+}
+
+/// The open sessions, in the order of their ids.
+pub fn sessions(state: &State, now: Timestamp) -> Vec<SessionView> {
+    let open = state.sessions.iter().filter(|(_, session)| now < session.lapses_at());
+    open.map(|(id, session)| SessionView::of(id, session)).collect()
+}
+
+/// The people who were let in, in the order of their ids.
+pub fn users(state: &State) -> Vec<UserView> {
+    state.users.iter().map(|(id, user)| UserView::of(id, user)).collect()
+}
+
+fn user(state: &State, id: &UserId) -> Answer {
+    match state.users.get(id) {
+        Some(known) => Answer::User(Box::new(UserWork::of(state, id, known))),
+        None => Answer::Missing(format!("there is no user {id}")),
+    }
+}
+
+fn lease_check(state: &State, now: Timestamp, check: &LeaseCheck) -> CheckReport {
+    let surfaces = check.surfaces.as_slice();
+    let collisions = collisions(state, now, surfaces, check.holder.as_ref());
+    let own: Vec<&Lease> = match &check.holder {
+        None => Vec::new(),
+        Some(holder) => own_leases(state, now, holder, surfaces),
+    };
+    let held_by = |counts: &dyn Fn(&Lease) -> bool| {
+        surfaces.iter().all(|wanted| {
+            let mut held = own.iter().filter(|lease| counts(lease));
+            held.any(|lease| lease.surfaces.as_slice().iter().any(|own| own.covers(wanted)))
+        })
+    };
+    CheckReport {
+        free: collisions.is_empty(),
+        held: held_by(&|_| true),
+        epoch_valid: check.epoch.map(|epoch| held_by(&|lease| lease.epoch == epoch)),
+        collisions,
+    }
+}
+
+fn own_leases<'s>(
+    state: &'s State,
+    now: Timestamp,
+    holder: &Principal,
+    surfaces: &[Surface],
+) -> Vec<&'s Lease> {
+    let own = |id: &LeaseId, of: &Principal| of == holder && state.is_live(id, now);
+    let found = state.surfaces.meeting(surfaces, usize::MAX, &own);
+    found.iter().filter_map(|id| state.leases.get(id)).map(AsRef::as_ref).collect()
+}
+
+/// The agents that ever registered, in the order of their names.
+pub fn agents(state: &State, now: Timestamp) -> Vec<AgentView> {
+    let mut sessions: BTreeMap<&AgentName, Vec<WorkspaceId>> = BTreeMap::new();
+    for (id, session) in &state.sessions {
+        if now < session.lapses_at() {
+            sessions.entry(&session.agent).or_default().push(id.clone());
+        }
+    }
+    let mut leases: BTreeMap<&AgentName, usize> = BTreeMap::new();
+    for lease in state.leases.values().filter(|lease| lease.is_live(now)) {
+        if let Principal::Agent(name) = &lease.holder {
+            *leases.entry(name).or_default() += 1;
+        }
+    }
+    let view = |(name, agent): (&AgentName, &Agent)| {
+        let sessions = sessions.get(name).cloned().unwrap_or_default();
+        AgentView::of(name, agent, sessions, leases.get(name).copied().unwrap_or_default())
+    };
+    state.agents.iter().map(view).collect()
+}
+
+impl AgentView {
+    fn of(name: &AgentName, agent: &Agent, sessions: Vec<WorkspaceId>, leases: usize) -> Self {
+        AgentView {
+            agent: name.clone(),
+            key: agent.key,
+            registered_at: agent.registered_at,
+            first_seen: agent.registered_at,
+            last_heartbeat: agent.heard_at,
+            status: agent.standing(),
+            human: agent.about.human.clone(),
+            role: agent.about.role.clone(),
+            tool: agent.about.tool.clone(),
+            tool_version: agent.about.tool_version.clone(),
+            sessions,
+            leases,
+        }
+    }
+
+    /// One agent.
+    pub(crate) fn find(state: &State, now: Timestamp, name: &AgentName) -> Option<Self> {
+        let agent = state.agents.get(name)?;
+        let own = |session: &Session| session.agent == *name && now < session.lapses_at();
+        let sessions = state.sessions.iter().filter(|(_, session)| own(session));
+        let sessions: Vec<WorkspaceId> = sessions.map(|(id, _)| id.clone()).collect();
+        let live = |id: &LeaseId| state.is_live(id, now);
+        let held = |id: &WorkspaceId| state.leases_in(id).iter().filter(|id| live(id)).count();
+        let leases = sessions.iter().map(held).sum();
+        Some(AgentView::of(name, agent, sessions, leases))
+    }
+}

@@ -1,0 +1,172 @@
+//! Questions along the structures of a run: the tree, who sees whom, who may write to whom, what
+//! has to be done before what.
+//!
+//! The structures are independent of each other, so each has its own question. The one that is
+//! looked at hears nothing of it. An agent that asks by name finds what it may read and no more.
+
+use std::collections::BTreeSet;
+
+use crate::model::query::Answer;
+use crate::model::runs::right::{Right, RightView};
+use crate::model::runs::task::Task;
+use crate::model::runs::task::view::TaskView;
+use crate::model::runs::workspace::Workspace;
+use crate::rules::query::work::{Asked, missing};
+use crate::rules::runs::workspace::sight;
+use crate::values::id::{TaskId, WorkspaceId};
+
+pub(crate) use crate::model::query::topology::*;
+
+impl WorkspaceList {
+    /// Whether a workspace has its place where the question asks for it.
+    fn is_placed(&self, asked: Asked<'_>, id: &WorkspaceId, known: &Workspace) -> bool {
+        let above = |above, below| sight::is_above(asked.state, above, below);
+        let beside = |other: &WorkspaceId| {
+            let other_parent = asked.state.workspaces.get(other).map(|other| &other.parent);
+            other != id && known.parent.is_some() && other_parent == Some(&known.parent)
+        };
+        self.above.as_ref().is_none_or(|from| above(id, from))
+            && self.below.as_ref().is_none_or(|top| above(top, id))
+            && self.beside.as_ref().is_none_or(beside)
+            && !(self.leaves && asked.state.children_of(id).next().is_some())
+    }
+
+    pub(crate) fn fits(&self, asked: Asked<'_>, id: &WorkspaceId, known: &Workspace) -> bool {
+        let charter = &known.charter;
+        self.agent.as_ref().is_none_or(|agent| known.agent.as_ref() == Some(agent))
+            && self.status.is_none_or(|status| known.status == status)
+            && !(self.live && known.status.is_terminal())
+            && !(self.orphans && (known.orphan_of.is_none() || known.status.is_terminal()))
+            && self.originator.as_ref().is_none_or(|by| charter.originator == *by)
+            && self.owner.as_ref().is_none_or(|of| known.owner == *of)
+            && self.group.as_ref().is_none_or(|group| charter.group.as_ref() == Some(group))
+            && self.role.as_ref().is_none_or(|role| charter.role == *role)
+            && self.is_placed(asked, id, known)
+    }
+}
+
+impl Asked<'_> {
+    fn knows(self, id: &WorkspaceId) -> bool {
+        self.state.workspaces.contains_key(id) && self.reads(id)
+    }
+
+    /// The rights that lead out of and into workspaces. One reads those of either end.
+    pub(crate) fn rights(self, list: &RightList) -> Answer {
+        let named = [&list.workspace, &list.from, &list.to].into_iter().flatten();
+        let (known, unknown): (Vec<_>, Vec<_>) = named.partition(|id| self.knows(id));
+        if let (true, Some(id)) = (known.is_empty(), unknown.first()) {
+            return missing("workspace", *id);
+        }
+        let mut ids: Vec<_> = match known.first() {
+            Some(one) => {
+                let (held, about) = (self.state.rights_held_by(one), self.state.rights_about(one));
+                held.into_iter().chain(about).collect()
+            }
+            None => self.state.rights.keys().cloned().collect(),
+        };
+        ids.sort();
+        ids.dedup();
+        let all = ids.iter().filter_map(|id| self.state.rights.get(id).map(|right| (id, right)));
+        let reads = |right: &Right| self.reads(&right.holder) || self.reads(&right.target);
+        let fitting = all.filter(|(_, right)| list.fits(right) && reads(right));
+        Answer::Rights(fitting.map(|(id, right)| RightView::of(id, right)).collect())
+    }
+
+    fn sight_view(self, id: &WorkspaceId, because: Because) -> Option<SightView> {
+        let known = self.state.workspaces.get(id).filter(|_| self.reads(id))?;
+        Some(SightView {
+            workspace: id.clone(),
+            role: known.charter.role.clone(),
+            agent: known.agent.clone(),
+            status: known.status,
+            because,
+        })
+    }
+
+    /// Why one workspace sees another, if it does.
+    fn because(self, viewer: &WorkspaceId, target: &WorkspaceId) -> Option<Because> {
+        if viewer == target {
+            Some(Because::Itself)
+        } else if sight::is_above(self.state, viewer, target) {
+            Some(Because::Below)
+        } else {
+            sight::sees(self.state, viewer, target).then_some(Because::Shown)
+        }
+    }
+
+    /// What a workspace sees.
+    pub(crate) fn sees(self, id: &WorkspaceId) -> Answer {
+        self.sight(id, |other| self.because(id, other))
+    }
+
+    /// Who sees a workspace. It is not told that somebody asked.
+    pub(crate) fn seen_by(self, id: &WorkspaceId) -> Answer {
+        self.sight(id, |other| self.because(other, id))
+    }
+
+    fn sight(self, id: &WorkspaceId, why: impl Fn(&WorkspaceId) -> Option<Because>) -> Answer {
+        if !self.knows(id) {
+            return missing("workspace", id);
+        }
+        let all = self.state.workspaces.keys();
+        let mut found: Vec<SightView> =
+            all.filter_map(|other| self.sight_view(other, why(other)?)).collect();
+        let created =
+            |id: &WorkspaceId| self.state.workspaces.get(id).map(|w| w.charter.created_at);
+        found.sort_by_key(|view| created(&view.workspace));
+        Answer::Sight(found)
+    }
+
+    /// What a task depends on, or what waits for it; what comes first, first.
+    pub(crate) fn task_deps(self, asked: &TaskDeps) -> Answer {
+        let Some(task) = self.state.tasks.get(&asked.task).filter(|task| self.reads_task(task))
+        else {
+            return missing("task", &asked.task);
+        };
+        let next = |id: &TaskId, task: &Task| -> Vec<TaskId> {
+            if !asked.dependents {
+                return task.depends_on.clone();
+            }
+            let all = self.state.tasks_in(&task.graph);
+            let waits = |other: &&TaskId| {
+                self.state.tasks.get(*other).is_some_and(|other| other.depends_on.contains(id))
+            };
+            all.filter(waits).cloned().collect()
+        };
+        let mut found: BTreeSet<TaskId> = BTreeSet::new();
+        let mut open = next(&asked.task, task);
+        while let Some(id) = open.pop() {
+            let Some(task) = self.state.tasks.get(&id) else { continue };
+            if found.insert(id.clone()) && asked.all {
+                open.extend(next(&id, task));
+            }
+        }
+        let views = self.in_order(&found);
+        Answer::Tasks(views)
+    }
+
+    /// Tasks of one graph, each after those it depends on. A task may be planned before what it
+    /// depends on, so the order of planning does not tell.
+    fn in_order(self, wanted: &BTreeSet<TaskId>) -> Vec<TaskView> {
+        let mut left: Vec<(&TaskId, &Task)> = wanted
+            .iter()
+            .filter_map(|id| self.state.tasks.get(id).map(|task| (id, task.as_ref())))
+            .collect();
+        left.sort_by_key(|(_, task)| task.at);
+        let mut placed: BTreeSet<&TaskId> = BTreeSet::new();
+        let mut views = Vec::with_capacity(left.len());
+        while !left.is_empty() {
+            let free = |(_, task): &(&TaskId, &Task)| {
+                task.depends_on.iter().all(|on| placed.contains(on) || !wanted.contains(on))
+            };
+            // The kernel lets no cycle in; without one something is always free.
+            let Some(at) = left.iter().position(free) else { break };
+            let (id, task) = left.remove(at);
+            placed.insert(id);
+            if self.reads_task(task) {
+                views.push(TaskView::of(self.state, id, task));
+            }
+        }
+        views
+    }
+}

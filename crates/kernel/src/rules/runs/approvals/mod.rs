@@ -1,0 +1,105 @@
+//! The highway: how people watch, approve, interrupt and answer, without stopping anything.
+//!
+//! What a person wants to see before it happens waits at a gate ([`gate`]); what an agent cannot
+//! decide comes as an escalation ([`escalation`]); what a person wants to say goes in as an
+//! injected envelope ([`inject`]). A run has one setting that says which gates are there, how
+//! long each waits and what happens then. Watching needs no setting: it is the trail.
+
+pub mod escalation;
+pub mod gate;
+pub mod inject;
+pub mod request;
+pub mod resolve;
+pub mod view;
+
+use std::sync::Arc;
+
+use crate::machine::coordinator;
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::runs::task::Task;
+use crate::protocol::event::Event;
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::runs::task;
+use crate::values::id::TaskId;
+use crate::values::principal::Caller;
+use crate::values::time::Timestamp;
+
+pub use crate::model::runs::approvals::*;
+
+pub(crate) fn decide_configure(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    wish: &Wish,
+) -> Result<Reply, DecisionError> {
+    let root = coordinator::root(tx.state())?.clone();
+    may_configure(tx.state(), caller)?;
+    let highway = Highway::clone(&tx.state().highway).with(wish);
+    let event = Event::HighwayConfigured(Configured { highway, workspace_id: root.clone() });
+    tx.note(Some(&root), caller.principal.clone().into(), event)?;
+    for draft in unasked(tx.state()) {
+        gate::on_planned(tx, &draft)?;
+    }
+    Ok(Reply::Highway(Box::new(view::HighwayView::of(tx.state()))))
+}
+
+/// Plans that nobody was asked about yet.
+fn unasked(state: &State) -> Vec<TaskId> {
+    let unasked = |id: &TaskId, task: &Task| {
+        let subject = id.into();
+        task.status == task::Status::Draft
+            && task::is_of_this_run(state, task)
+            && state.open_gate(GateType::TaskApproval, &subject).is_none()
+            && gate::closed_by_fallback(state, GateType::TaskApproval, &subject).is_none()
+    };
+    let drafts = state.tasks().filter(|(id, task)| unasked(id, task));
+    let mut drafts: Vec<(Timestamp, TaskId)> =
+        drafts.map(|(id, task)| (task.at, id.clone())).collect();
+    drafts.sort();
+    drafts.into_iter().map(|(_, id)| id).collect()
+}
+
+/// People set their own gates. Where nobody has signed up the coordinator does: nobody is there
+/// whom it could keep out.
+pub(crate) fn may_configure(state: &State, caller: &Caller) -> Result<(), Refusal> {
+    use crate::capability::{Permission, may};
+    match &caller.principal {
+        crate::values::principal::Principal::User(user) => {
+            may(state, user, Permission::CreateWorkspace, None)
+        }
+        principal if state.users.is_empty() && coordinator::is_coordinator(state, principal) => {
+            Ok(())
+        }
+        principal => {
+            let message = format!("{principal} may not change what people want to be asked about");
+            Err(Refusal::denied(Rule::PersonDecides, message))
+        }
+    }
+}
+
+pub(crate) fn apply_configured(
+    state: &mut State,
+    configured: &Configured,
+) -> Result<(), ApplyError> {
+    if state.root.as_ref() != Some(&configured.workspace_id) {
+        return Err(ApplyError::Mismatch("the root of the run"));
+    }
+    state.highway = Arc::new(configured.highway.clone());
+    Ok(())
+}
+
+/// What no longer makes sense is closed: gates whose subject is gone, escalations of workspaces
+/// that have ended. Asked after every command and everything that fell due, so that no way of
+/// ending anything is forgotten.
+pub(crate) fn sweep(tx: &mut Transaction<'_>) -> Result<(), ApplyError> {
+    if !tx.state().gates.is_empty() {
+        gate::sweep(tx)?;
+    }
+    if !tx.state().escalations.is_empty() {
+        escalation::sweep(tx)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! Conflicts: what does not go together, and how that is settled.
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::runs::approvals::GateType;
+use crate::model::runs::approvals::request::Request;
+use crate::model::runs::file;
+use crate::model::runs::file::File;
+use crate::model::runs::integration::{Mode, Outcome, Strategy};
+use crate::model::runs::workspace::{Initiator, Status, Trigger};
+use crate::protocol::event::Event;
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::runs::approvals::gate;
+use crate::rules::runs::approvals::gate::{Stop, Way};
+use crate::rules::runs::integration::{finish, integrator, open_conflict, reply, salvage};
+use crate::rules::runs::workspace;
+use crate::rules::runs::workspace::change;
+use crate::rules::runs::workspace::change::Change;
+use crate::values::id::{CheckpointId, IdKind, WorkspaceId};
+use crate::values::principal::{Actor, Caller};
+use crate::values::text::Text;
+
+pub use crate::model::runs::integration::conflict::*;
+
+/// The most resources one conflict names.
+const RESOURCES_MAX: usize = 256;
+
+/// Files that an earlier merge into the same workspace left with other content.
+pub(crate) fn overlap(
+    state: &State,
+    target: &WorkspaceId,
+    checkpoint: &CheckpointId,
+) -> Result<Vec<ConflictArg>, Refusal> {
+    let known = workspace::get(state, target)?;
+    let Some(checkpoint) = state.checkpoints.get(checkpoint) else { return Ok(Vec::new()) };
+    let other = |file: &&File| {
+        known.merged.get(&file.path).is_some_and(|merged| merged.content != file.content)
+    };
+    let paths = checkpoint.files.iter().filter(other).map(|file| Text::lossy(file.path.as_str()));
+    let resources: Vec<_> = paths.take(RESOURCES_MAX).collect();
+    if resources.is_empty() {
+        return Ok(Vec::new());
+    }
+    let kind = ConflictType::ContentOverlap;
+    let description = Text::lossy("an earlier merge left these files with other content");
+    Ok(vec![ConflictArg { description, resources, kind }])
+}
+
+/// Whether conflicts may be reported with a merge of this strategy. Those who merge without a look
+/// at both sides find nothing, but the project's own checks may.
+pub(crate) fn sound(conflicts: &[ConflictArg], strategy: Strategy) -> Result<(), Refusal> {
+    let unsound = |message: String| Err(Refusal::denied(Rule::MergeSound, message));
+    if conflicts.len() > CONFLICTS_MAX {
+        let count = conflicts.len();
+        return unsound(format!("{count} conflicts are over the limit of {CONFLICTS_MAX}"));
+    }
+    for conflict in conflicts {
+        if conflict.resources.len() > RESOURCES_MAX {
+            let count = conflict.resources.len();
+            return unsound(format!("{count} resources are over the limit of {RESOURCES_MAX}"));
+        }
+        if strategy != Strategy::Evaluated && conflict.kind != ConflictType::ConstraintBreach {
+            let message = "conflicts other than `constraint_breach` are found by evaluated merges";
+            return unsound(message.to_owned());
+        }
+    }
+    Ok(())
+}
+
+/// Records conflicts and stops the merge.
+pub(crate) fn detected(
+    tx: &mut Transaction<'_>,
+    id: &WorkspaceId,
+    conflicts: Vec<ConflictArg>,
+    initiator: Initiator,
+) -> Result<(), DecisionError> {
+    let mode = mode_of(tx.state(), id)?;
+    for conflict in conflicts {
+        let event = Event::ConflictDetected(Detected {
+            conflict_id: tx.mint(IdKind::Conflict).into(),
+            conflict_type: conflict.kind,
+            description: conflict.description,
+            mode,
+            resources: conflict.resources,
+            workspace_id: id.clone(),
+        });
+        tx.note(Some(id), Actor::Protocol, event)?;
+    }
+    if mode == Mode::Salvage {
+        return Ok(());
+    }
+    let (to, trigger) = (Status::Conflicted, Trigger::ConflictFound);
+    let (reason, actor) = (None, Actor::Protocol);
+    change::take(tx, id, Change { to, trigger, initiator, reason, actor })?;
+    Ok(())
+}
+
+fn mode_of(state: &State, id: &WorkspaceId) -> Result<Mode, ApplyError> {
+    let open = state.integrations.get(id).ok_or(ApplyError::Unknown("the integration"))?;
+    Ok(open.mode())
+}
+
+pub(crate) fn decide_resolve(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    resolve: &Resolve,
+) -> Result<Reply, DecisionError> {
+    let id = &resolve.workspace;
+    integrator(tx.state(), caller, id)?;
+    open_one(tx.state(), resolve)?;
+    if let Some(files) = &resolve.merged {
+        file::stored(files)
+            .map_err(|error| Refusal::denied(Rule::MergeSound, error.to_string()))?;
+    }
+    let stop = Stop {
+        kind: GateType::ConflictResolution,
+        subject: (&resolve.conflict).into(),
+        workspace: Some(id.clone()),
+        task: workspace::get(tx.state(), id)?.charter.task.clone(),
+        request: Some(Request::Resolve(Box::new(resolve.clone()))),
+    };
+    if resolve.strategy == Resolution::Escalate {
+        // This is to ask a person, whatever else is asked about.
+        let actor = caller.principal.clone().into();
+        let gate = gate::escalated(tx, stop, actor)?;
+        return tx.gate_reply(&gate);
+    }
+    let way = gate::pass(tx, caller, stop)?;
+    if let Way::Waits(gate) = &way {
+        return tx.gate_reply(gate);
+    }
+    settle(tx, caller, resolve)?;
+    way.note(tx)?;
+    reply(tx, id)
+}
+
+/// The conflict that is to be settled.
+fn open_one(state: &State, resolve: &Resolve) -> Result<OpenConflict, Refusal> {
+    let id = &resolve.workspace;
+    if let Some(open) = open_conflict(state, id, &resolve.conflict) {
+        return Ok(open.clone());
+    }
+    let message = format!("workspace {id} has no open conflict {}", resolve.conflict);
+    let open = state.integrations.get(id);
+    let open = open.iter().flat_map(|open| &open.conflicts).map(|open| open.id.to_string());
+    let open: Vec<String> = open.collect();
+    Err(Refusal::not_found(Rule::ConflictOpen, message).allowing(open))
+}
+
+/// Settles a conflict, without asking anybody else.
+pub(crate) fn settle(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    resolve: &Resolve,
+) -> Result<(), DecisionError> {
+    let id = &resolve.workspace;
+    let initiator = integrator(tx.state(), caller, id)?;
+    let open = open_one(tx.state(), resolve)?;
+    let merged = match &resolve.merged {
+        None => None,
+        Some(files) => Some(
+            file::stored(files)
+                .map_err(|error| Refusal::denied(Rule::MergeSound, error.to_string()))?,
+        ),
+    };
+    let rework = resolve.strategy == Resolution::AgentRework;
+    let mode = mode_of(tx.state(), id)?;
+    if !rework && let Some(merging) = tx.state().integrations.get(id) {
+        let checkpoint = merging.checkpoint.clone();
+        tx.check_checkpoint(&checkpoint)?;
+    }
+    let event = Event::ConflictResolved(Resolved {
+        conflict_id: open.id,
+        conflict_type: open.kind,
+        merged,
+        mode,
+        outcome: if rework { End::Failed } else { End::Closed },
+        resolution: Some(resolve.resolution.clone()),
+        resolution_strategy: match resolve.strategy {
+            Resolution::CoordinatorResolve => Settled::CoordinatorResolve,
+            Resolution::Escalate => Settled::Escalate,
+            Resolution::AgentRework => Settled::AgentRework,
+        },
+        workspace_id: id.clone(),
+    });
+    let actor = tx.actor(caller);
+    tx.note(Some(id), actor, event)?;
+    let left = tx.state().integrations.get(id).map_or(0, |open| open.conflicts.len());
+    if rework && mode == Mode::Salvage {
+        salvage::abandon(tx, id, Trigger::AgentRework)?;
+    } else if rework {
+        let (to, trigger) = (Status::Failed, Trigger::AgentRework);
+        let (reason, actor) = (Some(resolve.resolution.clone()), Actor::Protocol);
+        change::fail(tx, id, Change { to, trigger, initiator, reason, actor })?;
+    } else if left == 0 {
+        finish(tx, id, initiator, Outcome::ConflictResolved)?;
+    }
+    Ok(())
+}
+
+/// A conflict that nobody settles any more.
+pub(crate) fn given_up(
+    tx: &mut Transaction<'_>,
+    id: &WorkspaceId,
+    open: OpenConflict,
+    trigger: Trigger,
+) -> Result<(), ApplyError> {
+    let settled = match trigger {
+        Trigger::ConflictTimeout => Settled::Timeout,
+        Trigger::AgentRework => Settled::AgentRework,
+        _ => Settled::Aborted,
+    };
+    let event = Event::ConflictResolved(Resolved {
+        conflict_id: open.id,
+        conflict_type: open.kind,
+        merged: None,
+        mode: mode_of(tx.state(), id)?,
+        outcome: End::Failed,
+        resolution: None,
+        resolution_strategy: settled,
+        workspace_id: id.clone(),
+    });
+    tx.note(Some(id), Actor::Protocol, event)
+}
+
+pub(crate) fn apply_detected(state: &mut State, detected: &Detected) -> Result<(), ApplyError> {
+    let open = state.integrations.get_mut(&detected.workspace_id);
+    let open = open.ok_or(ApplyError::Unknown("the integration"))?;
+    let noticed = match open.strategy {
+        Strategy::Evaluated => true,
+        Strategy::Layered => detected.conflict_type == ConflictType::ContentOverlap,
+        Strategy::Direct => false,
+    };
+    let breach = detected.conflict_type == ConflictType::ConstraintBreach;
+    if !(noticed || breach) || open.mode() != detected.mode {
+        return Err(ApplyError::Mismatch("the merge it stops"));
+    }
+    open.conflicts.push(OpenConflict {
+        id: detected.conflict_id.clone(),
+        kind: detected.conflict_type,
+        description: detected.description.clone(),
+        resources: detected.resources.clone(),
+    });
+    Ok(())
+}
+
+pub(crate) fn apply_resolved(state: &mut State, resolved: &Resolved) -> Result<(), ApplyError> {
+    let open = state.integrations.get_mut(&resolved.workspace_id);
+    let open = open.ok_or(ApplyError::Unknown("the integration"))?;
+    if open.mode() != resolved.mode {
+        return Err(ApplyError::Mismatch("the merge it is about"));
+    }
+    let place = open.conflicts.iter().position(|open| open.id == resolved.conflict_id);
+    open.conflicts.remove(place.ok_or(ApplyError::Unknown("the conflict"))?);
+    // Each resolution adds to what was said before.
+    if let Some(said) = &resolved.merged {
+        open.merged.get_or_insert_default().extend(said.iter().cloned());
+    }
+    Ok(())
+}

@@ -1,0 +1,331 @@
+//! Integration: what becomes of finished work.
+//!
+//! Nothing merges by itself. Once a workspace is done, the coordinator (or the delegate above it)
+//! accepts its newest final checkpoint, has the work revised, or rejects it. What is accepted is
+//! merged into the parent: a map from path to content. `direct` copies, `layered` copies and
+//! notices files that earlier merges left with other content, `evaluated` takes the result the
+//! coordinator made of both. A conflict stops the merge until it is resolved; one that whoever runs
+//! the project's checks found stops a merge of any strategy. [`salvage`] is for work that failed.
+
+pub mod conflict;
+pub mod salvage;
+
+use std::sync::Arc;
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::runs::approvals::GateType;
+use crate::model::runs::approvals::request::Request;
+use crate::model::runs::file;
+use crate::model::runs::file::File;
+use crate::model::runs::integration::conflict::OpenConflict;
+use crate::model::runs::signal::SignalType;
+use crate::model::runs::workspace::{Initiator, MergedFile, Status, Trigger, edges};
+use crate::protocol::event::Event;
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::runs::approvals::gate;
+use crate::rules::runs::approvals::gate::{Stop, Way};
+use crate::rules::runs::signal::Saying;
+use crate::rules::runs::task::follow;
+use crate::rules::runs::workspace::change;
+use crate::rules::runs::workspace::change::Change;
+use crate::rules::runs::{signal, workspace};
+use crate::values::id::{ConflictId, WorkspaceId};
+use crate::values::principal::{Actor, Caller};
+
+pub use crate::model::runs::integration::*;
+
+/// The workspace that open work is merged into. Finished work follows its workspace's parent.
+pub(crate) fn target_of(state: &State, source: &WorkspaceId) -> Option<WorkspaceId> {
+    let open = state.integrations.get(source)?;
+    let parent = || state.workspaces.get(source).and_then(|known| known.parent.clone());
+    open.salvaged_into.clone().or_else(parent)
+}
+
+pub(crate) fn reply(tx: &Transaction<'_>, id: &WorkspaceId) -> Result<Reply, DecisionError> {
+    let status = workspace::get(tx.state(), id)?.status;
+    let conflicts = tx.state().integrations.get(id).map(|open| open.conflicts.clone());
+    let conflicts = conflicts.unwrap_or_default();
+    Ok(Reply::Integration(IntegrationReply { workspace: id.clone(), status, conflicts }))
+}
+
+/// Whether a caller decides about a workspace's work: the coordinator, or the delegate above.
+pub(crate) fn integrator(
+    state: &State,
+    caller: &Caller,
+    source: &WorkspaceId,
+) -> Result<Initiator, Refusal> {
+    workspace::get(state, source)?;
+    if workspace::commands(state, caller, source) {
+        return Ok(workspace::initiator(&caller.principal));
+    }
+    let message = format!("{} does not decide about workspace {source}", caller.principal);
+    Err(Refusal::denied(Rule::Integrator, message))
+}
+
+pub(crate) fn decide_decide(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    decide: &Decide,
+) -> Result<Reply, DecisionError> {
+    let id = &decide.workspace;
+    let initiator = integrator(tx.state(), caller, id)?;
+    let workspace = workspace::get(tx.state(), id)?;
+    let merging = tx.state().integrations.contains_key(id);
+    if workspace.status != Status::Integrating || workspace.parent.is_none() || merging {
+        let message = format!("workspace {id} is {}, not integrating", workspace.status);
+        let ways = edges::ways_from(workspace.status);
+        return Err(Refusal::denied(Rule::StateAllows, message).allowing(ways).into());
+    }
+    let trigger = match decide.decision {
+        Decision::Accept => return accept(tx, caller, decide, initiator),
+        Decision::Revise => Trigger::RevisionRequired,
+        Decision::Reject => Trigger::Rejected,
+    };
+    let (reason, actor) = (decide.reason.clone(), caller.principal.clone().into());
+    let change = Change { to: Status::Failed, trigger, initiator, reason, actor };
+    change::fail(tx, id, change)?;
+    reply(tx, id)
+}
+
+fn accept(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    decide: &Decide,
+    initiator: Initiator,
+) -> Result<Reply, DecisionError> {
+    let id = &decide.workspace;
+    let workspace = workspace::get(tx.state(), id)?.clone();
+    let Some(target) = workspace.parent.clone() else { return reply(tx, id) };
+    let Some(checkpoint) = workspace.latest_final.clone() else {
+        let message = format!("workspace {id} has no final checkpoint to merge");
+        let allowed = ["revise".to_owned(), "reject".to_owned()];
+        return Err(Refusal::denied(Rule::FinalNeeded, message).allowing(allowed).into());
+    };
+    if let Some(busy) = busy(tx.state(), &target) {
+        return Err(busy.into());
+    }
+    tx.check_checkpoint(&checkpoint)?;
+    let strategy = decide.strategy.unwrap_or_default();
+    conflict::sound(&decide.conflicts, strategy)?;
+    let merged = evaluated_result(decide, strategy)?;
+    let stop = Stop {
+        kind: GateType::Integration,
+        subject: id.into(),
+        workspace: Some(id.clone()),
+        task: workspace.charter.task.clone(),
+        request: Some(Request::Integrate(Box::new(decide.clone()))),
+    };
+    let way = gate::pass(tx, caller, stop)?;
+    if let Way::Waits(gate) = &way {
+        return tx.gate_reply(gate);
+    }
+    let event = Event::IntegrationStarted(Started {
+        checkpoint_ref: checkpoint.clone(),
+        confidence: None,
+        merged,
+        mode: Mode::Normal,
+        owner: workspace.owner.clone(),
+        reason: None,
+        source: id.clone(),
+        strategy,
+        target: target.clone(),
+    });
+    let actor = tx.actor(caller);
+    tx.note(Some(&target), actor, event)?;
+    way.note(tx)?;
+    signal::tell_parent(tx, &target, Saying::plain(SignalType::Integrate, id.into()))?;
+    let mut conflicts = match strategy {
+        Strategy::Layered => conflict::overlap(tx.state(), &target, &checkpoint)?,
+        Strategy::Direct | Strategy::Evaluated => Vec::new(),
+    };
+    conflicts.extend(decide.conflicts.iter().cloned());
+    if conflicts.is_empty() {
+        finish(tx, id, initiator, Outcome::Success)?;
+    } else {
+        conflict::detected(tx, id, conflicts, initiator)?;
+    }
+    reply(tx, id)
+}
+
+fn evaluated_result(decide: &Decide, strategy: Strategy) -> Result<Option<Vec<File>>, Refusal> {
+    let unsound = |message: String| Refusal::denied(Rule::MergeSound, message);
+    match (strategy, &decide.merged) {
+        (Strategy::Evaluated, Some(files)) => {
+            file::stored(files).map(Some).map_err(|error| unsound(error.to_string()))
+        }
+        (Strategy::Evaluated, None) => {
+            Err(unsound("an evaluated merge needs its result in `merged`".to_owned()))
+        }
+        (_, Some(_)) => Err(unsound("`merged` is for evaluated merges".to_owned())),
+        (_, None) => Ok(None),
+    }
+}
+
+impl State {
+    /// The workspace whose work is being merged into another, if one is.
+    pub fn merging_into(&self, target: &WorkspaceId) -> Option<&WorkspaceId> {
+        let mut open = self.integrations.keys();
+        open.find(|source| target_of(self, source).as_ref() == Some(target))
+    }
+}
+
+/// A refusal to merge into a workspace while other work is being merged into it.
+pub(crate) fn busy(state: &State, target: &WorkspaceId) -> Option<Refusal> {
+    let other = state.merging_into(target)?;
+    let message = format!("the work of {other} is still being merged into {target}");
+    Some(Refusal::denied(Rule::OneMerge, message))
+}
+
+/// The merge itself, and the end of the workspace it came from, if that has not ended.
+pub(crate) fn finish(
+    tx: &mut Transaction<'_>,
+    id: &WorkspaceId,
+    initiator: Initiator,
+    result: Outcome,
+) -> Result<(), DecisionError> {
+    let target = target_of(tx.state(), id).ok_or(ApplyError::Unknown("the parent"))?;
+    let open = tx.state().integrations.get(id).ok_or(ApplyError::Unknown("the integration"))?;
+    let mode = open.mode();
+    let event = Event::IntegrationCompleted(Completed {
+        mode,
+        result,
+        source: id.clone(),
+        strategy: open.strategy,
+        target: target.clone(),
+    });
+    tx.note(Some(&target), Actor::Protocol, event)?;
+    if mode == Mode::Salvage {
+        // What failed stays so, and its task with it.
+        return Ok(());
+    }
+    let trigger = match result {
+        Outcome::Success => Trigger::Merged,
+        Outcome::ConflictResolved => Trigger::ConflictsResolved,
+    };
+    let (reason, actor) = (None, Actor::Protocol);
+    change::take(tx, id, Change { to: Status::Closed, trigger, initiator, reason, actor })?;
+    follow::on_integrated(tx, id)?;
+    Ok(())
+}
+
+/// A workspace failed in the middle of a merge.
+pub(crate) fn on_failed(
+    tx: &mut Transaction<'_>,
+    id: &WorkspaceId,
+    trigger: Trigger,
+) -> Result<(), ApplyError> {
+    let Some(open) = tx.state().integrations.get(id).cloned() else { return Ok(()) };
+    let known = tx.state().workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
+    let target = known.parent.clone().ok_or(ApplyError::Unknown("the parent"))?;
+    for left in open.conflicts {
+        conflict::given_up(tx, id, left, trigger)?;
+    }
+    let event = Event::IntegrationAborted(Aborted {
+        mode: Mode::Normal,
+        reason: trigger,
+        source: id.clone(),
+        target: target.clone(),
+    });
+    tx.note(Some(&target), Actor::Protocol, event)
+}
+
+pub(crate) fn apply_started(state: &mut State, started: &Started) -> Result<(), ApplyError> {
+    let sound = match started.mode {
+        Mode::Normal => finished(state, started),
+        Mode::Salvage => salvage::is_sound(state, started),
+    };
+    if !sound {
+        return Err(ApplyError::Mismatch("the work that is merged"));
+    }
+    let open = Integration {
+        checkpoint: started.checkpoint_ref.clone(),
+        strategy: started.strategy,
+        merged: started.merged.clone(),
+        conflicts: Vec::new(),
+        salvaged_into: (started.mode == Mode::Salvage).then(|| started.target.clone()),
+    };
+    match state.insert_integration(started.source.clone(), open) {
+        None => Ok(()),
+        Some(_) => Err(ApplyError::Twice("an integration's start")),
+    }
+}
+
+impl State {
+    /// Takes in an open merge with everything that is derived from it.
+    pub(crate) fn insert_integration(
+        &mut self,
+        source: WorkspaceId,
+        open: Integration,
+    ) -> Option<Integration> {
+        if let Some(target) = &open.salvaged_into {
+            self.salvages.insert((target.clone(), source.clone()));
+        }
+        self.integrations.insert(source, open)
+    }
+}
+
+/// Whether an entry that begins a merge is about finished work, and the right one.
+fn finished(state: &State, started: &Started) -> bool {
+    let source = state.workspaces.get(&started.source);
+    source.is_some_and(|source| {
+        source.status == Status::Integrating
+            && source.latest_final.as_ref() == Some(&started.checkpoint_ref)
+            && source.parent.as_ref() == Some(&started.target)
+    })
+}
+
+/// Takes an open merge out, if it is the one that an entry tells of.
+fn close(
+    state: &mut State,
+    mode: Mode,
+    source: &WorkspaceId,
+    target: &WorkspaceId,
+) -> Result<Integration, ApplyError> {
+    let into = target_of(state, source).ok_or(ApplyError::Unknown("the integration"))?;
+    let open = state.integrations.remove(source).ok_or(ApplyError::Unknown("the integration"))?;
+    state.salvages.remove(&(into.clone(), source.clone()));
+    if into == *target && open.mode() == mode {
+        Ok(open)
+    } else {
+        Err(ApplyError::Mismatch("the workspace it is merged into"))
+    }
+}
+
+pub(crate) fn apply_completed(state: &mut State, completed: &Completed) -> Result<(), ApplyError> {
+    let open = close(state, completed.mode, &completed.source, &completed.target)?;
+    if !open.conflicts.is_empty() || open.strategy != completed.strategy {
+        return Err(ApplyError::Mismatch("the integration"));
+    }
+    let checkpoint = state.checkpoints.get(&open.checkpoint);
+    let checkpoint = checkpoint.ok_or(ApplyError::Unknown("the checkpoint"))?.clone();
+    // What somebody said about a file goes before what the checkpoint says; files nobody spoke
+    // about come from the checkpoint, so that none is dropped by not being named. What failed is
+    // not trusted that far: of it only the files come that somebody named.
+    let whole = open.mode() == Mode::Normal;
+    let made: &[File] = if whole { &checkpoint.files } else { &[] };
+    let files = made.iter().chain(open.merged.iter().flatten());
+    let known = state.workspaces.get_mut(&completed.target);
+    let target = Arc::make_mut(known.ok_or(ApplyError::Unknown("the parent"))?);
+    for file in files {
+        let merged = MergedFile { content: file.content.clone(), from: completed.source.clone() };
+        target.merged.insert(file.path.clone(), merged);
+    }
+    Ok(())
+}
+
+pub(crate) fn apply_aborted(state: &mut State, aborted: &Aborted) -> Result<(), ApplyError> {
+    close(state, aborted.mode, &aborted.source, &aborted.target).map(|_| ())
+}
+
+/// A conflict's id and what it is about; for [`conflict`].
+pub(crate) fn open_conflict<'s>(
+    state: &'s State,
+    source: &WorkspaceId,
+    id: &ConflictId,
+) -> Option<&'s OpenConflict> {
+    state.integrations.get(source)?.conflicts.iter().find(|open| open.id == *id)
+}

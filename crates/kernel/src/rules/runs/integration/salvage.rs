@@ -1,0 +1,178 @@
+//! Salvage: what can be saved of a workspace that failed.
+//!
+//! The workspace stays failed; nothing brings it back. The coordinator looks at one of its
+//! checkpoints and says which files come out of it, so such a merge is always `evaluated`, and
+//! what it rests on counts as uncertain whatever its agent thought of it. Every entry about it
+//! bears the mode `salvage`. The files go to the workspace that was above it, or to the nearest
+//! one further up that still takes work.
+
+use crate::values::id::First as _;
+
+use crate::machine::coordinator;
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::runs::approvals::GateType;
+use crate::model::runs::approvals::request::Request;
+use crate::model::runs::checkpoint::Confidence;
+use crate::model::runs::file;
+use crate::model::runs::integration::{Aborted, Mode, Outcome, Started, Strategy};
+use crate::model::runs::signal::SignalType;
+use crate::model::runs::workspace::{Status, Trigger, Workspace};
+use crate::protocol::event::Event;
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::runs::approvals::gate;
+use crate::rules::runs::approvals::gate::{Stop, Way};
+use crate::rules::runs::integration::{busy, conflict, finish, integrator, reply};
+use crate::rules::runs::signal::Saying;
+use crate::rules::runs::{signal, workspace};
+use crate::values::id::{CheckpointId, WorkspaceId};
+use crate::values::principal::{Actor, Caller};
+
+pub use crate::model::runs::integration::salvage::*;
+
+/// What salvaged work counts for.
+pub(crate) const CONFIDENCE: Confidence = Confidence::Low;
+
+pub(crate) fn decide_salvage(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    salvage: &Salvage,
+) -> Result<Reply, DecisionError> {
+    let id = &salvage.workspace;
+    coordinator::root(tx.state())?;
+    let initiator = integrator(tx.state(), caller, id)?;
+    let source = workspace::get(tx.state(), id)?.clone();
+    if source.status != Status::Failed {
+        let message = format!("workspace {id} is {}, not failed", source.status);
+        return Err(Refusal::denied(Rule::SalvageFailed, message).into());
+    }
+    if tx.state().integrations.contains_key(id) {
+        let message = format!("conflicts of the last salvage of {id} are open");
+        return Err(Refusal::denied(Rule::OneMerge, message).into());
+    }
+    let checkpoint = chosen(tx.state(), &source, salvage)?;
+    let target = target_of(tx.state(), &source).ok_or(ApplyError::Unknown("the root"))?;
+    if let Some(busy) = busy(tx.state(), &target) {
+        return Err(busy.into());
+    }
+    tx.check_checkpoint(&checkpoint)?;
+    conflict::sound(&salvage.conflicts, Strategy::Evaluated)?;
+    let merged = file::stored(&salvage.merged);
+    let merged = merged.map_err(|error| Refusal::denied(Rule::MergeSound, error.to_string()))?;
+    let stop = Stop {
+        kind: GateType::Integration,
+        subject: id.into(),
+        workspace: Some(id.clone()),
+        task: source.charter.task.clone(),
+        request: Some(Request::Salvage(Box::new(salvage.clone()))),
+    };
+    let way = gate::pass(tx, caller, stop)?;
+    if let Way::Waits(gate) = &way {
+        return tx.gate_reply(gate);
+    }
+    let event = Event::IntegrationStarted(Started {
+        checkpoint_ref: checkpoint,
+        confidence: Some(CONFIDENCE),
+        merged: Some(merged),
+        mode: Mode::Salvage,
+        owner: source.owner.clone(),
+        reason: salvage.reason.clone(),
+        source: id.clone(),
+        strategy: Strategy::Evaluated,
+        target: target.clone(),
+    });
+    let actor = tx.actor(caller);
+    tx.note(Some(&target), actor, event)?;
+    way.note(tx)?;
+    signal::tell_parent(tx, &target, Saying::plain(SignalType::Integrate, id.into()))?;
+    if salvage.conflicts.is_empty() {
+        finish(tx, id, initiator, Outcome::Success)?;
+    } else {
+        conflict::detected(tx, id, salvage.conflicts.clone(), initiator)?;
+    }
+    reply(tx, id)
+}
+
+/// The checkpoint that is meant, which has to be one of the workspace's own.
+fn chosen(state: &State, source: &Workspace, salvage: &Salvage) -> Result<CheckpointId, Refusal> {
+    let id = &salvage.workspace;
+    let Some(newest) = source.latest_final.as_ref().or(source.head.as_ref()) else {
+        let message = format!("workspace {id} has no checkpoint that anything could be saved of");
+        return Err(Refusal::denied(Rule::SalvageFailed, message));
+    };
+    let Some(chosen) = &salvage.checkpoint else { return Ok(newest.clone()) };
+    let own = state.checkpoints.get(chosen).is_some_and(|made| made.workspace == *id);
+    if own {
+        return Ok(chosen.clone());
+    }
+    let message = format!("workspace {id} has no checkpoint {chosen}");
+    Err(Refusal::not_found(Rule::ReferenceKnown, message))
+}
+
+/// Where salvaged work goes: the nearest workspace above that still takes work. If none does,
+/// because its run is over, the root of the run that goes on.
+pub(crate) fn target_of(state: &State, source: &Workspace) -> Option<WorkspaceId> {
+    let mut above = source.parent.as_ref();
+    while let Some(id) = above {
+        let known = state.workspaces.get(id)?;
+        if !known.status.is_sealed() {
+            return Some(id.clone());
+        }
+        above = known.parent.as_ref();
+    }
+    state.root.clone()
+}
+
+impl State {
+    /// Where work that is salvaged from a workspace would go.
+    pub fn salvage_target(&self, source: &WorkspaceId) -> Option<WorkspaceId> {
+        self.workspaces.get(source).and_then(|source| target_of(self, source))
+    }
+}
+
+/// Gives a salvage up: its conflicts are closed, and nothing is merged.
+pub(crate) fn abandon(
+    tx: &mut Transaction<'_>,
+    id: &WorkspaceId,
+    trigger: Trigger,
+) -> Result<(), ApplyError> {
+    let open = tx.state().integrations.get(id).ok_or(ApplyError::Unknown("the integration"))?;
+    let target = open.salvaged_into.clone().ok_or(ApplyError::Unknown("the salvage"))?;
+    for left in open.conflicts.clone() {
+        conflict::given_up(tx, id, left, trigger)?;
+    }
+    let event = Event::IntegrationAborted(Aborted {
+        mode: Mode::Salvage,
+        reason: trigger,
+        source: id.clone(),
+        target: target.clone(),
+    });
+    tx.note(Some(&target), Actor::Protocol, event)
+}
+
+/// A workspace ended: what was to be salvaged into it is not.
+pub(crate) fn on_target_ended(
+    tx: &mut Transaction<'_>,
+    target: &WorkspaceId,
+    trigger: Trigger,
+) -> Result<(), ApplyError> {
+    let from = tx.state().salvages.range((target.clone(), WorkspaceId::first())..);
+    let into = from.take_while(|(into, _)| into == target);
+    let open: Vec<WorkspaceId> = into.map(|(_, source)| source.clone()).collect();
+    open.iter().try_for_each(|id| abandon(tx, id, trigger))
+}
+
+/// Whether an entry that begins a salvage can be so.
+pub(crate) fn is_sound(state: &State, started: &Started) -> bool {
+    let Some(source) = state.workspaces.get(&started.source) else { return false };
+    let own = state.checkpoints.get(&started.checkpoint_ref);
+    source.status == Status::Failed
+        && own.is_some_and(|made| made.workspace == started.source)
+        && target_of(state, source).as_ref() == Some(&started.target)
+        && started.strategy == Strategy::Evaluated
+        && started.merged.is_some()
+        && started.confidence == Some(CONFIDENCE)
+}

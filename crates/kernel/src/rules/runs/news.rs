@@ -1,0 +1,68 @@
+//! What the coordinator is told of besides mail and signals: things that happened outside of its
+//! tree and may matter to it. They wait in the root's inbox until somebody takes them.
+
+use crate::machine::state::State;
+use crate::model::runs::approvals::escalation::ResponseType;
+use crate::protocol::event::{Event, EventRoom, Stamped};
+use crate::registry::apply_error::ApplyError;
+use crate::rules::identity::user::standing;
+use crate::values::id::{EntryId, WorkspaceId};
+use crate::values::text::Text;
+use crate::values::time::Timestamp;
+
+pub use crate::model::runs::news::*;
+
+/// Whom or what an event is about, if the coordinator is told of it.
+fn told(event: &Event) -> Option<Text<128>> {
+    if let EventRoom::User(event) = event.room()
+        && let Some((user, _)) = standing::outcome(event)
+    {
+        return Some(Text::lossy(&format!("user:{user}")));
+    }
+    // What somebody decided about orders that waited, and what people left to the coordinator.
+    match event {
+        Event::GateResolved(body) => Some(Text::lossy(&format!("gate:{}", body.gate_id))),
+        Event::EscalationResolved(body) if body.response_type == ResponseType::Delegation => {
+            Some(Text::lossy(&format!("escalation:{}", body.signal_id)))
+        }
+        _ => None,
+    }
+}
+
+/// What `apply` keeps for the coordinator. Where no run goes on there is nobody to tell.
+pub(crate) fn remember(state: &mut State, entry: &Stamped) {
+    let Some(about) = told(&entry.draft.event) else { return };
+    let Some(root) = state.root.clone() else { return };
+    let (kind, at) = (entry.draft.event.kind(), entry.at);
+    state.news.insert((root, at), News { entry: entry.id.clone(), kind, about, at });
+}
+
+/// The coordinator has taken note.
+pub(crate) fn apply_taken(
+    state: &mut State,
+    owner: &WorkspaceId,
+    taken: &[EntryId],
+) -> Result<(), ApplyError> {
+    let waiting = state.news_of(owner, taken.len());
+    if waiting.len() < taken.len() {
+        return Err(ApplyError::Unknown("news that was taken"));
+    }
+    for (entry, news) in taken.iter().zip(waiting) {
+        if news.entry != *entry {
+            return Err(ApplyError::Mismatch("the news that was taken"));
+        }
+        state.news.remove(&(owner.clone(), news.at));
+    }
+    Ok(())
+}
+
+impl State {
+    /// The oldest news in an inbox that was not taken yet.
+    pub(crate) fn news_of(&self, owner: &WorkspaceId, max: usize) -> Vec<News> {
+        let from = self.news.range((owner.clone(), Timestamp::default())..);
+        from.take_while(|((of, _), _)| of == owner)
+            .take(max)
+            .map(|(_, news)| news.clone())
+            .collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! Recovery: what is made good after a writer ended without saying so.
+//!
+//! The trail says everything that happened, and the state that follows from it is rebuilt by
+//! `apply` and nothing else. What is left to do is what the trail says was begun and not ended:
+//! envelopes and signals on their way, a step that an agent asked for, deadlines that passed
+//! meanwhile. [`plan`] only looks; the command does what the plan says, records what was found
+//! damaged, and ends with one `recovery_completed`. Done a second time it finds nothing to do.
+
+use std::collections::BTreeSet;
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::runs::integrity::{ActionTaken, IntegrityViolation};
+use crate::model::runs::signal::{Emit, SignalType};
+use crate::model::runs::workspace::Status;
+use crate::protocol::event::Event;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::rules::runs::envelope::deliver;
+use crate::rules::runs::signal::Saying;
+use crate::rules::runs::{envelope, signal};
+use crate::values::id::{AnyId, EnvelopeId, WorkspaceId};
+use crate::values::principal::Actor;
+use crate::values::text::Text;
+use crate::values::time::Timestamp;
+
+pub use crate::model::runs::recovery::*;
+
+/// About the most overdue things one recovery records; what is due beyond that is recorded before
+/// the next command.
+const DUE_MAX: usize = 100_000;
+
+/// Looks at what was begun and not ended.
+pub fn plan(state: &State, now: Timestamp) -> Plan {
+    let on_their_way = state.held.iter().filter(|(to, _, id)| {
+        let receiver = state.workspaces.get(to);
+        let open = receiver.is_some_and(|known| known.takes_mail() || known.status.is_terminal());
+        let later = state.envelopes.get(id).and_then(|envelope| envelope.retry_at);
+        open && later.is_none_or(|at| at <= now)
+    });
+    let unanswered = unanswered(state).map(|(id, _)| id);
+    let owed = state.workspaces().filter_map(|(id, known)| {
+        let signal = known.owed.as_ref()?.signal;
+        Some(OwedStep { workspace: id.clone(), signal })
+    });
+    let takes = |to: &WorkspaceId| {
+        state.workspaces.get(to).is_some_and(|known| known.status.takes_signals())
+    };
+    Plan {
+        arriving: state.pending_signals.keys().filter(|(to, _)| takes(to)).count(),
+        envelopes: on_their_way.map(|(.., id)| id).chain(unanswered).cloned().collect(),
+        signals: state.pending_signals.values().map(|notice| notice.id.clone()).collect(),
+        steps: owed.collect(),
+        timers: state.deadlines.len(),
+        due: state.deadlines.iter().take_while(|(at, _)| *at <= now).count(),
+        workspaces: state.live,
+    }
+}
+
+/// Envelopes in an inbox whose sender was not told, and which nothing is going to tell.
+fn unanswered(state: &State) -> impl Iterator<Item = (&EnvelopeId, &envelope::Envelope)> {
+    state.envelopes().filter(|(_, known)| {
+        let untold = known.status == envelope::Status::Delivered && known.retry_at.is_none();
+        let receiver = state.workspaces.get(&known.to);
+        let there = receiver.is_some_and(|receiver| receiver.takes_mail());
+        untold && known.attempts == 0 && there
+    })
+}
+
+/// What an entry refers to and is not there, where `apply` can do without.
+pub fn orphans(state: &State, event: &Event) -> Vec<AnyId> {
+    let missing = match event {
+        Event::SignalEmitted(body) => body.about.clone().filter(|about| !state.knows(about)),
+        Event::EnvelopeCreated(body) => {
+            let missing = body.task_ref.as_ref().filter(|task| !state.tasks.contains_key(*task));
+            missing.and_then(|task| AnyId::new(task.as_str()).ok())
+        }
+        _ => None,
+    };
+    missing.into_iter().collect()
+}
+
+pub(crate) fn decide_recover(
+    tx: &mut Transaction<'_>,
+    recover: &Recover,
+) -> Result<Reply, DecisionError> {
+    let (first, last_stamp) = (tx.entries().len(), tx.state().clock());
+    let known: BTreeSet<&WriterName> = tx.state().recovered.iter().collect();
+    let (known_writers, mut writers): (Vec<WriterName>, Vec<WriterName>) =
+        recover.writers.iter().cloned().partition(|name| known.contains(name));
+    writers.truncate(WRITERS_MAX);
+    let plan = plan(tx.state(), tx.now());
+    let found_nothing = recover.findings.is_empty() && recover.left_over == 0;
+    if writers.is_empty() && found_nothing && plan.is_empty() {
+        return Ok(Reply::Done);
+    }
+    for finding in &recover.findings {
+        tx.begin_story();
+        tx.note(None, Actor::Protocol, Event::IntegrityViolation(finding.clone()))?;
+    }
+    let envelopes_redelivered = deliver_what_waits(tx, &plan)?;
+    take_owed_steps(tx, &plan)?;
+    tx.tick(DUE_MAX)?;
+    let set_aside =
+        |finding: &&IntegrityViolation| finding.action_taken == ActionTaken::Quarantined;
+    let completed = RecoveryCompleted {
+        downtime: tx.now().since(last_stamp),
+        envelopes_redelivered,
+        known_writers,
+        quarantined_entries: recover.findings.iter().filter(set_aside).count() as u64
+            + recover.left_over,
+        signals_requeued: plan.signals.len() as u64,
+        timers_reconstructed: tx.state().deadlines.len() as u64,
+        trail_entries_examined: recover.examined,
+        workspaces_failed: failed_since(tx, first),
+        workspaces_recovered: tx.state().live as u64,
+        writers,
+    };
+    let root = tx.state().root.clone();
+    tx.begin_story();
+    tx.note(root.as_ref(), Actor::Protocol, Event::RecoveryCompleted(completed.clone()))?;
+    if let Some(root) = root {
+        tell_coordinator(tx, &root, &completed)?;
+    }
+    Ok(Reply::Recovery(Box::new(completed)))
+}
+
+/// Puts what was on its way where it belongs, receiver by receiver, each channel in its order.
+/// Returns how many envelopes arrived.
+fn deliver_what_waits(tx: &mut Transaction<'_>, plan: &Plan) -> Result<u64, ApplyError> {
+    let first = tx.entries().len();
+    for id in &plan.envelopes {
+        let Some(envelope) = tx.state().envelopes.get(id).cloned() else { continue };
+        tx.begin_story();
+        match envelope.status {
+            // One for whom mail waits gets all of it at once; then there is nothing left here.
+            envelope::Status::Validated => deliver::re_evaluate(tx, &envelope.to)?,
+            envelope::Status::Delivered => deliver::on_deadline(tx, id)?,
+            _ => {}
+        }
+    }
+    let arrived = |event: &Event| {
+        matches!(event, Event::EnvelopeDelivered(_) | Event::EnvelopeRedelivered(_))
+    };
+    let made = tx.entries().iter().skip(first);
+    let arrived = made.filter(|entry| arrived(&entry.draft.event)).count() as u64;
+    let receivers = tx.state().pending_signals.keys().map(|(to, _)| to.clone());
+    let receivers: BTreeSet<WorkspaceId> = receivers.collect();
+    for to in receivers {
+        tx.begin_story();
+        signal::deliver_pending(tx, &to)?;
+    }
+    Ok(arrived)
+}
+
+/// What an agent said takes effect now, as it would have then.
+fn take_owed_steps(tx: &mut Transaction<'_>, plan: &Plan) -> Result<(), DecisionError> {
+    for step in &plan.steps {
+        let known = tx.state().workspaces.get(&step.workspace);
+        let Some(owed) = known.and_then(|known| known.owed.clone()) else { continue };
+        tx.begin_story();
+        let workspace = Some(step.workspace.clone());
+        let (about, budget_warning) = (None, None);
+        let (reason, signal) = (owed.reason, owed.signal);
+        let emit = Emit { budget_warning, reason, about, signal, workspace };
+        signal::take_effect(tx, &step.workspace, &emit)?;
+    }
+    Ok(())
+}
+
+fn failed_since(tx: &Transaction<'_>, first: usize) -> u64 {
+    let failed = |event: &Event| matches!(event, Event::WorkspaceStateChanged(body) if body.to_state == Status::Failed);
+    tx.entries().iter().skip(first).filter(|entry| failed(&entry.draft.event)).count() as u64
+}
+
+/// Whoever coordinates finds a notice in the root's inbox.
+fn tell_coordinator(
+    tx: &mut Transaction<'_>,
+    root: &WorkspaceId,
+    completed: &RecoveryCompleted,
+) -> Result<(), ApplyError> {
+    let reason = format!(
+        "recovered: {} workspaces go on, {} failed, {} envelopes and {} signals were on their way",
+        completed.workspaces_recovered,
+        completed.workspaces_failed,
+        completed.envelopes_redelivered,
+        completed.signals_requeued,
+    );
+    let reason = Some(Text::lossy(&reason));
+    let saying = Saying { signal: SignalType::Started, reason, about: None };
+    signal::emit_to(tx, root, Some(root.clone()), saying, Actor::Protocol).map(|_| ())
+}
+
+pub(crate) fn apply_completed(state: &mut State, completed: &RecoveryCompleted) {
+    // Whoever is not on the list any more is never asked about again.
+    state.recovered = [&completed.known_writers[..], &completed.writers].concat();
+}
+
+/// Whether a recovery says what is known: each death counts once, and what goes on is counted.
+pub(crate) fn is_told_right(state: &State, completed: &RecoveryCompleted) -> bool {
+    let known: BTreeSet<&WriterName> = state.recovered.iter().collect();
+    let fresh: BTreeSet<&WriterName> = completed.writers.iter().collect();
+    completed.known_writers.iter().all(|name| known.contains(name))
+        && fresh.len() == completed.writers.len()
+        && fresh.len() <= WRITERS_MAX
+        && known.is_disjoint(&fresh)
+        && completed.workspaces_recovered == state.live as u64
+        && completed.timers_reconstructed == state.deadlines.len() as u64
+}

@@ -1,0 +1,327 @@
+//! Signals: the closed set of eleven notifications, and how they travel.
+//!
+//! A signal goes from a workspace to its parent and nowhere else. Two are receipts and go to the
+//! sender of an envelope instead: `acknowledged`, and the `failed` that says delivery was given
+//! up. Signals of one workspace arrive in the order they were emitted. While the receiver is
+//! blocked, migrating or suspended they wait; if it has ended they are recorded only. A signal
+//! that the state table has no step for is recorded and changes nothing.
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::runs::workspace::{Initiator, Status, Trigger};
+use crate::protocol::event::{Event, Stamped};
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::runs::approvals::escalation;
+use crate::rules::runs::task::follow;
+use crate::rules::runs::workspace::change::Change;
+use crate::rules::runs::workspace::{budget, change};
+use crate::rules::runs::{envelope, recovery, workspace};
+use crate::values::id::{AnyId, CheckpointId, EnvelopeId, IdKind, SignalId, WorkspaceId};
+use crate::values::principal::{Actor, Caller};
+use crate::values::text::Text;
+use crate::values::time::Timestamp;
+
+pub use crate::model::runs::signal::*;
+
+/// What a signal that the runtime or an agent emits says.
+pub(crate) struct Saying {
+    pub(crate) signal: SignalType,
+    pub(crate) reason: Option<Text<1000>>,
+    pub(crate) about: Option<AnyId>,
+}
+
+impl Saying {
+    pub(crate) fn plain(signal: SignalType, about: AnyId) -> Self {
+        Saying { signal, reason: None, about: Some(about) }
+    }
+}
+
+pub(crate) fn decide_emit(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    emit: &Emit,
+) -> Result<Reply, DecisionError> {
+    let from = workspace::own(tx.state(), caller, emit.workspace.as_ref())?;
+    may_emit(tx.state(), &from, emit)?;
+    let status = workspace::get(tx.state(), &from)?.status;
+    if status == Status::Idle && emit.signal == SignalType::Started {
+        // Whoever starts is there: what waits for it to be ready comes first.
+        make_ready(tx, &from, caller)?;
+    }
+    let saying =
+        Saying { signal: emit.signal, reason: emit.reason.clone(), about: emit.about.clone() };
+    let to = workspace::get(tx.state(), &from)?.parent.clone();
+    let actor = caller.principal.clone().into();
+    let id = emit_about(tx, &from, to, saying, emit.budget_warning.clone(), actor)?;
+    if emit.signal == SignalType::Escalation {
+        escalation::on_emitted(tx, &from, &id, emit.reason.as_ref())?;
+    }
+    let stepped = take_effect(tx, &from, emit)?;
+    let effect = stepped || workspace::get(tx.state(), &from)?.status != status;
+    let status = workspace::get(tx.state(), &from)?.status;
+    Ok(Reply::Signal(SignalReply { signal_id: id, workspace: from, status, effect }))
+}
+
+/// Whether a signal may be emitted at all: role, reason, reference and state.
+pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result<(), Refusal> {
+    let workspace = workspace::get(state, from)?;
+    let run = state.run_of(workspace);
+    if !run.emits(&workspace.charter.role, emit.signal) {
+        let base = run.base_of(&workspace.charter.role);
+        let allowed = base.map_or(&[][..], |base| base.emits()).iter().map(ToString::to_string);
+        let message = format!("the role {} does not emit {}", workspace.charter.role, emit.signal);
+        return Err(Refusal::denied(Rule::MayEmit, message).allowing(allowed));
+    }
+    if emit.signal.needs_reason() && emit.reason.as_ref().is_none_or(Text::is_blank) {
+        let message = format!("the signal {} says nothing about why", emit.signal);
+        return Err(Refusal::denied(Rule::SignalReason, message));
+    }
+    if emit.budget_warning.is_some() && emit.signal != SignalType::Blocked {
+        let message = format!("the signal {} says nothing about a budget", emit.signal);
+        return Err(Refusal::denied(Rule::SignalBudget, message));
+    }
+    if let Some(about) = &emit.about
+        && !state.knows(about)
+    {
+        let message = format!("there is no envelope, checkpoint or workspace {about}");
+        return Err(Refusal::not_found(Rule::ReferenceKnown, message));
+    }
+    if let Some(parent) = &workspace.parent
+        && state.pending_of(parent).len() >= PENDING_MAX
+    {
+        let message = format!("{PENDING_MAX} signals wait for workspace {parent} already");
+        return Err(Refusal::denied(Rule::Limits, message));
+    }
+    let arrives = workspace.status == Status::Migrating && emit.signal == SignalType::Ready;
+    if matches!(workspace.status, Status::Migrating | Status::Suspended) && !arrives {
+        let message = format!("workspace {from} is {} and emits no signals", workspace.status);
+        return Err(Refusal::denied(Rule::StateAllows, message));
+    }
+    let leaves = emit.signal == SignalType::Complete && workspace.status == Status::Active;
+    if leaves && let Some(child) = change::live_child_of_same_owner(state, from) {
+        let message = format!("workspace {from} has work going on in {child}");
+        return Err(Refusal::denied(Rule::ChildrenFirst, message));
+    }
+    Ok(())
+}
+
+/// An agent shows up in its workspace, or in one it was moved to: mail that waited for it is
+/// delivered.
+pub(crate) fn make_ready(
+    tx: &mut Transaction<'_>,
+    id: &WorkspaceId,
+    caller: &Caller,
+) -> Result<(), DecisionError> {
+    let workspace = workspace::get(tx.state(), id)?;
+    let moved = workspace.status == Status::Migrating;
+    if !moved && (workspace.status != Status::Idle || workspace.ready) {
+        return Ok(());
+    }
+    let to = workspace.parent.clone();
+    let saying = Saying { signal: SignalType::Ready, reason: None, about: None };
+    emit_to(tx, id, to, saying, caller.principal.clone().into())?;
+    if moved {
+        return workspace::migrate::complete(tx, id);
+    }
+    envelope::deliver::move_on(tx, id)?;
+    Ok(())
+}
+
+/// The step of the state table a signal leads to, if there is one. Returns whether there was.
+pub(crate) fn take_effect(
+    tx: &mut Transaction<'_>,
+    id: &WorkspaceId,
+    emit: &Emit,
+) -> Result<bool, DecisionError> {
+    let workspace = workspace::get(tx.state(), id)?;
+    let root = workspace.parent.is_none();
+    let step = |to: Status, trigger: Trigger| {
+        let reason = emit.reason.clone();
+        Change { to, trigger, initiator: Initiator::Agent, reason, actor: Actor::Protocol }
+    };
+    match (emit.signal, workspace.status) {
+        (SignalType::Ready, Status::Idle) => {
+            envelope::deliver::move_on(tx, id)?;
+        }
+        (SignalType::Ready, Status::Migrating) => workspace::migrate::complete(tx, id)?,
+        (SignalType::Started, Status::Blocked) => {
+            change::take(tx, id, step(Status::Active, Trigger::Started))?;
+            follow::on_started(tx, id)?;
+        }
+        (SignalType::Started, Status::Active) => return Ok(follow::on_started(tx, id)?),
+        (SignalType::Blocked, Status::Active) if !root => {
+            change::take(tx, id, step(Status::Blocked, Trigger::Blocked))?;
+        }
+        (SignalType::Complete, Status::Active) if !root => {
+            change::take(tx, id, step(Status::Integrating, Trigger::Complete))?;
+            follow::on_complete(tx, id)?;
+        }
+        (SignalType::Failed, Status::Idle | Status::Active | Status::Blocked) => {
+            change::fail(tx, id, step(Status::Failed, Trigger::Failed))?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// Emits a signal and lets it travel.
+pub(crate) fn emit_to(
+    tx: &mut Transaction<'_>,
+    from: &WorkspaceId,
+    to: Option<WorkspaceId>,
+    saying: Saying,
+    actor: Actor,
+) -> Result<SignalId, ApplyError> {
+    emit_about(tx, from, to, saying, None, actor)
+}
+
+/// The same, with a word about a budget.
+fn emit_about(
+    tx: &mut Transaction<'_>,
+    from: &WorkspaceId,
+    to: Option<WorkspaceId>,
+    saying: Saying,
+    budget_warning: Option<budget::Notice>,
+    actor: Actor,
+) -> Result<SignalId, ApplyError> {
+    let signal_id: SignalId = tx.mint(IdKind::Signal).into();
+    let event = Event::SignalEmitted(Emitted {
+        budget_warning,
+        from: from.clone(),
+        reason: saying.reason,
+        about: saying.about,
+        signal_id: signal_id.clone(),
+        to: to.clone(),
+        signal: saying.signal,
+    });
+    tx.note(Some(from), actor, event)?;
+    if let Some(to) = to {
+        deliver_pending(tx, &to)?;
+    }
+    Ok(signal_id)
+}
+
+/// The runtime tells a workspace's parent something.
+pub(crate) fn tell_parent(
+    tx: &mut Transaction<'_>,
+    from: &WorkspaceId,
+    saying: Saying,
+) -> Result<(), ApplyError> {
+    let to = tx.state().workspaces.get(from).and_then(|known| known.parent.clone());
+    emit_to(tx, from, to, saying, Actor::Protocol).map(|_| ())
+}
+
+/// The runtime tells the sender of an envelope what became of it.
+pub(crate) fn tell_sender(
+    tx: &mut Transaction<'_>,
+    receiver: &WorkspaceId,
+    sender: &WorkspaceId,
+    saying: Saying,
+) -> Result<(), ApplyError> {
+    emit_to(tx, receiver, Some(sender.clone()), saying, Actor::Protocol).map(|_| ())
+}
+
+/// Delivers the signals that wait for a workspace, if it takes them now.
+pub(crate) fn deliver_pending(
+    tx: &mut Transaction<'_>,
+    to: &WorkspaceId,
+) -> Result<(), ApplyError> {
+    let open = tx.state().workspaces.get(to).is_some_and(|known| known.status.takes_signals());
+    while open && let Some(notice) = tx.state().first_pending(to) {
+        let event = Event::SignalDelivered(Delivered {
+            delivered_to: to.clone(),
+            from: notice.from.clone(),
+            signal_id: notice.id.clone(),
+        });
+        tx.note(Some(to), Actor::Protocol, event)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn apply_emitted(
+    state: &mut State,
+    entry: &Stamped,
+    emitted: &Emitted,
+) -> Result<(), ApplyError> {
+    let workspace =
+        state.workspaces.get_mut(&emitted.from).ok_or(ApplyError::Unknown("the workspace"))?;
+    let shows_up = emitted.signal == SignalType::Ready && !workspace.status.is_terminal();
+    if shows_up && !workspace.ready {
+        std::sync::Arc::make_mut(workspace).ready = true;
+    }
+    let asked = matches!(entry.draft.actor, Actor::Principal(_));
+    if asked && recovery::leads_to_step(workspace, emitted.signal) {
+        let (signal, reason) = (emitted.signal, emitted.reason.clone());
+        std::sync::Arc::make_mut(workspace).owed = Some(recovery::Owed { signal, reason });
+    }
+    if emitted.signal == SignalType::Acknowledged
+        && let Some(about) = &emitted.about
+        && let Ok(envelope) = EnvelopeId::new(about.as_str())
+    {
+        envelope::deliver::note_acknowledged(state, &envelope, emitted);
+    }
+    let Some(to) = &emitted.to else { return Ok(()) };
+    let receiver = state.workspaces.get(to).ok_or(ApplyError::Unknown("the receiver"))?;
+    if !receiver.status.is_terminal() {
+        let notice = Notice {
+            id: emitted.signal_id.clone(),
+            from: emitted.from.clone(),
+            signal: emitted.signal,
+            reason: emitted.reason.clone(),
+            about: emitted.about.clone(),
+            at: entry.at,
+            budget_warning: emitted.budget_warning.clone(),
+        };
+        state.pending_signals.insert((to.clone(), entry.at), notice);
+    }
+    Ok(())
+}
+
+pub(crate) fn apply_delivered(
+    state: &mut State,
+    entry: &Stamped,
+    delivered: &Delivered,
+) -> Result<(), ApplyError> {
+    let to = &delivered.delivered_to;
+    if !state.workspaces.get(to).is_some_and(|known| known.status.takes_signals()) {
+        return Err(ApplyError::Mismatch("the receiver's state"));
+    }
+    let notice = state.first_pending(to).ok_or(ApplyError::Unknown("the signal"))?.clone();
+    if notice.id != delivered.signal_id || notice.from != delivered.from {
+        return Err(ApplyError::Mismatch("the signal that is next"));
+    }
+    state.pending_signals.remove(&(to.clone(), notice.at));
+    // A receipt is nothing to look at; the sender asked for it by sending.
+    if notice.signal != SignalType::Acknowledged {
+        state.notices.insert((to.clone(), entry.at), notice);
+    }
+    Ok(())
+}
+
+impl State {
+    /// Whether something of this id exists that a signal may be about.
+    pub(crate) fn knows(&self, id: &AnyId) -> bool {
+        let text = id.as_str();
+        let workspace = WorkspaceId::new(text).is_ok_and(|id| self.workspaces.contains_key(&id));
+        let envelope = || EnvelopeId::new(text).is_ok_and(|id| self.envelopes.contains_key(&id));
+        let checkpoint =
+            || CheckpointId::new(text).is_ok_and(|id| self.checkpoints.contains_key(&id));
+        workspace || envelope() || checkpoint()
+    }
+
+    /// The signal a workspace receives next.
+    pub(crate) fn first_pending(&self, to: &WorkspaceId) -> Option<&Notice> {
+        let mut from = self.pending_signals.range((to.clone(), Timestamp::default())..);
+        from.next().filter(|((of, _), _)| of == to).map(|(_, notice)| notice)
+    }
+
+    /// The oldest signals a workspace received and did not take yet.
+    pub(crate) fn notices_of(&self, to: &WorkspaceId, max: usize) -> Vec<(Timestamp, Notice)> {
+        let from = self.notices.range((to.clone(), Timestamp::default())..);
+        let own = from.take_while(|((of, _), _)| of == to).take(max);
+        own.map(|((_, at), notice)| (*at, notice.clone())).collect()
+    }
+}

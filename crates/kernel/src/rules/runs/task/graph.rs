@@ -1,0 +1,255 @@
+//! Planning: graphs and the tasks in them.
+
+use crate::values::id::First as _;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::machine::coordinator;
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::runs::task::{Estimate, Graph, Status, Task};
+use crate::protocol::event::{Event, Stamped};
+use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
+use crate::registry::apply_error::ApplyError;
+use crate::registry::rule::Rule;
+use crate::rules::runs::approvals::gate;
+use crate::rules::runs::{task, workspace};
+use crate::values::content::{Blob, Content};
+use crate::values::id::{GraphId, IdKind, TaskId};
+use crate::values::principal::{Actor, Caller};
+use crate::values::text::Text;
+use crate::values::time::Timestamp;
+
+pub use crate::model::runs::task::graph::*;
+
+fn unsound(message: impl Into<String>) -> Refusal {
+    Refusal::denied(Rule::TaskGraph, message)
+}
+
+fn described(description: &Content) -> Result<Blob, Refusal> {
+    let stored = description.blob().cloned();
+    stored.ok_or_else(|| unsound("a description was not stored first"))
+}
+
+fn estimated(estimate: Option<&Estimate>) -> Result<(), Refusal> {
+    match estimate {
+        Some(Estimate { wall_time_s: 0, .. }) => Err(unsound("nothing is done in no time")),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn decide_graph(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    plan: &Plan,
+) -> Result<Reply, DecisionError> {
+    workspace::coordinator_only(tx.state(), caller, "plan tasks")?;
+    let order = sorted(plan)?;
+    let root = coordinator::root(tx.state())?.clone();
+    let graph_id: GraphId = tx.mint(IdKind::Graph).into();
+    let mut ids: BTreeMap<&Text<64>, TaskId> = BTreeMap::new();
+    for task in &plan.tasks {
+        ids.insert(&task.key, tx.mint(IdKind::Task).into());
+    }
+    let id_of = |key: &Text<64>| ids.get(key).cloned().ok_or_else(|| unknown_key(key));
+    let first = plan.tasks.first().ok_or_else(|| unsound("a plan has at least one task"))?;
+    let begun = Event::GraphCreated(GraphCreated {
+        graph_id: graph_id.clone(),
+        root_task_id: id_of(&first.key)?,
+        task_count: u32::try_from(plan.tasks.len()).unwrap_or(u32::MAX),
+        workspace_id: root.clone(),
+    });
+    tx.note(Some(&root), caller.principal.clone().into(), begun)?;
+    for task in order {
+        let depends_on: Vec<TaskId> =
+            task.depends_on.iter().map(id_of).collect::<Result<_, _>>()?;
+        let depends_on = once_each(&depends_on);
+        let created = Event::TaskCreated(Created {
+            depends_on,
+            description: described(&task.description)?,
+            estimate: task.estimate.clone(),
+            graph_id: graph_id.clone(),
+            name: task.name.clone(),
+            parent_task: task.parent.as_ref().map(id_of).transpose()?,
+            priority: task.priority,
+            task_id: id_of(&task.key)?,
+        });
+        tx.note(Some(&root), Actor::Protocol, created)?;
+    }
+    for task in &plan.tasks {
+        gate::on_planned(tx, &id_of(&task.key)?)?;
+    }
+    let keys = ids.into_iter().map(|(key, id)| (key.to_string(), id)).collect();
+    Ok(Reply::Graph(GraphReply { graph: graph_id, tasks: keys }))
+}
+
+/// To wait for something twice is to wait for it once.
+pub(crate) fn once_each<T: Clone + Ord>(ids: &[T]) -> Vec<T> {
+    let mut seen = BTreeSet::new();
+    ids.iter().filter(|id| seen.insert(*id)).cloned().collect()
+}
+
+fn unknown_key(key: &Text<64>) -> Refusal {
+    unsound(format!("no task of this plan has the key {:?}", key.as_str()))
+}
+
+/// The tasks of a plan, each after what it depends on and what it is a part of.
+fn sorted(plan: &Plan) -> Result<Vec<&Planned>, Refusal> {
+    if plan.tasks.is_empty() || plan.tasks.len() > TASKS_MAX {
+        return Err(unsound(format!(
+            "a plan has 1 to {TASKS_MAX} tasks, not {}",
+            plan.tasks.len()
+        )));
+    }
+    let mut by_key: BTreeMap<&Text<64>, &Planned> = BTreeMap::new();
+    for task in &plan.tasks {
+        described(&task.description)?;
+        estimated(task.estimate.as_ref())?;
+        if task.depends_on.len() > DEPENDENCIES_MAX {
+            return Err(unsound(format!("a task depends on at most {DEPENDENCIES_MAX} others")));
+        }
+        if by_key.insert(&task.key, task).is_some() {
+            return Err(unsound(format!("the key {:?} is there twice", task.key.as_str())));
+        }
+    }
+    // What has nothing left before it comes next, until nothing is left.
+    let before = |task: &Planned| task.depends_on.iter().chain(&task.parent).count();
+    let mut left: BTreeMap<&Text<64>, usize> = BTreeMap::new();
+    let mut after: BTreeMap<&Text<64>, Vec<&Text<64>>> = BTreeMap::new();
+    for task in &plan.tasks {
+        left.insert(&task.key, before(task));
+        for earlier in task.depends_on.iter().chain(&task.parent) {
+            let known = by_key.get_key_value(earlier).ok_or_else(|| unknown_key(earlier))?.0;
+            after.entry(known).or_default().push(&task.key);
+        }
+    }
+    let free = plan.tasks.iter().filter(|task| before(task) == 0);
+    let mut next: std::collections::VecDeque<&Text<64>> = free.map(|task| &task.key).collect();
+    let mut order = Vec::with_capacity(plan.tasks.len());
+    while let Some(key) = next.pop_front() {
+        order.extend(by_key.get(key));
+        for later in after.remove(key).unwrap_or_default() {
+            let count = left.entry(later).or_default();
+            *count -= 1;
+            if *count == 0 {
+                next.push_back(later);
+            }
+        }
+    }
+    if order.len() < plan.tasks.len() {
+        let stuck = left.iter().filter(|(_, count)| **count > 0).map(|(key, _)| key.as_str());
+        let stuck: Vec<&str> = stuck.take(10).collect();
+        return Err(unsound(format!("these tasks wait for each other: {}", stuck.join(", "))));
+    }
+    Ok(order)
+}
+
+pub(crate) fn decide_add(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    add: &Add,
+) -> Result<Reply, DecisionError> {
+    workspace::coordinator_only(tx.state(), caller, "plan tasks")?;
+    let state = tx.state();
+    let Some(graph) = state.graphs.get(&add.graph) else {
+        let message = format!("there is no graph {}", add.graph);
+        return Err(Refusal::not_found(Rule::ReferenceKnown, message).into());
+    };
+    let home = graph.root.clone();
+    if state.root.as_ref() != Some(&home) {
+        return Err(unsound("that graph was planned in another run").into());
+    }
+    if add.depends_on.len() > DEPENDENCIES_MAX {
+        return Err(unsound(format!("a task depends on at most {DEPENDENCIES_MAX} others")).into());
+    }
+    for earlier in add.depends_on.iter().chain(&add.parent_task) {
+        if task::get(state, earlier)?.graph != add.graph {
+            return Err(unsound(format!("task {earlier} belongs to another graph")).into());
+        }
+    }
+    estimated(add.estimate.as_ref())?;
+    let description = described(&add.description)?;
+    let task_id: TaskId = tx.mint(IdKind::Task).into();
+    let created = Event::TaskCreated(Created {
+        depends_on: once_each(&add.depends_on),
+        description,
+        estimate: add.estimate.clone(),
+        graph_id: add.graph.clone(),
+        name: add.name.clone(),
+        parent_task: add.parent_task.clone(),
+        priority: add.priority,
+        task_id: task_id.clone(),
+    });
+    tx.note(Some(&home), caller.principal.clone().into(), created)?;
+    gate::on_planned(tx, &task_id)?;
+    tx.task_reply(&task_id)
+}
+
+pub(crate) fn apply_graph_created(
+    state: &mut State,
+    entry: &Stamped,
+    created: &GraphCreated,
+) -> Result<(), ApplyError> {
+    let graph = Graph {
+        root: created.workspace_id.clone(),
+        root_task: created.root_task_id.clone(),
+        at: entry.at,
+    };
+    match state.graphs.insert(created.graph_id.clone(), graph) {
+        None => Ok(()),
+        Some(_) => Err(ApplyError::Twice("a graph's creation")),
+    }
+}
+
+pub(crate) fn apply_created(
+    state: &mut State,
+    entry: &Stamped,
+    created: &Created,
+) -> Result<(), ApplyError> {
+    let id = &created.task_id;
+    if state.tasks.contains_key(id) {
+        return Err(ApplyError::Twice("a task's creation"));
+    }
+    if !state.graphs.contains_key(&created.graph_id) {
+        return Err(ApplyError::Unknown("the graph"));
+    }
+    // What a task depends on is there before it: that alone rules out every cycle.
+    for earlier in created.depends_on.iter().chain(&created.parent_task) {
+        let known = state.tasks.get(earlier).ok_or(ApplyError::Unknown("the task before it"))?;
+        if known.graph != created.graph_id {
+            return Err(ApplyError::Mismatch("the graph of the task before it"));
+        }
+    }
+    let task = Task {
+        graph: created.graph_id.clone(),
+        name: created.name.clone(),
+        description: created.description.clone(),
+        depends_on: created.depends_on.clone(),
+        parent: created.parent_task.clone(),
+        priority: created.priority,
+        estimate: created.estimate.clone(),
+        status: Status::Draft,
+        workspace: None,
+        history: Vec::new(),
+        checkpoint: None,
+        at: entry.at,
+    };
+    state.insert_task(id.clone(), task);
+    Ok(())
+}
+
+impl State {
+    pub(crate) fn insert_task(&mut self, id: TaskId, task: Task) {
+        self.graph_tasks.insert((task.graph.clone(), task.at, id.clone()));
+        self.tasks.insert(id, Arc::new(task));
+    }
+
+    /// The tasks of a graph, in the order they were planned.
+    pub(crate) fn tasks_in(&self, graph: &GraphId) -> impl Iterator<Item = &TaskId> {
+        let own = graph.clone();
+        let first = (graph.clone(), Timestamp::default(), TaskId::first());
+        self.graph_tasks.range(first..).take_while(move |(of, ..)| *of == own).map(|(.., id)| id)
+    }
+}

@@ -1,0 +1,108 @@
+//! Liveness: noticing that nothing happens where somebody should be at work.
+//!
+//! It only tells. A workspace that is active and has not had an entry for an interval is warned of,
+//! and again after each further one; the coordinator finds it beside its mail until something
+//! happens there. Nothing is ever ended for being quiet.
+
+use std::sync::Arc;
+
+use crate::machine::state::{Deadline, State};
+use crate::machine::transaction::Transaction;
+use crate::model::runs::workspace::{Status, Timeout, Workspace};
+use crate::protocol::event::{Event, Stamped};
+use crate::registry::apply_error::ApplyError;
+use crate::values::id::WorkspaceId;
+use crate::values::principal::Actor;
+use crate::values::time::Timestamp;
+
+pub use crate::model::runs::workspace::liveness::*;
+
+/// How many intervals that passed unseen are warned of one by one. After a longer pause, such as a
+/// night without a command, one warning stands for all.
+const MISSED_MAX: u64 = 32;
+
+/// What is due for a workspace that was quiet for an interval.
+pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &WorkspaceId) -> Result<(), ApplyError> {
+    let Some(workspace) = tx.state().workspaces.get(id) else { return Ok(()) };
+    let Some(interval) = workspace.charter.liveness.map(Timeout::span) else { return Ok(()) };
+    // Its own end comes in its turn, and nothing is warned of after it.
+    let until = workspace.deadline().map_or(tx.now(), |end| end.min(tx.now()));
+    let pulse = workspace.pulse;
+    let passed = until.since(pulse.last).micros() / interval.micros().max(1);
+    let missed = passed.saturating_sub(pulse.silent) > MISSED_MAX;
+    let event = Event::LivenessWarning(LivenessWarning {
+        interval,
+        last_activity_timestamp: pulse.last,
+        silent_intervals: if missed { passed } else { pulse.silent + 1 },
+        workspace_id: id.clone(),
+    });
+    tx.note(Some(id), Actor::Protocol, event)
+}
+
+pub(crate) fn apply_warning(
+    state: &mut State,
+    at: Timestamp,
+    warning: &LivenessWarning,
+) -> Result<(), ApplyError> {
+    let id = &warning.workspace_id;
+    let known = state.workspaces.get_mut(id).ok_or(ApplyError::Unknown("the workspace"))?;
+    let interval = known.charter.liveness.map(Timeout::span);
+    let passed = at.since(known.pulse.last).micros();
+    let silence = warning.interval.micros().saturating_mul(warning.silent_intervals);
+    let tells = interval == Some(warning.interval)
+        && known.status == Status::Active
+        && known.pulse.last == warning.last_activity_timestamp
+        && warning.silent_intervals > known.pulse.silent
+        && silence <= passed;
+    if !tells {
+        return Err(ApplyError::Mismatch("how long nothing happened"));
+    }
+    Arc::make_mut(known).pulse.silent = warning.silent_intervals;
+    state.quiet.insert(id.clone());
+    Ok(())
+}
+
+/// Something happened in a workspace: it is not quiet, and its deadlines may have moved.
+pub(crate) fn on_entry(state: &mut State, id: &WorkspaceId, entry: &Stamped) {
+    if !matches!(entry.draft.event, Event::LivenessWarning(_))
+        && let Some(known) = state.workspaces.get_mut(id)
+    {
+        Arc::make_mut(known).pulse = Pulse { last: entry.at, silent: 0 };
+        state.quiet.remove(id);
+    }
+    state.retime(id);
+}
+
+impl State {
+    /// Puts the deadlines of a workspace where they belong, apart from its end.
+    pub(crate) fn retime(&mut self, id: &WorkspaceId) {
+        let Some(known) = self.workspaces.get(id) else { return };
+        let now = (known.compute_deadline(), known.liveness_deadline());
+        let before = self.timers.get(id).copied().unwrap_or_default();
+        if before == now {
+            return;
+        }
+        self.reschedule(before.0, now.0, &Deadline::Compute(id.clone()));
+        self.reschedule(before.1, now.1, &Deadline::Liveness(id.clone()));
+        if now == (None, None) {
+            self.timers.remove(id);
+        } else {
+            self.timers.insert(id.clone(), now);
+        }
+    }
+
+    /// The workspaces in which nothing happens, for whoever looks into the root's inbox.
+    pub(crate) fn quiet_for(&self, owner: &WorkspaceId) -> Vec<Quiet> {
+        if self.root.as_ref() != Some(owner) {
+            return Vec::new();
+        }
+        let known = self.quiet.iter().filter_map(|id| self.workspaces.get(id).map(|w| (id, w)));
+        let view = |(id, workspace): (&WorkspaceId, &Arc<Workspace>)| Quiet {
+            workspace: id.clone(),
+            agent: workspace.agent.clone(),
+            last_activity: workspace.pulse.last,
+            silent_intervals: workspace.pulse.silent,
+        };
+        known.map(view).collect()
+    }
+}

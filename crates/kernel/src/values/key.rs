@@ -1,0 +1,95 @@
+//! Public keys as the kernel sees them: something to compare, never something to compute with.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+const PREFIX: &str = "ed25519:";
+
+/// An Ed25519 public key, written `ed25519:` and 64 hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PublicKey([u8; 32]);
+
+/// Text that is not a public key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a public key is written `ed25519:` and 64 hex digits")]
+pub struct KeyError;
+
+impl PublicKey {
+    /// A key from its 32 bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        PublicKey(bytes)
+    }
+
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// A few digits that tell keys apart at a glance.
+    pub fn short(&self) -> String {
+        data_encoding::HEXLOWER.encode(&self.0[..6])
+    }
+}
+
+impl std::fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{PREFIX}{}", data_encoding::HEXLOWER.encode_display(&self.0))
+    }
+}
+
+impl std::fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PublicKey({}…)", self.short())
+    }
+}
+
+impl std::str::FromStr for PublicKey {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let digits = text.strip_prefix(PREFIX).ok_or(KeyError)?;
+        let bytes = data_encoding::HEXLOWER.decode(digits.as_bytes()).map_err(|_| KeyError)?;
+        bytes.try_into().map(PublicKey).map_err(|_| KeyError)
+    }
+}
+
+impl Serialize for PublicKey {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PublicKey {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        crate::values::de::from_str(deserializer, "a public key", str::parse)
+    }
+}
+
+impl JsonSchema for PublicKey {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "PublicKey".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "pattern": "^ed25519:[0-9a-f]{64}$" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_survives_its_text_form() {
+        let key = PublicKey::from_bytes([0xab; 32]);
+        assert_eq!(key.to_string().parse(), Ok(key));
+        for bad in ["", "ed25519:", "ed25519:ab", &key.to_string().to_uppercase()] {
+            assert_eq!(bad.parse::<PublicKey>(), Err(KeyError), "{bad}");
+        }
+    }
+}

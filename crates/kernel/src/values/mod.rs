@@ -1,0 +1,16 @@
+//! Values: ids, names, texts, times and keys. Each checks itself when it is made.
+
+pub mod content;
+pub(crate) mod de;
+pub mod id;
+pub(crate) mod idempotency;
+pub mod key;
+pub(crate) mod label;
+pub mod name;
+pub(crate) mod ordered;
+pub mod principal;
+pub mod seconds;
+pub mod stream;
+pub mod text;
+pub mod time;
+pub mod token;
