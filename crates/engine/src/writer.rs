@@ -43,7 +43,7 @@ const GATHER: std::ops::RangeInclusive<Duration> =
 const TURN: Duration = Duration::from_millis(100);
 
 /// What the writer's thread and the callers share.
-struct Desk {
+struct Inbox {
     queue: Queue,
     writer: Mutex<Writer>,
     /// Whether the thread waits for other processes.
@@ -69,7 +69,7 @@ struct Writer {
 
 /// The writer with its thread.
 pub(crate) struct WriterHandle {
-    desk: Arc<Desk>,
+    inbox: Arc<Inbox>,
     thread: JoinHandle<()>,
     /// Ends with this handle, not with the thread: that may still wait, on behalf of nobody.
     presence: Presence,
@@ -98,44 +98,44 @@ impl WriterHandle {
             unwitnessed: None,
             tidied: Instant::now(),
         };
-        let desk = Arc::new(Desk {
+        let inbox = Arc::new(Inbox {
             queue: Queue::default(),
             writer: Mutex::new(writer),
             waits_for_log: AtomicBool::new(false),
             ended: Mutex::new(false),
             ending: Condvar::new(),
         });
-        let own = desk.clone();
+        let own = inbox.clone();
         let thread =
             std::thread::Builder::new().name("althing-writer".to_owned()).spawn(move || {
                 // Also if it ends in a panic: nobody may wait for it for ever.
                 let _ended = Ended(own.clone());
                 own.run();
             })?;
-        Ok(WriterHandle { desk, thread, presence, shared: known })
+        Ok(WriterHandle { inbox, thread, presence, shared: known })
     }
 
     /// Puts a job into the queue and leaves it to the writer's thread.
     pub(crate) fn submit(&self, job: Job, done: Done) -> Ticket {
-        let ticket = self.desk.queue.put(job, done);
-        self.desk.queue.wake();
+        let ticket = self.inbox.queue.put(job, done);
+        self.inbox.queue.wake();
         ticket
     }
 
     /// Puts a job into the queue and, if nobody is writing, writes at once.
     pub(crate) fn submit_and_help(&self, job: Job, done: Done) -> Ticket {
-        let ticket = self.desk.queue.put(job, done);
-        if let Ok(mut writer) = self.desk.writer.try_lock() {
-            writer.write_if_free(&self.desk.queue);
+        let ticket = self.inbox.queue.put(job, done);
+        if let Ok(mut writer) = self.inbox.writer.try_lock() {
+            writer.write_if_free(&self.inbox.queue);
         }
         // Whatever is left is for the thread.
-        self.desk.queue.wake();
+        self.inbox.queue.wake();
         ticket
     }
 }
 
 /// Says that the thread has ended when it goes.
-struct Ended(Arc<Desk>);
+struct Ended(Arc<Inbox>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
@@ -153,10 +153,10 @@ impl WriterHandle {
 
 impl Drop for WriterHandle {
     fn drop(&mut self) {
-        self.desk.queue.close();
+        self.inbox.queue.close();
         // If the last handle goes in an answer, this is the writer's thread: it ends by itself.
         if self.thread.thread().id() != std::thread::current().id() {
-            self.desk.await_end();
+            self.inbox.await_end();
         }
         if let Health::Degraded(outage) = self.shared.health() {
             self.presence.leave_word(&outage);
@@ -164,7 +164,7 @@ impl Drop for WriterHandle {
     }
 }
 
-impl Desk {
+impl Inbox {
     /// The writer's thread.
     fn run(&self) {
         let mut tidy = true;

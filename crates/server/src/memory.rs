@@ -2,9 +2,8 @@
 
 use althing_dialects::memory::PROTOCOL;
 use althing_services::frugal::{Ledger, identify};
-use althing_services::memory::{Chair, Recall, Secrets, Verb, Verbs, failure};
+use althing_services::memory::{Verb, Verbs, failure};
 use serde_json::json;
-use std::sync::Arc;
 
 use crate::dialect::{Dialect, Speech, Tool};
 use crate::frugal;
@@ -24,14 +23,14 @@ const SPEECH: Speech = Speech {
 };
 
 /// The dialect.
-pub fn dialect(ledger: Ledger, secrets: Secrets) -> Dialect {
+pub fn dialect(ledger: Ledger) -> Dialect {
     Dialect {
         server: SERVER,
         version: env!("CARGO_PKG_VERSION"),
         instructions: "Shared memory of this project (Brainclaw protocol 0.1). Begin with \
             bclaw_work; claim a scope with intent execute before you edit there. Remember what the \
             next one has to know with bclaw_create.",
-        tools: tools(secrets),
+        tools: tools(),
         identify: Box::new(move |call| identify(&ledger, call)),
         speech: &SPEECH,
         protocol: Some(("brainclaw", PROTOCOL)),
@@ -39,26 +38,21 @@ pub fn dialect(ledger: Ledger, secrets: Secrets) -> Dialect {
 }
 
 /// This dialect and the frugal one at once.
-pub fn with_frugal(ledger: Ledger, secrets: Secrets) -> Dialect {
-    let mut both = dialect(ledger.clone(), secrets);
+pub fn with_frugal(ledger: Ledger) -> Dialect {
+    let mut both = dialect(ledger.clone());
     both.server = "althing";
     both.tools.extend(frugal::dialect(ledger).tools);
     both
 }
 
-fn tools(secrets: Secrets) -> Vec<Tool> {
-    let recall = Arc::new(Recall::default());
+fn tools() -> Vec<Tool> {
     let tool = |verb: Verb| {
-        let recall = recall.clone();
         let tool = Tool::reading_itself(
             verb.tool(),
             verb.description(),
             &SPEECH,
             verb.schema(),
-            move |call, who, given| {
-                let chair = Chair { desk: call.desk, who, secrets, recall: &recall };
-                Verbs::new(&chair).call(verb, &given)
-            },
+            move |context, given| Verbs::new(context)?.call(verb, &given),
         );
         let tool = if verb.reads() { tool.reading() } else { tool };
         tool.looking(move |given| verb.looks(given))

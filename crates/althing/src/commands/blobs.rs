@@ -48,7 +48,7 @@ fn get(app: &App, args: &BlobGet) -> Result<(), Failure> {
         .parse()
         .map_err(|error| Failure::usage(format!("{:?} names no content: {error}", args.name)))?;
     let project = app.project()?;
-    let content = project.engine()?.content(&blob, project.viewer()?.as_ref())?;
+    let content = project.engine()?.content(&blob, project.asker()?.as_ref())?;
     match args.output.as_deref().filter(|path| !is_dash(path)) {
         Some(path) => write_file(app, &blob, &content, path),
         None => print(&content),
@@ -85,7 +85,7 @@ fn is_harmless(content: &[u8]) -> bool {
 
 fn list(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
-    let stored = project.engine()?.contents(project.viewer()?.as_ref())?;
+    let stored = project.engine()?.contents(project.asker()?.as_ref())?;
     if app.out.json {
         return app.out.value(&stored);
     }

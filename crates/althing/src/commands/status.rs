@@ -73,14 +73,14 @@ impl Overview {
             after: Some(world.seq().saturating_sub(REFUSALS_AMONG)),
             ..TrailQuery::default()
         };
-        let scope = engine.scope(project.viewer()?.as_ref())?;
+        let scope = engine.scope(project.asker()?.as_ref())?;
         let source = Source::Project(engine.clone());
         Ok(Overview {
             now: engine.now(),
             failures: failures(&source, &scope, moment, asked)?,
             leases,
             sessions: query::sessions(&world.state, moment),
-            refusals: match engine.narrowed(refused, project.viewer()?.as_ref())? {
+            refusals: match engine.narrowed(refused, project.asker()?.as_ref())? {
                 Some(refused) => refused.find(&mut *engine.reader()?)?,
                 None => Vec::new(),
             },

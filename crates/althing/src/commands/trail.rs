@@ -91,7 +91,7 @@ pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Fai
         }
     }
     let Some(text) = which.actor.as_deref() else { return Ok(()) };
-    let world = desk.engine.world()?;
+    let world = desk.engine()?.world()?;
     match text.parse::<Principal>() {
         Ok(Principal::User(user)) => desk.known_user(&user),
         Ok(_) => Ok(()),
@@ -135,7 +135,7 @@ fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
     };
     // First the end, then who is who: of what comes later that is learned as it comes.
     let end = engine.world()?.seq();
-    let Some(query) = engine.narrowed(asked, project.viewer()?.as_ref())? else { return Ok(()) };
+    let Some(query) = engine.narrowed(asked, project.asker()?.as_ref())? else { return Ok(()) };
     if filter.all {
         list_all(app, engine, &query, end)?;
     } else {
@@ -201,7 +201,7 @@ fn show(app: &App, seq: u64) -> Result<(), Failure> {
     let engine = project.engine()?;
     let asked =
         TrailQuery { after: Some(seq.saturating_sub(1)), upto: Some(seq), ..TrailQuery::default() };
-    let found = match engine.narrowed(asked, project.viewer()?.as_ref())? {
+    let found = match engine.narrowed(asked, project.asker()?.as_ref())? {
         Some(query) => query.find(&mut *engine.reader()?)?,
         None => Vec::new(),
     };
@@ -228,7 +228,7 @@ fn head(app: &App, key: bool) -> Result<(), Failure> {
 fn prove(app: &App, args: &TrailProve) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
-    engine.check_reads_everything(project.viewer()?.as_ref())?;
+    engine.check_reads_everything(project.asker()?.as_ref())?;
     match (&args.from, args.seq) {
         (Some(path), _) => {
             let from = read_head(path)?;
@@ -430,7 +430,7 @@ fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Fail
 fn export(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
-    engine.check_reads_everything(project.viewer()?.as_ref())?;
+    engine.check_reads_everything(project.asker()?.as_ref())?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let bar = Progress::new(app.out, "exporting entries");
     let done = transfer::export(&mut *engine.reader()?, &mut out, &mut |done, of| bar.at(done, of));

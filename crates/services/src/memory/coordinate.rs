@@ -249,9 +249,9 @@ impl Verbs<'_> {
 
     /// A worktree that a lane can be harvested from later.
     fn checked_worktree(&self, path: &str) -> Result<String, Fault> {
-        let absolute = self.seat.root().join(path);
+        let absolute = self.context.setup().root.join(path);
         let text = absolute.to_string_lossy().into_owned();
-        match Worktree::open(self.seat.root(), &text, &self.shown()) {
+        match Worktree::open(&self.context.setup().root, &text, &self.shown()) {
             Ok(_) => Ok(text),
             Err(why) => Err(Fault::usage(format!("worktree {path}: {why}"))),
         }

@@ -173,7 +173,7 @@ impl Verbs<'_> {
     fn look(&self, own: &Record) -> Result<Found, Skip> {
         let path = own.fields.worktree_path.as_ref();
         let path = path.ok_or_else(|| skip("no_worktree", "the assignment names no worktree"))?;
-        let worktree = Worktree::open(self.seat.root(), path.as_str(), &self.shown())
+        let worktree = Worktree::open(&self.context.setup().root, path.as_str(), &self.shown())
             .map_err(|why| failure("worktree_unusable", format!("{path}: {why}")))?;
         let bytes = match worktree.report() {
             Report::None => return Err(skip("no_result", format!("no {}", lane::RESULT_FILE))),
@@ -240,7 +240,7 @@ impl Verbs<'_> {
             own.agent().map(shown).unwrap_or_default(),
             own.id
         );
-        let scratch = self.seat.opened()?.home().root().to_owned();
+        let scratch = self.context.opened()?.home().root().to_owned();
         let kept = found
             .worktree
             .keep(&scratch, &message, scope.as_ref())

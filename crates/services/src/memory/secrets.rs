@@ -4,9 +4,28 @@
 use althing_dialects::memory::secrets::{Finding, repeated, scan, scan_named};
 use serde_json::{Map, Value, json};
 
-use super::seat::Secrets;
 use super::{Verb, Verbs};
 use crate::fault::Fault;
+
+/// What is done about text that looks like a secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Secrets {
+    /// It is not stored: what is on the trail stays there.
+    #[default]
+    Strict,
+    /// It is stored, and said.
+    Warn,
+}
+
+impl Secrets {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Secrets::Strict => "strict",
+            Secrets::Warn => "warn",
+        }
+    }
+}
 
 /// What was found, each with the name of what it was found in.
 type Found = Vec<(String, Finding)>;
@@ -46,7 +65,7 @@ impl Verbs<'_> {
         let name = self.shown();
         let own = name.rsplit('/').next().unwrap_or_default();
         found.extend(scan(own).into_iter().map(|finding| ("agent".to_owned(), finding)));
-        let told = judged(self.seat.secrets(), found)?;
+        let told = judged(self.context.setup().secrets, found)?;
         Ok(told.into_iter().map(Value::from).collect())
     }
 }

@@ -122,7 +122,7 @@ impl Verbs<'_> {
         let mut seen = Seen::default();
         for own in silent {
             let Some(path) = &own.fields.worktree_path else { continue };
-            match Worktree::open(self.seat.root(), path.as_str(), &self.shown()) {
+            match Worktree::open(&self.context.setup().root, path.as_str(), &self.shown()) {
                 Ok(worktree) => seen.signs.extend(signs(own, &worktree, now)),
                 Err(why) => seen.unknown.push((own.id, format!("{path}: {why}"))),
             }
