@@ -2,6 +2,7 @@
 
 use althing_dialects::frugal::planning::called;
 use althing_engine::{Client, Engine, door};
+use althing_kernel::memory::view::MemoryReply;
 use althing_kernel::session::Open;
 use althing_kernel::text::Text;
 use althing_kernel::{
@@ -74,7 +75,7 @@ impl Verbs<'_> {
         let open = Open { client: Some(Text::lossy(SESSION)), idle_s: None };
         match self.context.client()?.execute(Command::SessionOpen(open))? {
             Reply::Session(session) => Ok((Some(session.workspace), true)),
-            other => Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
+            other => Err(Fault::unexpected(&other)),
         }
     }
 
@@ -83,6 +84,17 @@ impl Verbs<'_> {
         let client = self.context.client()?;
         let Present { state, now, .. } = self.present()?;
         Ok(client.in_session(self.session(&state, now)?))
+    }
+
+    /// Issues a command about records.
+    pub(super) fn execute(&self, command: Command) -> Result<MemoryReply, Fault> {
+        let client = self.client()?;
+        let done = client.execute(command)?;
+        self.keep_alive(&client);
+        match done {
+            Reply::Memory(reply) => Ok(*reply),
+            other => Err(Fault::unexpected(&other)),
+        }
     }
 
     /// Issues a command by its name.
