@@ -408,7 +408,7 @@ impl Verbs<'_> {
             let (lease, ttl_s) = (claim.lease.clone(), wanted.ttl_s);
             let renew = lease::Renew { epoch: None, lease, ttl_s };
             self.client()?.execute(Command::LeaseRenew(renew))?;
-            claim = by_epoch(&self.seat.opened()?, claim.id.number)?.unwrap_or(claim);
+            claim = by_epoch(&self.context.opened()?, claim.id.number)?.unwrap_or(claim);
         }
         let task = wanted.task.as_ref().map(Text::as_str);
         if let Some(task) = task.filter(|task| claim.task.as_deref() != Some(*task)) {

@@ -190,7 +190,7 @@ impl Verbs<'_> {
             shown["why"] = why.join("; ").into();
             Some(shown)
         };
-        let hits = self.seat.recall().rank(&present.state, wanted.pending, &question);
+        let hits = self.context.project().recall().rank(&present.state, wanted.pending, &question);
         let has_more = hits.len() > wanted.limit;
         (hits.iter().take(wanted.limit).filter_map(show).collect(), has_more)
     }

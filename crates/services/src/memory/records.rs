@@ -123,7 +123,7 @@ impl Verbs<'_> {
         let Some(project) = &said.project else { return Ok(()) };
         let present = self.present()?;
         let known = present.state.project();
-        let root = self.seat.root();
+        let root = &self.context.setup().root;
         let same = known.is_some_and(|known| {
             known.id.as_str() == project || known.name.as_str() == project.as_str()
         });

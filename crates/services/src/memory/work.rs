@@ -307,7 +307,7 @@ impl Verbs<'_> {
             ("handoffs", Kind::Handoff),
             ("messages", Kind::Message),
         ] {
-            let waiting = self.seat.recall().waiting(&present.state, &own, kind);
+            let waiting = self.context.project().recall().waiting(&present.state, &own, kind);
             let records = waiting.iter().filter_map(|id| present.state.memory().record(*id));
             work["total"][name] = waiting.len().into();
             work[name] = records.take(limit).map(|record| marked(record, present.now)).collect();

@@ -19,8 +19,8 @@ use super::claims::{self, Claim, Found};
 use super::find::{fetch, record};
 use super::records::is_of_decisions;
 use super::seat::Present;
+use super::seat::perform;
 use super::{Verb, Verbs, progress};
-use crate::desk::perform;
 use crate::fault::Fault;
 
 impl Verbs<'_> {
@@ -78,7 +78,7 @@ impl Verbs<'_> {
     /// the record as it was at first, so one that went on since is left where it is.
     fn brought(&self, made: &Value, id: &str, to: &str) -> Result<Value, Fault> {
         let now =
-            perform(&self.seat.opened()?, &self.client()?, "memory.get", &json!({ "id": id }))?;
+            perform(&self.context.opened()?, &self.client()?, "memory.get", &json!({ "id": id }))?;
         if now["status"] != made["status"] {
             return Ok(now);
         }
