@@ -59,7 +59,7 @@ impl Line {
     }
 
     fn entry(&self) -> Result<ledger::Log, Error> {
-        let label = |text: &str| Label::new(text).map_err(|error| Error::usage(error.to_string()));
+        let label = |text: &str| Label::new(text).map_err(Error::unreadable);
         Ok(ledger::Log {
             agent: None,
             kind: label(self.kind)?,

@@ -19,17 +19,17 @@ use crate::failure::Failure;
 
 /// A name that somebody typed.
 pub(crate) fn label(text: &str) -> Result<Label, Failure> {
-    Label::new(text).map_err(|error| Failure::usage(error.to_string()))
+    Label::new(text).map_err(Failure::unreadable)
 }
 
 /// An id of a capsule that somebody typed.
 pub(crate) fn handle(text: &str) -> Result<Handle, Failure> {
-    Handle::new(text).map_err(|error| Failure::usage(error.to_string()))
+    Handle::new(text).map_err(Failure::unreadable)
 }
 
 /// A text that somebody typed.
 pub(crate) fn text<const MAX: usize>(text: &str) -> Result<Text<MAX>, Failure> {
-    Text::new(text).map_err(|error| Failure::usage(error.to_string()))
+    Text::new(text).map_err(Failure::unreadable)
 }
 
 /// The name of a HAID as an agent.

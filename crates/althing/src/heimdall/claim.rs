@@ -96,7 +96,7 @@ impl Given {
             Surface::new(text).map_err(unusable)
         };
         let list = self.surfaces.iter().map(read).collect::<Result<_, Failure>>()?;
-        Ok(Surfaces::new(list).map_err(|error| Failure::usage(error.to_string()))?)
+        Ok(Surfaces::new(list).map_err(Failure::unreadable)?)
     }
 
     fn read(args: &mut Args, verb: &str) -> Result<Self, Stop> {
@@ -212,14 +212,13 @@ fn claim(given: &Given) -> Result<String, Stop> {
         None => desk.project.settings.lease_ttl.value.secs(),
     };
     let who = Who::of(&desk, given.haid.as_ref())?;
-    let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let open = Open {
         purpose: None,
         replace: given.has("--replace"),
         request_id: None,
         surfaces,
-        task: Some(Text::new(task).map_err(|error| usage(&error))?),
-        ttl_s: Some(Ttl::new(ttl_s.into()).map_err(|error| usage(&error))?),
+        task: Some(Text::new(task).map_err(Failure::unreadable)?),
+        ttl_s: Some(Ttl::new(ttl_s.into()).map_err(Failure::unreadable)?),
     };
     let client = who.client(&desk, "lease.open")?;
     match order_as(&desk, &client, Command::LeaseOpen(open)) {

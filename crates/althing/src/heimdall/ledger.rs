@@ -133,7 +133,7 @@ fn totals(desk: &Desk<'_>, by: &str) -> Result<Vec<Total>, Stop> {
 
 /// By what tokens are summed up, as it is typed.
 fn by_word(word: &str) -> Result<By, Failure> {
-    serde_json::from_value(word.into()).map_err(|error| Failure::usage(error.to_string()))
+    serde_json::from_value(word.into()).map_err(Failure::unreadable)
 }
 
 fn deltas(desk: &Desk<'_>, role: Option<&str>) -> Result<Vec<Delta>, Stop> {

@@ -86,13 +86,16 @@ fn entries(path: &str, text: &str) -> Result<Entries, String> {
     }
 }
 
+/// A command by its name, or why it cannot be made.
+type Meant = (&'static str, Result<Command, Failure>);
+
 /// What commands would make a file say what it says.
 fn meant(
     engine: &Engine,
     path: &str,
     text: &str,
     entries: &Entries,
-) -> Result<Vec<(&'static str, Result<Command, Failure>)>, Failure> {
+) -> Result<Vec<Meant>, Failure> {
     let all = &entries.good;
     let world = engine.world()?;
     let commons = world.state.commons();
@@ -135,7 +138,7 @@ fn delete_fact(key: &str) -> Result<Command, Failure> {
 
 fn write(said: Value) -> Result<Command, Failure> {
     let read = serde_json::from_value(said);
-    read.map(Command::CapsuleWrite).map_err(|error| Failure::usage(error.to_string()))
+    read.map(Command::CapsuleWrite).map_err(Failure::unreadable)
 }
 
 /// Whether two texts of a file mean the same, so that nothing is lost with the first.

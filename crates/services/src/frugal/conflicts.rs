@@ -159,7 +159,7 @@ impl Branches {
 }
 
 fn unusable(error: &dyn std::fmt::Display) -> Fault {
-    Fault::usage(format!("raise_conflict_pr: {error}"))
+    Fault::unreadable(format!("raise_conflict_pr: {error}"))
 }
 
 fn surfaces(given: &[String]) -> Result<Surfaces, Fault> {

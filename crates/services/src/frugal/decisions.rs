@@ -31,11 +31,10 @@ pub fn append(
     args: AppendDecision,
 ) -> Result<Value, Fault> {
     let AppendDecision { title, body, .. } = args;
-    let unusable = |error: &dyn std::fmt::Display| Fault::usage(error.to_string());
     let append = decision::Append {
-        body: Text::new(&body).map_err(|error| unusable(&error))?,
-        title: Text::new(&title).map_err(|error| unusable(&error))?,
-        via: Some(Label::new(SERVER).map_err(|error| unusable(&error))?),
+        body: Text::new(&body).map_err(Fault::unreadable)?,
+        title: Text::new(&title).map_err(Fault::unreadable)?,
+        via: Some(Label::new(SERVER).map_err(Fault::unreadable)?),
     };
     match context.execute(Command::DecisionAppend(append))? {
         Reply::Commons(CommonsReply::Decision(made)) => {

@@ -29,20 +29,14 @@ impl Verbs<'_> {
             return Err(Fault::usage(format!("'{name}' does not go with {WORD}")));
         }
         let id = entity::id(Kind::Assignment, &args.id).map_err(Fault::usage)?;
-        let usage = |error: &dyn std::fmt::Display| Fault::usage(error.to_string());
         let artifacts = Value::from(args.artifacts.clone());
         let version = args.expected_version.map(u32::try_from).transpose();
         let progress = Progress {
-            artifacts: serde_json::from_value(artifacts).map_err(|error| usage(&error))?,
-            expected_version: version.map_err(|error| usage(&error))?,
+            artifacts: serde_json::from_value(artifacts).map_err(Fault::unreadable)?,
+            expected_version: version.map_err(Fault::unreadable)?,
             id,
             request_id: args.request_id.as_deref().map(request_label).transpose()?,
-            text: args
-                .reason
-                .as_deref()
-                .map(Text::new)
-                .transpose()
-                .map_err(|error| usage(&error))?,
+            text: args.reason.as_deref().map(Text::new).transpose().map_err(Fault::unreadable)?,
         };
         let heard = match self.execute(Command::MemoryProgress(Box::new(progress)))? {
             MemoryReply::Moved(heard) => heard,
