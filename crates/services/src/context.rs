@@ -123,12 +123,11 @@ impl ProjectContext {
 
     /// The caller, who proved who they are, in the session they named.
     pub fn client(&self) -> Result<Client, Error> {
-        let client = match self.client.get() {
-            Some(client) => client,
-            None => {
-                let client = (self.caller.authenticate)(&self.engine()?)?;
-                self.client.get_or_init(|| client)
-            }
+        let client = if let Some(client) = self.client.get() {
+            client
+        } else {
+            let client = (self.caller.authenticate)(&self.engine()?)?;
+            self.client.get_or_init(|| client)
         };
         let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let client = client.clone().bringing(brought).warning(self.project.warnings());

@@ -285,16 +285,16 @@ impl Verbs<'_> {
         kind: Kind,
         args: &Coordinate,
         fields: Fields,
-        request_id: Option<String>,
+        request_id: Option<&str>,
     ) -> Result<RecordId, Fault> {
         let create = Create {
             fields,
             kind,
             provenance: None,
-            request_id: request_id.as_deref().map(label).transpose()?,
+            request_id: request_id.map(label).transpose()?,
             status: None,
             tags: Tags::default(),
-            text: Text::new(&args.task).map_err(|error| Fault::usage(error.to_string()))?,
+            text: Text::new(&args.task).map_err(Fault::unreadable)?,
         };
         match self.execute(Command::MemoryCreate(Box::new(create)))? {
             MemoryReply::Record(made) => Ok(made.id),
@@ -319,7 +319,8 @@ impl Verbs<'_> {
             plan_id: plan,
             ..Fields::default()
         };
-        let id = self.created(Kind::Message, args, fields, key.part(agent.as_str()))?.to_string();
+        let part = key.part(agent.as_str());
+        let id = self.created(Kind::Message, args, fields, part.as_deref())?.to_string();
         facade.artifact("message", &id).effect("create", "message", &id);
         Ok(json!({
             "agent": shown(agent), "message_id": id, "channel": "inbox",
@@ -351,10 +352,11 @@ impl Verbs<'_> {
         let fields = Fields {
             candidate_type: Some(CandidateType::Handoff),
             origin: Some(label("review")?),
-            scope: scope.map_err(|error| Fault::usage(error.to_string()))?,
+            scope: scope.map_err(Fault::unreadable)?,
             ..Fields::default()
         };
-        let candidate = self.created(Kind::Candidate, args, fields, key.part("candidate"))?;
+        let part = key.part("candidate");
+        let candidate = self.created(Kind::Candidate, args, fields, part.as_deref())?;
         let candidate = candidate.to_string();
         facade.artifact("candidate", &candidate).effect("create", "candidate", &candidate);
         let mut plan = Vec::new();
@@ -575,5 +577,5 @@ fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<
 }
 
 fn label(text: &str) -> Result<Label, Fault> {
-    Label::new(text).map_err(|error| Fault::usage(error.to_string()))
+    Label::new(text).map_err(Fault::unreadable)
 }

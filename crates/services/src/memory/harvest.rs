@@ -329,7 +329,7 @@ impl Verbs<'_> {
         let plan_status = match found.result.status {
             Outcome::Completed => Some(PlanStatus::Done),
             Outcome::Blocked => Some(PlanStatus::Blocked),
-            _ => None,
+            Outcome::Failed => None,
         };
         let reason =
             if is_last { clipped(&found.result.summary, 800) } else { "harvested".to_owned() };

@@ -185,7 +185,7 @@ fn kernel_evidence(evidence: lane::Evidence) -> Evidence {
 /// What would become of an assignment, by what was seen of it.
 fn forecast(own: &Record, signs: &[Sign], now: Timestamp) -> Option<Value> {
     let newest = signs.iter().filter(|sign| sign.id == own.id).max_by_key(|sign| sign.at);
-    let swept = judge(own, newest.cloned(), now)?;
+    let swept = judge(own, newest.copied(), now)?;
     Some(explained(&swept, &[own], now))
 }
 
