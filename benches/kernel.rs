@@ -7,7 +7,7 @@ use althing_kernel::query::{LeaseCheck, Query, answer};
 use althing_kernel::text::Text;
 use althing_kernel::{
     AgentName, Caller, Command, IdKind, Mint, Principal, ProjectId, PublicKey, State, Surface,
-    Timestamp, Turn,
+    Timestamp, Transaction,
 };
 use divan::{Bencher, black_box};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ fn open(text: &str) -> Command {
 /// A state with many live leases: mostly files, now and then a folder or a glob.
 fn with_live(live: u32) -> (State, Counter) {
     let mut mint = Counter(0);
-    let mut turn = Turn::begin(State::default(), now(), &mut mint);
+    let mut turn = Transaction::begin(State::default(), now(), &mut mint);
     let key = PublicKey::from_bytes([9; 32]);
     let system = Caller { principal: Principal::System, key, session: None };
     let create = Create { name: Text::lossy("bench"), project: ProjectId::new("bench").unwrap() };
@@ -112,7 +112,7 @@ fn decide_and_apply_a_claim(bencher: Bencher<'_, '_>, live: u32) {
     let (state, mut mint) = with_live(live);
     let (caller, command) = (agent(0), open("src/module500/new.rs"));
     bencher.bench_local(|| {
-        let mut turn = Turn::begin(state.clone(), now(), &mut mint);
+        let mut turn = Transaction::begin(state.clone(), now(), &mut mint);
         let outcome = turn.decide(&caller, &command).unwrap();
         assert!(outcome.result.is_ok());
         turn.finish()
@@ -125,7 +125,7 @@ fn decide_and_apply_a_hundred_claims_in_one_turn(bencher: Bencher<'_, '_>, live:
     let caller = agent(0);
     let commands: Vec<Command> = (0..100).map(|n| open(&format!("src/module{n}/new.rs"))).collect();
     bencher.bench_local(|| {
-        let mut turn = Turn::begin(state.clone(), now(), &mut mint);
+        let mut turn = Transaction::begin(state.clone(), now(), &mut mint);
         for command in &commands {
             turn.decide(&caller, command).unwrap();
         }

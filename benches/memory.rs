@@ -10,7 +10,7 @@ use althing_kernel::project::Create;
 use althing_kernel::text::Text;
 use althing_kernel::{
     AgentName, Caller, Command, IdKind, Mint, Principal, ProjectId, PublicKey, State, Timestamp,
-    Turn,
+    Transaction,
 };
 use divan::Bencher;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ fn command(name: &str, args: &Value) -> Command {
 /// A project in which so much is remembered: plans, decisions, traps and assignments.
 fn filled(records: u64) -> (State, Counter) {
     let mut mint = Counter(0);
-    let mut turn = Turn::begin(State::default(), now(), &mut mint);
+    let mut turn = Transaction::begin(State::default(), now(), &mut mint);
     let project = Create { name: Text::lossy("b"), project: ProjectId::new("b").unwrap() };
     let key = PublicKey::from_bytes([9; 32]);
     let system = Caller { principal: Principal::System, key, session: None };
@@ -68,7 +68,7 @@ fn measure(bencher: Bencher<'_, '_>, records: u64, who: &str, name: &str, args: 
     let (state, mut mint) = filled(records);
     let (who, command) = (caller(who), command(name, args));
     bencher.bench_local(|| {
-        let mut turn = Turn::begin(state.clone(), now(), &mut mint);
+        let mut turn = Transaction::begin(state.clone(), now(), &mut mint);
         let outcome = turn.decide(&who, &command).unwrap();
         assert!(outcome.result.is_ok(), "{:?}", outcome.result);
         turn.finish()
@@ -100,7 +100,7 @@ fn accept_an_assignment(bencher: Bencher<'_, '_>, records: u64) {
 fn read_the_newest_fifty(bencher: Bencher<'_, '_>, records: u64) {
     let (state, _) = filled(records);
     bencher.bench_local(|| {
-        let newest = state.memory().newest(althing_kernel::memory::Kind::Plan, Some(true));
+        let newest = state.memory().newest(althing_kernel::records::Kind::Plan, Some(true));
         newest.take(50).map(|own| own.version).sum::<u32>()
     });
 }

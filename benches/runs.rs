@@ -11,7 +11,7 @@ use althing_kernel::project::Create;
 use althing_kernel::text::Text;
 use althing_kernel::{
     AgentName, Caller, Command, IdKind, Mint, Principal, ProjectId, PublicKey, Reply, State,
-    Timestamp, Turn, WorkspaceId,
+    Timestamp, Transaction, WorkspaceId,
 };
 use divan::Bencher;
 use serde_json::{Value, json};
@@ -74,8 +74,8 @@ struct Crowd {
 /// A run with many live workspaces, two levels deep, all at work.
 fn crowd(live: u32) -> Crowd {
     let mut mint = Counter(0);
-    let mut turn = Turn::begin(State::default(), now(), &mut mint);
-    let done = |turn: &mut Turn<'_>, who: &Caller, command: &Command| {
+    let mut turn = Transaction::begin(State::default(), now(), &mut mint);
+    let done = |turn: &mut Transaction<'_>, who: &Caller, command: &Command| {
         turn.decide(who, command).unwrap().result.unwrap()
     };
     let project = Create { name: Text::lossy("b"), project: ProjectId::new("b").unwrap() };
@@ -110,7 +110,7 @@ fn measure(bencher: Bencher<'_, '_>, live: u32, ask: impl Fn(&Crowd) -> (Caller,
     let mut crowd = crowd(live);
     let (caller, command) = ask(&crowd);
     bencher.bench_local(|| {
-        let mut turn = Turn::begin(crowd.state.clone(), now(), &mut crowd.mint);
+        let mut turn = Transaction::begin(crowd.state.clone(), now(), &mut crowd.mint);
         let outcome = turn.decide(&caller, &command).unwrap();
         assert!(outcome.result.is_ok(), "{:?}", outcome.result);
         turn.finish()

@@ -5,7 +5,7 @@ use althing_kernel::event::Draft;
 use althing_kernel::lease::{Opened, Surfaces, Ttl};
 use althing_kernel::{
     Actor, AgentName, Caller, Command, Event, IdKind, Mint, Principal, State, Stream, Surface,
-    Timestamp, Turn, WorkspaceId,
+    Timestamp, Transaction, WorkspaceId,
 };
 use althing_kernel::{EntryId, LeaseId, Stamped};
 use althing_trail::chain::{Builder, Chain};
@@ -49,7 +49,7 @@ fn commits(entries: u64, per_commit: u64) -> Vec<Commit> {
     let mut number = 0;
     while chain.seq() < entries {
         let now = Timestamp::from_micros(1_700_000_000_000_000 + chain.seq());
-        let mut turn = Turn::begin(state, now, &mut mint);
+        let mut turn = Transaction::begin(state, now, &mut mint);
         if chain.seq() == 0 {
             turn.decide(&system, &create).unwrap();
         }

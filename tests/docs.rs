@@ -5,7 +5,7 @@
 
 use crate::pages::{self, Doors, Page};
 use crate::support::Sandbox;
-use althing_kernel::event::Kind;
+use althing_kernel::Kind;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

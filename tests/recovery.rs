@@ -7,7 +7,7 @@ use crate::support::Sandbox;
 use althing_engine::message_keys::MessageKeys;
 use althing_engine::mint::RandomMint;
 use althing_engine::{Blobs, Clock as _, Engine, Home, Keyring, Options, SystemClock};
-use althing_kernel::{AgentName, Caller, Command, Kind, Turn};
+use althing_kernel::{AgentName, Caller, Command, Kind, Transaction};
 use althing_trail::Log as _;
 use althing_trail::chain::Builder;
 use althing_trail::log::sqlite::SqliteLog;
@@ -80,7 +80,7 @@ impl Sandbox {
         let command = Command::read(name, &args.to_string()).unwrap().unwrap();
         let mut mint = RandomMint::new().unwrap();
         let seal = MessageKeys::of(&keys.runtime().unwrap().unwrap());
-        let turn = Turn::begin(world.state.clone(), SystemClock.now(), &mut mint);
+        let turn = Transaction::begin(world.state.clone(), SystemClock.now(), &mut mint);
         let mut turn = turn.sealed_by(&seal);
         turn.decide(&caller, &command).unwrap().result.unwrap();
         let mut builder = Builder::begin(world.chain.clone());

@@ -5,7 +5,7 @@ use super::writing::least;
 use super::{agent, create, get, refused};
 use crate::mcp::Host;
 use crate::support::Sandbox;
-use althing_kernel::memory::Kind;
+use althing_kernel::records::Kind;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 

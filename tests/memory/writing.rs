@@ -3,7 +3,7 @@
 use super::{agent, create, find, follow, get, refused, transition};
 use crate::mcp::Host;
 use crate::support::{BINARY, Sandbox};
-use althing_kernel::memory::Kind;
+use althing_kernel::records::Kind;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};

@@ -7,8 +7,8 @@
 mod cli;
 mod schemas;
 
-use althing_kernel::memory::Status;
-use althing_kernel::memory::table::TABLES;
+use althing_kernel::records::Status;
+use althing_kernel::records::table::TABLES;
 use althing_kernel::{Rule, lifecycle};
 use std::fmt::Write as _;
 

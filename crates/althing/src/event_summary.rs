@@ -1,7 +1,7 @@
 //! One-line summaries of entries, for people to read.
 
 use althing_kernel::admission::Standing;
-use althing_kernel::commons::Label;
+use althing_kernel::blackboard::Label;
 use althing_kernel::integration::Mode;
 use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::meter::Amount;

@@ -101,7 +101,7 @@ fn read_one(place: &Place, here: &str, text: &str, literal: bool) -> Result<Surf
     } else {
         path
     };
-    let wrong = |error: althing_kernel::surface::SurfaceError| {
+    let wrong = |error: althing_kernel::surfaces::SurfaceError| {
         Failure::misuse(Rule::SurfaceGrammar, error.to_string())
     };
     let surface = Surface::new(&path).map_err(wrong)?;

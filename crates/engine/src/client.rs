@@ -10,14 +10,14 @@ use althing_trail::Signature;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::store::blobs::Blobs;
 use crate::commit::core::Job;
+use crate::commit::queue::{Done, Ticket};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::identity::keyring::Credential;
 use crate::mint::random;
-use crate::commit::queue::{Done, Ticket};
 use crate::screen::{self, Screening};
+use crate::store::blobs::Blobs;
 
 /// Whether a client signs its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +131,9 @@ impl Client {
     fn screened(&self, mut command: Command) -> Result<(Command, Vec<SecretFound>), EngineError> {
         self.check_named(&mut command)?;
         let unknown = match self.principal() {
-            Principal::Agent(name) if self.engine.published().state.agent(name).is_none() => Some(name),
+            Principal::Agent(name) if self.engine.published().state.agent(name).is_none() => {
+                Some(name)
+            }
             _ => None,
         };
         let named = unknown.map(|name| screen::name(name.as_str())).unwrap_or_default();

@@ -9,7 +9,7 @@
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
 use althing_engine::EngineError;
 use althing_kernel::Command;
-use althing_kernel::commons::{Label, ledger};
+use althing_kernel::blackboard::{Label, ledger};
 use althing_kernel::workspace::meter::Amount;
 use althing_services::{Error, Identity, Project};
 use std::num::NonZeroU32;

@@ -2,7 +2,7 @@
 //! where that is wanted.
 
 use althing_engine::{Client, Engine, EngineError, ErrorKind, Home, Options, Signing, Warnings};
-use althing_kernel::commons::Label;
+use althing_kernel::blackboard::Label;
 use althing_kernel::{AgentName, Command, PublicKey, agent};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 
 use althing_dialects::memory::lane::{self, Evidence, RESULT_BYTES_MAX, RESULT_FILE, Sign};
 use althing_kernel::lease::Surfaces;
-use althing_kernel::surface::Surface;
+use althing_kernel::surfaces::Surface;
 use std::fs::{File, Metadata};
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};

@@ -6,7 +6,8 @@ use althing_kernel::project::Create;
 use althing_kernel::query::{LeaseCheck, Query, answer};
 use althing_kernel::text::Text;
 use althing_kernel::{
-    AgentName, Caller, Command, Principal, ProjectId, PublicKey, State, Surface, Timestamp, Turn,
+    AgentName, Caller, Command, Principal, ProjectId, PublicKey, State, Surface, Timestamp,
+    Transaction,
 };
 use std::time::{Duration, Instant};
 
@@ -95,7 +96,7 @@ impl Table {
     }
 
     fn run(&mut self, caller: &Caller, command: &Command) -> Result<(), Failure> {
-        let mut turn = Turn::begin(self.state.clone(), self.now, &mut self.mint);
+        let mut turn = Transaction::begin(self.state.clone(), self.now, &mut self.mint);
         let outcome = turn.decide(caller, command).map_err(failed)?;
         outcome.result.map_err(|refusal| failed(refusal.message))?;
         self.state = turn.finish().0;
@@ -124,7 +125,7 @@ impl Table {
         repeat_batches(time, || {
             number += 1;
             let command = open(&format!("src/module{}/new{number}.rs", number % 997))?;
-            let mut turn = Turn::begin(state.clone(), now, &mut *mint);
+            let mut turn = Transaction::begin(state.clone(), now, &mut *mint);
             let outcome = turn.decide(&caller, &command).map_err(failed)?;
             std::hint::black_box(&outcome);
             Ok(())

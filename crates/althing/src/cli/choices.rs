@@ -1,8 +1,8 @@
 //! Words that shells complete and that help lists. What they mean is for the verb to say, which
 //! knows other words for the same and tells which there are; so nothing is refused here.
 
-use althing_kernel::memory::Kind;
-use althing_kernel::memory::word::LoopKind;
+use althing_kernel::records::Kind;
+use althing_kernel::records::vocabulary::LoopKind;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
 use std::collections::BTreeSet;

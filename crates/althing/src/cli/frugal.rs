@@ -1,7 +1,7 @@
 //! The arguments of `althing symbol`, `fact`, `capsule`, `brief`, `tokens`, `haid`, `validate` and
 //! `shims`.
 
-use althing_kernel::commons::ledger::By;
+use althing_kernel::blackboard::ledger::By;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 

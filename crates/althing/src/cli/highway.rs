@@ -1,7 +1,7 @@
 //! The arguments of `althing gate`, `inject`, `escalations` and `highway`.
 
+use althing_kernel::approvals::{EscalationFallback, GateFallback, GateType, Preset};
 use althing_kernel::envelope::Priority;
-use althing_kernel::highway::{EscalationFallback, GateFallback, GateType, Preset};
 use althing_kernel::text::Text;
 use althing_kernel::token::TypeName;
 use althing_kernel::workspace::budget::Budget;

@@ -1,7 +1,7 @@
 //! The arguments of `althing coordinator`, `workspace` and `task`.
 
+use althing_kernel::approvals::{Preset, Wish};
 use althing_kernel::deployment::Deployment;
-use althing_kernel::highway::{Preset, Wish};
 use althing_kernel::text::Text;
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::{self, Party, Timeout};

@@ -2,8 +2,8 @@
 
 use althing_engine::trail_query::TrailQuery;
 use althing_kernel::admission::{Capacity, Limits, Standing};
+use althing_kernel::approvals::view::HighwayView;
 use althing_kernel::deployment::Deployment;
-use althing_kernel::highway::view::HighwayView;
 use althing_kernel::query::RunView;
 use althing_kernel::run::{End, HandOver, Start};
 use althing_kernel::workspace::Party;

@@ -1,13 +1,13 @@
 //! Everything a person has to know before they answer at a gate.
 
 use althing_kernel::access::reads_all_content;
+use althing_kernel::approvals::request::Request;
+use althing_kernel::approvals::view::GateView;
 use althing_kernel::checkpoint::CheckpointView;
 use althing_kernel::content::Content;
 use althing_kernel::envelope::PayloadArg;
 use althing_kernel::envelope::view::EnvelopeView;
 use althing_kernel::file::FileArg;
-use althing_kernel::highway::request::Request;
-use althing_kernel::highway::view::GateView;
 use althing_kernel::integration::conflict::{ConflictArg, Resolve};
 use althing_kernel::integration::salvage::Salvage;
 use althing_kernel::integration::{Decide, Decision};

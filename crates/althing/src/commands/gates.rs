@@ -2,12 +2,12 @@
 
 use althing_engine::EngineError;
 use althing_engine::trail_query::TrailQuery;
+use althing_kernel::approvals::gate::{GateAction, GateEnd};
+use althing_kernel::approvals::request::Request;
+use althing_kernel::approvals::resolve::{Modifications, Resolve};
+use althing_kernel::approvals::view::GateView;
 use althing_kernel::content::Content;
 use althing_kernel::envelope::view::EnvelopeView;
-use althing_kernel::highway::gate::{GateAction, GateEnd};
-use althing_kernel::highway::request::Request;
-use althing_kernel::highway::resolve::{Modifications, Resolve};
-use althing_kernel::highway::view::GateView;
 use althing_kernel::news::News;
 use althing_kernel::query::{Answer, GateList as Asked, Query, RunView, WorkspaceList};
 use althing_kernel::task::{self, Estimate};

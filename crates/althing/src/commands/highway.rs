@@ -1,9 +1,9 @@
 //! `althing inject`, `escalations`, `highway`
 
-use althing_kernel::highway::escalation::{Answer as Response, ResponseType};
-use althing_kernel::highway::inject::Inject;
-use althing_kernel::highway::view::{EscalationView, HighwayView};
-use althing_kernel::highway::{GatePolicy, GateType, Highway, Wish};
+use althing_kernel::approvals::escalation::{Answer as Response, ResponseType};
+use althing_kernel::approvals::inject::Inject;
+use althing_kernel::approvals::view::{EscalationView, HighwayView};
+use althing_kernel::approvals::{GatePolicy, GateType, Highway, Wish};
 use althing_kernel::id::SignalId;
 use althing_kernel::query::{Answer, EscalationList, Everything, Query};
 use althing_kernel::workspace::{Party, Timeout};

@@ -4,8 +4,8 @@ use althing_dialects::frugal::brief::{self, Asked, Brief, Capsule, Material, Sym
 use althing_dialects::frugal::invariants::{Found, look_up};
 use althing_dialects::frugal::tokens;
 use althing_kernel::Command;
-use althing_kernel::commons::view::CapsuleView;
-use althing_kernel::commons::{Handle, Label, ledger};
+use althing_kernel::blackboard::view::CapsuleView;
+use althing_kernel::blackboard::{Handle, Label, ledger};
 use althing_kernel::workspace::meter::Amount;
 use althing_services::frugal::capsules::written_out;
 use std::path::{Component, Path};

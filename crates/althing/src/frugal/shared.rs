@@ -4,12 +4,12 @@
 use althing_dialects::frugal::haid::Haid;
 use althing_engine::{Client, Signing};
 use althing_kernel::agent::OfAgent;
-use althing_kernel::commons::ledger::By;
-use althing_kernel::commons::view::{
+use althing_kernel::blackboard::ledger::By;
+use althing_kernel::blackboard::view::{
     CapsuleView, CommonsAnswer, Delta, DeltaView, DepsView, FactView, HydratedView, OfFact,
     OfHandle, OfHandles, OfSymbol, OfValue, Report, ReportView, SymbolView,
 };
-use althing_kernel::commons::{Handle, Label};
+use althing_kernel::blackboard::{Handle, Label};
 use althing_kernel::query::{AgentView, Answer, Everything, LeaseList, LeaseView, Query};
 use althing_kernel::text::Text;
 use althing_kernel::{AgentName, Principal, Rule};

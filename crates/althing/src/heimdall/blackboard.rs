@@ -1,8 +1,8 @@
 //! `heimdall-blackboard`: facts.
 
 use althing_kernel::Command;
-use althing_kernel::commons::fact;
-use althing_kernel::commons::view::FactView;
+use althing_kernel::blackboard::fact;
+use althing_kernel::blackboard::view::FactView;
 
 use super::args::{Args, unknown};
 use super::{Stop, desk, lines, log, order};

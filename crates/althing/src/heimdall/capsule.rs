@@ -2,9 +2,9 @@
 
 use althing_dialects::frugal::brief::list as ids;
 use althing_dialects::frugal::planning::CAPSULES;
-use althing_kernel::commons::Handle;
-use althing_kernel::commons::capsule::Write;
-use althing_kernel::commons::view::CapsuleView;
+use althing_kernel::blackboard::Handle;
+use althing_kernel::blackboard::capsule::Write;
+use althing_kernel::blackboard::view::CapsuleView;
 use althing_kernel::{Command, Rule};
 use althing_services::frugal::capsules::written_out;
 use std::collections::BTreeMap;

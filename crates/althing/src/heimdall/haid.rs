@@ -3,7 +3,7 @@
 use althing_dialects::frugal::haid::Haid;
 use althing_dialects::frugal::planning::utc;
 use althing_kernel::agent::{Beat, OfAgent, Register, Standing};
-use althing_kernel::commons::Label;
+use althing_kernel::blackboard::Label;
 use althing_kernel::query::AgentView;
 use althing_kernel::{Command, Principal};
 

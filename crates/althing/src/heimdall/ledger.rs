@@ -3,8 +3,8 @@
 use althing_dialects::frugal::ledger::{Delta, Total, delta, report};
 use althing_dialects::frugal::tokens;
 use althing_kernel::Command;
-use althing_kernel::commons::ledger::{Baseline, By, Log};
-use althing_kernel::commons::view::{DeltaView, SumView};
+use althing_kernel::blackboard::ledger::{Baseline, By, Log};
+use althing_kernel::blackboard::view::{DeltaView, SumView};
 use althing_kernel::workspace::meter::Amount;
 use std::collections::BTreeMap;
 

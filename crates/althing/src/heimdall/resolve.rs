@@ -1,8 +1,8 @@
 //! `heimdall-resolve`: symbols.
 
 use althing_kernel::Command;
-use althing_kernel::commons::symbol;
-use althing_kernel::commons::view::SymbolView;
+use althing_kernel::blackboard::symbol;
+use althing_kernel::blackboard::view::SymbolView;
 
 use super::args::Args;
 use super::{Stop, desk, lines, log, order};

@@ -4,7 +4,7 @@ use althing_dialects::frugal::message::{MESSAGE_BYTES_MAX, report};
 use althing_dialects::frugal::plain::plain;
 use althing_dialects::frugal::receipt::{Receipt, Step};
 use althing_kernel::Command;
-use althing_kernel::commons::message::{Note, Outcome};
+use althing_kernel::blackboard::message::{Note, Outcome};
 use althing_kernel::text::Text;
 use std::io::{BufRead, Read as _, Write as _};
 

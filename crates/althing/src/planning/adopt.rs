@@ -5,7 +5,7 @@ use althing_dialects::frugal::planning::{
 };
 use althing_engine::{Client, Engine};
 use althing_kernel::Command;
-use althing_kernel::commons::{fact, symbol};
+use althing_kernel::blackboard::{fact, symbol};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

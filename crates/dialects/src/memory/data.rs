@@ -2,8 +2,8 @@
 
 use althing_engine::screen::repeated;
 use althing_kernel::Surface;
-use althing_kernel::memory::record::{Body, Tags};
-use althing_kernel::memory::{Fields, Kind, RecordId};
+use althing_kernel::records::record::{Body, Tags};
+use althing_kernel::records::{Fields, Kind, RecordId};
 use serde_json::{Map, Value, json};
 
 use super::entity;

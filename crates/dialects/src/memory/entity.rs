@@ -1,7 +1,7 @@
 //! Entities: kinds of records, by the names and ids that callers use.
 
 use althing_engine::screen::repeated;
-use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::records::{Kind, RecordId, Status};
 
 /// The kind with that name, in the singular or the plural.
 pub fn named(text: &str) -> Result<Kind, String> {

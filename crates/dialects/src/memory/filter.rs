@@ -2,7 +2,7 @@
 
 use althing_engine::screen::repeated;
 use althing_kernel::Principal;
-use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::records::{Kind, RecordId, Status};
 use serde_json::{Map, Value};
 
 use super::entity;

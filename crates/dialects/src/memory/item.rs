@@ -1,7 +1,7 @@
 //! Items: records in the form of this dialect.
 
-use althing_kernel::memory::word::Origin;
-use althing_kernel::memory::{Kind, Record, RecordId};
+use althing_kernel::records::vocabulary::Origin;
+use althing_kernel::records::{Kind, Record, RecordId};
 use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,7 @@
 //! Numbers, durations, ids and names inside sentences.
 
 use althing_kernel::Timestamp;
-use althing_kernel::memory::RecordId;
+use althing_kernel::records::RecordId;
 
 use crate::frugal::haid::Haid;
 

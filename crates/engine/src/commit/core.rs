@@ -8,7 +8,7 @@ use althing_kernel::audit::follows;
 use althing_kernel::deployment::Mechanism;
 use althing_kernel::envelope::carrier::{Carrier, Local};
 use althing_kernel::surroundings::Surroundings;
-use althing_kernel::{Actor, Caller, Command, Mint, Refusal, Reply, Timestamp, Turn};
+use althing_kernel::{Actor, Caller, Command, Mint, Refusal, Reply, Timestamp, Transaction};
 use althing_trail::chain::Builder;
 use althing_trail::log::DamagedTile;
 use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature, SignedHead};
@@ -231,7 +231,7 @@ impl Core {
         let bytes_max = self.log.commit_bytes_max() / 2;
         let begun = Instant::now();
         let mut builder = Builder::begin(self.world.chain.clone());
-        let turn = Turn::begin(self.world.state.clone(), now, &mut *self.mint);
+        let turn = Transaction::begin(self.world.state.clone(), now, &mut *self.mint);
         let turn = turn.sealed_by(&self.seal).protected_by(&self.mechanisms);
         let mut turn = turn.carried_by(&mut *self.carrier).within(&*self.surroundings);
         let mut verdicts = Vec::with_capacity(jobs.len());
@@ -373,7 +373,7 @@ pub(crate) fn comes_first(command: &Command) -> bool {
 /// signature; those that follow from it are the runtime's.
 fn add_entries(
     builder: &mut Builder,
-    turn: &Turn<'_>,
+    turn: &Transaction<'_>,
     from: usize,
     job: Option<&Job>,
 ) -> Result<usize, EngineError> {

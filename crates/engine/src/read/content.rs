@@ -9,11 +9,11 @@ use althing_kernel::checkpoint::Checkpoint;
 use althing_kernel::id::AnyId;
 use althing_kernel::integration::Decision;
 use althing_kernel::integration::conflict::Resolution;
-use althing_kernel::seal;
-use althing_kernel::text::Text;
-use althing_kernel::violation::{
+use althing_kernel::integrity::{
     ActionTaken, IntegrityViolation, NoteViolation, SubjectType, Violation,
 };
+use althing_kernel::seal;
+use althing_kernel::text::Text;
 use althing_kernel::{
     AgentName, Blob, CheckpointId, Command, Principal, Refusal, RefusalKind, Rule, Stamped, State,
 };

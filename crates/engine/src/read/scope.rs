@@ -5,11 +5,11 @@ use althing_kernel::text::Text;
 use althing_kernel::{Command, Principal, Refusal, Rule, WorkspaceId};
 use std::sync::Arc;
 
-use crate::screen;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::read::row::{Scope, Source};
 use crate::read::trail_query::TrailQuery;
+use crate::screen;
 
 impl Engine {
     /// Narrows a query to what the viewer may read. Asking for a workspace that the viewer may not

@@ -6,9 +6,9 @@
 //! by its name each time it is read.
 
 use althing_kernel::id::AnyId;
+use althing_kernel::integrity::{ActionTaken, IntegrityViolation, SubjectType, Violation};
 use althing_kernel::recovery::orphans;
 use althing_kernel::text::Text;
-use althing_kernel::violation::{ActionTaken, IntegrityViolation, SubjectType, Violation};
 use althing_kernel::{Blob, EntryId, Event};
 use althing_trail::log::DamagedTile;
 use althing_trail::verify::{Options, Verifier};

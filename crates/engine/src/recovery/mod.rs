@@ -9,8 +9,8 @@ pub mod examine;
 pub mod repair;
 pub mod verify;
 
+use althing_kernel::integrity::IntegrityViolation;
 use althing_kernel::recovery::{Plan, Recover, RecoveryCompleted, plan};
-use althing_kernel::violation::IntegrityViolation;
 use althing_kernel::{Caller, Command, Principal, Reply, Timestamp};
 use althing_trail::Store;
 use serde::Serialize;

@@ -8,8 +8,8 @@
 
 use althing_kernel::EntryId;
 use althing_kernel::id::AnyId;
+use althing_kernel::integrity::{ActionTaken, IntegrityViolation, SubjectType, Violation};
 use althing_kernel::text::Text;
-use althing_kernel::violation::{ActionTaken, IntegrityViolation, SubjectType, Violation};
 use althing_trail::export::Commits;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader};
 use althing_trail::verify::{Finding, Options as VerifyOptions, Verifier};

@@ -1,6 +1,6 @@
 //! A world: the state and the chain after the same entries. Cheap to clone.
 
-use althing_kernel::{IdKind, Mint, State, Timestamp, Turn};
+use althing_kernel::{IdKind, Mint, State, Timestamp, Transaction};
 use althing_trail::archive::Stub;
 use althing_trail::log::LogErrorKind;
 use althing_trail::{Chain, Commit, Entry, LogError, LogReader, SignedHead};
@@ -38,7 +38,7 @@ pub(crate) fn as_of(state: &State, now: Timestamp) -> Result<State, EngineError>
         return Ok(state.clone());
     }
     let mut mint = Unnamed(0);
-    let mut turn = Turn::begin(state.clone(), now, &mut mint);
+    let mut turn = Transaction::begin(state.clone(), now, &mut mint);
     turn.tick(usize::MAX)?;
     Ok(turn.finish().0)
 }

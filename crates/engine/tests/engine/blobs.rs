@@ -300,7 +300,7 @@ fn content_is_part_of_a_backup_and_a_restore_removes_none() {
     let folder = project.folder.path().join("backup");
     let made = backup::backup(&project.home, &folder, true, &mut |_, _| {}).unwrap();
     // A run includes texts that the runtime itself may have to send.
-    let own = althing_kernel::highway::escalation::PROCEED;
+    let own = althing_kernel::approvals::escalation::PROCEED;
     let bytes = (content(1).len() + content(2).len() + own.len()) as u64;
     let both = Inventory { whole: 3, bytes, ..Inventory::default() };
     assert_eq!(made.blobs, both);

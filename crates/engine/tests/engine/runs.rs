@@ -306,7 +306,7 @@ fn history_shows_workspaces_and_tasks_as_they_were() {
 
 #[test]
 fn texts_of_the_runtime_match_their_hash_and_are_stored_in_time() {
-    use althing_kernel::highway::escalation::{PROCEED, proceed};
+    use althing_kernel::approvals::escalation::{PROCEED, proceed};
     let project = Project::new();
     let engine = project.open();
     let blobs = Blobs::of(&project.home);

@@ -4,8 +4,8 @@
 use crate::gates::{answer, gate_of, gated, queue, wait};
 use crate::run::{Run, payload, person_with, second_person};
 use crate::support::{agent, system, user};
+use althing_kernel::approvals::resolve;
 use althing_kernel::capability::Capability;
-use althing_kernel::highway::resolve;
 use althing_kernel::query::{Answer, Query, answer_to};
 use althing_kernel::workspace::Status;
 use althing_kernel::{Event, Kind, WorkspaceId};

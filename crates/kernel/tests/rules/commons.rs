@@ -2,10 +2,10 @@
 
 use crate::support::{World, agent, system, user};
 use althing_kernel::audit::audit;
-use althing_kernel::commons::capsule::{CAPSULES_MAX, DEPENDS_MAX};
-use althing_kernel::commons::decision::DECISIONS_KEPT;
-use althing_kernel::commons::fact::FACTS_MAX;
-use althing_kernel::commons::ledger::{NAMES_MAX, OTHER};
+use althing_kernel::blackboard::capsule::{CAPSULES_MAX, DEPENDS_MAX};
+use althing_kernel::blackboard::decision::DECISIONS_KEPT;
+use althing_kernel::blackboard::fact::FACTS_MAX;
+use althing_kernel::blackboard::ledger::{NAMES_MAX, OTHER};
 use althing_kernel::{Actor, Command, Event, Kind, Principal, Rule, Stamped, State};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -320,7 +320,7 @@ fn what_nobody_wrote_does_not_pass_the_audit() {
     let mut state = State::default();
     let mut tried = 0;
     for entry in &world.entries {
-        if althing_kernel::commons::is_shared(&entry.draft.event) {
+        if althing_kernel::blackboard::is_shared(&entry.draft.event) {
             for forged in forgeries(entry) {
                 assert!(audit(&state, &forged).is_err(), "{forged:?}");
                 tried += 1;

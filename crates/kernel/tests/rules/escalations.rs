@@ -232,7 +232,7 @@ fn when_nobody_answers_an_escalation_the_fallback_does() {
         match fallback {
             "approve" => {
                 let last = mail(&run, &id).pop().unwrap();
-                let proceed = althing_kernel::highway::escalation::proceed();
+                let proceed = althing_kernel::approvals::escalation::proceed();
                 assert_eq!(last["payload"]["content"], json!(proceed));
             }
             "reject" => assert_eq!(run.status(&id), Status::Failed),
@@ -245,7 +245,7 @@ fn when_nobody_answers_an_escalation_the_fallback_does() {
 /// Shows W-HH-36.
 #[test]
 fn too_many_escalations_push_out_the_oldest_and_say_so() {
-    use althing_kernel::highway::escalation::ESCALATIONS_MAX;
+    use althing_kernel::approvals::escalation::ESCALATIONS_MAX;
     let mut run = Run::new();
     let id = run.active();
     let args = json!({ "workspace": id, "type": "escalation", "reason": "r" });

@@ -2,8 +2,8 @@
 
 use crate::run::{Run, blob, payload, second_person, workspace_of};
 use crate::support::{agent, system, user};
-use althing_kernel::highway::gate::Triggered;
-use althing_kernel::highway::view::GateView;
+use althing_kernel::approvals::gate::Triggered;
+use althing_kernel::approvals::view::GateView;
 use althing_kernel::task::orders::ApprovalSource;
 use althing_kernel::workspace::Status;
 use althing_kernel::{Caller, Event, Kind, Reply, Stamped, TaskId, WorkspaceId};

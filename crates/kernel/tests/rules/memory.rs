@@ -2,10 +2,10 @@
 
 use crate::support::{World, agent, in_session, session_of, system, user};
 use althing_kernel::audit::audit;
-use althing_kernel::memory::field::{Fields, WRITTEN_BY_KERNEL};
-use althing_kernel::memory::table::TABLES;
-use althing_kernel::memory::word::STEP_EDGES;
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::records::field::{Fields, WRITTEN_BY_KERNEL};
+use althing_kernel::records::table::TABLES;
+use althing_kernel::records::vocabulary::STEP_EDGES;
+use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::state::State;
 use althing_kernel::{Caller, Event, Rule};
 use proptest::prelude::*;

@@ -4,9 +4,9 @@ use crate::memory::{alice, bob, create, get, id_of, no, ok, sound};
 use crate::support::{World, agent};
 use althing_kernel::audit::{Breach, audit};
 use althing_kernel::lease::{Opened, Surfaces};
-use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::records::{Kind, RecordId, Status};
 use althing_kernel::state::State;
-use althing_kernel::surface::Surface;
+use althing_kernel::surfaces::Surface;
 use althing_kernel::{Caller, Event, Rule};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use crate::support::{World, agent, lease_of, user};
 use althing_kernel::audit::audit;
 use althing_kernel::capability::Capability;
 use althing_kernel::lease::ReleaseCause;
-use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::records::{Kind, RecordId, Status};
 use althing_kernel::state::State;
 use althing_kernel::{Actor, Caller, Event, Rule};
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@
 use crate::run::{Run, payload, person_with, second_person, workspace_of};
 use crate::support::{World, agent, system, user};
 use althing_kernel::access::{reads, reads_everything};
-use althing_kernel::capability::{Capability, Deed, DenialReason};
+use althing_kernel::capability::{Capability, DenialReason, Permission};
 use althing_kernel::principal::{Actor, Principal};
 use althing_kernel::workspace::{Party, Status, Trigger};
 use althing_kernel::{Caller, Event, Kind, Reply, WorkspaceId};
@@ -34,19 +34,19 @@ const NAMES: [&str; 17] = [
 ];
 
 /// What allows each deed on what one owns, and what allows it everywhere.
-const DEEDS: [(Deed, Option<&str>, Option<&str>); 12] = [
-    (Deed::CreateWorkspace, Some("create_workspace"), Some("create_workspace_any")),
-    (Deed::Suspend, Some("suspend_own"), Some("suspend_any")),
-    (Deed::Abort, Some("abort_own"), Some("abort_any")),
-    (Deed::Transfer, Some("transfer_ownership"), None),
-    (Deed::Inject, Some("inject_directive"), Some("inject_directive_any")),
-    (Deed::ApproveIntegration, Some("approve_integration"), Some("approve_integration_any")),
-    (Deed::ModifyBudget, Some("modify_budget"), Some("modify_budget_any")),
-    (Deed::ViewTrail, Some("view_trail_own"), Some("view_trail_any")),
-    (Deed::GrantDelegation, Some("grant_delegation"), None),
-    (Deed::ManageUsers, None, Some("deactivate_user")),
-    (Deed::ForceLease, None, Some("abort_any")),
-    (Deed::RevokeAgent, None, Some("suspend_any")),
+const DEEDS: [(Permission, Option<&str>, Option<&str>); 12] = [
+    (Permission::CreateWorkspace, Some("create_workspace"), Some("create_workspace_any")),
+    (Permission::Suspend, Some("suspend_own"), Some("suspend_any")),
+    (Permission::Abort, Some("abort_own"), Some("abort_any")),
+    (Permission::Transfer, Some("transfer_ownership"), None),
+    (Permission::Inject, Some("inject_directive"), Some("inject_directive_any")),
+    (Permission::ApproveIntegration, Some("approve_integration"), Some("approve_integration_any")),
+    (Permission::ModifyBudget, Some("modify_budget"), Some("modify_budget_any")),
+    (Permission::ViewTrail, Some("view_trail_own"), Some("view_trail_any")),
+    (Permission::GrantDelegation, Some("grant_delegation"), None),
+    (Permission::ManageUsers, None, Some("deactivate_user")),
+    (Permission::ForceLease, None, Some("abort_any")),
+    (Permission::RevokeAgent, None, Some("suspend_any")),
 ];
 
 /// How a person comes to stand in each way, from being active.
@@ -91,32 +91,32 @@ fn trees() -> Trees {
 }
 
 /// A command that is this deed, done to one of two trees.
-fn command(deed: Deed, ids: &[WorkspaceId; 3], lease: &str) -> Option<(&'static str, Value)> {
+fn command(deed: Permission, ids: &[WorkspaceId; 3], lease: &str) -> Option<(&'static str, Value)> {
     let [at, beside, finished] = ids;
     Some(match deed {
-        Deed::CreateWorkspace => (
+        Permission::CreateWorkspace => (
             "workspace.create",
             json!({ "agent": "w2", "role": "worker", "parent": at, "directive": payload(1) }),
         ),
-        Deed::Suspend => ("workspace.suspend", json!({ "workspace": at })),
-        Deed::Abort => ("workspace.abort", json!({ "workspace": at })),
-        Deed::Transfer => ("workspace.transfer", json!({ "workspace": at, "to": "eve" })),
-        Deed::Inject => {
+        Permission::Suspend => ("workspace.suspend", json!({ "workspace": at })),
+        Permission::Abort => ("workspace.abort", json!({ "workspace": at })),
+        Permission::Transfer => ("workspace.transfer", json!({ "workspace": at, "to": "eve" })),
+        Permission::Inject => {
             ("envelope.send", json!({ "to": at, "type": "feedback", "payload": payload(1) }))
         }
-        Deed::ApproveIntegration => {
+        Permission::ApproveIntegration => {
             ("integration.decide", json!({ "workspace": finished, "decision": "reject" }))
         }
-        Deed::GrantDelegation => ("right.grant", json!({ "holder": at, "target": beside })),
-        Deed::ManageUsers => ("user.suspend", json!({ "user": "eve" })),
-        Deed::ForceLease => ("lease.force", json!({ "lease": lease, "reason": "r" })),
-        Deed::RevokeAgent => ("agent.revoke", json!({ "agent": "w1" })),
-        Deed::ModifyBudget => {
+        Permission::GrantDelegation => ("right.grant", json!({ "holder": at, "target": beside })),
+        Permission::ManageUsers => ("user.suspend", json!({ "user": "eve" })),
+        Permission::ForceLease => ("lease.force", json!({ "lease": lease, "reason": "r" })),
+        Permission::RevokeAgent => ("agent.revoke", json!({ "agent": "w1" })),
+        Permission::ModifyBudget => {
             ("workspace.set_priority", json!({ "workspace": at, "priority": "background" }))
         }
         // Reading is no command, and the runtime deletes for whoever asked; both have their own
         // tests.
-        Deed::ViewTrail | Deed::DeleteHistory => return None,
+        Permission::ViewTrail | Permission::DeleteHistory => return None,
     })
 }
 

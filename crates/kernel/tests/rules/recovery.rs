@@ -4,8 +4,8 @@
 use crate::run::{Run, blob, workspace_of};
 use crate::support::{agent, system, user};
 use althing_kernel::audit::audit;
+use althing_kernel::integrity::IntegrityViolation;
 use althing_kernel::recovery::{Recover, RecoveryCompleted, plan};
-use althing_kernel::violation::IntegrityViolation;
 use althing_kernel::workspace::{Status, Trigger};
 use althing_kernel::{Caller, Command, EnvelopeId, Event, Kind, Reply, State, WorkspaceId};
 use serde_json::{Value, json};
@@ -193,7 +193,7 @@ fn deadlines_that_passed_act_at_once_and_the_others_go_on_where_they_were() {
     // As whoever recovers does it: without recording first what is due.
     let mut mint = crate::support::Counter::default();
     let state = run.world.state.clone();
-    let mut turn = althing_kernel::Turn::begin(state, run.world.now, &mut mint);
+    let mut turn = althing_kernel::Transaction::begin(state, run.world.now, &mut mint);
     let recover =
         Recover { writers: vec![althing_kernel::text::Text::lossy("a")], ..Recover::default() };
     let outcome = turn.decide(&system(), &Command::RuntimeRecover(recover)).unwrap();

@@ -7,15 +7,15 @@ use althing_kernel::authentication::{Method, Succeeded};
 use althing_kernel::deployment::{Deployment, Mechanism};
 use althing_kernel::envelope::carrier::{Carried, Carrier, Parcel};
 use althing_kernel::envelope::{RejectReason, Status as Way};
+use althing_kernel::integrity::{SubjectType, Violation};
 use althing_kernel::query::{Answer, Query, answer_to};
 use althing_kernel::seal::Integrity;
 use althing_kernel::signal::SignalType;
 use althing_kernel::state::Image;
-use althing_kernel::violation::{SubjectType, Violation};
 use althing_kernel::workspace::Status;
 use althing_kernel::{
     Actor, AgentName, Blob, Caller, Command, EnvelopeId, Event, Kind, Principal, RefusalKind,
-    Reply, State, Turn, WorkspaceId,
+    Reply, State, Transaction, WorkspaceId,
 };
 use serde_json::{Value, json};
 
@@ -375,7 +375,7 @@ fn a_run_begins_only_under_a_model_whose_mechanisms_are_all_in_place() {
         let there: Vec<Mechanism> =
             (0..all.len()).filter(|n| *n != missing).map(|n| all[n]).collect();
         let mut mint = crate::support::Counter::default();
-        let turn = Turn::begin(world.state.clone(), world.now, &mut mint);
+        let turn = Transaction::begin(world.state.clone(), world.now, &mut mint);
         let mut turn = turn.protected_by(&there);
         let outcome = turn.decide(&user("ada"), &start("shared-infrastructure")).unwrap();
         assert_eq!(outcome.result.is_ok(), missing == all.len(), "{missing}");

@@ -7,7 +7,7 @@ use althing_kernel::seal::{Maker, Proof, Seal};
 use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{
     AgentName, Caller, Command, EnvelopeId, Event, IdKind, Kind, Mint, Principal, PublicKey,
-    Refusal, Reply, Span, Stamped, State, Timestamp, Turn, UserId, WorkspaceId,
+    Refusal, Reply, Span, Stamped, State, Timestamp, Transaction, UserId, WorkspaceId,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -199,7 +199,7 @@ impl World {
         caller: &Caller,
         command: &Command,
     ) -> Result<Reply, Refusal> {
-        let turn = Turn::begin(self.state.clone(), self.now, &mut *self.mint);
+        let turn = Transaction::begin(self.state.clone(), self.now, &mut *self.mint);
         let mut turn = turn.within(&self.around).sealed_by(&Sums);
         if let Some(carrier) = &mut self.carrier {
             turn = turn.carried_by(&mut **carrier);
@@ -220,7 +220,8 @@ impl World {
     }
 
     pub(crate) fn tick(&mut self) {
-        let mut turn = Turn::begin(self.state.clone(), self.now, &mut *self.mint).sealed_by(&Sums);
+        let mut turn =
+            Transaction::begin(self.state.clone(), self.now, &mut *self.mint).sealed_by(&Sums);
         if let Some(carrier) = &mut self.carrier {
             turn = turn.carried_by(&mut **carrier);
         }

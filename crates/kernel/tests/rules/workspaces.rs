@@ -2,7 +2,7 @@
 
 use crate::run::{Run, blob, payload, second_person, workspace_of};
 use crate::support::{World, agent, user};
-use althing_kernel::secs::Secs;
+use althing_kernel::seconds::Secs;
 use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::edges::{STEPS, is_step};
 use althing_kernel::workspace::{Initiator, Party, Status, Trigger};

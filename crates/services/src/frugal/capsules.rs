@@ -2,7 +2,7 @@
 
 use althing_dialects::frugal::capsule::{Said, render};
 use althing_dialects::frugal::planning::utc;
-use althing_kernel::commons::view::{CapsuleView, CommonsAnswer};
+use althing_kernel::blackboard::view::{CapsuleView, CommonsAnswer};
 use althing_kernel::query::{Answer, Everything, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;

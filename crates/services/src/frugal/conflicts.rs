@@ -2,8 +2,8 @@
 //! with the work that has to give way kept on a branch of its own.
 
 use althing_dialects::frugal::planning;
-use althing_kernel::commons::view::{CommonsAnswer, DisputeView, OfHandle};
-use althing_kernel::commons::{Handle, Label, dispute};
+use althing_kernel::blackboard::view::{CommonsAnswer, DisputeView, OfHandle};
+use althing_kernel::blackboard::{Handle, Label, dispute};
 use althing_kernel::lease::Surfaces;
 use althing_kernel::query::{Answer, LeaseCheck, Query};
 use althing_kernel::text::Text;

@@ -1,8 +1,8 @@
 //! `append_decision`
 
 use althing_dialects::frugal::planning::utc;
-use althing_kernel::commons::view::CommonsReply;
-use althing_kernel::commons::{Label, decision};
+use althing_kernel::blackboard::view::CommonsReply;
+use althing_kernel::blackboard::{Label, decision};
 use althing_kernel::text::Text;
 use althing_kernel::{Command, Reply};
 use schemars::JsonSchema;

@@ -3,7 +3,7 @@
 use althing_dialects::frugal::haid::slug;
 use althing_dialects::frugal::planning::one_line;
 use althing_kernel::Surface;
-use althing_kernel::commons::dispute::ALSO_PRESERVED_MAX;
+use althing_kernel::blackboard::dispute::ALSO_PRESERVED_MAX;
 use althing_kernel::lease::Surfaces;
 use althing_workshop::git::{Branch, Git, Left};
 use althing_workshop::scratch::Scratch;

@@ -3,7 +3,7 @@
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
-use althing_kernel::memory::{Kind, Record, RecordId};
+use althing_kernel::records::{Kind, Record, RecordId};
 use althing_kernel::{Principal, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -121,7 +121,7 @@ pub(super) fn marked(record: &Record, now: Timestamp) -> Value {
 }
 
 fn pending(present: &Present) -> Vec<Value> {
-    use althing_kernel::memory::Status::{Deferred, Pending};
+    use althing_kernel::records::Status::{Deferred, Pending};
     let live = present.state.memory().newest(Kind::Decision, Some(true));
     let open = live.filter(|record| matches!(record.status, Pending | Deferred));
     open.take(LISTED_MAX).map(row).collect()
@@ -153,7 +153,7 @@ pub(super) fn row(record: &Record) -> Value {
             shown[name] = value;
         }
     }
-    let done = |step: &&althing_kernel::memory::field::Step| step.status.as_str() == "done";
+    let done = |step: &&althing_kernel::records::field::Step| step.status.as_str() == "done";
     if !fields.steps.is_empty() {
         let count = fields.steps.iter().filter(done).count();
         shown["steps"] = format!("{count}/{}", fields.steps.len()).into();

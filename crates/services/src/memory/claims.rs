@@ -7,7 +7,7 @@ use althing_dialects::memory::moment::utc;
 use althing_engine::Engine;
 use althing_engine::trail_query::TrailQuery;
 use althing_kernel::lease::{Lease, Open, Surfaces, Ttl};
-use althing_kernel::memory::{Kind, RecordId, Status};
+use althing_kernel::records::{Kind, RecordId, Status};
 use althing_kernel::text::Text;
 use althing_kernel::{Command, lease};
 use althing_kernel::{EntryId, Event, LeaseId, Principal, State, Surface, Timestamp};

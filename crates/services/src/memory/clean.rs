@@ -4,7 +4,7 @@ use althing_dialects::memory::lane::RESULT_FILE;
 use althing_dialects::memory::words::counted;
 use althing_kernel::Rule;
 use althing_kernel::lease::Surfaces;
-use althing_kernel::surface::Surface;
+use althing_kernel::surfaces::Surface;
 use althing_workshop::git::Git;
 use althing_workshop::git::lane::readable;
 use serde_json::json;

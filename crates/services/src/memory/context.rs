@@ -9,7 +9,7 @@ use althing_dialects::memory::moment::{self, utc};
 use althing_dialects::memory::words::counted;
 use althing_engine::screen::repeated;
 use althing_engine::trail_query::TrailQuery;
-use althing_kernel::memory::{Kind, Record};
+use althing_kernel::records::{Kind, Record};
 use althing_kernel::{Actor, Event, Principal, Timestamp};
 use althing_workshop::git::Git;
 use serde_json::{Map, Value, json};

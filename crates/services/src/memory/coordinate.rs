@@ -2,13 +2,13 @@
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::words::counted;
-use althing_kernel::commons::Label;
-use althing_kernel::memory::create::Create;
-use althing_kernel::memory::moving::Move;
-use althing_kernel::memory::record::Tags;
-use althing_kernel::memory::view::{LaneReply, MemoryReply};
-use althing_kernel::memory::word::{Action, CandidateType};
-use althing_kernel::memory::{Effect, Fields, Kind, Record, RecordId, Status};
+use althing_kernel::blackboard::Label;
+use althing_kernel::records::create::Create;
+use althing_kernel::records::record::Tags;
+use althing_kernel::records::transition::Move;
+use althing_kernel::records::view::{LaneReply, MemoryReply};
+use althing_kernel::records::vocabulary::{Action, CandidateType};
+use althing_kernel::records::{Effect, Fields, Kind, Record, RecordId, Status};
 use althing_kernel::text::Text;
 use althing_kernel::{AgentName, Command, State};
 use althing_workshop::worktree::Worktree;

@@ -1,8 +1,8 @@
 //! `dispatch`: the active sequence of plans, and which of them can be given out now.
 
 use althing_dialects::memory::facade::Facade;
-use althing_kernel::memory::field::Item;
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::records::field::Item;
+use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::{AgentName, State};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -8,8 +8,8 @@ use althing_dialects::memory::item::{
 };
 use althing_dialects::memory::words::counted;
 use althing_kernel::AgentName;
-use althing_kernel::commons::Label;
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::blackboard::Label;
+use althing_kernel::records::{Kind, Record, RecordId, Status};
 use serde_json::{Map, Value, json};
 
 use super::args::{Find, Get};

@@ -121,7 +121,7 @@ fn says_something(value: &Value) -> bool {
 mod tests {
     use super::*;
     use althing_dialects::memory::form;
-    use althing_kernel::memory::Kind;
+    use althing_kernel::records::Kind;
 
     #[test]
     fn tables_name_arguments_and_words_that_there_are() {

@@ -9,13 +9,13 @@ use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::entity;
 use althing_engine::screen::repeated;
 use althing_kernel::agent::Agent;
-use althing_kernel::commons::Label;
+use althing_kernel::blackboard::Label;
 use althing_kernel::content::Blob;
+use althing_kernel::idempotency::digest;
 use althing_kernel::lease::{Lease, Surfaces};
-use althing_kernel::memory::request::digest;
-use althing_kernel::memory::view::{LaneReply, MemoryReply, OfferedReply};
-use althing_kernel::memory::{Kind, Record, RecordId};
-use althing_kernel::surface::Surface;
+use althing_kernel::records::view::{LaneReply, MemoryReply, OfferedReply};
+use althing_kernel::records::{Kind, Record, RecordId};
+use althing_kernel::surfaces::Surface;
 use althing_kernel::{AgentName, Principal, Rule, State, Timestamp};
 use serde_json::{Value, json};
 
@@ -380,7 +380,7 @@ trait Open {
 
 impl Open for Record {
     fn status_is_open(&self) -> bool {
-        use althing_kernel::memory::Status::{
+        use althing_kernel::records::Status::{
             Accepted, Blocked, Created, Offered, Retrying, Started,
         };
         [Created, Offered, Accepted, Started, Blocked, Retrying].contains(&self.status)

@@ -2,9 +2,9 @@
 //! what somebody needs to know before they go on.
 
 use althing_dialects::frugal::planning::called;
-use althing_kernel::memory::assign::may_lead;
-use althing_kernel::memory::word::LoopKind;
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::records::assign::may_lead;
+use althing_kernel::records::vocabulary::LoopKind;
+use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::{Principal, Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;

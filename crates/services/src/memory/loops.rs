@@ -3,9 +3,9 @@
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::moment::utc;
 use althing_engine::screen::repeated;
-use althing_kernel::memory::field::{Slot, Taken};
-use althing_kernel::memory::word::LoopKind;
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::records::field::{Slot, Taken};
+use althing_kernel::records::vocabulary::LoopKind;
+use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::{AgentName, Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;

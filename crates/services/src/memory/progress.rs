@@ -3,9 +3,9 @@
 
 use althing_dialects::memory::entity;
 use althing_kernel::Command;
-use althing_kernel::memory::Kind;
-use althing_kernel::memory::assign::Progress;
-use althing_kernel::memory::view::MemoryReply;
+use althing_kernel::records::Kind;
+use althing_kernel::records::assign::Progress;
+use althing_kernel::records::view::MemoryReply;
 use althing_kernel::text::Text;
 use serde_json::{Value, json};
 

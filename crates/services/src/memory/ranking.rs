@@ -4,7 +4,7 @@ use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::relevance::{Hit, Index, Question};
 use althing_engine::screen::repeated;
-use althing_kernel::memory::{Kind, Record, RecordId, Status};
+use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::time::Span;
 use althing_kernel::{State, Surface, Timestamp};
 use serde_json::{Map, Value, json};

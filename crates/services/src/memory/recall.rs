@@ -7,7 +7,7 @@
 use althing_dialects::memory::filter::CONFIDENCE_DEFAULT;
 use althing_dialects::memory::item::{confidence, is_auto, is_called, is_legacy};
 use althing_dialects::memory::relevance::{Hit, Index, Item, Question};
-use althing_kernel::memory::{Kind, Memory, Record, RecordId};
+use althing_kernel::records::{Kind, Memory, Record, RecordId};
 use althing_kernel::{Principal, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};

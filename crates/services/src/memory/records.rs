@@ -5,8 +5,8 @@ use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::filter::Filter;
 use althing_dialects::memory::item::{brief, is_called};
 use althing_dialects::memory::moment::utc;
-use althing_kernel::commons::view::DecisionView;
-use althing_kernel::memory::Status;
+use althing_kernel::blackboard::view::DecisionView;
+use althing_kernel::records::Status;
 use althing_kernel::{Principal, State, Timestamp};
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use althing_dialects::frugal::planning::called;
 use althing_engine::{Client, Engine, api};
-use althing_kernel::memory::view::MemoryReply;
+use althing_kernel::records::view::MemoryReply;
 use althing_kernel::session::Open;
 use althing_kernel::text::Text;
 use althing_kernel::{

@@ -4,7 +4,7 @@
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::{first_id, from_now, with_haids};
-use althing_kernel::memory::{Kind, RecordId};
+use althing_kernel::records::{Kind, RecordId};
 use althing_kernel::{Principal, Rule, Timestamp};
 use serde_json::{Map, Value, json};
 

@@ -9,8 +9,8 @@ use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::from_now;
 use althing_kernel::agent::Beat;
 use althing_kernel::lease::Surfaces;
-use althing_kernel::memory::{Kind, Record, Status};
 use althing_kernel::query::sessions;
+use althing_kernel::records::{Kind, Record, Status};
 use althing_kernel::{Command, Rule, Timestamp};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -146,7 +146,7 @@ impl Verbs<'_> {
         &self,
         args: &Work,
         scope: Option<&Surfaces>,
-        plan: Option<althing_kernel::memory::RecordId>,
+        plan: Option<althing_kernel::records::RecordId>,
         facade: &mut Facade,
     ) -> Result<Option<Claim>, Fault> {
         let own = self.principal();

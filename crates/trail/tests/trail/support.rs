@@ -1,6 +1,8 @@
 //! A small trail to test with: real commands decided by the kernel, chained and signed.
 
-use althing_kernel::{AgentName, Caller, Command, IdKind, Mint, Principal, State, Timestamp, Turn};
+use althing_kernel::{
+    AgentName, Caller, Command, IdKind, Mint, Principal, State, Timestamp, Transaction,
+};
 use althing_trail::chain::{Builder, Chain};
 use althing_trail::log::memory::MemoryLog;
 use althing_trail::verify::{Checked, Finding, Options, Verifier};
@@ -66,7 +68,7 @@ impl Grower {
     pub(crate) fn commit(&mut self, commands: &[(Caller, Command, bool)]) -> &Commit {
         self.now += 1_000_000;
         let now = Timestamp::from_micros(self.now);
-        let mut turn = Turn::begin(self.state.clone(), now, &mut self.mint);
+        let mut turn = Transaction::begin(self.state.clone(), now, &mut self.mint);
         turn.tick(usize::MAX).unwrap();
         let mut proofs = Vec::new();
         for (n, (caller, command, signs)) in commands.iter().enumerate() {

@@ -2,8 +2,8 @@
 
 use althing_dialects::frugal::ledger::percent;
 use althing_dialects::frugal::tokens;
-use althing_kernel::commons::ledger::{Baseline, By, Log};
-use althing_kernel::commons::view::{DeltaView, ReportView, SumView};
+use althing_kernel::blackboard::ledger::{Baseline, By, Log};
+use althing_kernel::blackboard::view::{DeltaView, ReportView, SumView};
 use althing_kernel::query::{Answer, Query};
 use althing_kernel::workspace::Status;
 use althing_kernel::workspace::account::{MeterGet, MeterRow};

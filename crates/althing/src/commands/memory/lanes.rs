@@ -2,7 +2,7 @@
 
 use althing_dialects::memory::entity;
 use althing_dialects::memory::words::labelled;
-use althing_kernel::memory::Kind;
+use althing_kernel::records::Kind;
 use serde_json::{Map, Value, json};
 
 use super::word;

@@ -9,7 +9,7 @@ mod words;
 
 use althing_dialects::memory::{entity, lane};
 use althing_engine::screen::repeated;
-use althing_kernel::memory::{Kind, RecordId};
+use althing_kernel::records::{Kind, RecordId};
 use althing_services::ErrorKind;
 use althing_services::memory::{self, Verb, Verbs};
 use clap::ValueEnum;

@@ -3,7 +3,7 @@
 use althing_dialects::memory::words::labelled;
 use althing_engine::{Clock as _, SystemClock};
 use althing_kernel::Timestamp;
-use althing_kernel::memory::RecordId;
+use althing_kernel::records::RecordId;
 use serde_json::Value;
 
 use crate::app::App;

@@ -2,7 +2,7 @@
 //! give them; this is the one place where they become what people type.
 
 use althing_dialects::memory::words::labelled;
-use althing_kernel::memory::Fields;
+use althing_kernel::records::Fields;
 use althing_services::memory::{Verb, Way, step};
 
 /// A command that calls a verb, and how its arguments are typed.

@@ -1,7 +1,7 @@
 //! Append-only files: `protocol.log`, the token ledger, and decisions.
 
-use althing_kernel::commons::message::{Note, Outcome};
-use althing_kernel::commons::{capsule, decision, ledger};
+use althing_kernel::blackboard::message::{Note, Outcome};
+use althing_kernel::blackboard::{capsule, decision, ledger};
 use althing_kernel::text::Text;
 use althing_kernel::{Actor, Event, Principal, Stamped};
 
@@ -129,7 +129,7 @@ fn of_agents(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
 
 fn written(body: &capsule::Write) -> String {
     let depends: Vec<&str> =
-        body.depends.iter().map(althing_kernel::commons::Handle::as_str).collect();
+        body.depends.iter().map(althing_kernel::blackboard::Handle::as_str).collect();
     format!("{} depends={} lines={}", body.id, depends.join(","), body.lines())
 }
 

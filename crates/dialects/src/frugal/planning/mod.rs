@@ -12,8 +12,8 @@ pub use json::Entries;
 pub use logs::{Log, is_look_up, line};
 pub use moment::{date, utc};
 
-use althing_kernel::commons::Handle;
-use althing_kernel::commons::view::{CapsuleView, DisputeView};
+use althing_kernel::blackboard::Handle;
+use althing_kernel::blackboard::view::{CapsuleView, DisputeView};
 use althing_kernel::lease::Lease;
 use althing_kernel::text::Text;
 use althing_kernel::{Event, LeaseId, Principal, State, Timestamp};
@@ -214,7 +214,8 @@ fn agents(state: &State) -> String {
         let who = Principal::Agent(name.clone());
         let haid = Haid::of_agent(name.as_str());
         let suffix = || haid.as_ref().and_then(|haid| haid.role().map(str::to_owned));
-        let (about, text) = (&agent.about, |own: &althing_kernel::commons::Label| own.to_string());
+        let (about, text) =
+            (&agent.about, |own: &althing_kernel::blackboard::Label| own.to_string());
         let role = about.role.as_ref().map(text).or_else(suffix);
         let status = match agent.standing() {
             althing_kernel::agent::Standing::Active => "active",

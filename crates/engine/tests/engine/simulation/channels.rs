@@ -2,12 +2,12 @@
 //!
 //! Nothing here asks the kernel: the allowed events follow from the entries alone.
 
+use althing_kernel::approvals::gate::GateEnd;
+use althing_kernel::approvals::{GateType, escalation};
 use althing_kernel::envelope::deliver::{Attempted, Undeliverable};
 use althing_kernel::envelope::{
     self, Origin, RejectReason, Status as Stage, UndeliverableReason, deliver, inbox,
 };
-use althing_kernel::highway::gate::GateEnd;
-use althing_kernel::highway::{GateType, escalation};
 use althing_kernel::right::{self, RightType};
 use althing_kernel::signal::{self, SignalType};
 use althing_kernel::workspace::Status;

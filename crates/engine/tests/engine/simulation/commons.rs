@@ -6,8 +6,8 @@
 
 use super::{Counts, Harness, Scenario, Simulation, add, command, happened, person, seeds, system};
 use althing_engine::core::{Job, Verdict};
-use althing_kernel::commons::Handle;
-use althing_kernel::commons::ledger::By;
+use althing_kernel::blackboard::Handle;
+use althing_kernel::blackboard::ledger::By;
 use althing_kernel::{
     AgentName, Caller, Command, Event, Principal, PublicKey, RefusalKind, Reply, State, Timestamp,
 };

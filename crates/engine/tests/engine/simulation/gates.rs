@@ -1,11 +1,14 @@
 //! Invariants of gates and escalations, checked by reading the trail: each ends once, by somebody
 //! who may end it, and never before or after its time without a reason.
 
-use althing_kernel::highway::escalation::{self, ResponseType};
-use althing_kernel::highway::gate::{self, GateEnd};
-use althing_kernel::highway::request::Request;
-use althing_kernel::highway::resolve::{self, Resolver};
-use althing_kernel::highway::{EscalationFallback, GateFallback, GateType};
+use althing_kernel::approvals::escalation;
+use althing_kernel::approvals::escalation::ResponseType;
+use althing_kernel::approvals::gate;
+use althing_kernel::approvals::gate::GateEnd;
+use althing_kernel::approvals::request::Request;
+use althing_kernel::approvals::resolve;
+use althing_kernel::approvals::resolve::Resolver;
+use althing_kernel::approvals::{EscalationFallback, GateFallback, GateType};
 use althing_kernel::id::{AnyId, SignalId};
 use althing_kernel::{Actor, Event, GateId, Principal, State, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! People in simulated runs: their gate settings, answers and messages.
 
-use althing_kernel::highway::GateType;
+use althing_kernel::approvals::GateType;
 use althing_kernel::workspace::Status;
 use serde_json::{Value, json};
 

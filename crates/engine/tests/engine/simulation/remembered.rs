@@ -7,8 +7,8 @@
 
 use super::{Counts, Harness, Random, Scenario, Simulation, add, command, happened, person, seeds};
 use althing_engine::core::{Job, Verdict};
-use althing_kernel::memory::word::Action;
-use althing_kernel::memory::{Effect, Kind, Record, RecordId, Status};
+use althing_kernel::records::vocabulary::Action;
+use althing_kernel::records::{Effect, Kind, Record, RecordId, Status};
 use althing_kernel::{
     AgentName, Caller, Command, Event, Principal, PublicKey, RefusalKind, State, Timestamp,
 };

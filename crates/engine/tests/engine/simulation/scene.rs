@@ -1,6 +1,6 @@
 //! The state as a simulated client sees it when it chooses a command.
 
-use althing_kernel::highway::GateType;
+use althing_kernel::approvals::GateType;
 use althing_kernel::id::SignalId;
 use althing_kernel::workspace::Status;
 use althing_kernel::{
