@@ -95,6 +95,14 @@ fn only_the_server_knows_the_protocol_library() {
         let may = path.starts_with("crates/server/src") || path.ends_with("tests/tidy.rs");
         assert!(may || !text.contains("rmcp::"), "{} uses rmcp", path.display());
     }
+    for crate_name in ["workshop", "services"] {
+        let path = root().join("crates").join(crate_name).join("Cargo.toml");
+        let manifest = std::fs::read_to_string(path).unwrap();
+        for dependency in ["rmcp", "tokio"] {
+            let used = manifest.lines().any(|line| line.starts_with(dependency));
+            assert!(!used, "{crate_name} depends on {dependency}");
+        }
+    }
 }
 
 /// Shows W-SEC-01.

@@ -3,7 +3,9 @@
 use althing_engine::{
     Client, Credential, Engine, EngineError, Home, Keyring, Options, Signing, Warnings, deployment,
 };
+use althing_kernel::text::Text;
 use althing_kernel::{Principal, Rule, UserId};
+use althing_services::Setup;
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use crate::settings::{Asker, Origin, Settings};
 const PASSPHRASE_BYTES_MAX: u64 = 4096;
 
 /// The command line as a whole.
+#[derive(Clone)]
 pub(crate) struct App {
     pub(crate) globals: Globals,
     pub(crate) out: Out,
@@ -131,13 +134,30 @@ impl Project {
     }
 
     /// The same for tools that always left files.
-    pub(crate) fn options_with_files(&self) -> Options {
+    fn options_with_files(&self) -> Options {
         Options { follower: Some(Arc::new(self.planning().beginning())), ..self.options() }
     }
 
     /// The files that show what is in the trail.
     pub(crate) fn planning(&self) -> Planning {
         Planning::of(&self.place, &self.home)
+    }
+
+    /// The project for services. With `begins`, the first write creates it, and it begins the files
+    /// of the frugal dialect, as its tools always did.
+    pub(crate) fn setup(&self, begins: bool) -> Setup {
+        let name = || {
+            let folder = self.root().file_name();
+            let name = folder.map_or("project".into(), |name| name.to_string_lossy());
+            Text::<128>::lossy(&name).to_string()
+        };
+        Setup {
+            home: self.home.clone(),
+            options: if begins { self.options_with_files() } else { self.options() },
+            root: self.root().to_owned(),
+            is_git: self.place.root_origin == "git toplevel",
+            create: begins.then(name),
+        }
     }
 
     /// Opens the project.
@@ -169,11 +189,6 @@ impl Project {
             Asker::User(user) => Principal::User(user),
             Asker::Agent(name) => Principal::Agent(name),
         }))
-    }
-
-    /// Whoever asks, for questions whose answer depends on who may see what.
-    pub(crate) fn viewer(&self) -> Result<Option<Principal>, Failure> {
-        self.asker()
     }
 
     fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Failure> {

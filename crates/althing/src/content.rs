@@ -17,7 +17,7 @@ use crate::output::{one_line, show_bytes};
 /// stored at once.
 pub(crate) fn read(desk: &Desk<'_>, given: &str) -> Result<Content, Failure> {
     if given == "-" {
-        let mut input = input::stdin(desk.app, "the content")?;
+        let mut input = input::stdin(&desk.app, "the content")?;
         return Ok(desk.bring(desk.blobs().put_reader(&mut input)?.blob));
     }
     match given.strip_prefix('@') {

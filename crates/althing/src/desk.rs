@@ -1,4 +1,4 @@
-//! What the commands about runs share: an open project, who asks, and what the names mean.
+//! The context of commands: the project, who asks, and what the names mean.
 
 use althing_engine::{Blobs, Client, Engine, Signing};
 use althing_kernel::capability::Capability;
@@ -15,11 +15,14 @@ use althing_kernel::{
     AgentName, Blob, CheckpointId, Command, Content, GraphId, Principal, Reply, RightId, Rule,
     TaskId, Timestamp, UserId, WorkspaceId, agent,
 };
-use std::cell::RefCell;
+use althing_services::{Caller, Project as Served, ProjectContext};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::app::{App, Project};
 use crate::failure::Failure;
+use crate::frugal::{agent_name, own_haid};
 use crate::naming::{Naming, ambiguous};
 use crate::output::Out;
 
@@ -28,19 +31,11 @@ const ROOT: &str = "root";
 /// Begins the name of the workspace an agent works in.
 const OF_AGENT: &str = "agent:";
 
-/// An open project with somebody at it.
+/// The context of a command: that of the project, with the settings and the output.
 pub(crate) struct Desk<'a> {
-    pub(crate) app: &'a App,
-    pub(crate) project: Project,
-    pub(crate) engine: Engine,
-    viewer: Option<Principal>,
-    /// Content that was given as such: what one brings along is one's own.
-    brought: RefCell<BTreeSet<Blob>>,
-}
-
-/// What the kernel should have answered otherwise.
-pub(crate) fn unexpected<T: std::fmt::Debug>(what: &T) -> Failure {
-    Failure::unavailable(format!("an unexpected answer: {what:?}"))
+    pub(crate) app: Cow<'a, App>,
+    pub(crate) project: Arc<Project>,
+    pub(crate) context: ProjectContext,
 }
 
 /// The part of an answer that a question leads to.
@@ -48,18 +43,76 @@ macro_rules! answered {
     ($desk:expr, $query:expr, $variant:ident) => {
         match $desk.ask(&$query)? {
             Answer::$variant(found) => Ok(found),
-            other => Err(unexpected(&other)),
+            other => Err(Failure::unexpected(&other)),
         }
     };
 }
 
 impl<'a> Desk<'a> {
-    /// Opens the project.
+    /// The project, which has to be there. Without a name one may read, and change nothing.
     pub(crate) fn open(app: &'a App) -> Result<Self, Failure> {
-        let project = app.project()?;
-        let engine = project.engine()?;
-        let viewer = project.viewer()?;
-        Ok(Desk { app, project, engine, viewer, brought: RefCell::default() })
+        let project = Arc::new(app.project()?);
+        let (own, by) = (project.clone(), app.clone());
+        let caller =
+            Caller::new(project.asker()?, Box::new(move |engine: &Engine| own.client(&by, engine)));
+        Desk::of(Cow::Borrowed(app), project, caller, false)?.opened()
+    }
+
+    /// The same for dialects in which nobody is nameless: without a name one is the HAID of this
+    /// person in this project.
+    pub(crate) fn open_as_own(app: &'a App) -> Result<Self, Failure> {
+        let project = Arc::new(app.project()?);
+        let caller = match project.asker()? {
+            None => Caller::agent(agent_name(&own_haid(&project)?)?),
+            set => {
+                let (own, by) = (project.clone(), app.clone());
+                Caller::new(set, Box::new(move |engine: &Engine| own.client(&by, engine)))
+            }
+        };
+        Desk::of(Cow::Borrowed(app), project, caller, false)?.opened()
+    }
+
+    /// The same, with the HAID derived only when something is changed, because look-ups are many.
+    pub(crate) fn open_to_look_up(app: &'a App) -> Result<Self, Failure> {
+        Desk::to_look_up(Cow::Borrowed(app), false)?.opened()
+    }
+
+    /// The same for tools that need no setting up: the first write creates the project.
+    pub(crate) fn beginning(app: App) -> Result<Desk<'static>, Failure> {
+        Desk::to_look_up(Cow::Owned(app), true)
+    }
+
+    fn to_look_up(app: Cow<'a, App>, begins: bool) -> Result<Self, Failure> {
+        let project = Arc::new(app.project()?);
+        let (own, by) = (project.clone(), App::clone(&app));
+        let authenticate = move |engine: &Engine| -> Result<Client, Failure> {
+            if own.asker()?.is_some() {
+                return own.client(&by, engine);
+            }
+            let name = agent_name(&own_haid(&own)?)?;
+            Ok(engine.client(engine.agent(&name)?, Signing::Each))
+        };
+        let caller = Caller::new(project.asker()?, Box::new(authenticate));
+        Desk::of(app, project, caller, begins)
+    }
+
+    fn of(
+        app: Cow<'a, App>,
+        project: Arc<Project>,
+        caller: Caller,
+        begins: bool,
+    ) -> Result<Self, Failure> {
+        let is_agent = matches!(project.asker()?, Some(Principal::Agent(_)));
+        let session = project.settings.session.value.clone().filter(|_| is_agent);
+        let served = Arc::new(Served::new(project.setup(begins)).warning(&app.warnings));
+        let context = ProjectContext::new(served, caller.in_session(session));
+        Ok(Desk { app, project, context })
+    }
+
+    /// The same, unless the project is not there.
+    fn opened(self) -> Result<Self, Failure> {
+        self.context.opened()?;
+        Ok(self)
     }
 
     pub(crate) fn out(&self) -> Out {
@@ -67,51 +120,59 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.engine.now()
+        self.context.now()
+    }
+
+    /// The project, opened.
+    pub(crate) fn engine(&self) -> Result<Engine, Failure> {
+        self.context.engine()
     }
 
     /// The content of the project.
     pub(crate) fn blobs(&self) -> Blobs {
-        Blobs::of(self.engine.home())
+        self.context.blobs()
     }
 
     /// Remembers content that was brought along.
     pub(crate) fn bring(&self, blob: Blob) -> Content {
-        self.brought.borrow_mut().insert(blob.clone());
+        self.context.bring(blob.clone());
         blob.into()
+    }
+
+    fn viewer(&self) -> Option<&Principal> {
+        self.context.principal()
     }
 
     /// Says so if there is no such person: an empty answer would be no answer.
     pub(crate) fn known_user(&self, user: &UserId) -> Result<(), Failure> {
-        if self.engine.world()?.state.user(user).is_some() {
+        if self.engine()?.world()?.state.user(user).is_some() {
             return Ok(());
         }
         let failure = Failure::not_found(format!("there is no user {user}"));
         Err(failure.hint("`althing users` lists who there is; `althing login NAME` signs up."))
     }
 
-    /// Asks as whoever is at the desk.
+    /// Asks as whoever asks.
     pub(crate) fn ask(&self, query: &Query) -> Result<Answer, Failure> {
-        if let Some(Principal::User(user)) = &self.viewer {
+        if let Some(Principal::User(user)) = self.viewer() {
             self.known_user(user)?;
         }
-        Ok(self.engine.ask_as(query, self.viewer.as_ref())?)
+        self.context.ask(query)
     }
 
-    /// Whoever is at the desk, authenticated.
+    /// Whoever asks, authenticated.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
-        let client = self.project.client(self.app, &self.engine)?;
-        Ok(client.bringing(self.brought.borrow().clone()))
+        self.context.client()
     }
 
     /// Issues a command.
     pub(crate) fn order(&self, command: Command) -> Result<Reply, Failure> {
-        Ok(self.client()?.execute(command)?)
+        self.context.execute(command)
     }
 
     /// The run that goes on, if one does.
     pub(crate) fn run(&self) -> Result<Option<RunView>, Failure> {
-        if self.engine.world()?.state.root().is_none() {
+        if self.engine()?.world()?.state.root().is_none() {
             return Ok(None);
         }
         answered!(self, Query::RunGet(Everything {}), Run).map(Some)
@@ -169,7 +230,7 @@ impl Desk<'_> {
         let all = self.workspaces(WorkspaceList::default())?;
         let mut ids: BTreeSet<WorkspaceId> = BTreeSet::new();
         for view in all {
-            let own = matches!(&self.viewer, Some(Principal::Agent(own)) if view.agent.as_ref() == Some(own));
+            let own = matches!(self.viewer(), Some(Principal::Agent(own)) if view.agent.as_ref() == Some(own));
             if own {
                 ids.extend(view.parent);
                 for right in self.rights(&view.workspace)? {
@@ -186,7 +247,7 @@ impl Desk<'_> {
     pub(crate) fn workspace(&self, text: &str) -> Result<WorkspaceId, Failure> {
         if text == ROOT {
             // After the end of a run its result is what one wants to see.
-            let last = self.engine.world()?.state.newest_root().cloned();
+            let last = self.engine()?.world()?.state.newest_root().cloned();
             return last.ok_or_else(no_run);
         }
         if let Some(name) = text.strip_prefix(OF_AGENT) {
@@ -236,7 +297,7 @@ impl Desk<'_> {
         let mut called: Vec<&TaskView> = all.iter().filter(|view| view.name == text).collect();
         if called.len() > 1 {
             // Plans of different runs use the same words; the one that goes on is meant.
-            let current = self.engine.world()?.state.newest_root().cloned();
+            let current = self.engine()?.world()?.state.newest_root().cloned();
             let graphs = self.graphs()?;
             let own = |view: &&TaskView| {
                 graphs
@@ -303,7 +364,7 @@ impl Desk<'_> {
         if let Some(said) = self.acting_in()? {
             return Ok(said);
         }
-        match &self.viewer {
+        match self.viewer() {
             None | Some(Principal::User(_) | Principal::System) => self.workspace(ROOT),
             Some(Principal::Agent(agent)) => self
                 .workspace_of(agent.as_str())
@@ -314,10 +375,11 @@ impl Desk<'_> {
     /// Has an agent show up that never did, so that it can be given work before it runs. Only for
     /// whoever may hand out work: others are about to be refused, and leave nobody behind.
     pub(crate) fn introduce(&self, client: &Client, name: &AgentName) -> Result<(), Failure> {
-        if self.engine.world()?.state.agent(name).is_some() || !self.hands_out(client)? {
+        if self.engine()?.world()?.state.agent(name).is_some() || !self.hands_out(client)? {
             return Ok(());
         }
-        let agent = self.engine.client(self.engine.agent(name)?, Signing::Each);
+        let engine = self.engine()?;
+        let agent = engine.client(engine.agent(name)?, Signing::Each);
         agent.execute(Command::AgentRegister(agent::Register::default()))?;
         let note =
             format!("agent {name} was not known yet; it is now, with a key in the state folder");
@@ -331,7 +393,7 @@ impl Desk<'_> {
             Principal::Agent(own) => own,
             Principal::System => return Ok(true),
             Principal::User(id) => {
-                let world = self.engine.world()?;
+                let world = self.engine()?.world()?;
                 let creates = |one: &User| {
                     one.holds(Capability::CreateWorkspace)
                         || one.holds(Capability::CreateWorkspaceAny)

@@ -5,9 +5,9 @@
 //! dialect is another list of tools; nothing else of the server knows which ones there are.
 
 use althing_engine::screen::masked;
-use althing_services::Error;
 use althing_services::arguments;
-use althing_services::desk::{Call, Identity};
+use althing_services::frugal::Call;
+use althing_services::{Error, Identity, ProjectContext};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -43,7 +43,9 @@ pub struct Speech {
 /// Finds out who is asking.
 pub type Identify = Box<dyn Fn(&Call<'_>) -> Result<Identity, Error> + Send + Sync>;
 
-type Handler = Box<dyn Fn(&Call<'_>, &Identity, Value) -> Result<Value, Error> + Send + Sync>;
+type Arguments = Map<String, Value>;
+type Handler =
+    Box<dyn Fn(&ProjectContext, &Identity, &Arguments) -> Result<Value, Error> + Send + Sync>;
 
 /// One tool.
 pub struct Tool {
@@ -66,15 +68,15 @@ impl Tool {
         name: &'static str,
         description: &'static str,
         speech: &'static Speech,
-        handler: impl Fn(&Call<'_>, &Identity, A) -> Result<Value, Error> + Send + Sync + 'static,
+        handler: impl Fn(&ProjectContext, &Identity, A) -> Result<Value, Error> + Send + Sync + 'static,
     ) -> Self {
         let schema = arguments::schema::<A>();
         let own = schema.clone();
-        let handler: Handler = Box::new(move |call, who, given| {
-            arguments::check(name, &own, call.arguments)?;
-            let args = serde_json::from_value(given)
+        let handler: Handler = Box::new(move |context, who, given| {
+            arguments::check(name, &own, given)?;
+            let args = serde_json::from_value(Value::Object(given.clone()))
                 .map_err(|error| Error::usage(format!("{name}: {}", masked(&error.to_string()))))?;
-            handler(call, who, args)
+            handler(context, who, args)
         });
         Tool { name, description, schema, read_only: false, speech, handler }
     }
@@ -85,9 +87,10 @@ impl Tool {
         description: &'static str,
         speech: &'static Speech,
         schema: Map<String, Value>,
-        handler: impl Fn(&Call<'_>, &Identity, Value) -> Result<Value, Error> + Send + Sync + 'static,
+        handler: impl Fn(&ProjectContext, Value) -> Result<Value, Error> + Send + Sync + 'static,
     ) -> Self {
-        let handler: Handler = Box::new(handler);
+        let handler: Handler =
+            Box::new(move |context, _, given| handler(context, Value::Object(given.clone())));
         Tool { name, description, schema, read_only: false, speech, handler }
     }
 
@@ -98,7 +101,12 @@ impl Tool {
     }
 
     /// Reads the arguments and does it.
-    pub(crate) fn call(&self, call: &Call<'_>, who: &Identity) -> Result<Value, Error> {
-        (self.handler)(call, who, Value::Object(call.arguments.clone()))
+    pub(crate) fn call(
+        &self,
+        context: &ProjectContext,
+        who: &Identity,
+        given: &Arguments,
+    ) -> Result<Value, Error> {
+        (self.handler)(context, who, given)
     }
 }

@@ -19,7 +19,7 @@ pub use dialect::{Dialect, Tool};
 pub use tally::Unlogged;
 pub use transport::Replies;
 
-use althing_services::desk::{Desk, Setup};
+use althing_services::Project;
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
@@ -31,14 +31,14 @@ use transport::Stream;
 /// what it was handed that is not in the token ledger. Answers that cannot be written are an error.
 pub fn serve(
     dialect: Dialect,
-    setup: Setup,
+    project: Project,
     input: impl BufRead + Send + 'static,
     output: Box<dyn Write + Send>,
     replies: Replies,
 ) -> io::Result<Unlogged> {
-    let desk = Arc::new(Desk::new(setup));
-    let tally = Arc::new(Tally::begin(desk.clone())?);
-    let service = Service { dialect, desk, tally: tally.clone() };
+    let project = Arc::new(project);
+    let tally = Arc::new(Tally::begin(project.clone())?);
+    let service = Service { dialect, project, tally: tally.clone() };
     let stream = Stream::new(input, output, replies)?;
     let delivery = stream.delivery();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;

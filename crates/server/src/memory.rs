@@ -2,9 +2,8 @@
 
 use althing_dialects::memory::PROTOCOL;
 use althing_services::frugal::{Ledger, identify};
-use althing_services::memory::{Chair, Recall, Verb, Verbs, failure};
+use althing_services::memory::{Verb, Verbs, failure};
 use serde_json::json;
-use std::sync::Arc;
 
 use crate::dialect::{Dialect, Speech, Tool};
 use crate::frugal;
@@ -46,18 +45,13 @@ pub fn with_frugal(ledger: Ledger) -> Dialect {
 }
 
 fn tools() -> Vec<Tool> {
-    let recall = Arc::new(Recall::default());
     let tool = |verb: Verb| {
-        let recall = recall.clone();
         let tool = Tool::reading_itself(
             verb.tool(),
             verb.description(),
             &SPEECH,
             verb.schema(),
-            move |call, who, given| {
-                let chair = Chair { desk: call.desk, who, recall: &recall };
-                Verbs::new(&chair).call(verb, &given)
-            },
+            move |context, given| Verbs::new(context)?.call(verb, &given),
         );
         if verb.reads() { tool.reading() } else { tool }
     };

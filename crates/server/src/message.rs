@@ -4,7 +4,7 @@
 //! JSON, not JSON-RPC 2.0, or asks for a method that is not offered is answered at once, and
 //! `initialize` is completed with what lax hosts leave out.
 
-use althing_services::desk::UNNAMED;
+use althing_services::project::UNNAMED;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage};
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,9 @@
 //! The service: the protocol's requests, answered by a dialect's tools.
 
 use althing_engine::screen::{leaks, repeated};
-use althing_services::Error;
-use althing_services::desk::{Call, Desk, Host, Identity, UNNAMED};
+use althing_services::frugal::Call;
+use althing_services::project::UNNAMED;
+use althing_services::{Error, Host, Identity, Project, ProjectContext};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     Implementation, InitializeRequestParams, InitializeResult, JsonObject, ListToolsResult,
@@ -28,10 +29,10 @@ const REVISIONS: &[ProtocolVersion] = &[
     ProtocolVersion::V_2026_07_28,
 ];
 
-/// A dialect at a desk.
+/// A dialect over a project.
 pub(crate) struct Service {
     pub(crate) dialect: Dialect,
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) project: Arc<Project>,
     pub(crate) tally: Arc<Tally>,
 }
 
@@ -45,11 +46,11 @@ struct Outcome {
 impl Service {
     /// Calls a tool. A defect in one tool is that call's failure, not the server's end.
     fn call(&self, name: &str, host: &Host, arguments: &Map<String, Value>) -> Outcome {
-        let call = Call { desk: &self.desk, host, arguments };
+        let call = Call { project: &self.project, host, arguments };
         let done = catch_unwind(AssertUnwindSafe(|| self.attempt(name, &call)));
         let defect = || Attempt { who: None, result: Err(Error::defect("internal error")) };
         let Attempt { who, result } = done.unwrap_or_else(|_| defect());
-        let warnings = self.desk.warnings.take();
+        let warnings = self.project.warnings().take();
         let result = result.map(|answer| with_warnings(answer, warnings));
         let speech = self.tool(name).map_or(self.dialect.speech, |tool| tool.speech);
         let outcome = outcome(speech, who.as_ref(), result);
@@ -75,7 +76,8 @@ impl Service {
         };
         match (self.dialect.identify)(call) {
             Ok(who) => {
-                let result = tool.call(call, &who);
+                let context = ProjectContext::of_host(&self.project, &who);
+                let result = tool.call(&context, &who, call.arguments);
                 Attempt { who: Some(who), result }
             }
             Err(fault) => Attempt { who: None, result: Err(fault) },
@@ -191,7 +193,7 @@ impl ServerHandler for Service {
     ) -> Result<ListToolsResult, ErrorData> {
         let listed = self.listed();
         let (host, arguments) = (host(&context), Map::new());
-        let call = Call { desk: &self.desk, host: &host, arguments: &arguments };
+        let call = Call { project: &self.project, host: &host, arguments: &arguments };
         if let Ok(who) = (self.dialect.identify)(&call) {
             let text = serde_json::to_string(&listed).unwrap_or_default();
             self.tally.note(Handed { who, kind: "tool_list", tool: None, text });

@@ -7,10 +7,12 @@
 //! many never were.
 
 use althing_dialects::frugal::tokens::{TOKENIZER, count};
-use althing_engine::{EngineError, api};
-use althing_services::Error;
-use althing_services::desk::{Desk, Identity};
-use serde_json::json;
+use althing_engine::EngineError;
+use althing_kernel::Command;
+use althing_kernel::blackboard::{Label, ledger};
+use althing_kernel::workspace::meter::Amount;
+use althing_services::{Error, Identity, Project};
+use std::num::NonZeroU32;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -56,20 +58,19 @@ impl Line {
         same
     }
 
-    fn args(&self) -> String {
-        let mut args = json!({
-            "role": self.who.role,
-            "kind": self.kind,
-            "tokens": self.tokens,
-            "tokenizer": TOKENIZER,
-        });
-        if self.messages > 1 {
-            args["messages"] = self.messages.into();
-        }
-        if let Some(tool) = &self.tool {
-            args["tool"] = tool.as_str().into();
-        }
-        args.to_string()
+    fn entry(&self) -> Result<ledger::Log, Error> {
+        let label = |text: &str| Label::new(text).map_err(Error::unreadable);
+        Ok(ledger::Log {
+            agent: None,
+            kind: label(self.kind)?,
+            messages: NonZeroU32::new(self.messages).filter(|count| count.get() > 1),
+            msg_id: None,
+            role: label(&self.who.role)?,
+            task: None,
+            tokenizer: Some(label(TOKENIZER)?),
+            tokens: Amount::new(self.tokens),
+            tool: self.tool.as_deref().map(label).transpose()?,
+        })
     }
 }
 
@@ -89,10 +90,10 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn begin(desk: Arc<Desk>) -> std::io::Result<Self> {
+    pub(crate) fn begin(project: Arc<Project>) -> std::io::Result<Self> {
         let (sender, receiver) = channel();
         let thread = std::thread::Builder::new().name("mcp-tally".to_owned());
-        let thread = thread.spawn(move || Recorder::new(desk).run(&receiver))?;
+        let thread = thread.spawn(move || Recorder::new(project).run(&receiver))?;
         Ok(Tally { sender: Mutex::new(Some(sender)), thread: Mutex::new(Some(thread)) })
     }
 
@@ -116,14 +117,14 @@ impl Tally {
 }
 
 struct Recorder {
-    desk: Arc<Desk>,
+    project: Arc<Project>,
     waiting: Vec<Line>,
     unlogged: Unlogged,
 }
 
 impl Recorder {
-    fn new(desk: Arc<Desk>) -> Self {
-        Recorder { desk, waiting: Vec::new(), unlogged: Unlogged::default() }
+    fn new(project: Arc<Project>) -> Self {
+        Recorder { project, waiting: Vec::new(), unlogged: Unlogged::default() }
     }
 
     fn run(mut self, receiver: &Receiver<Handed>) -> Unlogged {
@@ -180,7 +181,7 @@ impl Recorder {
                 self.unlogged.why = error.to_string();
             }
         }
-        if let Ok(engine) = self.desk.opened() {
+        if let Ok(engine) = self.project.opened() {
             engine.follow();
         }
         let over = self.waiting.len().saturating_sub(KEPT_MAX);
@@ -190,12 +191,9 @@ impl Recorder {
 
     fn submit(&self, line: &Line, done: Done) -> Result<(), Error> {
         // Counting is no reason to set a project up.
-        self.desk.opened()?;
-        let client = self.desk.client(&line.who)?;
-        let api::Request::Command(command) = api::read("ledger.log", &line.args())? else {
-            return Err(Error::defect("ledger.log is no command"));
-        };
-        client.submit(*command, done)?;
+        self.project.opened()?;
+        let client = self.project.client_of(&line.who)?;
+        client.submit(Command::LedgerLog(line.entry()?), done)?;
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The error of every door: a kind, the rule it rests on, a message, details and a hint.
 
 pub use althing_engine::ErrorKind;
+use althing_engine::screen::masked;
 use althing_engine::{Client, EngineError};
 use althing_kernel::refusal::{Details, OutsideKind};
 use althing_kernel::{Refusal, Rule};
@@ -48,6 +49,11 @@ impl Error {
     /// Input that cannot be used.
     pub fn usage(message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Usage, Rule::Usage, message)
+    }
+
+    /// Input that cannot be read, in the reader's words, without the secrets that these repeat.
+    pub fn unreadable(error: impl fmt::Display) -> Self {
+        Error::usage(masked(&error.to_string()))
     }
 
     /// Input that cannot be used, by a rule of its own.

@@ -2,16 +2,19 @@
 //!
 //! [`memory`] and [`frugal`] are the dialects there are. The command line and the server of the
 //! Model Context Protocol call the same functions. What they change goes through the engine as a
-//! command; this crate decides nothing and keeps nothing.
+//! command; this crate decides nothing and keeps nothing. Every request comes with a
+//! [`ProjectContext`]: the project, who asks, and how they prove it.
 
 pub mod arguments;
-pub mod desk;
+pub mod context;
 pub mod error;
 pub mod frugal;
 pub mod memory;
+pub mod project;
 
-pub use desk::{Call, Desk, Host, Identity, Setup};
+pub use context::{Caller, ProjectContext};
 pub use error::{Error, ErrorKind};
+pub use project::{Host, Identity, Project, Setup};
 
 /// The error under the name that the services call it by.
 pub(crate) mod fault {

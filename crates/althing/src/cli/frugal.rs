@@ -1,6 +1,7 @@
 //! The arguments of `althing symbol`, `fact`, `capsule`, `brief`, `tokens`, `haid`, `validate` and
 //! `shims`.
 
+use althing_kernel::blackboard::ledger::By;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -194,6 +195,16 @@ pub(crate) enum TokensBy {
 }
 
 impl TokensBy {
+    pub(crate) fn by(self) -> By {
+        match self {
+            TokensBy::Role => By::Role,
+            TokensBy::Agent => By::Agent,
+            TokensBy::Task => By::Task,
+            TokensBy::Tool => By::Tool,
+            TokensBy::Kind => By::Kind,
+        }
+    }
+
     pub(crate) fn word(self) -> &'static str {
         match self {
             TokensBy::Role => "role",

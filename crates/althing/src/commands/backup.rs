@@ -16,7 +16,7 @@ pub(crate) fn run(app: &App, args: &Backup) -> Result<(), Failure> {
     if args.restore {
         return restore(app, args, &project);
     }
-    if let Some(agent) = project.viewer()? {
+    if let Some(agent) = project.asker()? {
         project.engine()?.check_reads_all_content(Some(&agent))?;
     }
     let bar = Progress::new(app.out, "copying");

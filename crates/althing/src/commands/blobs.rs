@@ -46,7 +46,7 @@ fn put(app: &App, file: Option<&Path>) -> Result<(), Failure> {
 fn get(app: &App, args: &BlobGet) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
-    let viewer = project.viewer()?;
+    let viewer = project.asker()?;
     let blob: Blob = match args.name.parse() {
         Ok(blob) => blob,
         Err(error) => {
@@ -95,7 +95,7 @@ fn is_harmless(content: &[u8]) -> bool {
 
 fn list(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
-    let stored = project.engine()?.contents(project.viewer()?.as_ref())?;
+    let stored = project.engine()?.contents(project.asker()?.as_ref())?;
     if app.out.json {
         return app.out.value(&stored);
     }

@@ -12,7 +12,7 @@ use super::{blobs, workspaces};
 use crate::app::App;
 use crate::cli::{CheckpointCommand, CheckpointCreate, CheckpointShow};
 use crate::content;
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::event_summary::word;
 use crate::failure::Failure;
 use crate::naming::{short, short_blob};
@@ -66,7 +66,7 @@ fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Checkpoint(made) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Checkpoint(made) = reply else { return Err(Failure::unexpected(&reply)) };
     if made.status == Status::Final {
         note_left_out(desk, &made)?;
     }
@@ -154,7 +154,7 @@ fn show(desk: &Desk<'_>, args: &CheckpointShow) -> Result<(), Failure> {
     let checkpoint = desk.checkpoint(&args.id)?;
     let made = match desk.ask(&Query::CheckpointGet(OfCheckpoint { checkpoint }))? {
         Answer::Checkpoint(made) => *made,
-        other => return Err(unexpected(&other)),
+        other => return Err(Failure::unexpected(&other)),
     };
     if let Some(path) = &args.file {
         return blobs::print(&desk.blobs().get(&file_in(desk, &made, path)?)?);

@@ -21,8 +21,8 @@ pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Failure> {
     let (mut all, mut deleted) = (Vec::new(), 0);
     if args.files.is_empty() {
         let desk = Desk::open(app)?;
-        let scope = desk.engine.scope(desk.project.viewer()?.as_ref())?;
-        let source = Source::Project(desk.engine.clone());
+        let scope = desk.engine()?.scope(desk.project.asker()?.as_ref())?;
+        let source = Source::Project(desk.engine()?);
         all.extend(runs::runs(&source, &scope)?);
         deleted = runs::deleted(&source, &scope)?.values().sum();
     }
@@ -87,8 +87,8 @@ pub(super) fn compare(app: &App, args: &TrailCompare) -> Result<(), Failure> {
 
 fn last_two(app: &App) -> Result<(RunDigest, RunDigest), Failure> {
     let desk = Desk::open(app)?;
-    let scope = desk.engine.scope(desk.project.viewer()?.as_ref())?;
-    let mut all = runs::runs(&Source::Project(desk.engine.clone()), &scope)?;
+    let scope = desk.engine()?.scope(desk.project.asker()?.as_ref())?;
+    let mut all = runs::runs(&Source::Project(desk.engine()?), &scope)?;
     match (all.pop(), all.pop()) {
         (Some(b), Some(a)) => Ok((a, b)),
         _ => Err(Failure::not_found("there are not two runs yet to compare")
@@ -106,9 +106,9 @@ fn named(app: &App, text: &str) -> Result<RunDigest, Failure> {
         return in_file(path, Some(id));
     }
     let desk = Desk::open(app)?;
-    let scope = desk.engine.scope(desk.project.viewer()?.as_ref())?;
+    let scope = desk.engine()?.scope(desk.project.asker()?.as_ref())?;
     let run = desk.workspace(text)?;
-    Ok(runs::run(&Source::Project(desk.engine.clone()), &scope, Some(&run))?)
+    Ok(runs::run(&Source::Project(desk.engine()?), &scope, Some(&run))?)
 }
 
 /// A run of an exported trail: the one that is meant, or the last.

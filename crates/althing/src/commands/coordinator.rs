@@ -14,7 +14,7 @@ use serde_json::json;
 use super::highway;
 use crate::app::App;
 use crate::cli::{CoordinatorCommand, CoordinatorStart};
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::input::read_document;
 use crate::naming::short;
@@ -66,7 +66,7 @@ fn hand_over(desk: &Desk<'_>, agent: Option<AgentName>) -> Result<(), Failure> {
 fn root_of(reply: Reply) -> Result<WorkspaceView, Failure> {
     match reply {
         Reply::Workspace(view) => Ok(*view),
-        other => Err(unexpected(&other)),
+        other => Err(Failure::unexpected(&other)),
     }
 }
 
@@ -132,7 +132,7 @@ impl Terms {
             limit: Some(1),
             ..TrailQuery::default()
         };
-        let found = began.find(&mut *desk.engine.reader()?)?;
+        let found = began.find(&mut *desk.engine()?.reader()?)?;
         let deployment = match found.first().map(|found| &found.entry.stamped.draft.event) {
             Some(Event::WorkspaceCreated(body)) => body.run.as_ref(),
             _ => None,

@@ -33,7 +33,7 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     let request = read_request(&project, name, &text)?;
     let engine = project.engine()?;
     let client = client_for(app, &project, &engine, &request)?;
-    let viewer = project.viewer()?;
+    let viewer = project.asker()?;
     let reply = api::perform(&engine, client.as_ref(), viewer.as_ref(), request)?;
     app.out.value(&reply)
 }

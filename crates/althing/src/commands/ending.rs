@@ -7,7 +7,7 @@ use althing_kernel::{Command, Reply};
 
 use super::workspaces::tell;
 use crate::cli::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::output::from_now;
 
@@ -18,7 +18,7 @@ pub(super) fn terminate(desk: &Desk<'_>, args: WorkspaceTerminate) -> Result<(),
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Workspace(view) = &reply else { return Err(unexpected(&reply)) };
+    let Reply::Workspace(view) = &reply else { return Err(Failure::unexpected(&reply)) };
     let by = view
         .grace_ends
         .map_or_else(String::new, |ends| format!("; its time ends {}", from_now(ends, desk.now())));

@@ -97,9 +97,9 @@ pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
 /// Whether somebody reads what waits: people, the coordinator, and whoever asked for it. To whom a
 /// message is to go reads it once it has arrived.
 fn may_read(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
-    let Some(own @ Principal::Agent(_)) = desk.project.viewer()? else { return Ok(true) };
+    let Some(own @ Principal::Agent(_)) = desk.project.asker()? else { return Ok(true) };
     let asked = gate.asked_by == Actor::from(own.clone());
-    Ok(asked || reads_all_content(&desk.engine.world()?.state, Some(&own)))
+    Ok(asked || reads_all_content(&desk.engine()?.world()?.state, Some(&own)))
 }
 
 /// A workspace, if whoever asks may read it.
@@ -255,7 +255,7 @@ fn of_salvage(desk: &Desk<'_>, sheet: &mut Sheet, salvage: &Salvage) -> Result<(
             of_checkpoint(sheet, made);
         }
     }
-    let target = desk.engine.world()?.state.salvage_target(&salvage.workspace);
+    let target = desk.engine()?.world()?.state.salvage_target(&salvage.workspace);
     sheet.put_if("into", target.as_ref());
     of_files(sheet, &salvage.merged);
     sheet.put_if("reason", salvage.reason.as_ref());

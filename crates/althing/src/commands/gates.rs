@@ -28,7 +28,7 @@ use super::{Outcome, gate_sheet};
 use crate::app::App;
 use crate::cli::{GateAnswer, GateCommand, GateList, GateModify};
 use crate::content;
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::event_summary::word;
 use crate::failure::{Failure, exit_code};
 use crate::naming::{Naming, short, short_ids};
@@ -70,7 +70,7 @@ fn gates(desk: &Desk<'_>, args: &GateList) -> Result<Vec<GateView>, Failure> {
         let list = Asked { all, owner: args.owner.clone() };
         match desk.ask(&Query::GateList(list))? {
             Answer::Gates(gates) => Ok(gates),
-            other => Err(unexpected(&other)),
+            other => Err(Failure::unexpected(&other)),
         }
     };
     if args.all || !coordinates(desk)? {
@@ -127,7 +127,7 @@ fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
 pub(super) fn open(desk: &Desk<'_>) -> Result<Vec<GateView>, Failure> {
     match desk.ask(&Query::GateList(Asked::default()))? {
         Answer::Gates(gates) => Ok(gates),
-        other => Err(unexpected(&other)),
+        other => Err(Failure::unexpected(&other)),
     }
 }
 
@@ -359,7 +359,7 @@ fn stands(desk: &Desk<'_>, gate: &GateView) -> Option<WorkspaceView> {
 
 /// The outcome of an answer as JSON.
 fn outcome(desk: &Desk<'_>, reply: &Reply) -> Result<Value, Failure> {
-    let Reply::Gate(gate) = reply else { return Err(unexpected(reply)) };
+    let Reply::Gate(gate) = reply else { return Err(Failure::unexpected(reply)) };
     let mut value = gate_sheet::json(desk, gate)?;
     if let Some(view) = stands(desk, gate) {
         value["workspace_status"] = json!(view.status);
@@ -368,7 +368,7 @@ fn outcome(desk: &Desk<'_>, reply: &Reply) -> Result<Value, Failure> {
 }
 
 fn tell(desk: &Desk<'_>, reply: &Reply) -> Result<(), Failure> {
-    let Reply::Gate(gate) = reply else { return Err(unexpected(reply)) };
+    let Reply::Gate(gate) = reply else { return Err(Failure::unexpected(reply)) };
     let left = gate.ended.as_ref().is_some_and(|end| end.action == GateEnd::Escalate);
     let stood = if left {
         "was left to the coordinator, who lets it go on".to_owned()
@@ -461,7 +461,7 @@ pub(super) fn say_if_held(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Fa
         return Ok(());
     }
     // Whoever sends it may know that it waits, whatever else they may read.
-    let all = desk.engine.ask_as(&Query::GateList(Asked::default()), None)?;
+    let all = desk.engine()?.ask_as(&Query::GateList(Asked::default()), None)?;
     let Answer::Gates(open) = all else { return Ok(()) };
     let held = |gate: &&GateView| gate.subject.as_str() == sent.envelope.as_str();
     match open.iter().find(held) {
@@ -491,7 +491,7 @@ pub(super) fn news_says(desk: &Desk<'_>, news: &News) -> Result<Option<String>, 
         last: true,
         ..TrailQuery::default()
     };
-    let found = asked.find(&mut *desk.engine.reader()?)?;
+    let found = asked.find(&mut *desk.engine()?.reader()?)?;
     let event = found.last().map(|found| &found.entry.stamped.draft.event);
     let Some(Event::EscalationReceived(body)) = event else { return Ok(None) };
     Ok(Some(format!("left to the coordinator: {}", body.reason)))
@@ -499,7 +499,7 @@ pub(super) fn news_says(desk: &Desk<'_>, news: &News) -> Result<Option<String>, 
 
 /// Shows every change as it comes: the list as a whole on a terminal, otherwise whatever is new.
 fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Failure> {
-    let mut subscription = desk.engine.subscribe(desk.engine.world()?.seq())?;
+    let mut subscription = desk.engine()?.subscribe(desk.engine()?.world()?.seq())?;
     let mut before: Vec<GateView> = Vec::new();
     let mut first = true;
     let mut drawn = Timestamp::default();

@@ -9,7 +9,7 @@ use althing_kernel::{Command, Reply, Rule};
 use super::{meter, workspaces};
 use crate::app::App;
 use crate::cli::GroupCommand;
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::output::counted;
 
@@ -63,7 +63,7 @@ fn members(desk: &Desk<'_>, name: &GroupName) -> Result<Vec<WorkspaceView>, Fail
     let asked = WorkspaceList { group: Some(name.clone()), ..WorkspaceList::default() };
     let mut found = desk.workspaces(asked)?;
     // The same name in an older run is another group.
-    let world = desk.engine.world()?;
+    let world = desk.engine()?.world()?;
     let root = world.state.newest_root().and_then(|root| world.state.workspace(root));
     found.retain(|view| root.is_none_or(|root| view.created_at >= root.charter.created_at));
     if found.is_empty() {
@@ -85,7 +85,7 @@ fn tell(desk: &Desk<'_>, reply: Reply, done: &str) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Batch(batch) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Batch(batch) = reply else { return Err(Failure::unexpected(&reply)) };
     let affected = counted(batch.affected.len() as u64, "workspace", "workspaces");
     desk.out().line(format!("{affected} {done}, {} skipped", batch.skipped.len()))
 }

@@ -15,7 +15,7 @@ use super::gates::somebody;
 use crate::app::App;
 use crate::cli::{EscalationArgs, EscalationCommand, HighwayCommand, HighwaySet, InjectArgs};
 use crate::content;
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::event_summary::word;
 use crate::failure::Failure;
 use crate::naming::{Naming, short};
@@ -40,7 +40,7 @@ pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Envelope(sent) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Envelope(sent) = reply else { return Err(Failure::unexpected(&reply)) };
     let state = word(&sent.status);
     desk.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
 }
@@ -64,7 +64,7 @@ pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Escalation(open) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Escalation(open) = reply else { return Err(Failure::unexpected(&reply)) };
     let done = match response {
         ResponseType::Envelope => "is answered",
         ResponseType::Abort => "is over: the workspace was ended",
@@ -76,7 +76,7 @@ pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure
 /// Prints who is asked to answer an escalation, if anybody is.
 pub(super) fn say_waiting(desk: &Desk<'_>, id: &SignalId) -> Result<(), Failure> {
     // Whoever asks may not be the one to see all that waits; it is their own signal.
-    let all = desk.engine.ask_as(&Query::EscalationList(EscalationList::default()), None)?;
+    let all = desk.engine()?.ask_as(&Query::EscalationList(EscalationList::default()), None)?;
     let Answer::Escalations(open) = all else { return Ok(()) };
     let Some(own) = open.into_iter().find(|open| open.escalation == *id) else { return Ok(()) };
     let asked = match &own.owner {
@@ -97,7 +97,7 @@ fn otherwise(desk: &Desk<'_>, open: &EscalationView) -> String {
 
 /// Shows each escalation as it comes, and when one is over.
 fn watch(desk: &Desk<'_>, asked: &EscalationList) -> Result<(), Failure> {
-    let mut subscription = desk.engine.subscribe(desk.engine.world()?.seq())?;
+    let mut subscription = desk.engine()?.subscribe(desk.engine()?.world()?.seq())?;
     let mut before: Vec<EscalationView> = Vec::new();
     let mut first = true;
     loop {
@@ -137,7 +137,7 @@ pub(super) fn waiting(
     }
     match desk.ask(&Query::EscalationList(list))? {
         Answer::Escalations(open) => Ok(open),
-        other => Err(unexpected(&other)),
+        other => Err(Failure::unexpected(&other)),
     }
 }
 
@@ -184,7 +184,7 @@ pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Failure>
             let wish = wish(&settings(&desk)?.highway, &args)?;
             match desk.order(Command::HighwayConfigure(wish))? {
                 Reply::Highway(view) => *view,
-                other => return Err(unexpected(&other)),
+                other => return Err(Failure::unexpected(&other)),
             }
         }
     };
@@ -194,7 +194,7 @@ pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Failure>
 pub(super) fn settings(desk: &Desk<'_>) -> Result<HighwayView, Failure> {
     match desk.ask(&Query::HighwayGet(Everything {}))? {
         Answer::Highway(view) => Ok(*view),
-        other => Err(unexpected(&other)),
+        other => Err(Failure::unexpected(&other)),
     }
 }
 

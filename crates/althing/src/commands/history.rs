@@ -21,7 +21,7 @@ fn read(text: &str, now: Timestamp) -> Result<Moment, Failure> {
 pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
-    engine.check_reads_everything(project.viewer()?.as_ref())?;
+    engine.check_reads_everything(project.asker()?.as_ref())?;
     let mut picture = history::at(&engine, read(&args.moment, engine.now())?)?;
     if app.out.json {
         return app.out.value(&picture);
@@ -74,7 +74,7 @@ fn headline(app: &App, picture: &Picture) -> String {
 pub(crate) fn diff(app: &App, args: &TrailDiff) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
-    engine.check_reads_everything(project.viewer()?.as_ref())?;
+    engine.check_reads_everything(project.asker()?.as_ref())?;
     let (from, to) = (read(&args.from, engine.now())?, read(&args.to, engine.now())?);
     let difference = history::diff(&engine, from, to)?;
     if app.out.json {

@@ -22,7 +22,7 @@ use crate::cli::{
     Judgement,
 };
 use crate::content::merged;
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::event_summary::word;
 use crate::failure::Failure;
 use crate::naming::short;
@@ -101,7 +101,7 @@ fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> R
         (None, Some(made)) => taken(made, &args)?,
         (None, None) => Vec::new(),
     };
-    let target = desk.engine.world()?.state.salvage_target(&workspace);
+    let target = desk.engine()?.world()?.state.salvage_target(&workspace);
     let checked = match (view.status, &target, &made) {
         (Status::Failed, Some(target), Some(_)) => {
             let mut work = Files::new();
@@ -158,7 +158,7 @@ fn check(
     if commands.is_empty() {
         return Ok(Some(Vec::new()));
     }
-    if desk.engine.world()?.state.merging_into(target).is_some() {
+    if desk.engine()?.world()?.state.merging_into(target).is_some() {
         return Ok(None);
     }
     let limit = Duration::from_secs(desk.project.settings.check_timeout_secs.value);
@@ -181,7 +181,7 @@ fn check(
 fn merged_into(desk: &Desk<'_>, target: &WorkspaceId) -> Result<Vec<File>, Failure> {
     match desk.ask(&Query::WorkspaceFiles(OfWorkspace { workspace: target.clone() }))? {
         Answer::Files(view) => Ok(view.merged),
-        other => Err(unexpected(&other)),
+        other => Err(Failure::unexpected(&other)),
     }
 }
 
@@ -279,7 +279,7 @@ fn tell(
     if said_to_wait(desk, reply)? {
         return Ok(());
     }
-    let Reply::Integration(stands) = reply else { return Err(unexpected(reply)) };
+    let Reply::Integration(stands) = reply else { return Err(Failure::unexpected(reply)) };
     if desk.out().json {
         return desk.out().value(&Told { stands, checks });
     }

@@ -62,7 +62,7 @@ pub(super) fn run(app: &App, project: &Project) -> Result<(), Failure> {
     let (send, receive) = sync_channel(UNDER_WAY_MAX);
     let printer = Printer {
         engine: engine.clone(),
-        viewer: project.viewer()?,
+        viewer: project.asker()?,
         patience: project.options().patience,
     };
     let printing = std::thread::spawn(move || printer.print(&receive));

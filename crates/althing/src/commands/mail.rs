@@ -16,7 +16,7 @@ use crate::amounts;
 use crate::app::App;
 use crate::cli::{Inbox, Send, SignalArgs};
 use crate::content;
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::event_summary::word;
 use crate::failure::Failure;
 use crate::naming::{Naming, short, short_blob, short_ids};
@@ -42,7 +42,7 @@ pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Envelope(sent) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Envelope(sent) = reply else { return Err(Failure::unexpected(&reply)) };
     let state = word(&sent.status);
     desk.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))?;
     gates::say_if_held(&desk, &sent)
@@ -64,7 +64,7 @@ fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Failure> {
 fn mail_of(desk: &Desk<'_>, workspace: WorkspaceId, all: bool) -> Result<InboxView, Failure> {
     match desk.ask(&Query::InboxList(InboxList { all, workspace }))? {
         Answer::Inbox(view) => Ok(view),
-        other => Err(unexpected(&other)),
+        other => Err(Failure::unexpected(&other)),
     }
 }
 
@@ -115,7 +115,7 @@ fn take(desk: &Desk<'_>, max: u16) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&with_texts(desk, &reply, true)?);
     }
-    let Reply::Mail(mail) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Mail(mail) = reply else { return Err(Failure::unexpected(&reply)) };
     let names = desk.workspace_naming()?;
     print_quiet(desk, &names, &mail.quiet)?;
     if mail.envelopes.is_empty() && mail.signals.is_empty() && mail.news.is_empty() {
@@ -270,7 +270,7 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Signal(said) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Signal(said) = reply else { return Err(Failure::unexpected(&reply)) };
     if !said.effect && args.signal != SignalType::Escalation {
         desk.out().note("the signal is on record; it changes nothing in this state");
     }

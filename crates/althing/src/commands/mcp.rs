@@ -1,9 +1,8 @@
 //! `althing mcp`: this project for hosts that speak the Model Context Protocol.
 
 use althing_server::{Replies, Unlogged, frugal, memory, serve};
-use althing_services::Setup;
+use althing_services::Project as Served;
 use althing_services::frugal::Ledger;
-use std::path::Path;
 
 use crate::app::{App, Project};
 use crate::cli::{Mcp, McpDialect};
@@ -16,15 +15,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
         return Err(Failure::usage("people do not act through hosts; leave --user out"));
     }
     // Whoever calls it by its old name finds files where they always were.
-    let options = if args.drop_in { project.options_with_files() } else { project.options() };
-    let setup = Setup {
-        home: project.home.clone(),
-        options,
-        root: project.root().to_owned(),
-        is_git: project.place.root_origin == "git toplevel",
-        create: args.drop_in.then(|| name(project.root())),
-        agent: project.settings.agent.value.clone(),
-    };
+    let setup = project.setup(args.drop_in);
     let dialect = match args.dialect {
         McpDialect::Frugal => frugal::dialect(ledger(&project)?),
         McpDialect::Memory => memory::dialect(ledger(&project)?),
@@ -33,7 +24,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());
     let output = Box::new(std::io::stdout());
-    let unlogged = serve(dialect, setup, input, output, replies)
+    let unlogged = serve(dialect, Served::new(setup), input, output, replies)
         .map_err(|error| Failure::unavailable(format!("the host cannot be served: {error}")))?;
     if unlogged.results > 0 {
         let Unlogged { results, why } = unlogged;
@@ -42,16 +33,11 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The default name of a project.
-fn name(root: &Path) -> String {
-    root.file_name()
-        .map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
 fn ledger(project: &Project) -> Result<Ledger, Failure> {
     Ok(Ledger {
         root: own_haid(project)?,
         planning: project.planning().root().to_owned(),
         ttl: project.settings.lease_ttl.value,
+        agent: project.settings.agent.value.clone(),
     })
 }

@@ -11,7 +11,7 @@ use althing_kernel::{Command, Reply, WorkspaceId};
 use crate::amounts::{bar, name, show, show_cost, show_count};
 use crate::app::App;
 use crate::cli::{By, Meter, MeterCommand, MeterReport as MeterReportArgs, WorkspaceBudget};
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::naming::short;
 use crate::output::{one_line, show_bytes};
@@ -44,7 +44,7 @@ pub(crate) fn run(app: &App, args: Meter) -> Result<(), Failure> {
 pub(super) fn ask(desk: &Desk<'_>, get: MeterGet) -> Result<MeterReport, Failure> {
     match desk.ask(&Query::MeterGet(get))? {
         Answer::Meter(found) => Ok(*found),
-        other => Err(unexpected(&other)),
+        other => Err(Failure::unexpected(&other)),
     }
 }
 
@@ -70,7 +70,7 @@ fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Meter(meter) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Meter(meter) = reply else { return Err(Failure::unexpected(&reply)) };
     head(desk, &meter)?;
     limits(desk, &meter.limits)
 }

@@ -9,7 +9,7 @@ use althing_kernel::{Command, PublicKey, Reply, Rule, UserId, WorkspaceId, user}
 
 use crate::app::App;
 use crate::cli::{UsersAdd, UsersCommand};
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::output::{counted, from_now, one_line};
 
@@ -73,7 +73,7 @@ fn change(desk: &Desk<'_>, commands: Vec<Command>) -> Result<(), Failure> {
     for command in commands {
         last = Some(client.execute(command)?);
     }
-    let Some(Reply::User(view)) = last else { return Err(unexpected(&last)) };
+    let Some(Reply::User(view)) = last else { return Err(Failure::unexpected(&last)) };
     if desk.out().json {
         return desk.out().value(&view);
     }
@@ -93,7 +93,7 @@ fn abilities(capabilities: &[Capability]) -> String {
 fn list(desk: &Desk<'_>) -> Result<(), Failure> {
     let users = match desk.ask(&Query::UserList(Everything {}))? {
         Answer::Users(users) => users,
-        other => return Err(unexpected(&other)),
+        other => return Err(Failure::unexpected(&other)),
     };
     if desk.out().json {
         return desk.out().value(&users);
@@ -124,7 +124,7 @@ fn list(desk: &Desk<'_>) -> Result<(), Failure> {
 fn show(desk: &Desk<'_>, user: UserId) -> Result<(), Failure> {
     let work = match desk.ask(&Query::UserGet(OfUser { user }))? {
         Answer::User(work) => *work,
-        other => return Err(unexpected(&other)),
+        other => return Err(Failure::unexpected(&other)),
     };
     if desk.out().json {
         return desk.out().value(&work);

@@ -6,7 +6,7 @@ use althing_kernel::{Command, Reply};
 
 use crate::app::App;
 use crate::cli::{RightCommand, RightGrant};
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::failure::Failure;
 
 pub(crate) fn run(app: &App, command: RightCommand) -> Result<(), Failure> {
@@ -47,7 +47,7 @@ fn tell(desk: &Desk<'_>, reply: Reply, does: &str) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Right(right) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Right(right) = reply else { return Err(Failure::unexpected(&reply)) };
     let names = desk.workspace_naming()?;
     let (holder, target) = (names.short(&right.holder), names.short(&right.target));
     desk.out().say(&format!("{holder} {does} to {target} ({})", right.right))

@@ -144,7 +144,7 @@ fn tasks(desk: &Desk<'_>, root: &WorkspaceId) -> Result<BTreeMap<&'static str, u
 
 impl Blocked {
     fn of(desk: &Desk<'_>, view: WorkspaceView) -> Result<Self, Failure> {
-        let end = desk.engine.world()?.seq();
+        let end = desk.engine()?.world()?.seq();
         let steps = TrailQuery {
             kinds: vec![Kind::WorkspaceStateChanged],
             workspace: Some(view.workspace.clone()),
@@ -153,7 +153,7 @@ impl Blocked {
             last: true,
             ..TrailQuery::default()
         };
-        let found = steps.find(&mut *desk.engine.reader()?)?;
+        let found = steps.find(&mut *desk.engine()?.reader()?)?;
         let last = found.last().map(|found| &found.entry.stamped.draft.event);
         let reason = match last {
             Some(Event::WorkspaceStateChanged(body)) => body.reason.as_ref(),

@@ -39,7 +39,7 @@ pub(super) fn run(app: &App, args: &TrailStats) -> Result<(), Failure> {
         let workspace = narrowed.map(|text| desk.workspace(text)).transpose()?;
         check_names(&desk, &args.which)?;
         let filter = query_of(&args.which, workspace, desk.now())?;
-        asked(filter).of(&desk.engine, desk.project.viewer()?.as_ref())?
+        asked(filter).of(&desk.engine()?, desk.project.asker()?.as_ref())?
     };
     if app.out.json {
         return app.out.value(&stats);

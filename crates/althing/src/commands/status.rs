@@ -64,7 +64,8 @@ pub(crate) fn run(app: &App, args: &Status) -> Result<(), Failure> {
 /// that is redrawn on a terminal, otherwise one after another.
 fn watch(desk: &Desk<'_>, asked: &OfFailures) -> Result<(), Failure> {
     let out = desk.out();
-    let mut subscription = desk.engine.subscribe(desk.engine.world()?.seq())?;
+    let engine = desk.engine()?;
+    let mut subscription = engine.subscribe(engine.world()?.seq())?;
     let mut first = true;
     loop {
         let overview = Overview::of(desk, asked)?;
@@ -89,7 +90,7 @@ fn watch(desk: &Desk<'_>, asked: &OfFailures) -> Result<(), Failure> {
 
 impl Overview {
     fn of(desk: &Desk<'_>, asked: &OfFailures) -> Result<Self, Failure> {
-        let Desk { project, engine, .. } = desk;
+        let (project, engine) = (&desk.project, desk.engine()?);
         let world = engine.world()?;
         let moment = engine.moment(&world.state);
         let mut leases = query::leases(&world.state, moment, &LeaseList::default());
@@ -108,14 +109,14 @@ impl Overview {
             after: Some(world.seq().saturating_sub(REFUSALS_AMONG)),
             ..TrailQuery::default()
         };
-        let scope = engine.scope(project.viewer()?.as_ref())?;
+        let scope = engine.scope(project.asker()?.as_ref())?;
         let source = Source::Project(engine.clone());
         Ok(Overview {
             now: engine.now(),
             failures: failures(&source, &scope, moment, asked)?,
             leases,
             sessions: query::sessions(&world.state, moment),
-            refusals: match engine.narrowed(refused, project.viewer()?.as_ref())? {
+            refusals: match engine.narrowed(refused, project.asker()?.as_ref())? {
                 Some(refused) => refused.find(&mut *engine.reader()?)?,
                 None => Vec::new(),
             },
@@ -131,7 +132,7 @@ impl Overview {
     }
 
     fn show(&self, desk: &Desk<'_>) -> Result<(), Failure> {
-        if desk.out().json { self.print_json(desk.app, &desk.project) } else { self.print(desk) }
+        if desk.out().json { self.print_json(&desk.app, &desk.project) } else { self.print(desk) }
     }
 
     fn print_json(&self, app: &App, project: &Project) -> Result<(), Failure> {

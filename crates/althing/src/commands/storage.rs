@@ -18,8 +18,8 @@ use crate::span::parse_secs;
 
 pub(crate) fn compact(app: &App, args: &TrailCompact) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
-    let Desk { project, engine, .. } = &desk;
-    engine.check_reads_everything(project.viewer()?.as_ref())?;
+    let (project, engine) = (&desk.project, &desk.engine()?);
+    engine.check_reads_everything(project.asker()?.as_ref())?;
     let named = app.globals.workspace.as_deref();
     let asked = Compact {
         workspace: named.map(|text| desk.workspace(text)).transpose()?,
@@ -65,7 +65,7 @@ fn listed(numbers: &[Number]) -> String {
 pub(crate) fn tiers(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
-    engine.check_reads_everything(project.viewer()?.as_ref())?;
+    engine.check_reads_everything(project.asker()?.as_ref())?;
     let bar = Progress::new(app.out, "looking through entries");
     let found = tiers::tiers(&engine, &mut |done, of| bar.at(done, of))?;
     drop(bar);
@@ -139,7 +139,7 @@ pub(crate) fn prune(app: &App, args: &TrailPrune) -> Result<(), Failure> {
 pub(crate) fn snapshot(app: &App, args: &TrailSnapshot) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
-    engine.check_reads_everything(project.viewer()?.as_ref())?;
+    engine.check_reads_everything(project.asker()?.as_ref())?;
     let upto = moment::parse(&args.upto, engine.now()).map_err(Failure::usage)?;
     if std::fs::symlink_metadata(&args.file).is_ok() {
         let message = format!("{} is there already", args.file.display());

@@ -14,7 +14,7 @@ use super::{task_graph, topology, workspaces};
 use crate::app::App;
 use crate::cli::{TaskAdd, TaskApprove, TaskAssign, TaskCommand, TaskList};
 use crate::content::{self, Written};
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::event_summary::word;
 use crate::failure::Failure;
 use crate::input::{parse_document, read_document, stdin_text};
@@ -46,7 +46,7 @@ pub(crate) fn run(app: &App, command: TaskCommand) -> Result<(), Failure> {
             let graph = args.graph.as_deref().map(|text| desk.graph(text)).transpose()?;
             match desk.ask(&Query::TaskReadyList(TaskReady { graph }))? {
                 Answer::Tasks(tasks) => table(&desk, &tasks, "no task can be taken up now"),
-                other => Err(unexpected(&other)),
+                other => Err(Failure::unexpected(&other)),
             }
         }
         TaskCommand::Deps(args) => {
@@ -103,7 +103,7 @@ impl From<PlanTask> for Planned {
 
 fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Failure> {
     let read: PlanFile = if file.as_os_str() == "-" {
-        let text = stdin_text(desk.app, "the plan", PLAN_BYTES_MAX)?;
+        let text = stdin_text(&desk.app, "the plan", PLAN_BYTES_MAX)?;
         parse_document(&text, !text.trim_start().starts_with('{'), "standard input")?
     } else {
         read_document(file)?
@@ -115,7 +115,7 @@ fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Graph(planned) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Graph(planned) = reply else { return Err(Failure::unexpected(&reply)) };
     let count = counted(planned.tasks.len() as u64, "task", "tasks");
     desk.out().line(format!("{} of {count}, to be approved", short(&planned.graph)))?;
     let row = |(key, name): &(String, String)| {
@@ -183,7 +183,7 @@ fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
     let tasks = match reply {
         Reply::Task(task) => vec![*task],
         Reply::Tasks(tasks) => tasks,
-        other => return Err(unexpected(&other)),
+        other => return Err(Failure::unexpected(&other)),
     };
     for task in tasks {
         let name = one_line(&task.name);
@@ -243,7 +243,7 @@ fn show(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
     let task = desk.task(text)?;
     let task = match desk.ask(&Query::TaskGet(OfTask { task }))? {
         Answer::Task(task) => task,
-        other => return Err(unexpected(&other)),
+        other => return Err(Failure::unexpected(&other)),
     };
     if desk.out().json {
         return desk.out().value(&task);

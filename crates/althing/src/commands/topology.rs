@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::workspaces;
 use crate::cli::WorkspaceSees;
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::failure::Failure;
 
 /// The way from the root down to a workspace.
@@ -57,7 +57,7 @@ pub(super) fn results(desk: &Desk<'_>, task: &TaskId) -> Result<Content, Failure
             Some(checkpoint) => {
                 match desk.ask(&Query::CheckpointGet(OfCheckpoint { checkpoint }))? {
                     Answer::Checkpoint(made) => Some(made),
-                    other => return Err(unexpected(&other)),
+                    other => return Err(Failure::unexpected(&other)),
                 }
             }
             None => None,

@@ -109,7 +109,7 @@ pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Fai
         }
     }
     let Some(text) = which.actor.as_deref() else { return Ok(()) };
-    let world = desk.engine.world()?;
+    let world = desk.engine()?.world()?;
     match text.parse::<Principal>() {
         Ok(Principal::User(user)) => desk.known_user(&user),
         Ok(_) => Ok(()),
@@ -137,7 +137,7 @@ fn no_kind(error: &althing_kernel::kind::UnknownKind) -> Failure {
 
 fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
     let desk = Desk::open(app)?;
-    let Desk { project, engine, .. } = &desk;
+    let (project, engine) = (&desk.project, &desk.engine()?);
     // Whom one acts as is one thing, what one looks at another: only the flag narrows the trail.
     let narrowed = app.globals.workspace.as_deref();
     let workspace = narrowed.map(|text| desk.workspace(text)).transpose()?;
@@ -154,7 +154,7 @@ fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
     let mut lines = EntryLines::default();
     // First the end, then who is who: of what comes later that is learned as it comes.
     let end = engine.world()?.seq();
-    let Some(query) = engine.narrowed(asked, project.viewer()?.as_ref())? else { return Ok(()) };
+    let Some(query) = engine.narrowed(asked, project.asker()?.as_ref())? else { return Ok(()) };
     if filter.all {
         list_all(app, &mut lines, engine, &query, end)?;
     } else {
@@ -234,7 +234,7 @@ fn show(app: &App, seq: u64) -> Result<(), Failure> {
     let engine = project.engine()?;
     let asked =
         TrailQuery { after: Some(seq.saturating_sub(1)), upto: Some(seq), ..TrailQuery::default() };
-    let found = match engine.narrowed(asked, project.viewer()?.as_ref())? {
+    let found = match engine.narrowed(asked, project.asker()?.as_ref())? {
         Some(query) => query.find(&mut *engine.reader()?)?,
         None => Vec::new(),
     };
@@ -261,7 +261,7 @@ fn head(app: &App, key: bool) -> Result<(), Failure> {
 fn prove(app: &App, args: &TrailProve) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
-    engine.check_reads_everything(project.viewer()?.as_ref())?;
+    engine.check_reads_everything(project.asker()?.as_ref())?;
     match (&args.from, args.seq) {
         (Some(path), _) => {
             let from = read_head(path)?;
@@ -468,7 +468,7 @@ fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Fail
 fn export(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
     let engine = project.engine()?;
-    engine.check_reads_everything(project.viewer()?.as_ref())?;
+    engine.check_reads_everything(project.asker()?.as_ref())?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let bar = Progress::new(app.out, "exporting entries");
     let done = transfer::export(&mut *engine.reader()?, &mut out, &mut |done, of| bar.at(done, of));

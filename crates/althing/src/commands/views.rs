@@ -52,9 +52,9 @@ impl<'a> Looked<'a> {
             return Ok(Looked { app, desk: None, source, scope });
         }
         let desk = Desk::open(app)?;
-        let viewer = desk.project.viewer()?;
+        let viewer = desk.project.asker()?;
         let (source, scope) =
-            (Source::Project(desk.engine.clone()), desk.engine.scope(viewer.as_ref())?);
+            (Source::Project(desk.engine()?), desk.engine()?.scope(viewer.as_ref())?);
         Ok(Looked { app, desk: Some(desk), source, scope })
     }
 }
@@ -185,7 +185,7 @@ fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
     };
     let asked = OfTimeline { workspace, last: Some(args.last) };
     let viewer = match &looked.desk {
-        Some(desk) => desk.project.viewer()?,
+        Some(desk) => desk.project.asker()?,
         None => None,
     };
     let seen = timeline(&looked.source, viewer.as_ref(), &asked)?;

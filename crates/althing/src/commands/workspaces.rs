@@ -23,7 +23,7 @@ use crate::cli::{
     WorkspaceWrite,
 };
 use crate::content;
-use crate::desk::{Desk, unexpected};
+use crate::desk::Desk;
 use crate::event_summary::word;
 use crate::failure::Failure;
 use crate::naming::{Naming, short, short_blob};
@@ -163,7 +163,7 @@ pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
     if said_to_wait(desk, &reply)? {
         return Ok(());
     }
-    let Reply::Workspace(view) = reply else { return Err(unexpected(&reply)) };
+    let Reply::Workspace(view) = reply else { return Err(Failure::unexpected(&reply)) };
     let agent = view.agent.as_ref().map_or("the system", |agent| agent.as_str());
     desk.out().say(&format!("{} {} for {agent} is {}", view.role, view.workspace, view.status))
 }
@@ -311,7 +311,7 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
 fn files_of(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(Vec<File>, Vec<File>), Failure> {
     match desk.ask(&Query::WorkspaceFiles(OfWorkspace { workspace }))? {
         Answer::Files(view) => Ok((view.memory, view.merged)),
-        other => Err(unexpected(&other)),
+        other => Err(Failure::unexpected(&other)),
     }
 }
 

@@ -1,19 +1,19 @@
 //! Building a brief from what the project knows, and counting it.
 
 use althing_dialects::frugal::brief::{self, Asked, Brief, Capsule, Material, Symbol, TooLong};
-use althing_dialects::frugal::capsule::{Said, render};
 use althing_dialects::frugal::invariants::{Found, look_up};
-use althing_dialects::frugal::planning::utc;
 use althing_dialects::frugal::tokens;
-use serde_json::{Value, json};
+use althing_kernel::Command;
+use althing_kernel::blackboard::view::CapsuleView;
+use althing_kernel::blackboard::{Handle, Label, ledger};
+use althing_kernel::workspace::meter::Amount;
+use althing_services::frugal::capsules::written_out;
 use std::path::{Component, Path};
 
-use super::desk::Desk;
-use althing_services::ErrorKind;
-
+use super::shared::label;
+use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::input::read_file;
-use althing_kernel::Timestamp;
 
 /// What is asked for.
 pub(crate) struct Order {
@@ -24,12 +24,12 @@ pub(crate) struct Order {
 }
 
 /// Builds the brief. It has the same bytes whenever the project knows the same.
-pub(crate) fn build(desk: &Desk, order: &Order) -> Result<Result<Brief, TooLong>, Failure> {
+pub(crate) fn build(desk: &Desk<'_>, order: &Order) -> Result<Result<Brief, TooLong>, Failure> {
     let material = gather(desk, order)?;
     Ok(brief::build(&order.asked, &material, &tokens::count))
 }
 
-fn gather(desk: &Desk, order: &Order) -> Result<Material, Failure> {
+fn gather(desk: &Desk<'_>, order: &Order) -> Result<Material, Failure> {
     let mut material = Material {
         wants_capsules: !order.capsules.is_empty(),
         named_capsules: order.capsules.clone(),
@@ -39,19 +39,22 @@ fn gather(desk: &Desk, order: &Order) -> Result<Material, Failure> {
         material.symbols.push(Symbol { id: id.clone(), value: symbol(desk, id)? });
     }
     // An id that no capsule can have is one that no capsule has.
-    let (asked, never): (Vec<&String>, Vec<&String>) =
-        order.capsules.iter().partition(|id| is_handle(id));
-    material.unknown_capsules.extend(never.into_iter().cloned());
+    let mut asked = Vec::new();
+    for id in &order.capsules {
+        match Handle::new(id) {
+            Ok(id) => asked.push(id),
+            Err(_) => material.unknown_capsules.push(id.clone()),
+        }
+    }
     if !asked.is_empty() {
-        match desk.ask("capsule.hydrate", &json!({ "ids": asked }))? {
+        match desk.hydrated(asked.clone())? {
             Some(found) => {
-                let texts = |name: &str| strings(&found[name]);
-                material.unknown_capsules.extend(texts("unknown"));
-                material.missing_dependencies.extend(texts("missing"));
-                let capsules = found["capsules"].as_array().map_or(&[][..], Vec::as_slice);
-                material.capsules = capsules.iter().map(capsule).collect();
+                let texts = |ids: Vec<Handle>| ids.into_iter().map(|id| id.to_string());
+                material.unknown_capsules.extend(texts(found.unknown));
+                material.missing_dependencies.extend(texts(found.missing));
+                material.capsules = found.capsules.iter().map(capsule).collect();
             }
-            None => material.unknown_capsules.extend(asked.into_iter().cloned()),
+            None => material.unknown_capsules.extend(asked.iter().map(ToString::to_string)),
         }
     }
     material.invariants =
@@ -60,49 +63,19 @@ fn gather(desk: &Desk, order: &Order) -> Result<Material, Failure> {
 }
 
 /// What a symbol stands for. One that stands for nothing is none.
-fn symbol(desk: &Desk, id: &str) -> Result<Option<String>, Failure> {
-    let found = match desk.ask("symbol.get", &json!({ "id": id })) {
-        Err(failure) if failure.kind() == ErrorKind::Usage => None,
-        other => other?,
-    };
-    let value = found.and_then(|found| found["value"].as_str().map(str::to_owned));
+fn symbol(desk: &Desk<'_>, id: &str) -> Result<Option<String>, Failure> {
+    // What cannot be an id is not one.
+    let Ok(id) = Label::new(id) else { return Ok(None) };
+    let value = desk.symbol(id)?.map(|found| found.value.to_string());
     Ok(value.filter(|value| !value.is_empty()))
 }
 
-fn capsule(view: &Value) -> Capsule {
-    let id = view["id"].as_str().unwrap_or_default().to_owned();
-    Capsule { text: capsule_text(view), id }
-}
-
-/// A capsule as the file people read.
-pub(crate) fn capsule_text(view: &Value) -> String {
-    let depends = strings(&view["depends"]);
-    let at = Timestamp::from_micros(view["written_at"].as_u64().unwrap_or_default());
-    render(&Said {
-        id: view["id"].as_str().unwrap_or_default(),
-        depends: &depends,
-        ts: &utc(at),
-        what: view["what"].as_str().unwrap_or_default(),
-        place: view["where"].as_str(),
-        decision: view["decision"].as_str(),
-        gotcha: view["gotcha"].as_str(),
-    })
-}
-
-pub(crate) fn strings(list: &Value) -> Vec<String> {
-    let list = list.as_array().map_or(&[][..], Vec::as_slice);
-    list.iter().filter_map(|item| item.as_str().map(str::to_owned)).collect()
-}
-
-/// `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`
-pub(crate) fn is_handle(text: &str) -> bool {
-    let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    begins && text.len() <= 64 && text.bytes().all(fits)
+fn capsule(view: &CapsuleView) -> Capsule {
+    Capsule { text: written_out(view), id: view.id.to_string() }
 }
 
 /// Looks a reference to invariants up in the project. What leads out of it is not there.
-fn invariants(desk: &Desk, text: &str) -> Found {
+fn invariants(desk: &Desk<'_>, text: &str) -> Found {
     let root = desk.project.root();
     look_up(text, &|path: &str| {
         let is_inside =
@@ -118,20 +91,36 @@ fn invariants(desk: &Desk, text: &str) -> Found {
     })
 }
 
+/// A line of the ledger: tokens that a tokenizer counted, or that the caller reports.
+pub(crate) fn log_line(
+    role: &str,
+    kind: &str,
+    tokens: u64,
+    counted: bool,
+) -> Result<ledger::Log, Failure> {
+    Ok(ledger::Log {
+        agent: None,
+        kind: label(kind)?,
+        messages: None,
+        msg_id: None,
+        role: label(role)?,
+        task: None,
+        tokenizer: if counted { Some(label(tokens::TOKENIZER)?) } else { None },
+        tokens: Amount::new(tokens),
+        tool: None,
+    })
+}
+
 /// Counts a text that was handed out and puts the count on the ledger, with the tokenizer's name.
 pub(crate) fn counted(
-    desk: &Desk,
+    desk: &Desk<'_>,
     text: &str,
     (role, kind): (&str, &str),
     task: Option<&str>,
 ) -> Result<u64, Failure> {
     let tokens = tokens::count(text);
-    let mut line = json!({
-        "role": role, "kind": kind, "tokens": tokens, "tokenizer": tokens::TOKENIZER,
-    });
-    if let Some(task) = task {
-        line["task"] = task.into();
-    }
-    desk.act("ledger.log", &line)?;
+    let task = task.map(label).transpose()?;
+    let line = ledger::Log { task, ..log_line(role, kind, tokens, true)? };
+    desk.order(Command::LedgerLog(line))?;
     Ok(tokens)
 }

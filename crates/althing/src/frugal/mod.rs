@@ -1,12 +1,12 @@
 //! What both command lines of the frugal dialect share: `althing symbol …` and `heimdall-resolve …`.
 
 mod briefs;
-mod desk;
 mod identity;
+mod shared;
 pub(crate) mod shims;
 pub(crate) mod waves;
 
-pub(crate) use briefs::{Order, build, capsule_text, counted, is_handle, strings};
-pub(crate) use desk::{Desk, agent_name};
+pub(crate) use briefs::{Order, build, counted, log_line};
 pub(crate) use identity::own_haid;
+pub(crate) use shared::{agent_name, handle, label, text};
 pub(crate) use shims::MCP_NAME;

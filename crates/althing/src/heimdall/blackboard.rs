@@ -1,10 +1,12 @@
 //! `heimdall-blackboard`: facts.
 
-use althing_services::ErrorKind;
-use serde_json::json;
+use althing_kernel::Command;
+use althing_kernel::blackboard::fact;
+use althing_kernel::blackboard::view::FactView;
 
 use super::args::{Args, unknown};
-use super::{Stop, desk, lines, log};
+use super::{Stop, desk, lines, log, order};
+use crate::frugal::{label, text};
 
 pub(super) const HELP: &str = "\
 heimdall-blackboard: facts that were found out once
@@ -25,28 +27,25 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
                 return Err(Stop::error(2, "set needs <key> <value>"));
             };
             args.end()?;
-            desk()?.act("fact.set", &json!({ "key": key, "value": value }))?;
+            let set = fact::Set { key: label(&key)?, value: text(&value)? };
+            order(&desk()?, Command::FactSet(set))?;
             Ok(format!("{key} = {value}\n"))
         }
         Some("get") => get(args),
         Some("del") => {
             let key = args.next().ok_or_else(|| Stop::error(2, "del needs <key>"))?;
             args.end()?;
-            let desk = desk()?;
+            let (desk, named) = (desk()?, label(&key)?);
             // Deleting what is not there is no failure.
-            if desk.ask("fact.get", &json!({ "key": key }))?.is_some() {
-                desk.act("fact.delete", &json!({ "key": key }))?;
+            if desk.fact(named.clone())?.is_some() {
+                order(&desk, Command::FactDelete(fact::Delete { key: named }))?;
             }
             Ok(format!("deleted {key}\n"))
         }
         Some("list") => {
             args.end()?;
-            let facts = desk()?.list("fact.list")?;
-            let line = |fact: &serde_json::Value| {
-                let text = |name: &str| fact[name].as_str().unwrap_or_default().to_owned();
-                format!("{}\t{}", text("key"), text("value"))
-            };
-            Ok(lines(facts.iter().map(line)))
+            let line = |fact: &FactView| format!("{}\t{}", fact.key, fact.value);
+            Ok(lines(desk()?.facts()?.iter().map(line)))
         }
         _ => Err(unknown(first)),
     }
@@ -56,12 +55,9 @@ fn get(mut args: Args) -> Result<String, Stop> {
     let key = args.next().ok_or_else(|| Stop::error(2, "get needs <key>"))?;
     args.end()?;
     let desk = desk()?;
-    let found = match desk.ask("fact.get", &json!({ "key": key })) {
-        Err(failure) if failure.kind() == ErrorKind::Usage => None,
-        other => other?,
-    };
-    let value = found.as_ref().and_then(|found| found["value"].as_str());
-    let value = value.ok_or_else(|| Stop::error(1, format!("no fact for key: {key}")))?;
+    // What cannot be a key is not one.
+    let found = label(&key).ok().map(|key| desk.fact(key)).transpose()?.flatten();
+    let found = found.ok_or_else(|| Stop::error(1, format!("no fact for key: {key}")))?;
     log::looked(&desk, "blackboard", "get", &key);
-    Ok(format!("{value}\n"))
+    Ok(format!("{}\n", found.value))
 }

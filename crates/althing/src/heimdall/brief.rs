@@ -4,7 +4,8 @@ use althing_dialects::frugal::brief::{Asked, Mode, list};
 
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, desk, log};
-use crate::frugal::{Desk, Order, build, counted};
+use crate::desk::Desk;
+use crate::frugal::{Order, build, counted};
 
 pub(super) const HELP: &str = "\
 heimdall-brief: a task, the symbols it names, the capsules it builds on; never the plan
@@ -79,7 +80,7 @@ fn read(args: &mut Args) -> Result<Given, Stop> {
     Ok(given)
 }
 
-fn make(desk: &Desk, order: &Order, detail: &str) -> Result<String, Stop> {
+fn make(desk: &Desk<'_>, order: &Order, detail: &str) -> Result<String, Stop> {
     let strict = order.asked.mode == Mode::Strict;
     let built = build(desk, order).map_err(|failure| {
         if !strict {
@@ -120,5 +121,6 @@ fn make(desk: &Desk, order: &Order, detail: &str) -> Result<String, Stop> {
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), "note: not on the ledger: {}", failure.message());
     }
+    desk.app.warn();
     Ok(brief.text)
 }

@@ -1,13 +1,18 @@
 //! `heimdall-capsule`: what was done, in ten lines.
 
-use althing_kernel::Rule;
-use serde_json::{Value, json};
-
-use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, lines, log};
-use crate::frugal::{Desk, capsule_text, is_handle, strings};
 use althing_dialects::frugal::brief::list as ids;
 use althing_dialects::frugal::planning::CAPSULES;
+use althing_kernel::blackboard::Handle;
+use althing_kernel::blackboard::capsule::Write;
+use althing_kernel::blackboard::view::CapsuleView;
+use althing_kernel::{Command, Rule};
+use althing_services::frugal::capsules::written_out;
+use std::collections::BTreeMap;
+
+use super::args::{Args, unexpected, unknown};
+use super::{Stop, desk, lines, log, order};
+use crate::desk::Desk;
+use crate::frugal::{handle, text};
 
 pub(super) const HELP: &str = "\
 heimdall-capsule: what was done, in at most ten lines
@@ -28,22 +33,22 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         Some("show") => {
             let id = args.next().ok_or_else(|| Stop::usage("show needs <id>"))?;
             args.end()?;
-            Ok(capsule_text(&get(&desk()?, &id)?))
+            Ok(written_out(&get(&desk()?, &id)?))
         }
         Some("list") => {
             args.end()?;
-            let capsules = desk()?.list("capsule.list")?;
-            Ok(lines(capsules.iter().map(|own| own["id"].as_str().unwrap_or_default().to_owned())))
+            Ok(lines(desk()?.capsules()?.iter().map(|own| own.id.to_string())))
         }
         Some("deps") => {
             let id = args.next().ok_or_else(|| Stop::usage("deps needs <id>"))?;
             args.end()?;
             let desk = desk()?;
-            get(&desk, &id)?;
-            let found = desk.ask("capsule.deps", &json!({ "ids": [id] }))?.unwrap_or_default();
+            let own = get(&desk, &id)?;
+            let found = desk.capsule_deps(vec![own.id])?;
             // What is depended on and not there is listed first, as it would come first.
-            let all = strings(&found["missing"]).into_iter().chain(strings(&found["ids"]));
-            Ok(lines(all))
+            let all =
+                found.into_iter().flat_map(|found| found.missing.into_iter().chain(found.ids));
+            Ok(lines(all.map(|id| id.to_string())))
         }
         Some("hydrate") => hydrate(args),
         _ => Err(unknown(first)),
@@ -51,45 +56,49 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
 }
 
 /// A capsule that has to be there.
-fn get(desk: &Desk, id: &str) -> Result<Value, Stop> {
+fn get(desk: &Desk<'_>, id: &str) -> Result<CapsuleView, Stop> {
     // What cannot be an id is not one.
-    let found = if is_handle(id) { desk.ask("capsule.get", &json!({ "id": id }))? } else { None };
+    let found = Handle::new(id).ok().map(|id| desk.capsule(id)).transpose()?.flatten();
     found.ok_or_else(|| Stop::error(1, format!("no capsule: {id}")))
 }
 
 fn write(mut args: Args) -> Result<String, Stop> {
     let id = args.next().ok_or_else(|| Stop::usage("write needs <id>"))?;
-    let mut said = json!({ "id": id });
+    let mut given = BTreeMap::new();
     while let Some(flag) = args.next() {
-        let name = match flag.as_str() {
-            "--what" => "what",
-            "--where" => "where",
-            "--decision" => "decision",
-            "--gotcha" => "gotcha",
-            "--depends" => {
-                said["depends"] = ids(&args.value(&flag)?).into();
-                continue;
+        match flag.as_str() {
+            "--what" | "--where" | "--decision" | "--gotcha" | "--depends" => {
+                let value = args.value(&flag)?;
+                if !value.is_empty() {
+                    given.insert(flag, value);
+                }
             }
             other => return Err(unexpected(other)),
-        };
-        let value = args.value(&flag)?;
-        if !value.is_empty() {
-            said[name] = value.into();
         }
     }
-    if said.get("what").is_none() {
+    let Some(what) = given.get("--what") else {
         let message = "--what is required (a capsule must say what changed)";
         return Err(Stop::error(2, message));
-    }
-    if !is_handle(&id) {
+    };
+    let Ok(own) = Handle::new(&id) else {
         let message = format!(
             "{id:?} is no capsule id: 1 to 64 letters, digits or . _ -, beginning with a letter or digit"
         );
         return Err(Stop::error(2, message));
-    }
-    let lines = capsule_text(&said).lines().count();
+    };
+    let depends = given.get("--depends").map(|list| ids(list)).unwrap_or_default();
+    let field = |name: &str| given.get(name).map(String::as_str);
+    let write = Write {
+        decision: field("--decision").map(text).transpose()?,
+        depends: depends.iter().map(|id| handle(id)).collect::<Result<_, _>>()?,
+        gotcha: field("--gotcha").map(text).transpose()?,
+        id: own,
+        what: text(what)?,
+        place: field("--where").map(text).transpose()?,
+    };
+    let lines = write.lines();
     let desk = desk()?;
-    desk.act("capsule.write", &said).map_err(|failure| match failure.rule() {
+    order(&desk, Command::CapsuleWrite(write)).map_err(|failure| match failure.rule() {
         Rule::CapsuleLines => Stop::error(2, failure.message()),
         _ => failure.into(),
     })?;
@@ -106,19 +115,17 @@ fn hydrate(mut args: Args) -> Result<String, Stop> {
     }
     let desk = desk()?;
     let no = |id: &str| Stop::error(1, format!("no capsule: {id}"));
-    if let Some(bad) = asked.iter().find(|id| !is_handle(id)) {
-        return Err(no(bad));
-    }
-    let Some(found) = desk.ask("capsule.hydrate", &json!({ "ids": asked }))? else {
+    let handles = asked.iter().map(|id| Handle::new(id).map_err(|_| no(id)));
+    let handles = handles.collect::<Result<Vec<Handle>, Stop>>()?;
+    let Some(found) = desk.hydrated(handles)? else {
         return Err(no(&asked[0]));
     };
-    if let Some(unknown) = strings(&found["unknown"]).first() {
-        return Err(no(unknown));
+    if let Some(unknown) = found.unknown.first() {
+        return Err(no(unknown.as_str()));
     }
-    let capsules = found["capsules"].as_array().map_or(&[][..], Vec::as_slice);
-    let text = capsules.iter().map(capsule_text).collect::<Vec<_>>().join("\n");
+    let text = found.capsules.iter().map(written_out).collect::<Vec<_>>().join("\n");
     log::looked(&desk, "capsule", "hydrate", &asked.join(" "));
-    match strings(&found["missing"]).as_slice() {
+    match found.missing.as_slice() {
         [] => Ok(text),
         missing => {
             let err = lines(missing.iter().map(|id| format!("error: no capsule: {id}")));

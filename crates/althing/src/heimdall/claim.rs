@@ -2,17 +2,20 @@
 
 use althing_dialects::frugal::claim::{self, Claim, Overlap};
 use althing_dialects::frugal::haid::Haid;
-use althing_engine::Client;
-use althing_kernel::query::LeaseView;
-use althing_kernel::{Principal, Rule, Surface};
-use althing_services::ErrorKind;
-use serde_json::{Value, json};
+use althing_engine::{Client, EngineError};
+use althing_kernel::agent::Beat;
+use althing_kernel::lease::{Force, Open, Release, Renew, Surfaces, Ttl};
+use althing_kernel::query::{Answer, Collision, LeaseCheck, LeaseView, Query};
+use althing_kernel::refusal::Details;
+use althing_kernel::text::Text;
+use althing_kernel::{Command, Principal, RefusalKind, Reply, Rule, Surface};
 use std::collections::BTreeSet;
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, desk_with, haid};
+use super::{Stop, desk, desk_with, haid, order, order_as};
+use crate::desk::Desk;
 use crate::failure::Failure;
-use crate::frugal::{Desk, agent_name, own_haid, strings};
+use crate::frugal::{agent_name, own_haid, text};
 
 pub(super) const HELP: &str = "\
 heimdall-claim: who works on what
@@ -65,7 +68,7 @@ fn reap() -> Result<String, Stop> {
     let (now, world) = (engine.now(), engine.world().map_err(Failure::from)?);
     let over = world.state.leases().filter(|(_, lease)| lease.expires_at <= now).count();
     if over > 0 {
-        desk.act("agent.heartbeat", &json!({}))?;
+        order(&desk, Command::AgentHeartbeat(Beat::default()))?;
     }
     let left = claims(&desk, None)?.len();
     Ok(format!("reaped {over} expired claim(s); {left} active claim(s) remain\n"))
@@ -87,12 +90,13 @@ impl Given {
     }
 
     /// What is asked for, each of which has to be a surface.
-    fn surfaces(&self) -> Result<Vec<Surface>, Stop> {
+    fn surfaces(&self) -> Result<Surfaces, Stop> {
         let read = |text: &String| {
             let unusable = |error| Failure::misuse(Rule::SurfaceGrammar, format!("{error}"));
             Surface::new(text).map_err(unusable)
         };
-        Ok(self.surfaces.iter().map(read).collect::<Result<_, Failure>>()?)
+        let list = self.surfaces.iter().map(read).collect::<Result<_, Failure>>()?;
+        Ok(Surfaces::new(list).map_err(Failure::unreadable)?)
     }
 
     fn read(args: &mut Args, verb: &str) -> Result<Self, Stop> {
@@ -142,7 +146,7 @@ struct Who {
 
 impl Who {
     /// Whose claims are meant. A HAID stands for itself and for whom it started.
-    fn of(desk: &Desk, given: Option<&Haid>) -> Result<Self, Stop> {
+    fn of(desk: &Desk<'_>, given: Option<&Haid>) -> Result<Self, Stop> {
         let principal = match (given, desk.project.asker()?) {
             (Some(haid), _) => Principal::Agent(agent_name(haid)?),
             (None, Some(asker)) => asker,
@@ -155,7 +159,7 @@ impl Who {
     /// The one who issues a command, if that may be whoever sits here: their own HAID, somebody
     /// started from it, or whom they are set to be. Otherwise the refusal is on record, in the name
     /// of whoever sits here.
-    fn client(&self, desk: &Desk, command: &str) -> Result<Client, Stop> {
+    fn client(&self, desk: &Desk<'_>, command: &str) -> Result<Client, Stop> {
         let own = own_haid(&desk.project)?;
         let set = desk.project.asker()?;
         match (&self.haid, &set) {
@@ -187,7 +191,7 @@ impl Who {
 }
 
 /// The client of a HAID, under the same rule.
-pub(super) fn client_of(desk: &Desk, haid: &Haid, command: &str) -> Result<Client, Stop> {
+pub(super) fn client_of(desk: &Desk<'_>, haid: &Haid, command: &str) -> Result<Client, Stop> {
     Who::of(desk, Some(haid))?.client(desk, command)
 }
 
@@ -208,20 +212,31 @@ fn claim(given: &Given) -> Result<String, Stop> {
         None => desk.project.settings.lease_ttl.value.secs(),
     };
     let who = Who::of(&desk, given.haid.as_ref())?;
-    let mut asked = json!({ "surfaces": surfaces, "task": task, "ttl_s": ttl_s });
-    if given.has("--replace") {
-        asked["replace"] = true.into();
-    }
-    match desk.act_as("lease.open", &asked, &who.client(&desk, "lease.open")?) {
-        Ok(lease) => {
-            let (held, ttl) = (strings(&lease["surfaces"]), claim::minutes(ttl_s));
-            Ok(claim::claimed(&held, &who.shown, task, ttl))
+    let open = Open {
+        purpose: None,
+        replace: given.has("--replace"),
+        request_id: None,
+        reuse: None,
+        surfaces,
+        task: Some(Text::new(task).map_err(Failure::unreadable)?),
+        ttl_s: Some(Ttl::new(ttl_s.into()).map_err(Failure::unreadable)?),
+    };
+    let client = who.client(&desk, "lease.open")?;
+    match order_as(&desk, &client, Command::LeaseOpen(open)) {
+        Ok(Reply::Lease(lease)) => {
+            let held: Vec<String> = lease.surfaces.iter().map(ToString::to_string).collect();
+            Ok(claim::claimed(&held, &who.shown, task, claim::minutes(ttl_s)))
         }
-        Err(failure) if failure.kind() == ErrorKind::Collision => {
-            let err = claim::collision(&overlaps(&desk, failure.details())?);
+        Ok(other) => Err(Failure::unexpected(&other).into()),
+        Err(EngineError::Refused(refusal)) if refusal.kind == RefusalKind::Collision => {
+            let collisions = match &refusal.details {
+                Details::Collisions(collisions) => collisions.as_slice(),
+                _ => &[],
+            };
+            let err = claim::collision(&overlaps(&desk, collisions)?);
             Err(Stop { err, code: COLLISION, ..Stop::default() })
         }
-        Err(failure) => Err(refused(&who, failure)),
+        Err(error) => Err(refused(&who, error.into())),
     }
 }
 
@@ -239,16 +254,15 @@ fn refused(who: &Who, failure: Failure) -> Stop {
 }
 
 /// The collisions of a refusal, with the tasks they belong to.
-fn overlaps(desk: &Desk, details: &Value) -> Result<Vec<Overlap>, Stop> {
+fn overlaps(desk: &Desk<'_>, collisions: &[Collision]) -> Result<Vec<Overlap>, Stop> {
     let leases = desk.leases(None)?;
-    let collisions = details["collisions"].as_array().map_or(&[][..], Vec::as_slice);
-    let of = |collision: &Value| {
-        let text = |name: &str| collision[name].as_str().unwrap_or_default().to_owned();
-        let (holder, haid) = named(&text("holder"));
-        let lease = leases.iter().find(|lease| lease.lease.as_str() == text("lease"));
+    let of = |collision: &Collision| {
+        let (holder, haid) = named(&collision.holder.to_string());
+        let lease = leases.iter().find(|lease| lease.lease == collision.lease);
         let task = lease.and_then(|lease| lease.task.clone()).unwrap_or_else(|| "?".to_owned());
         let human = haid.map_or_else(|| holder.clone(), |haid| haid.human().to_owned());
-        Overlap { asked: text("wanted"), held: text("surface"), holder, human, task }
+        let (asked, held) = (collision.wanted.to_string(), collision.surface.to_string());
+        Overlap { asked, held, holder, human, task }
     };
     Ok(collisions.iter().map(of).collect())
 }
@@ -256,8 +270,13 @@ fn overlaps(desk: &Desk, details: &Value) -> Result<Vec<Overlap>, Stop> {
 fn check(given: &Given) -> Result<String, Stop> {
     let desk = desk()?;
     let who = Who::of(&desk, given.haid.as_ref())?;
-    let asked = json!({ "surfaces": given.surfaces()?, "holder": who.principal.to_string() });
-    let found = desk.ask("lease.check", &asked)?.unwrap_or_default();
+    let (holder, surfaces) = (Some(who.principal), given.surfaces()?);
+    let asked = Query::LeaseCheck(LeaseCheck { holder, epoch: None, surfaces });
+    let found = match desk.context.look_up(&asked)? {
+        Some(Answer::Check(found)) => found.collisions,
+        Some(other) => return Err(Failure::unexpected(&other).into()),
+        None => Vec::new(),
+    };
     let overlaps = overlaps(&desk, &found)?;
     if overlaps.is_empty() {
         return Ok("clear: no requested surface overlaps an active claim of another agent\n".into());
@@ -267,7 +286,7 @@ fn check(given: &Given) -> Result<String, Stop> {
 }
 
 /// The live leases, or those of one holder.
-fn leases(desk: &Desk, of: Option<&Who>) -> Result<Vec<LeaseView>, Stop> {
+fn leases(desk: &Desk<'_>, of: Option<&Who>) -> Result<Vec<LeaseView>, Stop> {
     Ok(desk.leases(of.map(|who| who.principal.clone()))?)
 }
 
@@ -283,8 +302,8 @@ fn release(given: &Given) -> Result<String, Stop> {
         let reason = reason.ok_or_else(|| Stop::usage("--override needs --reason TEXT"))?;
         let client = desk.client()?;
         for lease in &held {
-            let asked = json!({ "lease": lease.lease, "reason": reason });
-            desk.act_as("lease.force", &asked, &client)?;
+            let force = Force { lease: lease.lease.clone(), reason: text(reason)? };
+            order_as(&desk, &client, Command::LeaseForce(force)).map_err(Failure::from)?;
         }
         return Ok(format!("released claim for {}\n", who.shown));
     }
@@ -294,7 +313,8 @@ fn release(given: &Given) -> Result<String, Stop> {
         ..stop
     })?;
     for lease in &held {
-        desk.act_as("lease.release", &json!({ "lease": lease.lease }), &client)?;
+        let release = Release { epoch: None, lease: lease.lease.clone() };
+        order_as(&desk, &client, Command::LeaseRelease(release)).map_err(Failure::from)?;
     }
     Ok(format!("released claim for {}\n", who.shown))
 }
@@ -308,13 +328,14 @@ fn heartbeat(given: &Given) -> Result<String, Stop> {
     }
     let client = who.client(&desk, "lease.renew")?;
     for lease in &held {
-        let asked = json!({ "lease": lease.lease });
-        desk.act_as("lease.renew", &asked, &client).map_err(|failure| refused(&who, failure))?;
+        let renew = Renew { epoch: None, lease: lease.lease.clone(), ttl_s: None };
+        let renewed = order_as(&desk, &client, Command::LeaseRenew(renew));
+        renewed.map_err(|error| refused(&who, error.into()))?;
     }
     Ok(format!("heartbeat bumped for {}\n", who.shown))
 }
 
-fn claims(desk: &Desk, of: Option<&Who>) -> Result<Vec<Claim>, Stop> {
+fn claims(desk: &Desk<'_>, of: Option<&Who>) -> Result<Vec<Claim>, Stop> {
     Ok(leases(desk, of)?.iter().map(Claim::of).collect())
 }
 

@@ -2,6 +2,7 @@
 
 use althing_dialects::frugal::gate::{Asked, to_message};
 use althing_dialects::frugal::message::NonEmpty;
+use althing_dialects::frugal::planning::utc;
 
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, desk, log};
@@ -42,7 +43,8 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     let path = std::fs::canonicalize(&report).unwrap_or_else(|_| report.clone().into());
     let path = path.to_str().ok_or_else(|| Stop::error(1, "the report's path is not UTF-8"))?;
     let desk = desk()?;
-    let asked = Asked { from, msg_id, wave: wave.as_deref(), report_ref: path, ts: &desk.now() };
+    let now = utc(desk.now());
+    let asked = Asked { from, msg_id, wave: wave.as_deref(), report_ref: path, ts: &now };
     let message = to_message(&content, asked).map_err(|why| Stop::error(1, why))?;
     let line = serde_json::to_string(&message).map_err(|error| Stop::error(1, error))?;
     if let althing_dialects::frugal::message::Body::GateReport(body) = &message.body {

@@ -2,12 +2,16 @@
 
 use althing_dialects::frugal::haid::Haid;
 use althing_dialects::frugal::planning::utc;
-use serde_json::{Value, json};
+use althing_kernel::agent::{Beat, OfAgent, Register, Standing};
+use althing_kernel::blackboard::Label;
+use althing_kernel::query::AgentView;
+use althing_kernel::{Command, Principal};
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, claim, desk, desk_with, lines};
-use crate::frugal::{Desk, agent_name, own_haid};
-use althing_kernel::{Principal, Timestamp};
+use super::{Stop, claim, desk, desk_with, lines, order, order_as};
+use crate::desk::Desk;
+use crate::failure::Failure;
+use crate::frugal::{agent_name, label, own_haid};
 
 pub(super) const HELP: &str = "\
 heimdall-haid: who agents are
@@ -50,15 +54,13 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             if entry(&desk, &haid)?.is_none() {
                 return Err(Stop::error(2, format!("HAID not in registry: {haid}")));
             }
-            desk.act_as(
-                "agent.heartbeat",
-                &json!({}),
-                &claim::client_of(&desk, &haid, "agent.heartbeat")?,
-            )?;
+            let client = claim::client_of(&desk, &haid, "agent.heartbeat")?;
+            let beat = Command::AgentHeartbeat(Beat::default());
+            order_as(&desk, &client, beat).map_err(Failure::from)?;
             Ok(format!("heartbeat bumped for {haid}\n"))
         }
-        Some("revoke") => stand(args, "agent.revoke", "revoked"),
-        Some("reinstate") => stand(args, "agent.reinstate", "active"),
+        Some("revoke") => stand(args, Command::AgentRevoke, "revoked"),
+        Some("reinstate") => stand(args, Command::AgentReinstate, "active"),
         Some("check") => check(args),
         Some("list") => list(args),
         Some("get") => {
@@ -86,7 +88,7 @@ fn needed(given: Option<String>) -> Result<Haid, Stop> {
     parse(&given.ok_or_else(|| Stop::usage("a HAID is needed"))?)
 }
 
-fn given_or_own(desk: &Desk, given: Option<String>) -> Result<Haid, Stop> {
+fn given_or_own(desk: &Desk<'_>, given: Option<String>) -> Result<Haid, Stop> {
     match given {
         Some(text) => parse(&text),
         None => Ok(own_haid(&desk.project)?),
@@ -94,7 +96,7 @@ fn given_or_own(desk: &Desk, given: Option<String>) -> Result<Haid, Stop> {
 }
 
 /// The same for those who act: whoever is set to be somebody is that one.
-fn given_or_set(desk: &Desk, given: Option<String>) -> Result<Haid, Stop> {
+fn given_or_set(desk: &Desk<'_>, given: Option<String>) -> Result<Haid, Stop> {
     let set = match (&given, desk.project.asker()?) {
         (None, Some(Principal::Agent(name))) => Haid::of_agent(name.as_str()),
         _ => None,
@@ -115,17 +117,18 @@ fn register(mut args: Args) -> Result<String, Stop> {
     let haid = given_or_set(&desk, haid)?;
     let role = role.or_else(|| haid.role().map(str::to_owned));
     let role = role.unwrap_or_else(|| "orchestrator".to_owned());
-    let about = json!({
-        "role": role,
-        "human": haid.human(),
-        "tool": haid.role().unwrap_or("unknown"),
-        "tool_version": "unknown",
-    });
-    desk.act_as("agent.register", &about, &claim::client_of(&desk, &haid, "agent.register")?)?;
+    let about = Register {
+        human: Some(label(haid.human())?),
+        role: Some(label(&role)?),
+        tool: Some(label(haid.role().unwrap_or("unknown"))?),
+        tool_version: Some(label("unknown")?),
+    };
+    let client = claim::client_of(&desk, &haid, "agent.register")?;
+    order_as(&desk, &client, Command::AgentRegister(about)).map_err(Failure::from)?;
     Ok(format!("{haid}\n"))
 }
 
-fn stand(mut args: Args, command: &str, word: &str) -> Result<String, Stop> {
+fn stand(mut args: Args, command: fn(OfAgent) -> Command, word: &str) -> Result<String, Stop> {
     let haid = needed(args.next())?;
     let passphrase = match args.next().as_deref() {
         None => false,
@@ -134,7 +137,7 @@ fn stand(mut args: Args, command: &str, word: &str) -> Result<String, Stop> {
     };
     args.end()?;
     let desk = desk_with(passphrase)?;
-    desk.act(command, &json!({ "agent": agent_name(&haid)? }))?;
+    order(&desk, command(OfAgent { agent: agent_name(&haid)? }))?;
     Ok(format!("{haid} {word}\n"))
 }
 
@@ -144,21 +147,21 @@ fn check(mut args: Args) -> Result<String, Stop> {
     let desk = desk()?;
     // Whoever is revoked takes those along that it started.
     if let Some(root) = haid.role().and_then(|_| Haid::new(haid.root()).ok())
-        && entry(&desk, &root)?.is_some_and(|root| root.status != "active")
+        && entry(&desk, &root)?.is_some_and(|root| root.status != Standing::Active)
     {
         let message = format!("HAID is revoked: {root}, which {haid} is of");
         return Err(Stop::error(NOT_ACTIVE, message));
     }
     let status = entry(&desk, &haid)?.map(|own| own.status);
-    match status.as_deref() {
-        Some("active") => Ok(format!("{haid} active\n")),
+    match status {
+        Some(Standing::Active) => Ok(format!("{haid} active\n")),
         Some(_) => Err(Stop::error(NOT_ACTIVE, format!("HAID is revoked: {haid}"))),
         None => Err(Stop::error(NOT_ACTIVE, format!("HAID not in registry: {haid}"))),
     }
 }
 
-fn entry(desk: &Desk, haid: &Haid) -> Result<Option<Entry>, Stop> {
-    let found = desk.ask("agent.get", &json!({ "agent": agent_name(haid)? }))?;
+fn entry(desk: &Desk<'_>, haid: &Haid) -> Result<Option<Entry>, Stop> {
+    let found = desk.agent_view(agent_name(haid)?)?;
     Ok(found.map(|agent| shown(haid, &agent)))
 }
 
@@ -171,20 +174,19 @@ struct Entry {
     tool_version: String,
     first_seen: String,
     last_heartbeat: String,
-    status: String,
+    status: Standing,
 }
 
-fn shown(haid: &Haid, agent: &Value) -> Entry {
-    let at = |name: &str| utc(Timestamp::from_micros(agent[name].as_u64().unwrap_or_default()));
-    let text = |name: &str, or: &str| agent[name].as_str().unwrap_or(or).to_owned();
+fn shown(haid: &Haid, agent: &AgentView) -> Entry {
+    let text = |said: &Option<Label>, or: &str| said.as_ref().map_or(or, Label::as_str).to_owned();
     Entry {
-        human: text("human", haid.human()),
-        role: text("role", haid.role().unwrap_or("orchestrator")),
-        tool: text("tool", "unknown"),
-        tool_version: text("tool_version", "unknown"),
-        first_seen: at("first_seen"),
-        last_heartbeat: at("last_heartbeat"),
-        status: text("status", "active"),
+        human: text(&agent.human, haid.human()),
+        role: text(&agent.role, haid.role().unwrap_or("orchestrator")),
+        tool: text(&agent.tool, "unknown"),
+        tool_version: text(&agent.tool_version, "unknown"),
+        first_seen: utc(agent.first_seen),
+        last_heartbeat: utc(agent.last_heartbeat),
+        status: agent.status,
     }
 }
 
@@ -199,11 +201,11 @@ fn list(mut args: Args) -> Result<String, Stop> {
         Some(other) => return Err(unexpected(other)),
     };
     args.end()?;
-    let agents = desk()?.list("agent.list")?;
+    let agents = desk()?.agents()?;
     let known: Vec<(Haid, Entry)> = agents
         .iter()
         .filter_map(|agent| {
-            let haid = Haid::of_agent(agent["agent"].as_str()?)?;
+            let haid = Haid::of_agent(agent.agent.as_str())?;
             let entry = shown(&haid, agent);
             Some((haid, entry))
         })
@@ -217,7 +219,11 @@ fn list(mut args: Args) -> Result<String, Stop> {
         return Ok("(no agents registered)\n".to_owned());
     }
     let line = |(haid, own): &(Haid, Entry)| {
-        let Entry { status, human, role, last_heartbeat, .. } = own;
+        let Entry { human, role, last_heartbeat, .. } = own;
+        let status = match own.status {
+            Standing::Active => "active",
+            Standing::Revoked => "revoked",
+        };
         format!("{haid}\t{status}\t{human}\t{role}\tlast:{last_heartbeat}")
     };
     Ok(lines(known.iter().map(line)))

@@ -2,11 +2,17 @@
 
 use althing_dialects::frugal::ledger::{Delta, Total, delta, report};
 use althing_dialects::frugal::tokens;
-use serde_json::{Value, json};
+use althing_kernel::Command;
+use althing_kernel::blackboard::ledger::{Baseline, By, Log};
+use althing_kernel::blackboard::view::{DeltaView, SumView};
+use althing_kernel::workspace::meter::Amount;
+use std::collections::BTreeMap;
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk};
-use crate::frugal::Desk;
+use super::{Stop, desk, order};
+use crate::desk::Desk;
+use crate::failure::Failure;
+use crate::frugal::{label, log_line};
 
 pub(super) const HELP: &str = "\
 heimdall-ledger: what messages and briefs cost
@@ -57,38 +63,42 @@ fn number(text: &str) -> Result<u64, Stop> {
 }
 
 fn log(mut args: Args) -> Result<String, Stop> {
-    let mut line = json!({});
-    let mut text = None;
+    let mut given = BTreeMap::new();
+    let (mut tokens, mut counted) = (None, None);
     while let Some(flag) = args.next() {
         let value = args.value(&flag);
         match flag.as_str() {
-            "--role" | "--kind" | "--task" | "--agent" | "--tool" => {
-                line[&flag[2..]] = value?.into();
+            "--role" | "--kind" | "--task" | "--agent" | "--tool" | "--msg-id" => {
+                given.insert(flag, value?);
             }
-            "--msg-id" => line["msg_id"] = value?.into(),
-            "--tokens" => line["tokens"] = number(&value?)?.into(),
-            "--text" => text = Some(value?),
+            "--tokens" => tokens = Some(number(&value?)?),
+            "--text" => counted = Some(tokens::count(&value?)),
             "--file" => {
-                let path = value?;
-                text = Some(crate::input::read_file(path.as_ref())?);
+                let text = crate::input::read_file(value?.as_ref())?;
+                counted = Some(tokens::count(&text));
             }
             other => return Err(unexpected(other)),
         }
     }
-    if let Some(text) = text {
-        if line.get("tokens").is_some() {
-            return Err(Stop::usage("give --tokens, or something to count, not both"));
-        }
-        line["tokens"] = tokens::count(&text).into();
-        line["tokenizer"] = tokens::TOKENIZER.into();
+    if tokens.is_some() && counted.is_some() {
+        return Err(Stop::usage("give --tokens, or something to count, not both"));
     }
-    let said = |name: &str| line.get(name).is_some_and(|value| value.as_str() != Some(""));
-    if !(said("role") && said("kind") && said("tokens")) {
+    let said = |name: &str| given.get(name).filter(|text| !text.is_empty());
+    let (Some(role), Some(kind), Some(number)) =
+        (said("--role"), said("--kind"), tokens.or(counted))
+    else {
         return Err(Stop::usage("log needs --role, --kind and --tokens (or --file, or --text)"));
-    }
-    desk()?.act("ledger.log", &line)?;
-    let shown = |name: &str| line[name].as_str().unwrap_or_default();
-    Ok(format!("logged {}/{}={}\n", shown("role"), shown("kind"), line["tokens"]))
+    };
+    let optional = |name: &str| given.get(name).map(|text| label(text)).transpose();
+    let line = Log {
+        agent: optional("--agent")?,
+        msg_id: optional("--msg-id")?,
+        task: optional("--task")?,
+        tool: optional("--tool")?,
+        ..log_line(role, kind, number, counted.is_some())?
+    };
+    order(&desk()?, Command::LedgerLog(line))?;
+    Ok(format!("logged {role}/{kind}={number}\n"))
 }
 
 fn baseline(mut args: Args) -> Result<String, Stop> {
@@ -106,32 +116,34 @@ fn baseline(mut args: Args) -> Result<String, Stop> {
     if tokens == 0 {
         return Err(Stop::error(2, "--tokens of a baseline must be a positive integer"));
     }
-    desk()?.act("ledger.baseline", &json!({ "role": role, "tokens": tokens }))?;
+    let set = Baseline { role: label(&role)?, tokens: Amount::new(tokens) };
+    order(&desk()?, Command::LedgerBaseline(set))?;
     Ok(format!("baseline {role} = {tokens} (v1)\n"))
 }
 
-fn totals(desk: &Desk, by: &str) -> Result<Vec<Total>, Stop> {
-    let found = desk.ask("ledger.report", &json!({ "by": by }))?.unwrap_or_default();
-    let rows = found["rows"].as_array().map_or(&[][..], Vec::as_slice);
-    let number = |row: &Value, name: &str| row[name].as_u64().unwrap_or_default();
-    let total = |row: &Value| Total {
-        name: row["name"].as_str().unwrap_or_default().to_owned(),
-        tokens: number(row, "tokens"),
-        messages: number(row, "messages"),
+fn totals(desk: &Desk<'_>, by: &str) -> Result<Vec<Total>, Stop> {
+    let found = desk.token_report(by_word(by)?)?;
+    let total = |row: SumView| Total {
+        name: row.name.to_string(),
+        tokens: row.tokens,
+        messages: row.messages,
     };
-    Ok(rows.iter().map(total).collect())
+    Ok(found.map(|found| found.rows).unwrap_or_default().into_iter().map(total).collect())
 }
 
-fn deltas(desk: &Desk, role: Option<&str>) -> Result<Vec<Delta>, Stop> {
-    let asked = role.map_or_else(|| json!({}), |role| json!({ "role": role }));
-    let found = desk.ask("ledger.delta", &asked)?;
-    let rows = found.as_ref().and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let of = |row: &Value| Delta {
-        role: row["role"].as_str().unwrap_or_default().to_owned(),
-        baseline: row["baseline"].as_u64(),
-        measured: row["measured"].as_u64().unwrap_or_default(),
+/// By what tokens are summed up, as it is typed.
+fn by_word(word: &str) -> Result<By, Failure> {
+    serde_json::from_value(word.into()).map_err(Failure::unreadable)
+}
+
+fn deltas(desk: &Desk<'_>, role: Option<&str>) -> Result<Vec<Delta>, Stop> {
+    let found = desk.token_deltas(role.map(label).transpose()?)?;
+    let of = |row: DeltaView| Delta {
+        role: row.role.to_string(),
+        baseline: row.baseline,
+        measured: row.measured,
     };
-    let rows: Vec<Delta> = rows.iter().map(of).collect();
+    let rows: Vec<Delta> = found.into_iter().map(of).collect();
     // A role nobody has heard of has used nothing.
     let none = |role: &str| Delta { role: role.to_owned(), baseline: None, measured: 0 };
     Ok(if rows.is_empty() { role.map(none).into_iter().collect() } else { rows })

@@ -18,6 +18,8 @@ mod resolve;
 mod validate;
 
 use althing_dialects::frugal::plain::plain;
+use althing_engine::{Client, EngineError};
+use althing_kernel::{Command, Reply};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::Path;
@@ -25,8 +27,8 @@ use std::process::ExitCode;
 
 use crate::app::App;
 use crate::cli::Globals;
+use crate::desk::Desk;
 use crate::failure::{Failure, exit_code};
-use crate::frugal::Desk;
 use args::Args;
 
 /// The tools.
@@ -144,6 +146,18 @@ impl From<Failure> for Stop {
     }
 }
 
+/// Issues a command as whoever asks, and shows its warnings.
+fn order(desk: &Desk<'_>, command: Command) -> Result<Reply, Failure> {
+    Ok(order_as(desk, &desk.client()?, command)?)
+}
+
+/// The same, as a client.
+fn order_as(desk: &Desk<'_>, client: &Client, command: Command) -> Result<Reply, EngineError> {
+    let done = client.execute(command);
+    desk.app.warn();
+    done
+}
+
 /// Lines, each with its end.
 fn lines(all: impl IntoIterator<Item = String>) -> String {
     let mut text = String::new();
@@ -182,13 +196,13 @@ pub(crate) fn main(tool: Tool, given: Vec<OsString>) -> ExitCode {
 }
 
 /// The project around the current folder.
-fn desk() -> Result<Desk, Failure> {
+fn desk() -> Result<Desk<'static>, Failure> {
     desk_with(false)
 }
 
 /// The same, with a person's passphrase on standard input.
-fn desk_with(passphrase_stdin: bool) -> Result<Desk, Failure> {
-    let app = App::new(Globals {
+fn desk_with(passphrase_stdin: bool) -> Result<Desk<'static>, Failure> {
+    Desk::beginning(App::new(Globals {
         project: None,
         store: None,
         agent: None,
@@ -199,6 +213,5 @@ fn desk_with(passphrase_stdin: bool) -> Result<Desk, Failure> {
         no_pager: true,
         passphrase_stdin,
         verbose: 0,
-    });
-    Ok(Desk::new(app)?.with_files())
+    }))
 }

@@ -72,8 +72,8 @@ fn demo(mut args: Args) -> Result<String, Stop> {
 
 fn init() -> Result<String, Stop> {
     let desk = desk()?;
-    desk.project.planning().begin(desk.engine()?)?;
-    let planning = desk.planning();
+    desk.project.planning().begin(&desk.engine()?)?;
+    let planning = desk.project.planning().root().to_owned();
     let protocol = planning.join("protocol");
     super::log::looked(&desk, "protocol", "init", &protocol.display().to_string());
     let head = format!("initialized protocol layout under {}", protocol.display());
@@ -97,7 +97,7 @@ fn log(mut args: Args) -> Result<String, Stop> {
         }
     };
     args.end()?;
-    let path = desk()?.planning().join("protocol.log");
+    let path = desk()?.project.planning().root().join("protocol.log");
     let failed = |error: std::io::Error| Stop::error(1, format!("{}: {error}", path.display()));
     let mut file = match std::fs::File::open(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),

@@ -1,10 +1,12 @@
 //! `heimdall-resolve`: symbols.
 
-use althing_services::ErrorKind;
-use serde_json::{Value, json};
+use althing_kernel::Command;
+use althing_kernel::blackboard::symbol;
+use althing_kernel::blackboard::view::SymbolView;
 
 use super::args::Args;
-use super::{Stop, desk, lines, log};
+use super::{Stop, desk, lines, log, order};
+use crate::frugal::{label, text};
 
 pub(super) const HELP: &str = "\
 heimdall-resolve: short ids for things that are named again and again
@@ -23,10 +25,8 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         "set" => set(args),
         "list" => {
             args.end()?;
-            let symbols = desk()?.list("symbol.list")?;
-            let text = |own: &Value, name: &str| own[name].as_str().unwrap_or_default().to_owned();
-            let line = |own: &Value| format!("{}\t{}", text(own, "id"), text(own, "value"));
-            Ok(lines(symbols.iter().map(line)))
+            let line = |own: &SymbolView| format!("{}\t{}", own.id, own.value);
+            Ok(lines(desk()?.symbols()?.iter().map(line)))
         }
         "--reverse" => reverse(args),
         flag if flag.starts_with("--") => Err(super::args::unexpected(flag)),
@@ -45,33 +45,27 @@ fn set(mut args: Args) -> Result<String, Stop> {
     if matches!(id.as_str(), "set" | "list" | "-h") || id.starts_with("--") {
         return Err(Stop::error(2, format!("{id} means something else here; choose another id")));
     }
-    desk()?.act("symbol.set", &json!({ "id": id, "value": value }))?;
+    let set = symbol::Set { id: label(&id)?, value: text(&value)? };
+    order(&desk()?, Command::SymbolSet(set))?;
     Ok(format!("{id} = {value}\n"))
 }
 
 fn look_up(id: &str) -> Result<String, Stop> {
     let desk = desk()?;
-    let unknown = || Stop::error(1, format!("unknown symbol id: {id}"));
-    let found = match desk.ask("symbol.get", &json!({ "id": id })) {
-        // What cannot be an id is not one.
-        Err(failure) if failure.kind() == ErrorKind::Usage => None,
-        other => other?,
-    };
-    let value = found.as_ref().and_then(|found| found["value"].as_str()).unwrap_or_default();
-    if value.is_empty() {
-        return Err(unknown());
-    }
+    // What cannot be an id is not one.
+    let found = label(id).ok().map(|id| desk.symbol(id)).transpose()?.flatten();
+    let found = found.filter(|found| !found.value.as_str().is_empty());
+    let found = found.ok_or_else(|| Stop::error(1, format!("unknown symbol id: {id}")))?;
     log::looked(&desk, "resolve", "lookup", id);
-    Ok(format!("{value}\n"))
+    Ok(format!("{}\n", found.value))
 }
 
 fn reverse(mut args: Args) -> Result<String, Stop> {
     let value = args.next().ok_or_else(|| Stop::usage("--reverse needs <value>"))?;
     args.end()?;
     let desk = desk()?;
-    let found = desk.ask("symbol.reverse", &json!({ "value": value }))?;
-    let id = found.as_ref().and_then(|found| found["id"].as_str());
-    let id = id.ok_or_else(|| Stop::error(1, format!("no symbol resolves to value: {value}")))?;
+    let none = || Stop::error(1, format!("no symbol resolves to value: {value}"));
+    let id = desk.symbol_for(&value)?.ok_or_else(none)?.id;
     log::looked(&desk, "resolve", "reverse", &format!("{value}->{id}"));
     Ok(format!("{id}\n"))
 }

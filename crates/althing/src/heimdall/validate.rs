@@ -3,11 +3,15 @@
 use althing_dialects::frugal::message::{MESSAGE_BYTES_MAX, report};
 use althing_dialects::frugal::plain::plain;
 use althing_dialects::frugal::receipt::{Receipt, Step};
-use serde_json::{Value, json};
+use althing_kernel::Command;
+use althing_kernel::blackboard::message::{Note, Outcome};
+use althing_kernel::text::Text;
 use std::io::{BufRead, Read as _, Write as _};
 
 use super::args::Args;
-use super::{Stop, desk};
+use super::{Stop, desk, order};
+use crate::failure::Failure;
+use crate::frugal::label;
 
 pub(super) const HELP: &str = "\
 heimdall-validate: whether standard input is a message of the protocol
@@ -44,10 +48,10 @@ fn whole() -> Result<String, Stop> {
     let line = format!("{}\n", report.line());
     let msg_id = message.as_ref().and_then(|message| message["msg_id"].as_str());
     if report.valid {
-        note(&json!({ "outcome": "accept", "msg_id": msg_id.unwrap_or("?") }));
+        note(accepted(Outcome::Accept, msg_id.unwrap_or("?"), None));
         return Ok(line);
     }
-    note(&json!({ "outcome": "reject", "errors": cut(&report.errors) }));
+    note(Ok(faulty(Outcome::Reject, &report.errors, None)));
     Err(Stop { out: line, code: 1, ..Stop::default() })
 }
 
@@ -68,16 +72,14 @@ fn on_receipt() -> Result<String, Stop> {
     };
     match &step {
         Step::Accepted { attempt, msg_id } => {
-            let outcome = if *attempt == 1 { "accept" } else { "retry" };
-            note(&json!({ "outcome": outcome, "msg_id": msg_id, "attempts": attempt }));
+            let outcome = if *attempt == 1 { Outcome::Accept } else { Outcome::Retry };
+            note(accepted(outcome, msg_id, Some(*attempt)));
         }
         Step::Escalated { report } => {
-            let errors = cut(&report.errors);
-            note(&json!({ "outcome": "escalate", "errors": errors, "attempts": 2 }));
+            note(Ok(faulty(Outcome::Escalate, &report.errors, Some(2))));
         }
         Step::Ended { attempts } => {
-            let errors = ["stream-end"];
-            note(&json!({ "outcome": "escalate", "errors": errors, "attempts": attempts }));
+            note(Ok(faulty(Outcome::Escalate, &["stream-end".to_owned()], Some(*attempts))));
         }
         Step::Blank | Step::Retry { .. } => {}
     }
@@ -104,18 +106,27 @@ fn next_line(input: &mut impl BufRead) -> Result<Option<Vec<u8>>, Stop> {
     Ok(Some(line))
 }
 
-fn cut(errors: &[String]) -> Vec<String> {
-    let shorter = |error: &String| error.chars().take(ERROR_CHARS_MAX).collect();
+fn cut(errors: &[String]) -> Vec<Text<500>> {
+    let shorter =
+        |error: &String| Text::lossy(&error.chars().take(ERROR_CHARS_MAX).collect::<String>());
     errors.iter().take(ERRORS_MAX).map(shorter).collect()
 }
 
+/// A message that was accepted.
+fn accepted(outcome: Outcome, msg_id: &str, attempts: Option<u32>) -> Result<Note, Failure> {
+    Ok(Note { attempts, errors: Vec::new(), msg_id: Some(label(msg_id)?), outcome })
+}
+
+/// A message that was not.
+fn faulty(outcome: Outcome, errors: &[String], attempts: Option<u32>) -> Note {
+    Note { attempts, errors: cut(errors), msg_id: None, outcome }
+}
+
 /// Puts the verdict on record where there is a project. It holds whether or not that worked.
-fn note(verdict: &Value) {
-    let noted = desk().and_then(|desk| {
-        if !desk.is_set_up()? {
-            return Ok(());
-        }
-        desk.act("message.note", verdict).map(|_| ())
+fn note(verdict: Result<Note, Failure>) {
+    let noted = desk().and_then(|desk| match desk.context.readable()? {
+        Some(_) => order(&desk, Command::MessageNote(verdict?)).map(drop),
+        None => Ok(()),
     });
     if let Err(failure) = noted {
         let _ = writeln!(std::io::stderr(), "note: not on record: {}", failure.message());

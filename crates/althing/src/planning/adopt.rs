@@ -3,12 +3,15 @@
 use althing_dialects::frugal::planning::{
     self, CAPSULES, Entries, read_capsule, read_entries, read_strings,
 };
-use althing_engine::{Client, Engine, api};
-use serde_json::{Value, json};
+use althing_engine::{Client, Engine};
+use althing_kernel::Command;
+use althing_kernel::blackboard::{fact, symbol};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::Planning;
 use crate::failure::Failure;
+use crate::frugal::{self, label};
 
 /// The files of names and texts.
 const SYMBOLS: &str = "protocol/symbols.json";
@@ -50,10 +53,8 @@ pub(crate) fn adopt(
             }
         };
         refused.extend(entries.bad.iter().map(|(name, why)| format!("{path}: {name:?}: {why}")));
-        for (name, args) in meant(engine, path, &text, &entries)? {
-            let request = api::read_made(name, &args);
-            let done =
-                request.and_then(|request| api::perform(engine, Some(client), None, request));
+        for (name, command) in meant(engine, path, &text, &entries)? {
+            let done = command.and_then(|command| Ok(client.execute(command)?));
             if let Err(error) = done {
                 refused.push(format!("{path}: {name}: {error}"));
             }
@@ -85,13 +86,16 @@ fn entries(path: &str, text: &str) -> Result<Entries, String> {
     }
 }
 
+/// A command by its name, or why it cannot be made.
+type Meant = (&'static str, Result<Command, Failure>);
+
 /// What commands would make a file say what it says.
 fn meant(
     engine: &Engine,
     path: &str,
     text: &str,
     entries: &Entries,
-) -> Result<Vec<(&'static str, Value)>, Failure> {
+) -> Result<Vec<Meant>, Failure> {
     let all = &entries.good;
     let world = engine.world()?;
     let commons = world.state.commons();
@@ -100,7 +104,7 @@ fn meant(
             let known: BTreeMap<String, String> =
                 commons.symbols().map(|own| (own.id.to_string(), own.value.to_string())).collect();
             let new = all.iter().filter(|(id, value)| known.get(id) != Some(value));
-            new.map(|(id, value)| ("symbol.set", json!({ "id": id, "value": value }))).collect()
+            new.map(|(id, value)| ("symbol.set", set_symbol(id, value))).collect()
         }
         FACTS => {
             let known: BTreeMap<String, String> =
@@ -108,16 +112,33 @@ fn meant(
             // What stands there and cannot be read is not gone.
             let there = || all.iter().chain(&entries.bad);
             let gone = known.keys().filter(|key| !there().any(|(own, _)| own == *key));
-            let gone = gone.map(|key| ("fact.delete", json!({ "key": key })));
+            let gone = gone.map(|key| ("fact.delete", delete_fact(key)));
             let new = all.iter().filter(|(key, value)| known.get(key) != Some(value));
-            let new = new.map(|(key, value)| ("fact.set", json!({ "key": key, "value": value })));
+            let new = new.map(|(key, value)| ("fact.set", set_fact(key, value)));
             gone.chain(new).collect()
         }
         capsule if capsule.starts_with(CAPSULES) => {
-            read_capsule(text).map(|said| ("capsule.write", said)).into_iter().collect()
+            read_capsule(text).map(|said| ("capsule.write", write(said))).into_iter().collect()
         }
         _ => Vec::new(),
     })
+}
+
+fn set_symbol(id: &str, value: &str) -> Result<Command, Failure> {
+    Ok(Command::SymbolSet(symbol::Set { id: label(id)?, value: frugal::text(value)? }))
+}
+
+fn set_fact(key: &str, value: &str) -> Result<Command, Failure> {
+    Ok(Command::FactSet(fact::Set { key: label(key)?, value: frugal::text(value)? }))
+}
+
+fn delete_fact(key: &str) -> Result<Command, Failure> {
+    Ok(Command::FactDelete(fact::Delete { key: label(key)? }))
+}
+
+fn write(said: Value) -> Result<Command, Failure> {
+    let read = serde_json::from_value(said);
+    read.map(Command::CapsuleWrite).map_err(Failure::unreadable)
 }
 
 /// Whether two texts of a file mean the same, so that nothing is lost with the first.

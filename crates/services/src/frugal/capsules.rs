@@ -1,15 +1,19 @@
 //! `read_capsules`
 
 use althing_dialects::frugal::capsule::{Said, render};
+use althing_dialects::frugal::planning::utc;
+use althing_kernel::blackboard::view::{CapsuleView, CommonsAnswer};
+use althing_kernel::query::{Answer, Everything, Query};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::io::Read as _;
 use std::path::Path;
 
-use super::{Ledger, stamp_of};
-use crate::desk::{Call, Identity};
+use super::Ledger;
+use crate::context::ProjectContext;
 use crate::fault::Fault;
+use crate::project::Identity;
 
 /// How much of a hand-off record is read, in bytes.
 const RECORD_BYTES_MAX: usize = 64 * 1024;
@@ -26,18 +30,21 @@ pub struct ReadCapsules {
 /// Reads capsules and hand-off records.
 pub fn read(
     ledger: &Ledger,
-    call: &Call<'_>,
-    who: &Identity,
+    context: &ProjectContext,
+    _: &Identity,
     args: ReadCapsules,
 ) -> Result<Value, Fault> {
     let mut capsules = completed(&ledger.planning);
-    let listed = match call.desk.readable()? {
-        Some(_) => call.desk.ask(who, "capsule.list", &json!({}))?,
-        None => json!([]),
+    let listed = match context.readable()? {
+        Some(_) => match context.ask(&Query::CapsuleList(Everything {}))? {
+            Answer::Commons(CommonsAnswer::Capsules(listed)) => listed,
+            other => return Err(Fault::unexpected(&other)),
+        },
+        None => Vec::new(),
     };
     let folder = ledger.planning.join("protocol/capsules");
-    for capsule in listed.as_array().into_iter().flatten() {
-        let id = capsule["id"].as_str().unwrap_or_default();
+    for capsule in &listed {
+        let id = &capsule.id;
         capsules.push(json!({
             "id": id,
             "source": "protocol",
@@ -93,16 +100,15 @@ fn body(path: &Path) -> std::io::Result<String> {
 }
 
 /// A capsule as its file has it.
-fn written_out(capsule: &Value) -> String {
-    let depends: Vec<String> =
-        serde_json::from_value(capsule["depends"].clone()).unwrap_or_default();
+pub fn written_out(capsule: &CapsuleView) -> String {
+    let depends: Vec<String> = capsule.depends.iter().map(ToString::to_string).collect();
     render(&Said {
-        id: capsule["id"].as_str().unwrap_or_default(),
+        id: capsule.id.as_str(),
         depends: &depends,
-        ts: &stamp_of(&capsule["written_at"]),
-        what: capsule["what"].as_str().unwrap_or_default(),
-        place: capsule["where"].as_str(),
-        decision: capsule["decision"].as_str(),
-        gotcha: capsule["gotcha"].as_str(),
+        ts: &utc(capsule.written_at),
+        what: &capsule.what,
+        place: capsule.place.as_deref(),
+        decision: capsule.decision.as_deref(),
+        gotcha: capsule.gotcha.as_deref(),
     })
 }

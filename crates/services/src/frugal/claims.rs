@@ -13,8 +13,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Ledger, named, registered, shown};
-use crate::desk::{Call, Identity};
+use crate::context::ProjectContext;
 use crate::fault::Fault;
+use crate::project::Identity;
 
 /// Arguments of `read_claims`.
 #[derive(Deserialize, JsonSchema)]
@@ -49,8 +50,8 @@ pub struct ReleaseClaim {
 }
 
 /// Lists every active claim.
-pub fn read(call: &Call<'_>, _: &Identity, _: ReadClaims) -> Result<Value, Fault> {
-    let mut leases = match call.desk.readable()? {
+pub fn read(context: &ProjectContext, _: &Identity, _: ReadClaims) -> Result<Value, Fault> {
+    let mut leases = match context.readable()? {
         Some(engine) => leases(&engine, None)?,
         None => Vec::new(),
     };
@@ -62,17 +63,16 @@ pub fn read(call: &Call<'_>, _: &Identity, _: ReadClaims) -> Result<Value, Fault
 /// Claims surfaces: all of them or none.
 pub fn make(
     ledger: &Ledger,
-    call: &Call<'_>,
+    context: &ProjectContext,
     who: &Identity,
     args: MakeClaim,
 ) -> Result<Value, Fault> {
     let open = open(ledger, who, &args)?;
     let ttl = open.ttl_s.unwrap_or_default();
-    let client = call.desk.client(who)?;
-    match client.execute(Command::LeaseOpen(open)) {
+    match context.client()?.execute(Command::LeaseOpen(open)) {
         Ok(_) => {}
         Err(EngineError::Refused(refusal)) if refusal.kind == RefusalKind::Collision => {
-            return Err(collided(&call.desk.engine()?, *refusal));
+            return Err(collided(&context.engine()?, *refusal));
         }
         Err(error) => return Err(error.into()),
     }
@@ -109,15 +109,19 @@ fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Fault
 }
 
 /// Releases all claims of the caller.
-pub fn release(call: &Call<'_>, who: &Identity, args: ReleaseClaim) -> Result<Value, Fault> {
+pub fn release(
+    context: &ProjectContext,
+    who: &Identity,
+    args: ReleaseClaim,
+) -> Result<Value, Fault> {
     let (whose, shown) = match args.haid {
         None => (who.agent.clone(), who.shown.clone()),
         // A HAID says itself whose it is; any other name has to be one that is known.
         Some(text) if Haid::new(&text).is_ok() => (named(&text)?, text),
-        Some(text) => (registered(call, who, "haid", &text)?, text),
+        Some(text) => (registered(context, "haid", &text)?, text),
     };
-    let client = call.desk.client(who)?;
-    let held = leases(&call.desk.engine()?, Some(Principal::Agent(whose)))?;
+    let client = context.client()?;
+    let held = leases(&context.engine()?, Some(Principal::Agent(whose)))?;
     for lease in &held {
         client
             .execute(Command::LeaseRelease(Release { epoch: None, lease: lease.lease.clone() }))?;
@@ -129,7 +133,7 @@ pub fn release(call: &Call<'_>, who: &Identity, args: ReleaseClaim) -> Result<Va
 fn leases(engine: &Engine, holder: Option<Principal>) -> Result<Vec<LeaseView>, Fault> {
     match engine.ask(&Query::LeaseList(LeaseList { holder, surfaces: None }))? {
         Answer::Leases(leases) => Ok(leases),
-        _ => Err(Fault::defect("an unexpected answer to lease.list")),
+        other => Err(Fault::unexpected(&other)),
     }
 }
 

@@ -2,12 +2,12 @@
 //! with the work that has to give way kept on a branch of its own.
 
 use althing_dialects::frugal::planning;
-use althing_engine::api::{self, Request};
-use althing_kernel::blackboard::view::DisputeView;
+use althing_kernel::blackboard::view::{CommonsAnswer, DisputeView, OfHandle};
 use althing_kernel::blackboard::{Handle, Label, dispute};
 use althing_kernel::lease::Surfaces;
 use althing_kernel::query::{Answer, LeaseCheck, Query};
-use althing_kernel::{Principal, Rule, Surface, Timestamp};
+use althing_kernel::text::Text;
+use althing_kernel::{Command, Principal, Rule, Surface, Timestamp};
 use althing_workshop::git::{Branch, Git, Left};
 use althing_workshop::scratch::Scratch;
 use schemars::JsonSchema;
@@ -16,8 +16,10 @@ use serde_json::{Value, json};
 
 use super::displaced::{Kept, Work, free};
 use super::{Ledger, SERVER, in_the_way, registered, shown};
-use crate::desk::{Call, Identity};
+use crate::context::ProjectContext;
+use crate::error::ErrorKind;
 use crate::fault::Fault;
+use crate::project::Identity;
 
 /// Arguments of `raise_conflict_pr`.
 #[derive(Deserialize, JsonSchema)]
@@ -58,66 +60,72 @@ struct Record {
 /// Puts a conflict over surfaces before people, on branches of its own.
 pub fn raise(
     ledger: &Ledger,
-    call: &Call<'_>,
+    context: &ProjectContext,
     who: &Identity,
     args: RaiseConflict,
 ) -> Result<Value, Fault> {
     let id = Handle::new(&args.id).map_err(|error| unusable(&error))?;
-    let at = call.desk.engine()?.now();
+    let at = context.engine()?.now();
     let path = planning::conflict_path(at, &id);
     let record = Record { id, surfaces: surfaces(&args.surfaces)?, at, path };
-    let args = RaiseConflict { displaced_haid: displaced(call, who, &args, &record)?, ..args };
-    let scratch = if call.desk.setup.is_git {
-        Some(Scratch::take(call.desk.setup.home.root())?)
+    let args = RaiseConflict { displaced_haid: displaced(context, who, &args, &record)?, ..args };
+    let scratch = if context.setup().is_git {
+        Some(Scratch::take(context.setup().home.root())?)
     } else {
         None
     };
-    if let Ok(there) = call.desk.ask(who, "dispute.get", &json!({ "id": args.id })) {
-        let raised = there["raised_at"].as_u64().map_or(record.at, Timestamp::from_micros);
-        let path = planning::conflict_path(raised, &record.id);
-        let message = format!("conflict record already exists: {path}");
-        let fault = Fault::refused(Rule::DisputeOnce, message);
-        return Err(fault.recorded(&call.desk.client(who)?, COMMAND));
-    }
+    not_raised_yet(context, &record.id)?;
     // What is written on a branch is looked through before there is one.
-    if let Request::Command(asked) = api::read_made(COMMAND, &command(&args, None))? {
-        call.desk.client(who)?.check_text(*asked)?;
-    }
-    let git = Git::new(&call.desk.setup.root, &who.shown);
+    context.client()?.check_text(Command::DisputeRaise(command(&args, &record, None)?))?;
+    let git = Git::new(&context.setup().root, &who.shown);
     let branches = match &scratch {
         Some(scratch) => {
-            let made = branch_out(&git, scratch, ledger, call, who, &args, &record);
-            let client = call.desk.client(who)?;
-            Some(made.map_err(|fault| fault.recorded(&client, COMMAND))?)
+            let made = branch_out(&git, scratch, ledger, context, who, &args, &record);
+            Some(made.map_err(|fault| context.on_record(COMMAND, fault))?)
         }
         None => None,
     };
-    let command = command(&args, branches.as_ref());
-    if let Err(fault) = call.desk.execute(who, COMMAND, &command) {
+    let raised = command(&args, &record, branches.as_ref()).and_then(|command| {
+        context.execute(Command::DisputeRaise(command.clone())).map(|_| command)
+    });
+    let command = raised.inspect_err(|_| {
         if let Some(made) = &branches {
             made.take_back(&git);
         }
-        return Err(fault);
-    }
+    })?;
     let Record { path, .. } = record;
     // The files for people are kept only where somebody asked for them, and no link is followed.
     let is_written_out = ledger.planning.join(&path).is_file();
     let left: Vec<Value> = branches.iter().flat_map(|made| &made.left).map(told).collect();
     let on_branch = branches
         .as_ref()
-        .map(|made| format!("{}:{}", made.conflict.name, path_in_tree(ledger, call, &path)));
+        .map(|made| format!("{}:{}", made.conflict.name, path_in_tree(ledger, context, &path)));
     let mut raised = json!({
         "conflict_file": is_written_out.then(|| ledger.planning.join(&path)),
         "branch_file": on_branch,
         "relative_path": path,
-        "preserved_branch": command["preserved_branch"],
+        "preserved_branch": command.preserved_branch,
         "not_preserved": left,
         "pr_path": next_step(&args, &path, branches.as_ref()),
     });
-    if let Some(more) = command.get("also_preserved") {
-        raised["also_preserved"] = more.clone();
+    if !command.also_preserved.is_empty() {
+        raised["also_preserved"] = json!(command.also_preserved);
     }
     Ok(raised)
+}
+
+/// Refuses a conflict that is on record already.
+fn not_raised_yet(context: &ProjectContext, id: &Handle) -> Result<(), Fault> {
+    match context.ask(&Query::DisputeGet(OfHandle { id: id.clone() })) {
+        Ok(Answer::Commons(CommonsAnswer::Dispute(there))) => {
+            let path = planning::conflict_path(there.raised_at, id);
+            let message = format!("conflict record already exists: {path}");
+            Err(context.on_record(COMMAND, Fault::refused(Rule::DisputeOnce, message)))
+        }
+        Ok(other) => Err(Fault::unexpected(&other)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 fn told(left: &Left) -> Value {
@@ -151,7 +159,7 @@ impl Branches {
 }
 
 fn unusable(error: &dyn std::fmt::Display) -> Fault {
-    Fault::usage(format!("raise_conflict_pr: {error}"))
+    Fault::unreadable(format!("raise_conflict_pr: {error}"))
 }
 
 fn surfaces(given: &[String]) -> Result<Surfaces, Fault> {
@@ -161,19 +169,20 @@ fn surfaces(given: &[String]) -> Result<Surfaces, Fault> {
 
 /// Whose work gives way: as it is said, else the one other agent that holds any of it.
 fn displaced(
-    call: &Call<'_>,
+    context: &ProjectContext,
     who: &Identity,
     args: &RaiseConflict,
     record: &Record,
 ) -> Result<Option<String>, Fault> {
     if let Some(haid) = &args.displaced_haid {
-        registered(call, who, "displaced_haid", haid)?;
+        registered(context, "displaced_haid", haid)?;
         return Ok(Some(haid.clone()));
     }
     let holder = Some(Principal::Agent(who.agent.clone()));
     let check = LeaseCheck { holder, epoch: None, surfaces: record.surfaces.clone() };
-    let Answer::Check(found) = call.desk.engine()?.ask(&Query::LeaseCheck(check))? else {
-        return Err(Fault::defect("an unexpected answer to lease.check"));
+    let found = match context.engine()?.ask(&Query::LeaseCheck(check))? {
+        Answer::Check(found) => found,
+        other => return Err(Fault::unexpected(&other)),
     };
     let mut holders: Vec<String> =
         found.collisions.iter().map(|collision| shown(&collision.holder)).collect();
@@ -186,7 +195,7 @@ fn branch_out(
     git: &Git,
     scratch: &Scratch,
     ledger: &Ledger,
-    call: &Call<'_>,
+    context: &ProjectContext,
     who: &Identity,
     args: &RaiseConflict,
     record: &Record,
@@ -207,7 +216,7 @@ fn branch_out(
     let mut made =
         Branches { conflict: Branch { name, commit: String::new(), before }, displaced, left };
     let draft = git.draft(scratch)?;
-    draft.put(&path_in_tree(ledger, call, &record.path), &file(args, record, who, &made)?)?;
+    draft.put(&path_in_tree(ledger, context, &record.path), &file(args, record, who, &made)?)?;
     let message = format!(
         "{beginning}{}\n\nRaised through {SERVER}.\n\nHeimdall-Agent: {}\n",
         planning::one_line(&args.title),
@@ -225,8 +234,8 @@ fn branch_out(
 }
 
 /// Where the record lies among the files of the repository.
-fn path_in_tree(ledger: &Ledger, call: &Call<'_>, relative: &str) -> String {
-    let inside = ledger.planning.strip_prefix(&call.desk.setup.root).ok();
+fn path_in_tree(ledger: &Ledger, context: &ProjectContext, relative: &str) -> String {
+    let inside = ledger.planning.strip_prefix(&context.setup().root).ok();
     let names: Option<Vec<&str>> =
         inside.and_then(|inside| inside.iter().map(|name| name.to_str()).collect());
     match names {
@@ -235,31 +244,39 @@ fn path_in_tree(ledger: &Ledger, call: &Call<'_>, relative: &str) -> String {
     }
 }
 
-/// What is recorded of it.
-fn command(args: &RaiseConflict, made: Option<&Branches>) -> Value {
-    let mut record =
-        json!({ "id": args.id, "title": args.title, "surfaces": args.surfaces, "via": SERVER });
+/// The command that puts it on record.
+fn command(
+    args: &RaiseConflict,
+    record: &Record,
+    made: Option<&Branches>,
+) -> Result<dispute::Raise, Fault> {
     let displaced = made.map_or(&[][..], |made| made.displaced.as_slice());
-    for (field, value) in [
-        ("displaced", args.displaced_haid.as_deref()),
-        ("overriding_intent", args.overriding_intent.as_deref()),
-        ("displaced_intent", args.displaced_intent.as_deref()),
-        ("preserved_branch", displaced.first().map(|branch| branch.name.as_str())),
-        ("conflict_branch", made.map(|made| made.conflict.name.as_str())),
-    ] {
-        if let Some(value) = value {
-            record[field] = value.into();
-        }
-    }
-    for (field, lines) in [
-        ("also_preserved", also(displaced)),
-        ("not_preserved", made.map(|made| not_preserved(&made.left)).unwrap_or_default()),
-    ] {
-        if !lines.is_empty() {
-            record[field] = lines.into();
-        }
-    }
-    record
+    let left = made.map(|made| not_preserved(&made.left)).unwrap_or_default();
+    Ok(dispute::Raise {
+        id: record.id.clone(),
+        title: text(&args.title)?,
+        surfaces: record.surfaces.clone(),
+        displaced: args.displaced_haid.as_deref().map(name).transpose()?,
+        overriding_intent: args.overriding_intent.as_deref().map(text).transpose()?,
+        displaced_intent: args.displaced_intent.as_deref().map(text).transpose()?,
+        preserved_branch: displaced.first().map(|branch| text(&branch.name)).transpose()?,
+        also_preserved: texts(&also(displaced))?,
+        not_preserved: texts(&left)?,
+        conflict_branch: made.map(|made| text(&made.conflict.name)).transpose()?,
+        via: Some(name(SERVER)?),
+    })
+}
+
+fn text<const MAX: usize>(text: &str) -> Result<Text<MAX>, Fault> {
+    Text::new(text).map_err(|error| unusable(&error))
+}
+
+fn texts<const MAX: usize>(list: &[String]) -> Result<Vec<Text<MAX>>, Fault> {
+    list.iter().map(|line| text(line)).collect()
+}
+
+fn name(text: &str) -> Result<Label, Fault> {
+    Label::new(text).map_err(|error| unusable(&error))
 }
 
 /// The branches after the first.
@@ -284,19 +301,18 @@ fn file(
     who: &Identity,
     made: &Branches,
 ) -> Result<String, Fault> {
-    let displaced = args.displaced_haid.as_deref().map(Label::new).transpose();
     Ok(planning::conflict(&DisputeView {
         id: record.id.clone(),
         title: args.title.clone(),
         surfaces: record.surfaces.as_slice().to_vec(),
-        displaced: displaced.map_err(|error| unusable(&error))?,
+        displaced: args.displaced_haid.as_deref().map(name).transpose()?,
         overriding_intent: args.overriding_intent.clone(),
         displaced_intent: args.displaced_intent.clone(),
         preserved_branch: made.displaced.first().map(|branch| branch.name.clone()),
         also_preserved: also(&made.displaced),
         not_preserved: not_preserved(&made.left),
         conflict_branch: Some(made.conflict.name.clone()),
-        via: Some(Label::new(SERVER).map_err(|error| unusable(&error))?),
+        via: Some(name(SERVER)?),
         raised_at: record.at,
         raised_by: Principal::Agent(who.agent.clone()),
     }))

@@ -1,12 +1,18 @@
 //! `append_decision`
 
+use althing_dialects::frugal::planning::utc;
+use althing_kernel::blackboard::view::CommonsReply;
+use althing_kernel::blackboard::{Label, decision};
+use althing_kernel::text::Text;
+use althing_kernel::{Command, Reply};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{SERVER, stamp_of};
-use crate::desk::{Call, Identity};
+use super::SERVER;
+use crate::context::ProjectContext;
 use crate::fault::Fault;
+use crate::project::Identity;
 
 /// Arguments of `append_decision`.
 #[derive(Deserialize, JsonSchema)]
@@ -19,9 +25,21 @@ pub struct AppendDecision {
 }
 
 /// Records a decision.
-pub fn append(call: &Call<'_>, who: &Identity, args: AppendDecision) -> Result<Value, Fault> {
+pub fn append(
+    context: &ProjectContext,
+    _: &Identity,
+    args: AppendDecision,
+) -> Result<Value, Fault> {
     let AppendDecision { title, body, .. } = args;
-    let said = json!({ "title": title, "body": body, "via": SERVER });
-    let decision = call.desk.execute(who, "decision.append", &said)?;
-    Ok(json!({ "appended": true, "timestamp": stamp_of(&decision["at"]), "title": title }))
+    let append = decision::Append {
+        body: Text::new(&body).map_err(Fault::unreadable)?,
+        title: Text::new(&title).map_err(Fault::unreadable)?,
+        via: Some(Label::new(SERVER).map_err(Fault::unreadable)?),
+    };
+    match context.execute(Command::DecisionAppend(append))? {
+        Reply::Commons(CommonsReply::Decision(made)) => {
+            Ok(json!({ "appended": true, "timestamp": utc(made.at), "title": title }))
+        }
+        other => Err(Fault::unexpected(&other)),
+    }
 }

@@ -7,16 +7,18 @@ pub mod decisions;
 mod displaced;
 
 use althing_dialects::frugal::haid::{Haid, agent_named};
-use althing_dialects::frugal::planning::{called as shown, utc};
-use althing_engine::{ErrorKind, api};
+use althing_dialects::frugal::planning::called as shown;
+use althing_engine::ErrorKind;
+use althing_kernel::agent::OfAgent;
 use althing_kernel::lease::Ttl;
-use althing_kernel::{AgentName, Principal, Rule, Timestamp};
-use serde_json::{Value, json};
+use althing_kernel::query::{Answer, Query};
+use althing_kernel::{AgentName, Principal, Rule};
+use serde_json::{Map, Value};
 use std::path::PathBuf;
 
-use crate::desk::UNNAMED;
-use crate::desk::{Call, Identity, label};
+use crate::context::ProjectContext;
 use crate::fault::Fault;
+use crate::project::{Host, Identity, Project, UNNAMED, label};
 
 /// What the server calls itself: hosts' settings name it so.
 pub const SERVER: &str = "heimdall-ledger-mcp";
@@ -30,6 +32,18 @@ pub struct Ledger {
     pub planning: PathBuf,
     /// How long a claim lasts that does not say.
     pub ttl: Ttl,
+    /// The agent that acts, if that is fixed and hosts have no say in it.
+    pub agent: Option<AgentName>,
+}
+
+/// One call of a tool, as far as it says who is asking.
+pub struct Call<'a> {
+    /// The project.
+    pub project: &'a Project,
+    /// The host that asks.
+    pub host: &'a Host,
+    /// The arguments.
+    pub arguments: &'a Map<String, Value>,
 }
 
 /// Who is asking: whoever this server was started as, else the client that the call or the host
@@ -40,7 +54,7 @@ pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
         Some(Value::String(name)) if !name.trim().is_empty() => Some(name.as_str()),
         Some(_) => return Err(Fault::usage("'client_identity' must be a non-empty string")),
     };
-    if let Some(agent) = &call.desk.setup.agent {
+    if let Some(agent) = &ledger.agent {
         let shown = shown(&Principal::Agent(agent.clone()));
         if named.is_some() {
             let message =
@@ -75,15 +89,15 @@ fn as_agent(haid: &Haid) -> Result<AgentName, Fault> {
 
 /// What an agent says it is, if it is known.
 fn tool_of(call: &Call<'_>, agent: &AgentName) -> Result<Option<String>, Fault> {
-    let Some(engine) = call.desk.readable()? else { return Ok(None) };
-    let asked = api::read_made("agent.get", &json!({ "agent": agent }))?;
-    let known = match api::perform(&engine, None, None, asked) {
-        Ok(known) => known,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let known: Value = serde_json::from_str(known.get()).unwrap_or_default();
-    Ok(Some(known["tool"].as_str().unwrap_or_default().to_owned()))
+    let Some(engine) = call.project.readable()? else { return Ok(None) };
+    match engine.ask(&Query::AgentGet(OfAgent { agent: agent.clone() })) {
+        Ok(Answer::Agent(known)) => {
+            Ok(Some(known.tool.as_ref().map(ToString::to_string).unwrap_or_default()))
+        }
+        Ok(other) => Err(Fault::unexpected(&other)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Another identity for a client whose name would be made the same as that of another client: the
@@ -96,7 +110,7 @@ fn apart(ledger: &Ledger, client: &str, haid: &Haid, tool: Option<&str>) -> Opti
 
 /// Whether a client is the one that an agent said it is.
 fn is_tool(client: &str, tool: &str) -> bool {
-    label(client).is_some_and(|client| client.eq_ignore_ascii_case(tool))
+    label(client).is_some_and(|client| client.as_str().eq_ignore_ascii_case(tool))
 }
 
 /// Refuses a host that said who it is and calls itself what another host is called. Names that
@@ -143,21 +157,13 @@ fn in_the_way(message: String, way_out: impl Into<String>) -> Fault {
     Fault::refused(Rule::Usage, message.clone()).told(message, way_out)
 }
 
-/// A moment in an answer, as this dialect writes it.
-fn stamp_of(at: &Value) -> String {
-    utc(Timestamp::from_micros(at.as_u64().unwrap_or_default()))
-}
-
 /// The same, who has to be known in this project.
-fn registered(
-    call: &Call<'_>,
-    who: &Identity,
-    field: &str,
-    text: &str,
-) -> Result<AgentName, Fault> {
+fn registered(context: &ProjectContext, field: &str, text: &str) -> Result<AgentName, Fault> {
     let agent = named(text)?;
-    if call.desk.ask(who, "agent.get", &json!({ "agent": agent })).is_ok() {
-        return Ok(agent);
+    match context.ask(&Query::AgentGet(OfAgent { agent: agent.clone() })) {
+        Ok(_) => return Ok(agent),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
     }
     let message = format!("{field}: no agent {text} is registered in this project");
     let way_out = format!(

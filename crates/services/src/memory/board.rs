@@ -12,7 +12,7 @@ use super::Verbs;
 use super::claims::{self, Claim};
 use super::context::label;
 use super::ranking::open_plans;
-use super::seat::Present;
+use super::session::Present;
 use crate::fault::Fault;
 
 /// How many of each sort are listed.

@@ -13,7 +13,7 @@ use althing_kernel::{EntryId, Event, LeaseId, Principal, State, Surface, Timesta
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-use super::seat::Present;
+use super::session::Present;
 use super::trail::{WINDOW, entry_at, moment_of};
 use super::ways::unknown;
 use crate::fault::Fault;

@@ -24,7 +24,11 @@ impl Verbs<'_> {
     /// The commit that work is to start from, if a name for one was given.
     fn start(&self, args: &Coordinate) -> Result<Option<String>, Fault> {
         let Some(name) = &args.reference else { return Ok(None) };
-        let git = self.seat.is_git().then(|| Git::new(self.seat.root(), &self.shown()));
+        let git = self
+            .context
+            .setup()
+            .is_git
+            .then(|| Git::new(&self.context.setup().root, &self.shown()));
         let commit = git.and_then(|git| git.resolved(name));
         let unknown = || Fault::usage(format!("'ref': {name:?} names no commit of this project"));
         commit.map(Some).ok_or_else(unknown)
@@ -44,7 +48,7 @@ impl Verbs<'_> {
     /// need any file.
     pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Fault> {
         let start = self.start(args)?;
-        if !self.seat.is_git() || args.allow_dirty || start.is_some() {
+        if !self.context.setup().is_git || args.allow_dirty || start.is_some() {
             return Ok(());
         }
         let everything = lanes.iter().any(|lane| lane.surfaces.is_none());
@@ -64,7 +68,7 @@ impl Verbs<'_> {
             };
             !is_tool(path) && (everything || meets())
         };
-        let git = Git::new(self.seat.root(), &self.shown());
+        let git = Git::new(&self.context.setup().root, &self.shown());
         let dirty: Vec<String> =
             readable(&git.uncommitted()?).into_iter().filter(overlaps).collect();
         if dirty.is_empty() {

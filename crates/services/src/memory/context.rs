@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use super::args::{Context, FORMS, Sight, ignored, within};
 use super::claims::{self, Claim};
 use super::ranking::{Wanted, density, path_of, stale};
-use super::seat::Present;
+use super::session::Present;
 use super::trail::{entry_at, first_from, moment_of};
 use super::{Verb, Verbs, board};
 use crate::fault::Fault;
@@ -60,7 +60,11 @@ impl Verbs<'_> {
         let own = self.principal();
         let own_claims = claims::held_by(&present.state, present.now, &own);
         let own_claims: Vec<Value> = own_claims.iter().map(Claim::conflict).collect();
-        let git = self.seat.is_git().then(|| Git::new(self.seat.root(), &self.shown()));
+        let git = self
+            .context
+            .setup()
+            .is_git
+            .then(|| Git::new(&self.context.setup().root, &self.shown()));
         let known = match &own {
             Principal::Agent(name) => present.state.agent(name).is_some(),
             Principal::User(id) => present.state.user(id).is_some(),
@@ -73,7 +77,7 @@ impl Verbs<'_> {
                 "althing": env!("CARGO_PKG_VERSION"),
                 "project": self.project_name()?,
                 "project_id": present.state.project().map(|project| project.id.as_str().to_owned()),
-                "root": self.seat.root(),
+                "root": &self.context.setup().root,
                 "is_git": git.is_some(),
                 "branch": git.as_ref().and_then(Git::branch),
                 "platform": std::env::consts::OS,

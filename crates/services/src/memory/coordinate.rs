@@ -3,21 +3,26 @@
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::words::counted;
 use althing_kernel::blackboard::Label;
+use althing_kernel::records::create::Create;
+use althing_kernel::records::record::Tags;
+use althing_kernel::records::transition::Move;
 use althing_kernel::records::view::{LaneReply, MemoryReply};
-use althing_kernel::records::vocabulary::LoopKind;
-use althing_kernel::records::{Kind, Record, RecordId};
-use althing_kernel::{AgentName, State};
+use althing_kernel::records::vocabulary::{Action, CandidateType, LoopKind};
+use althing_kernel::records::{Effect, Fields, Kind, Record, RecordId, Status};
+use althing_kernel::text::Text;
+use althing_kernel::{AgentName, Command, State};
 use althing_workshop::worktree::Worktree;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Verbs;
+use super::harvest::report;
 use super::lanes::{
     Key, Lane, Obstacle, collide, delivery, id_of, known_agent, met, others, record, shown,
     surfaces,
 };
-use super::seat::Present;
+use super::session::Present;
 use crate::fault::Fault;
 
 /// How many agents are asked if none are named.
@@ -251,9 +256,9 @@ impl Verbs<'_> {
 
     /// A worktree that a lane can be harvested from later.
     fn checked_worktree(&self, path: &str) -> Result<String, Fault> {
-        let absolute = self.seat.root().join(path);
+        let absolute = self.context.setup().root.join(path);
         let text = absolute.to_string_lossy().into_owned();
-        match Worktree::open(self.seat.root(), &text, &self.shown()) {
+        match Worktree::open(&self.context.setup().root, &text, &self.shown()) {
             Ok(_) => Ok(text),
             Err(why) => Err(Fault::usage(format!("worktree {path}: {why}"))),
         }
@@ -274,6 +279,29 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
+    /// Creates a record that says what is to be done.
+    fn created(
+        &self,
+        kind: Kind,
+        args: &Coordinate,
+        fields: Fields,
+        request_id: Option<&str>,
+    ) -> Result<RecordId, Fault> {
+        let create = Create {
+            fields,
+            kind,
+            provenance: None,
+            request_id: request_id.map(label).transpose()?,
+            status: None,
+            tags: Tags::default(),
+            text: Text::new(&args.task).map_err(Fault::unreadable)?,
+        };
+        match self.execute(Command::MemoryCreate(Box::new(create)))? {
+            MemoryReply::Record(made) => Ok(made.id),
+            other => Err(Fault::unexpected(&other)),
+        }
+    }
+
     /// A message that binds nobody to anything.
     fn write_to(
         &self,
@@ -283,19 +311,17 @@ impl Verbs<'_> {
         thread: &str,
         key: &Key,
     ) -> Result<Value, Fault> {
-        let mut create = json!({
-            "kind": "message", "text": args.task,
-            "fields": { "to": agent, "thread": thread, "requires_ack": false },
-        });
-        if let Some(plan) = &args.plan {
-            create["fields"]["plan_id"] = id_of(Kind::Plan, plan)?.to_string().into();
-        }
-        if let Some(id) = key.part(agent.as_str()) {
-            create["request_id"] = id.into();
-        }
-        let made = self.act("memory.create", &create)?;
-        let id = made["id"].as_str().unwrap_or_default();
-        facade.artifact("message", id).effect("create", "message", id);
+        let plan = args.plan.as_ref().map(|plan| id_of(Kind::Plan, plan)).transpose()?;
+        let fields = Fields {
+            to: Some(label(agent.as_str())?),
+            thread: Some(label(thread)?),
+            requires_ack: Some(false),
+            plan_id: plan,
+            ..Fields::default()
+        };
+        let part = key.part(agent.as_str());
+        let id = self.created(Kind::Message, args, fields, part.as_deref())?.to_string();
+        facade.artifact("message", &id).effect("create", "message", &id);
         Ok(json!({
             "agent": shown(agent), "message_id": id, "channel": "inbox",
             "execution_status": "inbox_only",
@@ -322,19 +348,17 @@ impl Verbs<'_> {
         if targets.agents.is_empty() {
             conclude(&mut facade, &targets.obstacles, 0)?;
         }
-        let mut create = json!({
-            "kind": "candidate", "text": args.task,
-            "fields": { "candidate_type": "handoff", "origin": "review" },
-        });
-        if let Some(scope) = &args.scope {
-            create["fields"]["scope"] = scope.clone().into();
-        }
-        if let Some(id) = key.part("candidate") {
-            create["request_id"] = id.into();
-        }
-        let candidate = self.act("memory.create", &create)?["id"].clone();
-        let candidate = candidate.as_str().unwrap_or_default();
-        facade.artifact("candidate", candidate).effect("create", "candidate", candidate);
+        let scope = args.scope.as_deref().map(Text::new).transpose();
+        let fields = Fields {
+            candidate_type: Some(CandidateType::Handoff),
+            origin: Some(label("review")?),
+            scope: scope.map_err(Fault::unreadable)?,
+            ..Fields::default()
+        };
+        let part = key.part("candidate");
+        let candidate = self.created(Kind::Candidate, args, fields, part.as_deref())?;
+        let candidate = candidate.to_string();
+        facade.artifact("candidate", &candidate).effect("create", "candidate", &candidate);
         let mut plan = Vec::new();
         for agent in &targets.agents {
             plan.push(self.write_to(&mut facade, args, agent, &thread, key)?);
@@ -420,34 +444,41 @@ impl Verbs<'_> {
             self.check_clean(args, std::slice::from_ref(&rerouted(old, agent.clone())?))?;
         }
         let reason = format!("rerouted to {}", shown(agent));
-        let mut step = json!({ "id": old.id, "to": "rerouted", "agent": agent, "reason": reason });
-        if let Some(id) = key.part("reroute") {
-            step["request_id"] = id.into();
-        }
-        let moved = self.act("memory.move", &step)?;
+        let step = Move {
+            agent: Some(agent.clone()),
+            claim: None,
+            expected_version: None,
+            forced: false,
+            id: old.id,
+            let_go: false,
+            merged_into: None,
+            plan_status: None,
+            reason: Some(Text::lossy(&reason)),
+            request_id: key.part("reroute").as_deref().map(label).transpose()?,
+            to: label(Status::Rerouted.as_str())?,
+        };
+        let effects = match self.execute(Command::MemoryMove(Box::new(step)))? {
+            MemoryReply::Moved(moved) => moved.side_effects,
+            other => return Err(Fault::unexpected(&other)),
+        };
         let mut facade = Facade::new(Aim::Reroute.name());
         facade.effect("transition", "assignment", &old.id.to_string());
-        let effects = moved["side_effects"].as_array().map_or(&[][..], Vec::as_slice);
-        let text =
-            |effect: &Value, name: &str| effect[name].as_str().unwrap_or_default().to_owned();
-        for effect in effects {
-            let [action, kind, id] = ["action", "kind", "id"].map(|name| text(effect, name));
-            facade.effect(&action, &kind, &id);
-        }
-        let is_made = |kind: &str| {
-            let made = |effect: &&Value| effect["action"] == "created" && effect["kind"] == kind;
-            effects.iter().find(made)
+        report(&mut facade, &effects);
+        let is_made = |kind: Kind| {
+            let made = |own: &&Effect| own.action == Action::Created && own.kind == kind;
+            effects.iter().find(made).map(|effect| effect.id)
         };
-        let (Some(made), Some(message)) = (is_made("assignment"), is_made("message")) else {
+        let (Some(made), Some(message)) = (is_made(Kind::Assignment), is_made(Kind::Message))
+        else {
             return Err(Fault::defect("a rerouted assignment without another"));
         };
-        let own = self.fetched(made)?;
-        facade.artifact("assignment", &text(made, "id")).artifact("message", &text(message, "id"));
+        let own = self.fetched(&json!({ "id": made }))?;
+        facade.artifact("assignment", &made.to_string()).artifact("message", &message.to_string());
         let offer = LaneReply {
             agent: Some(agent.clone()),
             assignment: own.id,
             claim: own.fields.claim.map(RecordId::claim),
-            message: id_of(Kind::Message, &text(message, "id"))?,
+            message,
         };
         facade.result("rerouted", old.id.to_string());
         told(&mut facade, vec![delivery(&self.present()?.state, &offer)]);
@@ -543,4 +574,8 @@ fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<
     }
     facade.result("skipped", skipped);
     Ok(())
+}
+
+fn label(text: &str) -> Result<Label, Fault> {
+    Label::new(text).map_err(Fault::unreadable)
 }

@@ -15,7 +15,7 @@ use super::coordinate::{Aim, Coordinate, told};
 use super::lanes::{
     Key, Lane, Obstacle, collide, known_agent, others, record, shown, surfaces, taken,
 };
-use super::seat::Present;
+use super::session::Present;
 use crate::fault::Fault;
 
 /// How many assignments an agent has at once if nothing else is said.

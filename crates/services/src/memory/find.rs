@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::args::{Find, Get};
 use super::claims::{self, Claim, Found, surfaces};
 use super::records::{decisions, is_of_decisions};
-use super::seat::Present;
+use super::session::Present;
 use super::ways::unknown;
 use super::{Verb, Verbs};
 use crate::fault::Fault;

@@ -12,15 +12,20 @@ use althing_kernel::blackboard::Label;
 use althing_kernel::content::Blob;
 use althing_kernel::lease::Surfaces;
 use althing_kernel::records::assign::may_stand_in;
-use althing_kernel::records::{Kind, Record, Status};
-use althing_kernel::{Rule, State};
+use althing_kernel::records::field::{Artifact, Few};
+use althing_kernel::records::transition::{Move, PlanStatus};
+use althing_kernel::records::update::Update;
+use althing_kernel::records::view::{MemoryReply, Moved};
+use althing_kernel::records::{Effect, Fields, Kind, Record, Status};
+use althing_kernel::text::Text;
+use althing_kernel::{Command, Rule, State};
 use althing_workshop::worktree::{Report, Worktree};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::lanes::{record, shown, surfaces};
-use super::seat::Present;
+use super::session::Present;
 use super::{Verbs, kind};
 use crate::fault::Fault;
 
@@ -173,7 +178,7 @@ impl Verbs<'_> {
     fn look(&self, own: &Record) -> Result<Found, Skip> {
         let path = own.fields.worktree_path.as_ref();
         let path = path.ok_or_else(|| skip("no_worktree", "the assignment names no worktree"))?;
-        let worktree = Worktree::open(self.seat.root(), path.as_str(), &self.shown())
+        let worktree = Worktree::open(&self.context.setup().root, path.as_str(), &self.shown())
             .map_err(|why| failure("worktree_unusable", format!("{path}: {why}")))?;
         let bytes = match worktree.report() {
             Report::None => return Err(skip("no_result", format!("no {}", lane::RESULT_FILE))),
@@ -207,14 +212,24 @@ impl Verbs<'_> {
 
     /// Puts a result down as an artifact of its assignment.
     fn mark(&self, own: &Record, sort: &str, found: &Found) -> Result<(), Fault> {
-        let mut all: Vec<Value> = own.fields.artifacts.iter().map(|own| json!(own)).collect();
-        all.push(json!({
-            "type": sort, "ref": found.digest, "description": clipped(&found.result.summary, 1_000),
-        }));
-        let update = json!({
-            "id": own.id, "fields": { "artifacts": all }, "expected_version": own.version,
+        let defect = |error: &dyn std::fmt::Display| Fault::defect(error.to_string());
+        let mut all = own.fields.artifacts.to_vec();
+        all.push(Artifact {
+            description: Some(Text::lossy(&clipped(&found.result.summary, 1_000))),
+            reference: Text::new(&found.digest).map_err(|error| defect(&error))?,
+            kind: Label::new(sort).map_err(|error| defect(&error))?,
         });
-        self.act("memory.update", &update).map(drop)
+        let artifacts = Few::new(all).map_err(Fault::usage)?;
+        let update = Update {
+            clear: Few::default(),
+            expected_version: Some(own.version),
+            fields: Fields { artifacts, ..Fields::default() },
+            id: own.id,
+            request_id: None,
+            tags: None,
+            text: None,
+        };
+        self.execute(Command::MemoryUpdate(Box::new(update))).map(drop)
     }
 
     /// Commits the work and has the assignment follow.
@@ -240,7 +255,7 @@ impl Verbs<'_> {
             own.agent().map(shown).unwrap_or_default(),
             own.id
         );
-        let scratch = self.seat.opened()?.home().root().to_owned();
+        let scratch = self.context.opened()?.home().root().to_owned();
         let kept = found
             .worktree
             .keep(&scratch, &message, scope.as_ref())
@@ -259,7 +274,7 @@ impl Verbs<'_> {
         done["left_out"] = left.into();
         for to in &steps {
             match self.walk(own, found, to, *to == steps[steps.len() - 1]) {
-                Ok(moved) => report(facade, &moved["side_effects"]),
+                Ok(moved) => report(facade, &moved.side_effects),
                 Err(fault) => return Err(Skip { done: Some(done), ..fault.into() }),
             }
             done["to"] = (*to).into();
@@ -310,37 +325,41 @@ impl Verbs<'_> {
     }
 
     /// One step on the way to where the result says the assignment is.
-    fn walk(&self, own: &Record, found: &Found, to: &str, is_last: bool) -> Result<Value, Fault> {
-        let mut step = json!({ "id": own.id, "to": to, "reason": "harvested" });
-        if !own.is_for(&self.principal()) {
-            step["forced"] = true.into();
+    fn walk(&self, own: &Record, found: &Found, to: &str, is_last: bool) -> Result<Moved, Fault> {
+        let plan_status = match found.result.status {
+            Outcome::Completed => Some(PlanStatus::Done),
+            Outcome::Blocked => Some(PlanStatus::Blocked),
+            Outcome::Failed => None,
+        };
+        let reason =
+            if is_last { clipped(&found.result.summary, 800) } else { "harvested".to_owned() };
+        let step = Move {
+            agent: None,
+            claim: None,
+            expected_version: None,
+            forced: !own.is_for(&self.principal()),
+            id: own.id,
+            // Whoever left a result is gone, and holds nothing.
+            let_go: is_last && found.result.status != Outcome::Completed,
+            merged_into: None,
+            plan_status: plan_status.filter(|_| is_last && own.fields.plan_id.is_some()),
+            reason: Some(Text::lossy(&reason)),
+            request_id: None,
+            to: Label::new(to).map_err(|error| Fault::defect(error.to_string()))?,
+        };
+        match self.execute(Command::MemoryMove(Box::new(step)))? {
+            MemoryReply::Moved(moved) => Ok(moved),
+            other => Err(Fault::unexpected(&other)),
         }
-        if is_last {
-            step["reason"] = clipped(&found.result.summary, 800).into();
-            match found.result.status {
-                Outcome::Completed if own.fields.plan_id.is_some() => {
-                    step["plan_status"] = "done".into();
-                }
-                Outcome::Blocked if own.fields.plan_id.is_some() => {
-                    step["plan_status"] = "blocked".into();
-                }
-                _ => {}
-            }
-            if found.result.status != Outcome::Completed {
-                // Whoever left a result is gone, and holds nothing.
-                step["let_go"] = true.into();
-            }
-        }
-        self.act("memory.move", &step)
     }
 }
 
 /// Whether a result was put down so.
 fn has_artifact(own: &Record, sort: &str, digest: &str) -> bool {
-    own.fields.artifacts.iter().any(|artifact| {
-        let artifact = json!(artifact);
-        artifact["type"] == sort && artifact["ref"] == digest
-    })
+    let is_it = |artifact: &Artifact| {
+        artifact.kind.as_str() == sort && artifact.reference.as_str() == digest
+    };
+    own.fields.artifacts.iter().any(is_it)
 }
 
 /// What a lane was offered with, unless that is everything.
@@ -369,10 +388,9 @@ fn steps(from: Status, outcome: Outcome) -> Option<Vec<&'static str>> {
 }
 
 /// Says what followed from a step.
-fn report(facade: &mut Facade, effects: &Value) {
-    for effect in effects.as_array().into_iter().flatten() {
-        let text = |name: &str| effect[name].as_str().unwrap_or_default();
-        facade.effect(text("action"), text("kind"), text("id"));
+pub(super) fn report(facade: &mut Facade, effects: &[Effect]) {
+    for Effect { action, kind, id, .. } in effects {
+        facade.effect(&action.to_string(), &kind.to_string(), &id.to_string());
     }
 }
 

@@ -22,11 +22,11 @@ use serde_json::{Value, json};
 
 use super::Verbs;
 use super::claims;
-use super::seat::Present;
+use super::session::Present;
 use super::ways::unknown;
-use crate::desk::UNNAMED;
 use crate::fault::Fault;
 use crate::frugal;
+use crate::project::UNNAMED;
 
 /// How long a claim for a lane lasts, in seconds: four hours.
 pub(super) const CLAIM_SECS: u64 = 4 * 60 * 60;

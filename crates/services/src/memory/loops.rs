@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::coordinate::Coordinate;
 use super::lanes::{Key, agent_named, command as command_of, id_of, record, shown};
-use super::seat::Present;
+use super::session::Present;
 use crate::fault::Fault;
 
 /// How many loops a list has.
@@ -222,7 +222,7 @@ impl Verbs<'_> {
 
     /// Changes a loop with one command, which sees to versions and repetition.
     fn change(&self, own: &Record, args: &Loop, command: Command) -> Result<Value, Fault> {
-        let reply = self.remember(command).map_err(|fault| match fault.rule() {
+        let reply = self.execute(command).map_err(|fault| match fault.rule() {
             Rule::RecordOwner if args.intent == Act::CompleteTurn => {
                 fault.with(json!({ "code": "unauthorized_slot_write" }))
             }
@@ -300,7 +300,7 @@ impl Verbs<'_> {
         let fields = Fields { loop_kind: Some(kind), slots, ..fields };
         let create =
             Create { fields, request_id, ..Create::plain(Kind::Loop, text("task", task)?) };
-        match self.remember(Command::MemoryCreate(Box::new(create)))? {
+        match self.execute(Command::MemoryCreate(Box::new(create)))? {
             MemoryReply::Record(own) => {
                 let Present { state, .. } = self.present()?;
                 let gone = || format!("{} is archived: what this request made is no more", own.id);

@@ -22,7 +22,7 @@ mod progress;
 mod ranking;
 mod recall;
 mod records;
-mod seat;
+mod session;
 mod strangers;
 mod sweep;
 mod trail;
@@ -34,14 +34,15 @@ use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::item::with_haids;
 use althing_dialects::memory::words;
-use althing_kernel::Rule;
+use althing_kernel::{Principal, Rule};
 use serde_json::{Map, Value};
 
-pub use recall::Recall;
-pub use seat::{Chair, Seat};
+pub(crate) use recall::Recall;
+
 pub use ways::{Way, step, way};
 
 use crate::arguments;
+use crate::context::ProjectContext;
 use crate::error::ErrorKind;
 use crate::fault::Fault;
 
@@ -186,13 +187,14 @@ impl Verb {
 
 /// Somebody at the project's memory.
 pub struct Verbs<'a> {
-    seat: &'a dyn Seat,
+    context: &'a ProjectContext,
+    principal: Principal,
 }
 
 impl<'a> Verbs<'a> {
-    /// Somebody takes a seat.
-    pub fn new(seat: &'a dyn Seat) -> Self {
-        Verbs { seat }
+    /// The verbs for whoever asks, who has to have a name.
+    pub fn new(context: &'a ProjectContext) -> Result<Self, Fault> {
+        Ok(Verbs { context, principal: context.named()?.clone() })
     }
 
     /// Does something.

@@ -2,11 +2,16 @@
 //! of life.
 
 use althing_dialects::memory::entity;
+use althing_kernel::Command;
 use althing_kernel::records::Kind;
+use althing_kernel::records::assign::Progress;
+use althing_kernel::records::view::MemoryReply;
+use althing_kernel::text::Text;
 use serde_json::{Value, json};
 
 use super::Verbs;
 use super::args::Transition;
+use super::write::request_label;
 use crate::fault::Fault;
 
 /// What is said instead of a state.
@@ -24,29 +29,29 @@ impl Verbs<'_> {
             return Err(Fault::usage(format!("'{name}' does not go with {WORD}")));
         }
         let id = entity::id(Kind::Assignment, &args.id).map_err(Fault::usage)?;
-        let mut command = json!({ "id": id });
-        for (name, value) in [("text", &args.reason), ("request_id", &args.request_id)] {
-            if let Some(value) = value {
-                command[name] = value.as_str().into();
-            }
-        }
-        if !args.artifacts.is_empty() {
-            command["artifacts"] = args.artifacts.clone().into();
-        }
-        if let Some(version) = args.expected_version {
-            command["expected_version"] = version.into();
-        }
-        let heard = self.act("memory.progress", &command)?;
-        let record = &heard["record"];
+        let artifacts = Value::from(args.artifacts.clone());
+        let version = args.expected_version.map(u32::try_from).transpose();
+        let progress = Progress {
+            artifacts: serde_json::from_value(artifacts).map_err(Fault::unreadable)?,
+            expected_version: version.map_err(Fault::unreadable)?,
+            id,
+            request_id: args.request_id.as_deref().map(request_label).transpose()?,
+            text: args.reason.as_deref().map(Text::new).transpose().map_err(Fault::unreadable)?,
+        };
+        let heard = match self.execute(Command::MemoryProgress(Box::new(progress)))? {
+            MemoryReply::Moved(heard) => heard,
+            other => return Err(Fault::unexpected(&other)),
+        };
+        let record = heard.record.as_ref();
         Ok(json!({
             "entity": Kind::Assignment,
             "id": id,
             "short_label": id.label(),
-            "from": heard["from"],
-            "to": heard["to"],
+            "from": heard.from,
+            "to": heard.to,
             "changed": args.reason.is_some() || !args.artifacts.is_empty(),
-            "version": record["version"],
-            "artifacts": record["fields"]["artifacts"].as_array().map_or(0, Vec::len),
+            "version": record.map(|record| record.version),
+            "artifacts": record.map_or(0, |record| record.fields.artifacts.len()),
             "side_effects": [{ "action": "heartbeat", "entity": Kind::Assignment, "id": id }],
         }))
     }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use super::Verbs;
 use super::recall::item;
 use super::records::decision;
-use super::seat::Present;
+use super::session::Present;
 use crate::fault::Fault;
 
 /// How many plans are looked at for the most urgent: the newest.
@@ -190,7 +190,7 @@ impl Verbs<'_> {
             shown["why"] = why.join("; ").into();
             Some(shown)
         };
-        let hits = self.seat.recall().rank(&present.state, wanted.pending, &question);
+        let hits = self.context.project().recall().rank(&present.state, wanted.pending, &question);
         let has_more = hits.len() > wanted.limit;
         (hits.iter().take(wanted.limit).filter_map(show).collect(), has_more)
     }

@@ -23,7 +23,7 @@ const DECISIONS_MAX: usize = 200;
 
 /// What is kept between calls. Whoever asks only once begins with an empty one.
 #[derive(Default)]
-pub struct Recall(Mutex<Kept>);
+pub(crate) struct Recall(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {

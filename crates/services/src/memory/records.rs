@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::Verbs;
 use super::args::Said;
-use super::seat::Present;
+use super::session::Present;
 use super::trail::entry_at;
 use crate::fault::Fault;
 
@@ -123,7 +123,7 @@ impl Verbs<'_> {
         let Some(project) = &said.project else { return Ok(()) };
         let present = self.present()?;
         let known = present.state.project();
-        let root = self.seat.root();
+        let root = &self.context.setup().root;
         let same = known.is_some_and(|known| {
             known.id.as_str() == project || known.name.as_str() == project.as_str()
         });

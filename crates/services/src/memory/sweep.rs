@@ -4,9 +4,15 @@
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane;
 use althing_dialects::memory::words::{from_now, lasting};
-use althing_kernel::records::sweep::{Sign, judge};
+use althing_kernel::blackboard::Label;
+use althing_kernel::records::assign::Converge;
+use althing_kernel::records::field::Few;
+use althing_kernel::records::sweep as kernel;
+use althing_kernel::records::sweep::{Sign, Swept, judge};
+use althing_kernel::records::view::{MemoryReply, SweptReply};
+use althing_kernel::records::vocabulary::Evidence;
 use althing_kernel::records::{Kind, Record, RecordId, Status};
-use althing_kernel::{Principal, Span, State, Timestamp};
+use althing_kernel::{Command, Principal, Span, State, Timestamp};
 use althing_workshop::worktree::Worktree;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::Verbs;
 use super::lanes::LOOP_SCOPES;
-use super::seat::Present;
+use super::session::Present;
 use crate::fault::Fault;
 
 /// How many assignments are looked at in one sweep; more than one sweep moves, since some may be
@@ -33,7 +39,7 @@ pub(super) struct Sweep {
 /// What was seen of assignments that are silent.
 #[derive(Default)]
 struct Seen {
-    signs: Vec<Value>,
+    signs: Vec<Sign>,
     /// Those that could not be looked at, with why.
     unknown: Vec<(RecordId, String)>,
 }
@@ -65,10 +71,10 @@ impl Verbs<'_> {
             let due = looked_at.filter_map(|own| forecast(own, &seen.signs, now));
             let over = orphans.iter().map(Orphan::row);
             facade.result("would_move", due.chain(over).collect::<Vec<Value>>());
-            facade.result("signs", seen.signs).result("orphans", orphans.len());
+            facade.result("signs", json!(seen.signs)).result("orphans", orphans.len());
             return Ok(facade.answer());
         }
-        let mut moved = Value::Array(Vec::new());
+        let mut moved = Vec::new();
         // Somebody may be at work on what could not be looked at.
         let unknown = |own: &&&Record| seen.unknown.iter().any(|(id, _)| *id == own.id);
         if silent.iter().any(|own| unknown(&own)) {
@@ -77,26 +83,23 @@ impl Verbs<'_> {
         let looked_at: Vec<RecordId> =
             silent.iter().filter(|own| !unknown(own)).map(|own| own.id).collect();
         if overdue > 0 && !looked_at.is_empty() {
-            let sweep = json!({ "looked_at": looked_at, "signs": seen.signs });
-            let mut swept = self.act("memory.sweep", &sweep)?;
-            moved = swept["moved"].take();
-            facade.result("more", swept["more"].clone());
-            for own in moved.as_array_mut().into_iter().flatten() {
-                explain(own, &silent, now);
-                let id = own["id"].as_str().unwrap_or_default();
-                let action = if own["from"] == own["to"] { "heartbeat" } else { "transition" };
-                facade.effect(action, "assignment", id);
+            let swept = self.swept(looked_at, seen.signs)?;
+            facade.result("more", swept.more);
+            for own in &swept.moved {
+                moved.push(explained(own, &silent, now));
+                let action = if own.from == own.to { "heartbeat" } else { "transition" };
+                facade.effect(action, "assignment", &own.id.to_string());
             }
         }
         let mut converged = Vec::new();
         for orphan in orphans {
             let id = orphan.own.id;
-            match self.act("memory.converge", &json!({ "id": id, "to": orphan.to })) {
-                Ok(done) if done["changed"] == true => {
+            match self.converged(&orphan) {
+                Ok(true) => {
                     converged.push(orphan.row());
                     facade.effect("converge", "assignment", &id.to_string());
                 }
-                Ok(_) => {}
+                Ok(false) => {}
                 // What was swept before stays told.
                 Err(fault) => {
                     facade.warn("not_converged", format!("{id}: {}", fault.message()));
@@ -106,6 +109,29 @@ impl Verbs<'_> {
         facade.result("moved", moved).result("converged", converged.len());
         facade.result("converged_items", converged);
         Ok(facade.answer())
+    }
+
+    /// Has assignments move on that were looked at.
+    fn swept(&self, looked_at: Vec<RecordId>, signs: Vec<Sign>) -> Result<SweptReply, Fault> {
+        let sweep = Command::MemorySweep(kernel::Sweep {
+            looked_at: Some(Few::new(looked_at).map_err(Fault::usage)?),
+            request_id: None,
+            signs: Few::new(signs).map_err(Fault::usage)?,
+        });
+        match self.execute(sweep)? {
+            MemoryReply::Swept(swept) => Ok(swept),
+            other => Err(Fault::unexpected(&other)),
+        }
+    }
+
+    /// Brings an orphan to the end of its loop. Returns whether that changed anything.
+    fn converged(&self, orphan: &Orphan<'_>) -> Result<bool, Fault> {
+        let to = Label::new(orphan.to).map_err(|error| Fault::defect(error.to_string()))?;
+        let converge = Converge { id: orphan.own.id, request_id: None, to };
+        match self.execute(Command::MemoryConverge(converge))? {
+            MemoryReply::Moved(moved) => Ok(moved.changed),
+            other => Err(Fault::unexpected(&other)),
+        }
     }
 
     /// Whether a sweep of the caller's is about this assignment. The rest is for others to look at.
@@ -122,7 +148,7 @@ impl Verbs<'_> {
         let mut seen = Seen::default();
         for own in silent {
             let Some(path) = &own.fields.worktree_path else { continue };
-            match Worktree::open(self.seat.root(), path.as_str(), &self.shown()) {
+            match Worktree::open(&self.context.setup().root, path.as_str(), &self.shown()) {
                 Ok(worktree) => seen.signs.extend(signs(own, &worktree, now)),
                 Err(why) => seen.unknown.push((own.id, format!("{path}: {why}"))),
             }
@@ -131,44 +157,57 @@ impl Verbs<'_> {
     }
 }
 
-fn signs(own: &Record, worktree: &Worktree, now: Timestamp) -> Vec<Value> {
+fn signs(own: &Record, worktree: &Worktree, now: Timestamp) -> Vec<Sign> {
     let offered = own.fields.stamps.get(&Status::Offered).copied().unwrap_or(own.created_at);
     let names = [own.id.to_string(), own.id.label()];
     let names = [names[0].as_str(), names[1].as_str()];
     let signs = worktree.signs(&names, now.micros());
     lane::since(&signs, offered.micros())
         .into_iter()
-        .map(|sign| json!({ "id": own.id, "at": sign.at, "evidence": sign.evidence }))
+        .map(|sign| Sign {
+            at: Timestamp::from_micros(sign.at),
+            evidence: kernel_evidence(sign.evidence),
+            id: own.id,
+        })
         .collect()
 }
 
-/// What would become of an assignment, by what was seen of it.
-fn forecast(own: &Record, signs: &[Value], now: Timestamp) -> Option<Value> {
-    let signs = signs.iter().filter_map(|sign| serde_json::from_value::<Sign>(sign.clone()).ok());
-    let newest = signs.filter(|sign| sign.id == own.id).max_by_key(|sign| sign.at);
-    let swept = judge(own, newest, now)?;
-    let mut row = json!(swept);
-    explain(&mut row, &[own], now);
-    Some(row)
+/// The same evidence in the words of the kernel.
+fn kernel_evidence(evidence: lane::Evidence) -> Evidence {
+    match evidence {
+        lane::Evidence::ResultFile => Evidence::ResultFile,
+        lane::Evidence::Commit => Evidence::Commit,
+        lane::Evidence::HeartbeatFile => Evidence::HeartbeatFile,
+        lane::Evidence::WorktreeFile => Evidence::WorktreeFile,
+        lane::Evidence::AckFile => Evidence::AckFile,
+    }
 }
 
-/// Says why something was moved, or only heard of.
-fn explain(row: &mut Value, looked_at: &[&Record], now: Timestamp) {
-    let seen = &row["sign"];
-    let why = if let Some(at) = seen["at"].as_u64() {
-        let evidence = seen["evidence"].as_str().unwrap_or_default().replace('_', " ");
-        format!("{evidence} {}", from_now(Timestamp::from_micros(at), now))
+/// What would become of an assignment, by what was seen of it.
+fn forecast(own: &Record, signs: &[Sign], now: Timestamp) -> Option<Value> {
+    let newest = signs.iter().filter(|sign| sign.id == own.id).max_by_key(|sign| sign.at);
+    let swept = judge(own, newest.copied(), now)?;
+    Some(explained(&swept, &[own], now))
+}
+
+/// An assignment that was moved, or only heard of, with why.
+fn explained(swept: &Swept, looked_at: &[&Record], now: Timestamp) -> Value {
+    let why = if let Some(sign) = &swept.sign {
+        let evidence = sign.evidence.to_string().replace('_', " ");
+        format!("{evidence} {}", from_now(sign.at, now))
     } else {
-        let own = looked_at.iter().find(|own| row["id"] == own.id.to_string());
+        let own = looked_at.iter().find(|own| swept.id == own.id);
         let late = own.and_then(|own| own.silent_from()).unwrap_or(now);
         let late = lasting(now.since(late).secs());
-        match row["from"].as_str() {
-            Some("offered") => format!("nobody took it up; {late} overdue"),
-            Some("accepted") => format!("it was not begun; {late} overdue"),
+        match swept.from {
+            Status::Offered => format!("nobody took it up; {late} overdue"),
+            Status::Accepted => format!("it was not begun; {late} overdue"),
             _ => format!("nothing was heard of it; {late} overdue"),
         }
     };
+    let mut row = json!(swept);
     row["why"] = why.into();
+    row
 }
 
 /// An assignment that belongs to a loop which is over.

@@ -22,7 +22,7 @@ use super::claims::{self, Claim, Found};
 use super::context::{change, changed_since};
 use super::find::record;
 use super::ranking::{Wanted, density, open_plans, stale};
-use super::seat::{Present, SESSION, unexpected};
+use super::session::{Present, SESSION};
 use super::write::request_label;
 use super::{Verb, Verbs};
 use crate::fault::Fault;
@@ -147,7 +147,7 @@ impl Verbs<'_> {
         let begin = Begin { claim, client: Some(Text::lossy(SESSION)), looked };
         match self.client_in(before)?.execute(Command::WorkBegin(begin))? {
             Reply::Begun(begun) => Ok(*begun),
-            other => Err(unexpected(&other)),
+            other => Err(Fault::unexpected(&other)),
         }
     }
 
@@ -310,7 +310,7 @@ impl Verbs<'_> {
             ("handoffs", Kind::Handoff),
             ("messages", Kind::Message),
         ] {
-            let waiting = self.seat.recall().waiting(&present.state, &own, kind);
+            let waiting = self.context.project().recall().waiting(&present.state, &own, kind);
             let records = waiting.iter().filter_map(|id| present.state.memory().record(*id));
             work["total"][name] = waiting.len().into();
             work[name] = records.take(limit).map(|record| marked(record, present.now)).collect();

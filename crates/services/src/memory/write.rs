@@ -20,9 +20,8 @@ use super::args::{CompleteStep, Create, Remove, Transition, Update};
 use super::claims::{self, Claim, Found};
 use super::find::{fetch, record};
 use super::records::is_of_decisions;
-use super::seat::{Present, unexpected};
+use super::session::{Present, perform};
 use super::{Verb, Verbs, progress};
-use crate::desk::perform;
 use crate::fault::Fault;
 
 impl Verbs<'_> {
@@ -80,7 +79,7 @@ impl Verbs<'_> {
     /// the record as it was at first, so one that went on since is left where it is.
     fn brought(&self, made: &Value, id: &str, to: &str) -> Result<Value, Fault> {
         let now =
-            perform(&self.seat.opened()?, &self.client()?, "memory.get", &json!({ "id": id }))?;
+            perform(&self.context.opened()?, &self.client()?, "memory.get", &json!({ "id": id }))?;
         if now["status"] != made["status"] {
             return Ok(now);
         }
@@ -140,7 +139,7 @@ impl Verbs<'_> {
                     Found::Over => Err(Fault::not_found(format!("claim {id} is over already"))),
                 }
             }
-            other => Err(unexpected(&other)),
+            other => Err(Fault::unexpected(&other)),
         }
     }
 
@@ -340,7 +339,7 @@ impl Verbs<'_> {
         })?;
         match reply {
             Reply::Finished(done) => Ok(done.side_effects.iter().map(finished).collect()),
-            other => Err(unexpected(&other)),
+            other => Err(Fault::unexpected(&other)),
         }
     }
 

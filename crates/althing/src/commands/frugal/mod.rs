@@ -4,7 +4,13 @@ pub(crate) mod tokens;
 
 use althing_dialects::frugal::brief::{Asked, Mode, list as cleaned};
 use althing_dialects::frugal::message::{self, MESSAGE_BYTES_MAX};
+use althing_kernel::Command;
+use althing_kernel::blackboard::capsule::Write;
+use althing_kernel::blackboard::view::HydratedView;
+use althing_kernel::blackboard::{Handle, fact, symbol};
 use althing_services::ErrorKind;
+use althing_services::frugal::capsules::written_out;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -13,145 +19,144 @@ use crate::app::App;
 use crate::cli::{
     BriefArgs, CapsuleCommand, FactCommand, HaidArgs, ShimsArgs, SymbolCommand, ValidateArgs,
 };
+use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::frugal::shims::{self, Fate};
-use crate::frugal::{Desk, Order, build, capsule_text, counted, own_haid, strings};
+use crate::frugal::{Order, build, counted, handle, label, own_haid, text};
 use crate::input::{read_file, stdin_text};
 use crate::table::{free_text, whole};
 
 /// The exit code of a brief whose references could not be looked up.
 const NOT_VERIFIED: u8 = 3;
 
-/// The project, which has to be set up.
-fn desk(app: &App) -> Result<Desk, Failure> {
-    let desk = Desk::new(App::new(app.globals.clone()))?;
-    if !desk.is_set_up()? {
-        // The usual answer, with the usual way out.
-        app.project()?.engine()?;
-    }
-    Ok(desk)
+/// Shows something: as JSON, or as a line.
+fn show<T: Serialize>(app: &App, own: &T, line: impl FnOnce(&T) -> String) -> Result<(), Failure> {
+    if app.out.json { app.out.value(own) } else { app.out.line(line(own)) }
 }
 
-fn text(value: &Value, name: &str) -> String {
-    value[name].as_str().unwrap_or_default().to_owned()
-}
-
-/// Shows a value: as JSON, or as a line.
-fn show(app: &App, value: &Value, line: impl FnOnce(&Value) -> String) -> Result<(), Failure> {
-    if app.out.json { app.out.value(value) } else { app.out.line(line(value)) }
-}
-
-/// Asks for something that has to be there.
-fn get(desk: &Desk, name: &str, args: &Value, missing: String) -> Result<Value, Failure> {
-    desk.ask(name, args)?.ok_or_else(|| Failure::not_found(missing))
-}
-
-fn table(app: &App, list: &[Value], columns: [(&str, &str); 2]) -> Result<(), Failure> {
+/// Shows a list: as JSON, or as a table.
+fn table<T: Serialize>(
+    app: &App,
+    list: &[T],
+    titles: [&str; 2],
+    row: impl Fn(&T) -> [String; 2],
+) -> Result<(), Failure> {
     if app.out.json {
         return app.out.value(&list);
     }
-    let row = |own: &Value| columns.iter().map(|(_, name)| text(own, name)).collect();
-    let rows: Vec<Vec<String>> = list.iter().map(row).collect();
-    let [(first, _), (second, _)] = columns;
+    let rows: Vec<Vec<String>> = list.iter().map(|own| row(own).to_vec()).collect();
+    let [first, second] = titles;
     app.out.table(&[whole(first), free_text(second)], &rows)
 }
 
 pub(crate) fn symbol(app: &App, command: &SymbolCommand) -> Result<(), Failure> {
-    let desk = desk(app)?;
-    let line = |own: &Value| format!("{} = {}", text(own, "id"), text(own, "value"));
+    let desk = Desk::open_to_look_up(app)?;
     match command {
         SymbolCommand::Set { id, value } => {
-            let set = json!({ "id": id, "value": value });
-            desk.act("symbol.set", &set)?;
-            show(app, &set, line)
+            let set = symbol::Set { id: label(id)?, value: text(value)? };
+            desk.order(Command::SymbolSet(set.clone()))?;
+            show(app, &set, |own| format!("{} = {}", own.id, own.value))
         }
         SymbolCommand::Get { id } => {
-            let missing = format!("unknown symbol id: {id}");
-            let found = get(&desk, "symbol.get", &json!({ "id": id }), missing)?;
-            show(app, &found, |own| text(own, "value"))
+            let missing = || Failure::not_found(format!("unknown symbol id: {id}"));
+            let found = desk.symbol(label(id)?)?.ok_or_else(missing)?;
+            show(app, &found, |own| own.value.to_string())
         }
         SymbolCommand::Reverse { value } => {
-            let missing = format!("no symbol resolves to value: {value}");
-            let found = get(&desk, "symbol.reverse", &json!({ "value": value }), missing)?;
-            show(app, &found, |own| text(own, "id"))
+            let missing = || Failure::not_found(format!("no symbol resolves to value: {value}"));
+            let found = desk.symbol_for(value)?.ok_or_else(missing)?;
+            show(app, &found, |own| own.id.to_string())
         }
-        SymbolCommand::List => {
-            table(app, &desk.list("symbol.list")?, [("ID", "id"), ("STANDS FOR", "value")])
-        }
+        SymbolCommand::List => table(app, &desk.symbols()?, ["ID", "STANDS FOR"], |own| {
+            [own.id.to_string(), own.value.to_string()]
+        }),
     }
 }
 
 pub(crate) fn fact(app: &App, command: &FactCommand) -> Result<(), Failure> {
-    let desk = desk(app)?;
+    let desk = Desk::open_to_look_up(app)?;
+    let get = |key: &String| {
+        let missing = || Failure::not_found(format!("no fact for key: {key}"));
+        desk.fact(label(key)?)?.ok_or_else(missing)
+    };
     match command {
         FactCommand::Set { key, value } => {
-            let set = json!({ "key": key, "value": value });
-            desk.act("fact.set", &set)?;
-            show(app, &set, |_| format!("{key} = {value}"))
+            let set = fact::Set { key: label(key)?, value: text(value)? };
+            desk.order(Command::FactSet(set.clone()))?;
+            show(app, &set, |own| format!("{} = {}", own.key, own.value))
         }
-        FactCommand::Get { key } => {
-            let missing = format!("no fact for key: {key}");
-            let found = get(&desk, "fact.get", &json!({ "key": key }), missing)?;
-            show(app, &found, |own| text(own, "value"))
-        }
+        FactCommand::Get { key } => show(app, &get(key)?, |own| own.value.to_string()),
         FactCommand::Delete { key } => {
-            let missing = format!("no fact for key: {key}");
-            get(&desk, "fact.get", &json!({ "key": key }), missing)?;
-            desk.act("fact.delete", &json!({ "key": key }))?;
+            let found = get(key)?;
+            desk.order(Command::FactDelete(fact::Delete { key: found.key }))?;
             show(app, &json!({ "deleted": key }), |_| format!("deleted {key}"))
         }
-        FactCommand::List => {
-            table(app, &desk.list("fact.list")?, [("KEY", "key"), ("FACT", "value")])
-        }
+        FactCommand::List => table(app, &desk.facts()?, ["KEY", "FACT"], |own| {
+            [own.key.to_string(), own.value.to_string()]
+        }),
     }
 }
 
 pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Failure> {
-    let desk = desk(app)?;
+    let desk = Desk::open_to_look_up(app)?;
     match command {
         CapsuleCommand::Write(args) => {
-            let mut said = json!({ "id": args.id, "what": args.what, "depends": args.depends });
-            let rest =
-                [("where", &args.place), ("decision", &args.decision), ("gotcha", &args.gotcha)];
-            for (name, value) in rest {
-                if let Some(value) = value {
-                    said[name] = value.as_str().into();
-                }
-            }
-            let made = desk.act("capsule.write", &said)?;
+            let field = |said: &Option<String>| said.as_deref().map(text).transpose();
+            let write = Write {
+                decision: field(&args.decision)?,
+                depends: handles(&args.depends)?,
+                gotcha: field(&args.gotcha)?,
+                id: handle(&args.id)?,
+                what: text(&args.what)?,
+                place: field(&args.place)?,
+            };
+            let made = desk.order(Command::CapsuleWrite(write))?;
             show(app, &made, |_| format!("wrote capsule {}", args.id))
         }
         CapsuleCommand::Show { id } => {
-            let found =
-                get(&desk, "capsule.get", &json!({ "id": id }), format!("no capsule: {id}"))?;
-            show(app, &found, |own| capsule_text(own).trim_end().to_owned())
+            let missing = || Failure::not_found(format!("no capsule: {id}"));
+            let found = desk.capsule(handle(id)?)?.ok_or_else(missing)?;
+            show(app, &found, |own| written_out(own).trim_end().to_owned())
         }
-        CapsuleCommand::List => {
-            table(app, &desk.list("capsule.list")?, [("ID", "id"), ("WHAT", "what")])
-        }
+        CapsuleCommand::List => table(app, &desk.capsules()?, ["ID", "WHAT"], |own| {
+            [own.id.to_string(), own.what.clone()]
+        }),
         CapsuleCommand::Deps { ids } => {
-            let found = closure(&desk, "capsule.deps", ids)?;
-            show(app, &found, |own| strings(&own["ids"]).join("\n"))
+            let found = desk.capsule_deps(handles(ids)?)?.ok_or_else(|| gone("capsule.deps"))?;
+            all_there(&found.unknown, &found.missing, &found)?;
+            let line = |id: &Handle| id.to_string();
+            show(app, &found, |own| own.ids.iter().map(line).collect::<Vec<_>>().join("\n"))
         }
         CapsuleCommand::Hydrate { ids } => {
-            let found = closure(&desk, "capsule.hydrate", ids)?;
-            let texts = |own: &Value| {
-                let all = own["capsules"].as_array().map_or(&[][..], Vec::as_slice);
-                all.iter().map(capsule_text).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+            let found = desk.hydrated(handles(ids)?)?.ok_or_else(|| gone("capsule.hydrate"))?;
+            all_there(&found.unknown, &found.missing, &found)?;
+            let texts = |own: &HydratedView| {
+                let texts: Vec<String> = own.capsules.iter().map(written_out).collect();
+                texts.join("\n").trim_end().to_owned()
             };
             show(app, &found, texts)
         }
     }
 }
 
-/// Prints the dependencies of capsules. A capsule that is missing is named as missing.
-fn closure(desk: &Desk, name: &str, ids: &[String]) -> Result<Value, Failure> {
-    let found = desk.ask(name, &json!({ "ids": ids }))?.unwrap_or_default();
-    let lacking = [strings(&found["unknown"]), strings(&found["missing"])].concat();
-    match lacking.first() {
-        None => Ok(found),
-        Some(id) => Err(Failure::not_found(format!("no capsule: {id}")).with(found)),
-    }
+fn handles(ids: &[String]) -> Result<Vec<Handle>, Failure> {
+    ids.iter().map(|id| handle(id)).collect()
+}
+
+/// A question that always has an answer was left without one.
+fn gone(question: &str) -> Failure {
+    Failure::defect(format!("{question} was not answered"))
+}
+
+/// Refuses what leaves out a capsule: one that is asked for or built on and not there.
+fn all_there(
+    unknown: &[Handle],
+    missing: &[Handle],
+    found: &impl Serialize,
+) -> Result<(), Failure> {
+    let Some(id) = unknown.iter().chain(missing).next() else { return Ok(()) };
+    let details = serde_json::to_value(found).unwrap_or_default();
+    Err(Failure::not_found(format!("no capsule: {id}")).with(details))
 }
 
 pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Failure> {
@@ -167,7 +172,8 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Failure> {
         capsules: cleaned(&args.capsules.join(",")),
         invariants: args.invariants.clone(),
     };
-    let looked = desk(app).and_then(|desk| build(&desk, &order).map(|built| (desk, built)));
+    let looked =
+        Desk::open_to_look_up(app).and_then(|desk| build(&desk, &order).map(|built| (desk, built)));
     let (desk, built) = match looked {
         // Could not look, which is not the same as not there.
         Err(failure) if matches!(failure.kind(), ErrorKind::Unavailable | ErrorKind::Integrity) => {
@@ -230,12 +236,12 @@ pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Failure> {
 
 pub(crate) fn validate(app: &App, args: &ValidateArgs) -> Result<(), Failure> {
     let Some(file) = &args.file else { return app.out.value(&message::schema()) };
-    let text = if file == Path::new("-") {
+    let content = if file == Path::new("-") {
         stdin_text(app, "the message", MESSAGE_BYTES_MAX as u64)?
     } else {
         read_file(file)?
     };
-    let (report, _) = message::report(text.as_bytes());
+    let (report, _) = message::report(content.as_bytes());
     if report.valid {
         return if app.out.json { app.out.value(&report) } else { app.out.line("valid") };
     }

@@ -2,15 +2,24 @@
 
 use althing_dialects::frugal::ledger::percent;
 use althing_dialects::frugal::tokens;
-use serde_json::{Value, json};
+use althing_kernel::blackboard::ledger::{Baseline, By, Log};
+use althing_kernel::blackboard::view::{DeltaView, ReportView, SumView};
+use althing_kernel::query::{Answer, Query};
+use althing_kernel::workspace::Status;
+use althing_kernel::workspace::account::{MeterGet, MeterRow};
+use althing_kernel::workspace::budget::Dimension;
+use althing_kernel::workspace::meter::Amount;
+use althing_kernel::{AgentName, Command, WorkspaceId};
+use serde::Serialize;
+use serde_json::json;
 use std::path::Path;
 
-use super::desk;
 use crate::app::App;
 use crate::cli::{TokensArgs, TokensBy, TokensCommand, TokensLog};
+use crate::desk::Desk;
 use crate::drawing::bars::bar;
 use crate::failure::Failure;
-use crate::frugal::Desk;
+use crate::frugal::{label, log_line};
 use crate::input::{read_file, stdin_text};
 use crate::naming::short;
 use crate::output::Tone;
@@ -27,63 +36,71 @@ pub(crate) fn run(app: &App, args: TokensArgs) -> Result<(), Failure> {
         Some(TokensCommand::Count { file }) => count(app, &file),
         Some(TokensCommand::Log(args)) => log(app, &args),
         Some(TokensCommand::Baseline { role, tokens }) => {
-            let set = json!({ "role": role, "tokens": tokens });
-            desk(app)?.act("ledger.baseline", &set)?;
+            let set = Baseline { role: label(&role)?, tokens: Amount::new(tokens) };
+            Desk::open_to_look_up(app)?.order(Command::LedgerBaseline(set.clone()))?;
             super::show(app, &set, |_| format!("{role} used {tokens} tokens before"))
         }
         Some(TokensCommand::Delta { role }) => delta(app, role.as_deref()),
     }
 }
 
-fn number(value: &Value, name: &str) -> u64 {
-    value[name].as_u64().unwrap_or_default()
+/// A report of tokens, and what workspaces may still use.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    report: ReportView,
+    budgets: Vec<Budget>,
 }
 
-fn ask(desk: &Desk, by: TokensBy) -> Result<Value, Failure> {
-    Ok(desk.ask("ledger.report", &json!({ "by": by.word() }))?.unwrap_or_default())
+/// What a workspace that goes on may use of tokens and has used, as its meter says.
+#[derive(Serialize)]
+struct Budget {
+    agent: Option<AgentName>,
+    workspace: WorkspaceId,
+    status: Status,
+    used: u64,
+    limit: u64,
+    left: u64,
 }
 
-fn rows(report: &Value) -> &[Value] {
-    report["rows"].as_array().map_or(&[][..], Vec::as_slice)
+fn sums(desk: &Desk<'_>, by: By) -> Result<ReportView, Failure> {
+    desk.token_report(by)?.ok_or_else(|| super::gone("ledger.report"))
 }
 
 fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
-    let desk = desk(app)?;
-    let mut found = ask(&desk, by)?;
+    let desk = Desk::open_to_look_up(app)?;
+    let report = sums(&desk, by.by())?;
     if csv {
         app.out.line(format!("{},tokens,counted,reported,messages", by.word()))?;
-        for row in rows(&found) {
-            let numbers = ["tokens", "counted", "reported", "messages"];
-            let numbers = numbers.map(|name| number(row, name).to_string()).join(",");
-            app.out
-                .line(format!("{},{numbers}", quoted(row["name"].as_str().unwrap_or_default())))?;
+        for row in &report.rows {
+            let SumView { tokens, counted, reported, messages, .. } = row;
+            let name = quoted(row.name.as_str());
+            app.out.line(format!("{name},{tokens},{counted},{reported},{messages}"))?;
         }
         return Ok(());
     }
-    let budgets = budgets(&desk)?;
+    let shown = Shown { report, budgets: budgets(&desk)? };
     if app.out.json {
-        found["budgets"] = budgets.into();
-        return app.out.value(&found);
+        return app.out.value(&shown);
     }
-    if number(&found["total"], "messages") == 0 {
+    let Shown { report, budgets } = shown;
+    if report.total.messages == 0 {
         return app.out.line("no tokens on the ledger yet");
     }
-    let max = rows(&found).iter().map(|row| number(row, "tokens")).max().unwrap_or_default();
-    let row = |name: &str, of: &Value, bar: String| {
-        let columns = ["tokens", "counted", "reported", "messages"];
+    let max = report.rows.iter().map(|row| row.tokens).max().unwrap_or_default();
+    let row = |name: &str, numbers: [u64; 4], bar: String| {
         let mut cells = vec![name.to_owned()];
-        cells.extend(columns.map(|column| number(of, column).to_string()));
+        cells.extend(numbers.map(|number| number.to_string()));
         cells.push(bar);
         cells
     };
-    let mut lines: Vec<Vec<String>> = rows(&found)
-        .iter()
-        .map(|own| {
-            let name = own["name"].as_str().unwrap_or_default();
-            row(name, own, bar(number(own, "tokens"), max, BAR_WIDTH))
-        })
-        .collect();
-    lines.push(row("all", &found["total"], String::new()));
+    let line = |own: &SumView| {
+        let numbers = [own.tokens, own.counted, own.reported, own.messages];
+        row(own.name.as_str(), numbers, bar(own.tokens, max, BAR_WIDTH))
+    };
+    let mut lines: Vec<Vec<String>> = report.rows.iter().map(line).collect();
+    let all = &report.total;
+    lines.push(row("all", [all.tokens, all.counted, all.reported, all.messages], String::new()));
     let title = by.word().to_uppercase();
     let columns = [&title, "TOKENS", "COUNTED", "REPORTED", "MESSAGES"].map(whole);
     app.out.table(&[&columns[..], &[drawing()]].concat(), &lines)?;
@@ -91,13 +108,12 @@ fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
         return Ok(());
     }
     app.out.line("")?;
-    let row = |own: &Value| {
-        let (used, limit) = (number(own, "used"), number(own, "limit"));
-        let agent = own["agent"].as_str().unwrap_or("-");
-        let workspace = own["workspace"].as_str().unwrap_or_default();
-        let left = number(own, "left").to_string();
+    let row = |own: &Budget| {
+        let agent = own.agent.as_ref().map_or("-", AgentName::as_str).to_owned();
+        let (used, limit) = (own.used, own.limit);
         let bar = bar(used.min(limit), limit, BAR_WIDTH);
-        vec![agent.to_owned(), used.to_string(), limit.to_string(), left, short(&workspace), bar]
+        let (left, workspace) = (own.left.to_string(), short(&own.workspace));
+        vec![agent, used.to_string(), limit.to_string(), left, workspace, bar]
     };
     let lines: Vec<Vec<String>> = budgets.iter().map(row).collect();
     let budget = ["BUDGET OF", "USED", "LIMIT", "LEFT", "WORKSPACE"].map(whole);
@@ -106,18 +122,24 @@ fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
 }
 
 /// The token budgets of live workspaces and their use, from their meters.
-fn budgets(desk: &Desk) -> Result<Vec<Value>, Failure> {
-    let meter = desk.ask("meter.get", &json!({}))?.unwrap_or_default();
-    let metered = meter["workspaces"].as_array().map_or(&[][..], Vec::as_slice);
-    let of = |row: &Value| {
-        let limits = row["limits"].as_array()?;
-        let tokens = limits.iter().find(|limit| limit["dimension"] == "token_limit")?;
-        Some(json!({
-            "agent": row["agent"], "workspace": row["workspace"], "status": row["status"],
-            "used": tokens["used"], "limit": tokens["limit"], "left": tokens["left"],
-        }))
+fn budgets(desk: &Desk<'_>) -> Result<Vec<Budget>, Failure> {
+    let meter = match desk.context.look_up(&Query::MeterGet(MeterGet::default()))? {
+        Some(Answer::Meter(meter)) => *meter,
+        Some(other) => return Err(Failure::unexpected(&other)),
+        None => return Ok(Vec::new()),
     };
-    Ok(metered.iter().filter_map(of).collect())
+    let of = |MeterRow { own: row, .. }: MeterRow| {
+        let tokens = row.limits.iter().find(|own| own.dimension == Dimension::TokenLimit)?;
+        Some(Budget {
+            used: tokens.used,
+            limit: tokens.limit,
+            left: tokens.left,
+            agent: row.agent,
+            workspace: row.workspace,
+            status: row.status,
+        })
+    };
+    Ok(meter.workspaces.into_iter().filter_map(of).collect())
 }
 
 /// A cell of comma-separated values. One that a spreadsheet would take for a formula is kept from
@@ -146,43 +168,32 @@ fn log(app: &App, args: &TokensLog) -> Result<(), Failure> {
         (Some(file), _) => Some(read_file(file)?),
         (None, text) => text.clone(),
     };
-    let mut line = json!({ "role": args.role, "kind": args.kind });
-    match text {
-        Some(text) => {
-            line["tokens"] = tokens::count(&text).into();
-            line["tokenizer"] = tokens::TOKENIZER.into();
-        }
-        None => line["tokens"] = args.tokens.unwrap_or_default().into(),
-    }
-    let rest = [
-        ("msg_id", &args.msg_id),
-        ("agent", &args.of_agent),
-        ("task", &args.task),
-        ("tool", &args.tool),
-    ];
-    for (name, value) in rest {
-        if let Some(value) = value {
-            line[name] = value.as_str().into();
-        }
-    }
-    desk(app)?.act("ledger.log", &line)?;
-    super::show(app, &line, |own| format!("logged {}/{}={}", args.role, args.kind, own["tokens"]))
+    let number = match &text {
+        Some(text) => tokens::count(text),
+        None => args.tokens.unwrap_or_default(),
+    };
+    let optional = |said: &Option<String>| said.as_deref().map(label).transpose();
+    let line = Log {
+        agent: optional(&args.of_agent)?,
+        msg_id: optional(&args.msg_id)?,
+        task: optional(&args.task)?,
+        tool: optional(&args.tool)?,
+        ..log_line(&args.role, &args.kind, number, text.is_some())?
+    };
+    Desk::open_to_look_up(app)?.order(Command::LedgerLog(line.clone()))?;
+    super::show(app, &line, |_| format!("logged {}/{}={number}", args.role, args.kind))
 }
 
 fn delta(app: &App, role: Option<&str>) -> Result<(), Failure> {
-    let desk = desk(app)?;
-    let asked = role.map_or_else(|| json!({}), |role| json!({ "role": role }));
-    let deltas = match desk.ask("ledger.delta", &asked)? {
-        Some(Value::Array(deltas)) => deltas,
-        _ => Vec::new(),
-    };
-    let compared = || deltas.iter().filter(|delta| delta["baseline"].is_u64());
-    let sum = |name: &str| compared().map(|delta| number(delta, name)).sum::<u64>();
-    let (before, measured, own_tools) = (sum("baseline"), sum("measured"), sum("tools"));
+    let desk = Desk::open_to_look_up(app)?;
+    let deltas = desk.token_deltas(role.map(label).transpose()?)?;
+    let compared = || deltas.iter().filter(|delta| delta.baseline.is_some());
+    let before: u64 = compared().filter_map(|delta| delta.baseline).sum();
+    let measured: u64 = compared().map(|delta| delta.measured).sum();
+    let own_tools: u64 = compared().map(|delta| delta.tools).sum();
     // What tools cost those who have no baseline is spent all the same. One role is asked about
     // by itself.
-    let roles = ask(&desk, TokensBy::Role)?;
-    let all_tools: u64 = rows(&roles).iter().map(|row| number(row, "tools")).sum();
+    let all_tools: u64 = sums(&desk, By::Role)?.rows.iter().map(|row| row.tools).sum();
     let elsewhere = if role.is_some() { 0 } else { all_tools.saturating_sub(own_tools) };
     let (overhead, after) = (own_tools + elsewhere, measured + elsewhere);
     if app.out.json {
@@ -203,13 +214,8 @@ fn delta(app: &App, role: Option<&str>) -> Result<(), Failure> {
             change.unwrap_or_default(),
         ]
     };
-    let mut lines: Vec<Vec<String>> = deltas
-        .iter()
-        .map(|own| {
-            let name = own["role"].as_str().unwrap_or_default();
-            row(name, own["baseline"].as_u64(), number(own, "measured"))
-        })
-        .collect();
+    let line = |own: &DeltaView| row(own.role.as_str(), own.baseline, own.measured);
+    let mut lines: Vec<Vec<String>> = deltas.iter().map(line).collect();
     lines.push(row("with what tools cost", Some(before), after));
     app.out.table(&["ROLE", "BEFORE", "NOW", "CHANGE"], &lines)?;
     let saved = i128::from(before) - i128::from(after);

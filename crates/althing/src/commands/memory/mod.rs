@@ -9,137 +9,65 @@ mod words;
 
 use althing_dialects::memory::{entity, lane};
 use althing_engine::screen::repeated;
-use althing_engine::{Client, Engine, Signing};
 use althing_kernel::records::{Kind, RecordId};
-use althing_kernel::{Principal, WorkspaceId};
 use althing_services::ErrorKind;
-use althing_services::memory::{self, Recall, Seat, Verb, Verbs};
+use althing_services::memory::{self, Verb, Verbs};
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
-use std::cell::OnceCell;
-use std::path::Path;
 
 use super::Outcome;
-use crate::app::{App, Project};
+use crate::app::App;
 use crate::cli::{
     Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryHarvest,
     MemoryTransition, MemoryUpdate, MemoryWork, REMEMBERED, Remember,
 };
+use crate::desk::Desk;
 use crate::failure::{Failure, exit_code};
-use crate::frugal::{agent_name, own_haid};
-use crate::settings::Asker;
+use crate::place::Place;
 use crate::surfaces;
 use words::{Sheet, sheet};
 
-/// The caller at the command line.
-pub(crate) struct Stool<'a> {
-    app: &'a App,
-    project: Project,
-    engine: Engine,
-    principal: Principal,
-    recall: Recall,
-    /// The authenticated caller, kept so that a passphrase is asked for once.
-    known: OnceCell<Client>,
+/// Arguments with the paths that people typed where they stand, seen from the project's root.
+fn seen_here(place: &Place, mut args: Value) -> Result<Value, Failure> {
+    let seen = |value: &mut Value| -> Result<(), Failure> {
+        if let Some(text) = value.as_str() {
+            *value = surfaces::scope(place, text)?.into();
+        }
+        Ok(())
+    };
+    for name in ["scope", "path"] {
+        args.get_mut(name).map_or(Ok(()), seen)?;
+    }
+    args.pointer_mut("/filter/scope").map_or(Ok(()), seen)?;
+    for scope in args.get_mut("scopes").and_then(Value::as_object_mut).into_iter().flatten() {
+        seen(scope.1)?;
+    }
+    let paths = args.pointer_mut("/data/related_paths").and_then(Value::as_array_mut);
+    for path in paths.into_iter().flatten() {
+        seen(path)?;
+    }
+    if let Some(worktree) = args.get_mut("worktree")
+        && let Some(text) = worktree.as_str()
+        && let Ok(absolute) = std::path::absolute(text)
+    {
+        *worktree = absolute.display().to_string().into();
+    }
+    Ok(args)
 }
 
-impl<'a> Stool<'a> {
-    pub(crate) fn new(app: &'a App) -> Result<Self, Failure> {
-        let project = app.project()?;
-        let engine = project.engine()?;
-        let principal = match project.asker()? {
-            Some(asker) => asker,
-            // Whoever says nothing is the person in this project, as in the frugal dialect.
-            None => Principal::Agent(agent_name(&own_haid(&project)?)?),
-        };
-        let (recall, known) = (Recall::default(), OnceCell::new());
-        Ok(Stool { app, project, engine, principal, recall, known })
-    }
-
-    /// Arguments with the paths that people typed where they stand, seen from the project's root.
-    fn seen_here(&self, mut args: Value) -> Result<Value, Failure> {
-        let place = &self.project.place;
-        let seen = |value: &mut Value| -> Result<(), Failure> {
-            if let Some(text) = value.as_str() {
-                *value = surfaces::scope(place, text)?.into();
-            }
-            Ok(())
-        };
-        for name in ["scope", "path"] {
-            args.get_mut(name).map_or(Ok(()), seen)?;
+/// Does something, in the words of the command that was typed.
+fn call(desk: &Desk<'_>, verb: Verb, typed: Sheet, args: &Value) -> Result<Value, Failure> {
+    Verbs::new(&desk.context)?.call(verb, args).map_err(|failure| {
+        let way = memory::way(verb, &failure);
+        // Programs get ids as everywhere; labels are for people.
+        let failure = told(failure).reworded(|message| {
+            if desk.out().json { typed.named(message) } else { typed.said(message) }
+        });
+        match way {
+            Some(way) => failure.hint(typed.way_out(&way)),
+            None => failure,
         }
-        args.pointer_mut("/filter/scope").map_or(Ok(()), seen)?;
-        for scope in args.get_mut("scopes").and_then(Value::as_object_mut).into_iter().flatten() {
-            seen(scope.1)?;
-        }
-        let paths = args.pointer_mut("/data/related_paths").and_then(Value::as_array_mut);
-        for path in paths.into_iter().flatten() {
-            seen(path)?;
-        }
-        if let Some(worktree) = args.get_mut("worktree")
-            && let Some(text) = worktree.as_str()
-            && let Ok(absolute) = std::path::absolute(text)
-        {
-            *worktree = absolute.display().to_string().into();
-        }
-        Ok(args)
-    }
-
-    /// Does something, in the words of the command that was typed.
-    pub(crate) fn call(&self, verb: Verb, typed: Sheet, args: &Value) -> Result<Value, Failure> {
-        Verbs::new(self).call(verb, args).map_err(|failure| {
-            let way = memory::way(verb, &failure);
-            // Programs get ids as everywhere; labels are for people.
-            let failure = told(failure).reworded(|message| {
-                if self.app.out.json { typed.named(message) } else { typed.said(message) }
-            });
-            match way {
-                Some(way) => failure.hint(typed.way_out(&way)),
-                None => failure,
-            }
-        })
-    }
-}
-
-impl Seat for Stool<'_> {
-    fn opened(&self) -> Result<Engine, Failure> {
-        Ok(self.engine.clone())
-    }
-
-    fn client(&self) -> Result<Client, Failure> {
-        if let Some(known) = self.known.get() {
-            return Ok(known.clone());
-        }
-        let settled = self.project.settings.asker()?;
-        let client = match (settled, &self.principal) {
-            (None, Principal::Agent(name)) => {
-                self.engine.client(self.engine.agent(name)?, Signing::Each)
-            }
-            (Some(Asker::Agent(_) | Asker::User(_)) | None, _) => {
-                self.project.client(self.app, &self.engine)?
-            }
-        };
-        Ok(self.known.get_or_init(|| client).clone())
-    }
-
-    fn principal(&self) -> Principal {
-        self.principal.clone()
-    }
-
-    fn session(&self) -> Option<WorkspaceId> {
-        self.project.settings.session.value.clone()
-    }
-
-    fn root(&self) -> &Path {
-        self.project.root()
-    }
-
-    fn is_git(&self) -> bool {
-        self.project.place.root_origin == "git toplevel"
-    }
-
-    fn recall(&self) -> &Recall {
-        &self.recall
-    }
+    })
 }
 
 /// A failure of a verb, under the name that this dialect has for it.
@@ -222,10 +150,10 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<Outcome, Failure
         }
         MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
     };
-    let stool = Stool::new(app)?;
-    let args = stool.seen_here(given(&args))?;
+    let desk = Desk::open_as_own(app)?;
+    let args = seen_here(&desk.project.place, given(&args))?;
     let typed = sheet(verb);
-    let answer = stool.call(verb, typed, &args)?;
+    let answer = call(&desk, verb, typed, &args)?;
     show::answer(app, verb, typed, &answer)?;
     if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
         return Ok(Outcome::Told(exit_code(ErrorKind::Collision)));
@@ -351,8 +279,9 @@ pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Failure> {
         data["related_paths"] = own.paths.clone().into();
     }
     let args = json!({ "entity": remembered(&own.kind)?, "data": data });
-    let stool = Stool::new(app)?;
-    let answer = stool.call(Verb::Create, words::REMEMBER, &stool.seen_here(args)?)?;
+    let desk = Desk::open_as_own(app)?;
+    let args = seen_here(&desk.project.place, args)?;
+    let answer = call(&desk, Verb::Create, words::REMEMBER, &args)?;
     show::answer(app, Verb::Create, words::REMEMBER, &answer)
 }
 
@@ -361,13 +290,15 @@ pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Failure> {
         "kind": "memory", "query": own.question, "path": own.path, "maxItems": own.limit,
         "matching": true,
     });
-    let stool = Stool::new(app)?;
-    let answer = stool.call(Verb::Context, words::ASK, &stool.seen_here(given(&args))?)?;
+    let desk = Desk::open_as_own(app)?;
+    let args = seen_here(&desk.project.place, given(&args))?;
+    let answer = call(&desk, Verb::Context, words::ASK, &args)?;
     show::answer(app, Verb::Context, words::ASK, &answer)
 }
 
 pub(crate) fn board(app: &App, own: &BoardArgs) -> Result<(), Failure> {
     let kind = if own.summary { "board_summary" } else { "board" };
-    let answer = Stool::new(app)?.call(Verb::Context, words::BOARD, &json!({ "kind": kind }))?;
+    let desk = Desk::open_as_own(app)?;
+    let answer = call(&desk, Verb::Context, words::BOARD, &json!({ "kind": kind }))?;
     show::answer(app, Verb::Context, words::BOARD, &answer)
 }

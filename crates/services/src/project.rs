@@ -1,0 +1,172 @@
+//! The project that requests are about: opened when first asked for, and created on the first write
+//! where that is wanted.
+
+use althing_engine::{Client, Engine, EngineError, ErrorKind, Home, Options, Signing, Warnings};
+use althing_kernel::blackboard::Label;
+use althing_kernel::{AgentName, Command, PublicKey, agent};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::Error;
+use crate::memory::Recall;
+
+/// The name of a host that does not say who it is.
+pub const UNNAMED: &str = "mcp-client";
+
+/// Where a project is and how it is to be worked on.
+#[derive(Clone)]
+pub struct Setup {
+    /// The state folder.
+    pub home: Home,
+    /// Options of the engine.
+    pub options: Options,
+    /// The project's root, which surfaces are relative to.
+    pub root: PathBuf,
+    /// Whether there is a git repository around it.
+    pub is_git: bool,
+    /// The name to create the project with if there is none yet; without one none is created.
+    pub create: Option<String>,
+}
+
+/// The host that asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// What it calls itself.
+    pub name: Option<String>,
+    /// Its version, as it says.
+    pub version: Option<String>,
+}
+
+/// An agent that asks through a host, as the kernel knows it and as the dialect shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The agent.
+    pub agent: AgentName,
+    /// What the dialect calls it.
+    pub shown: String,
+    /// What sort of agent it is.
+    pub role: String,
+    /// For whom it works, if that is known.
+    pub human: Option<String>,
+    /// The host it speaks through.
+    pub host: Host,
+}
+
+/// One project in this process, shared by all requests about it.
+pub struct Project {
+    setup: Setup,
+    engine: Mutex<Option<Engine>>,
+    /// The agents that asked before, each with the key of the project it asked about: another
+    /// project may be put in its place.
+    clients: Mutex<BTreeMap<AgentName, (PublicKey, Client)>>,
+    /// The search index of its memory, kept between requests.
+    recall: Recall,
+    /// Warnings about commands of the request that is being carried out.
+    warnings: Warnings,
+}
+
+impl Project {
+    /// A project that is not opened yet.
+    pub fn new(setup: Setup) -> Self {
+        let (engine, clients, recall, warnings) = Default::default();
+        Project { setup, engine, clients, recall, warnings }
+    }
+
+    /// The same project, whose warnings go to this list.
+    #[must_use]
+    pub fn warning(self, warnings: &Warnings) -> Self {
+        Project { warnings: warnings.clone(), ..self }
+    }
+
+    /// Where it is and how it is worked on.
+    pub fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// Warnings about commands that were carried out all the same.
+    pub fn warnings(&self) -> &Warnings {
+        &self.warnings
+    }
+
+    pub(crate) fn recall(&self) -> &Recall {
+        &self.recall
+    }
+
+    /// The project for a request that changes it: created first if that is wanted, and opened.
+    pub fn engine(&self) -> Result<Engine, EngineError> {
+        match self.opened() {
+            Err(error) if self.is_yet_to_be(&error) => {}
+            opened => return opened,
+        }
+        let Setup { home, options, create, .. } = &self.setup;
+        if let Some(name) = create {
+            Engine::create(home, name, options)?;
+        }
+        self.opened()
+    }
+
+    /// The project as it is there, opened when first asked for. None is created.
+    pub fn opened(&self) -> Result<Engine, EngineError> {
+        let mut opened = lock(&self.engine);
+        if let Some(engine) = &*opened {
+            return Ok(engine.clone());
+        }
+        let Setup { home, options, .. } = &self.setup;
+        let engine = Engine::open(home, options.clone())?;
+        Ok(opened.insert(engine).clone())
+    }
+
+    /// The project for a request that only reads. None if there is none yet and the first request
+    /// that changes something will create it: then there is nothing to read.
+    pub fn readable(&self) -> Result<Option<Engine>, EngineError> {
+        match self.opened() {
+            Err(error) if self.is_yet_to_be(&error) => Ok(None),
+            opened => opened.map(Some),
+        }
+    }
+
+    fn is_yet_to_be(&self, error: &EngineError) -> bool {
+        self.setup.create.is_some() && error.kind() == ErrorKind::NotFound
+    }
+
+    /// The client of an agent that asks through a host, with a key made on first use and a name
+    /// registered.
+    pub fn client_of(&self, who: &Identity) -> Result<Client, Error> {
+        let engine = self.engine()?;
+        let world = engine.world()?;
+        let key = world.state.project().map(|project| project.runtime_key);
+        let key = key.ok_or_else(|| Error::defect("a project without a key"))?;
+        match lock(&self.clients).get(&who.agent) {
+            Some((of, client)) if *of == key => return Ok(client.clone()),
+            _ => {}
+        }
+        let client = engine.client(engine.agent(&who.agent)?, Signing::Each);
+        let client = client.warning(&self.warnings);
+        client.execute(Command::AgentRegister(about(who)))?;
+        lock(&self.clients).insert(who.agent.clone(), (key, client.clone()));
+        Ok(client)
+    }
+}
+
+/// What an agent says of itself when it registers.
+fn about(who: &Identity) -> agent::Register {
+    let Host { name, version } = &who.host;
+    let said = |text: &Option<String>| text.as_deref().and_then(label);
+    agent::Register {
+        human: said(&who.human),
+        role: Label::new(&who.role).ok(),
+        tool: said(name),
+        tool_version: said(version),
+    }
+}
+
+/// Makes a label of what a host says: one short line.
+pub(crate) fn label(said: &str) -> Option<Label> {
+    let said: String = said.chars().filter(|c| !c.is_control()).take(32).collect();
+    Label::new(said.trim()).ok()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
