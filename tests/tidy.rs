@@ -189,9 +189,14 @@ fn the_dependency_tree_stays_within_budget() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
-    let crates: std::collections::BTreeSet<&str> =
-        text.lines().filter_map(|line| line.split(" (").next()).map(str::trim).collect();
-    assert!(crates.len() <= 160, "{} crates: {crates:#?}", crates.len());
+    // Our own crates are no dependencies: how many there are is a matter of the layout.
+    let crates: std::collections::BTreeSet<&str> = text
+        .lines()
+        .filter_map(|line| line.split(" (").next())
+        .map(str::trim)
+        .filter(|name| !name.starts_with("althing"))
+        .collect();
+    assert!(crates.len() <= 154, "{} crates: {crates:#?}", crates.len());
 }
 
 /// The text of a function, from its name to the brace that closes it.

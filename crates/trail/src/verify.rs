@@ -5,7 +5,8 @@
 //! anchoring of one in the other, sequence numbers and streams. The kernel then audits and applies
 //! the entry, so an event that breaks a rule is noticed even if it is hashed and signed correctly.
 //! Entries of earlier versions of the rules are applied, but not audited: the audit begins at the
-//! entry that says that today's rules hold. After each commit the root and the link to the commit before are compared with its head. The
+//! entry that says that today's rules hold. After each commit the root and the link to the commit
+//! before are compared with its head. The
 //! signature of the newest head vouches for all older ones, because each head names the one before
 //! it; where a key took over from another, the last head of the old one is checked too. Every
 //! signature can be checked on its own, at the cost of one verification each.

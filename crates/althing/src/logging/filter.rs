@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(Filter::verbose(1).level("althing_engine::writer"), LevelFilter::INFO);
         assert_eq!(Filter::verbose(2).level("althing::app"), LevelFilter::DEBUG);
         assert_eq!(Filter::verbose(9).level("althing"), LevelFilter::TRACE);
-        assert_eq!(Filter::verbose(9).level("rmcp::service"), LevelFilter::OFF);
+        assert_eq!(Filter::verbose(9).level("rmcp"), LevelFilter::OFF);
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! new and changed records, `form` the descriptions of accepted values, `item` the shown form of
 //! records, `words` numbers, ids and names inside sentences, `input` arguments with several
 //! spellings, `moment` times, `budget` the limits of answers, `facade` the answer format of the
-//! larger verbs. `relevance` ranks records for a question, and `lane` interprets the files of workers that cannot reach the protocol. Nothing
+//! larger verbs. `relevance` ranks records for a question, and `lane` interprets the files of
+//! workers that cannot reach the protocol. Nothing
 //! here decides what is allowed: the kernel does.
 
 pub mod budget;

@@ -85,7 +85,8 @@ rules! {
         => "Leave `--session` out, or act as an agent with `--as NAME`.";
     NoOverlap "A-LEASE-01":
         "Two holders never hold overlapping surfaces at the same time."
-        => "Wait until it ends (`althing claim … --wait 10m`), ask the holder to release it, or claim something else.";
+        => "Wait until it ends (`althing claim … --wait 10m`), ask the holder to release it, or claim \
+        something else.";
     LeaseLive "A-LEASE-02":
         "Only a live lease can be renewed, released or forced."
         => "See what is held with `althing claims`, and claim again with `althing claim` if the surface is free.";
@@ -109,7 +110,8 @@ rules! {
         => "Have a person who holds `suspend_any` do it with `--user ID`, or ask the coordinator.";
     SharedRoom "A-SHARE-01":
         "What everybody shares has a stated number: symbols, facts, capsules, disputes, baselines."
-        => "Do what the message says; `althing symbol list`, `althing fact list` and `althing capsule list` show what there is.";
+        => "Do what the message says; `althing symbol list`, `althing fact list` and `althing capsule list` \
+        show what there is.";
     CapsuleLines "A-SHARE-02":
         "A capsule has at most 10 lines written out, and builds directly on at most 32 others."
         => "Say it shorter, or split it into two capsules; the one before stays as it was.";
@@ -133,7 +135,8 @@ rules! {
         => "Take one of the allowed steps, listed with the error: `althing memory transition`.";
     RecordField "A-MEM-04":
         "A record has the fields of its kind: what is needed is given, what the kernel writes is not."
-        => "`althing do --schema memory.create` lists the fields; a state is changed with `althing memory transition`.";
+        => "`althing do --schema memory.create` lists the fields; a state is changed with `althing memory \
+        transition`.";
     RecordLinks "A-MEM-05":
         "What a record refers to is there and fits, and plans never wait for each other in a circle."
         => "Correct the reference that the message names; `althing memory find KIND` lists what there is.";
@@ -158,7 +161,8 @@ rules! {
         => "Commit the files that are named, name a commit with `ref`, or say `allow_dirty`.";
     LaneScope "A-MEM-12":
         "What is taken in from a lane lies in the scope it was offered with."
-        => "Have a person or the dispatcher look at it and pass `--allow-outside`, or take the files out of the lane.";
+        => "Have a person or the dispatcher look at it and pass `--allow-outside`, or take the files out of \
+        the lane.";
     ProjectOnce "A-PROJ-01":
         "A project is created once, as the first entry of its trail."
         => "Use the project that is there (`althing status`), or another folder.";
@@ -182,7 +186,8 @@ rules! {
         => "Pass `--as NAME` (or set ALTHING_AGENT), a different name for each agent; people pass `--user NAME`.";
     NotFound "A-USE-05":
         "What is asked about must exist."
-        => "Check the name: `althing claims`, `althing workspace tree`, `althing task list` and `althing trail` show what there is.";
+        => "Check the name: `althing claims`, `althing workspace tree`, `althing task list` and `althing \
+        trail` show what there is.";
     NoSecrets "A-USE-06":
         "Text that looks like a secret is not put on the trail, where it would stay."
         => "Take the secret out and ask again; name where it is kept instead.";
@@ -200,10 +205,12 @@ rules! {
         => "Check the store that `althing config` shows, and `--store`.";
     Integrity "A-TRAIL-01":
         "Every entry follows from the one before it, and every commit is covered by a signed head."
-        => "Keep the store as it is. `althing recover --from BACKUP` puts entries back; `althing backup --restore BACKUP` restores all.";
+        => "Keep the store as it is. `althing recover --from BACKUP` puts entries back; `althing backup \
+        --restore BACKUP` restores all.";
     KeptHead "A-TRAIL-02":
         "A trail contains every head anyone ever kept of it."
-        => "Entries were cut off or replaced since that head was signed: compare with a backup, `althing trail verify --file FILE`.";
+        => "Entries were cut off or replaced since that head was signed: compare with a backup, `althing \
+        trail verify --file FILE`.";
     WarmOnly "A-TRAIL-03":
         "Only entries of a workspace that has ended are moved to an archive, and once."
         => "There is nothing to do: `althing trail compact` picks what has ended.";
@@ -221,13 +228,15 @@ rules! {
         => "Begin a run with `althing coordinator start --as NAME`.";
     RunOver "W-SYS-03":
         "A run ends well once everything below its root has ended."
-        => "Wait for the workspaces named, abort them with `althing workspace abort`, or run `althing coordinator stop --force`.";
+        => "Wait for the workspaces named, abort them with `althing workspace abort`, or run `althing \
+        coordinator stop --force`.";
     OneCoordinator "W-SEC-05":
         "There is one coordinator, and it is there before any other workspace."
         => "Use the run that goes on, or end it with `althing coordinator stop`.";
     ReferenceKnown "W-ID-07":
         "What a command refers to exists."
-        => "Check the id: `althing workspace tree`, `althing task list`, `althing inbox` and `althing users` show what there is.";
+        => "Check the id: `althing workspace tree`, `althing task list`, `althing inbox` and `althing \
+        users` show what there is.";
     CoordinatorOnly "W-ROLE-04":
         "Creating, ending and pausing workspaces, plans, rights and the post itself are the coordinator's."
         => "Ask the coordinator, or have a person do it with `--user ID`.";
@@ -350,7 +359,8 @@ rules! {
         => "First resolve the conflicts of the merge that goes on: `althing integrate WS resolve`.";
     FinalNeeded "W-INT-13":
         "Without a final checkpoint there is nothing to merge."
-        => "Send the work back with `althing integrate WS revise`, or turn it down with `althing integrate WS reject`.";
+        => "Send the work back with `althing integrate WS revise`, or turn it down with `althing integrate \
+        WS reject`.";
     MergeSound "W-INT-03":
         "An evaluated merge brings its result; the others bring none, and no conflicts but failed checks."
         => "Give `merged`, and conflicts other than `constraint_breach`, with `evaluated` alone.";
@@ -364,7 +374,8 @@ rules! {
         "A conflict is resolved while it is open, each by itself."
         => "Name one of the open conflicts; `althing workspace show ID` lists them.";
     PersonDecides "W-HH-35":
-        "People answer at gates and for escalations, speak from outside and set the highway; each under their own name."
+        "People answer at gates and for escalations, speak from outside and set the highway; each under \
+        their own name."
         => "Have a person do it with their credential: `althing login NAME`, then `--user NAME`.";
     GateOpen "W-HH-06":
         "A gate ends once."

@@ -312,7 +312,8 @@ commands! {
         #[doc = "Refusals that were decided outside the kernel."]
         Refusal RefusalCommand {
             RefusalRecord "refusal.record" => refusal::RecordRefusal,
-                "Record that a command of one's own was refused for a reason outside the trail; answers with that refusal.";
+                "Record that a command of one's own was refused for a reason outside the trail; answers \
+                with that refusal.";
         }
         #[doc = "Rights to send."]
         Right RightCommand {
