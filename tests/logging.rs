@@ -37,11 +37,9 @@ fn change(project: &Sandbox, args: &[&str], variables: &[(&str, &str)]) -> Ran {
 /// A project whose snapshots cannot be written: a file is where their folder has to be.
 fn without_snapshots() -> Sandbox {
     let project = Sandbox::new();
-    let folder = project.state().join("snapshots");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-    std::fs::write(&folder, "in the way").unwrap();
+    let status = project.json(&["status"]);
+    let folder = project.state().join("snapshots").join(status["project"].as_str().unwrap());
+    std::fs::write(folder, "in the way").unwrap();
     project
 }
 
@@ -67,9 +65,7 @@ fn a_snapshot_that_fails_is_told_with_v_and_not_without() {
 #[test]
 fn a_witness_that_cannot_be_kept_is_told() {
     let project = Sandbox::new();
-    let witness = project.state().join("trail.db-head");
-    std::fs::remove_file(&witness).unwrap();
-    std::fs::create_dir(&witness).unwrap();
+    std::fs::create_dir(project.state().join("trail.db-head")).unwrap();
     let told = change(&project, &["-v"], &[]);
     assert!(told.err.contains("the witness file cannot be read"), "{told:?}");
 }

@@ -39,7 +39,7 @@ pub(crate) struct Bench {
     /// Seconds per measurement.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=60))]
     seconds: u64,
-    /// How many entries the large trail has.
+    /// How many entries the large trail has; memories of more records are left out.
     #[arg(long, default_value_t = 100_000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1_000..=10_000_000))]
     entries: u64,
