@@ -29,10 +29,13 @@ pub(crate) fn decide(
     args: &Update,
     mark: Option<Mark>,
 ) -> Result<MemoryReply, DecisionError> {
-    let body = plan(tx.state(), &caller.principal, args)?;
+    let (state, who) = (tx.state(), &caller.principal);
     if args.id.kind == Kind::Loop {
-        loops::leaves_alone(&args.fields.given(), &args.clear)?;
+        let (own, given) = (state.memory.get_for(args.id, who)?, args.fields.given());
+        assign::may_change(state, who, own, &given, !args.clear.is_empty())?;
+        loops::leaves_alone(&given, &args.clear)?;
     }
+    let body = plan(state, who, args)?;
     record(tx, caller, Event::MemoryUpdated(Box::new(Updated { request: mark, ..body })))
 }
 
