@@ -45,7 +45,7 @@ const SECTIONS: &[Section] = &[
     Section { title: "Connect programs", commands: &["mcp", "agents", "do", "blob"] },
     Section {
         title: "Look after a project",
-        commands: &["config", "doctor", "backup", "recover", "rebuild", "bench"],
+        commands: &["config", "doctor", "backup", "recover", "rebuild"],
     },
     Section {
         title: "Look things up",

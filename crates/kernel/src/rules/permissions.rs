@@ -17,7 +17,7 @@ use crate::protocol::event::{
 };
 use crate::protocol::refusal::Refusal;
 use crate::rules::identity::capability::{Permissions, active, may, on_record, overall};
-use crate::rules::knowledge::records;
+use crate::rules::knowledge::records::loops;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::task;
 use crate::values::id::{GateId, RightId, TaskId, WorkspaceId};
@@ -102,10 +102,7 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Permissions {
         Command::MemoryMove(args) => on_record(state, user, args.id),
         Command::MemoryConverge(args) => on_record(state, user, args.id),
         Command::MemoryArchive(args) => on_record(state, user, args.id),
-        Command::MemoryLoop(args) => match records::loops::moves(state, args) {
-            Some(id) => on_record(state, user, id),
-            None => Vec::new(),
-        },
+        Command::MemoryLoop(args) => in_loop(state, user, args),
         Command::AgentRevoke(_) | Command::AgentReinstate(_) => overall(Permission::RevokeAgent),
         Command::UserCreate(_)
         | Command::UserSuspend(_)
@@ -204,6 +201,11 @@ fn of_user(event: UserEvent<'_>) -> Option<Permissions> {
         | UserEvent::CapabilityRevoked(_) => overall(Permission::ManageUsers),
         UserEvent::CapabilityDenied(_) => return None,
     })
+}
+/// An act in a loop that has a record take a step needs the permission that the step needs.
+fn in_loop(state: &State, user: &UserId, args: &loops::InLoop) -> Permissions {
+    let moved = loops::moves(state, args);
+    moved.map_or_else(Vec::new, |id| on_record(state, user, id))
 }
 
 fn of_lease(event: LeaseEvent<'_>) -> Option<Permissions> {

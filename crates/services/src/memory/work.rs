@@ -77,7 +77,7 @@ impl Intent {
 
 impl Verbs<'_> {
     pub(super) fn work(&self, args: &Work) -> Result<Value, Fault> {
-        let began = Instant::now();
+        let start = Instant::now();
         let compact = args.compact.unwrap_or(true);
         let chars = if compact { COMPACT_CHARS } else { CHARS_DEFAULT };
         let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
@@ -110,7 +110,7 @@ impl Verbs<'_> {
             facade.warn("plan_is_over", format!("{} is {}", over.id, over.status));
         }
         let claim = match &claim {
-            Some(open) => self.claimed(&present, args, open, &begun, &mut facade)?,
+            Some(open) => claimed(&present, args, open, &begun, &mut facade)?,
             None => self.unclaimed(&present, args, scope.as_ref(), &mut facade),
         };
         let lengths = if compact { &COMPACT } else { &FULL };
@@ -121,7 +121,7 @@ impl Verbs<'_> {
             facade.result("hint", "compact: false, or bclaw_context, shows more");
         }
         let mut answer = budget.shorten(facade.answer());
-        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
         answer["duration_ms"] = took.into();
         Ok(answer)
     }
@@ -144,8 +144,8 @@ impl Verbs<'_> {
     /// Begins to work, with one command. What others write meanwhile is rather told twice than never:
     /// the mark that the caller has seen what there is comes before the answer is made.
     fn begin(&self, before: &Present, claim: Option<Open>, looked: bool) -> Result<Begun, Fault> {
-        let begin = Begin { claim, client: Some(Text::lossy(SESSION)), looked };
-        match self.client_in(before)?.execute(Command::WorkBegin(begin))? {
+        let asked = Begin { claim, client: Some(Text::lossy(SESSION)), looked };
+        match self.client_in(before)?.execute(Command::WorkBegin(asked))? {
             Reply::Begun(begun) => Ok(*begun),
             other => Err(Fault::unexpected(&other)),
         }
@@ -166,58 +166,6 @@ impl Verbs<'_> {
         }
         facade.field("claim_status", "none");
         None
-    }
-
-    /// Tells how the claim stands that was asked for.
-    fn claimed(
-        &self,
-        present: &Present,
-        args: &Work,
-        open: &Open,
-        begun: &Begun,
-        facade: &mut Facade,
-    ) -> Result<Option<Claim>, Fault> {
-        let epoch = begun.claim.as_ref().map(|lease| lease.epoch);
-        let claim = epoch.and_then(|epoch| claims::by_epoch(present, epoch));
-        let (Some(claim), ClaimStatus::Created | ClaimStatus::Existing) =
-            (claim, begun.claim_status)
-        else {
-            return match epoch {
-                Some(epoch) => {
-                    let status = match claims::find(present, RecordId::claim(epoch))? {
-                        Found::Known(claim) => claim.status.as_str(),
-                        Found::Over => "over",
-                    };
-                    let message = format!("{} of this request is {status}", RecordId::claim(epoch));
-                    let message = format!("{message}; another request claims again");
-                    facade.warn("claim_is_over", message).field("claim_status", "none");
-                    Ok(None)
-                }
-                None => {
-                    let met = begun.collisions.iter();
-                    let met = met.filter_map(|own| claims::by_epoch(present, own.epoch));
-                    report(&met.collect::<Vec<Claim>>(), present.now, facade);
-                    facade.field("claim_status", "conflict");
-                    if !args.advisory {
-                        facade.partial();
-                    }
-                    Ok(None)
-                }
-            };
-        };
-        let id = claim.id.to_string();
-        let is_new = begun.claim_status == ClaimStatus::Created;
-        let (status, action) = if is_new { ("created", "created") } else { ("existing", "reuse") };
-        facade.field("claim_status", status).field("claim_id", id.as_str());
-        facade.effect(action, "claim", &id).artifact("claim", &id);
-        if !is_new && args.ttl.is_some() {
-            facade.effect("renewed", "claim", &id);
-        }
-        if let Some(message) = claims::unchanged(&claim, open).filter(|_| !is_new) {
-            facade.warn("claim_unchanged", message);
-        }
-        facade.result("claim", claim.conflict());
-        Ok(Some(claim))
     }
 
     /// What whoever sits down should know.
@@ -317,6 +265,50 @@ impl Verbs<'_> {
         }
         work
     }
+}
+
+/// Tells how the claim stands that was asked for.
+fn claimed(
+    present: &Present,
+    args: &Work,
+    open: &Open,
+    begun: &Begun,
+    facade: &mut Facade,
+) -> Result<Option<Claim>, Fault> {
+    let Some(epoch) = begun.claim.as_ref().map(|lease| lease.epoch) else {
+        let met = begun.collisions.iter();
+        let met = met.filter_map(|own| claims::by_epoch(present, own.epoch));
+        report(&met.collect::<Vec<Claim>>(), present.now, facade);
+        facade.field("claim_status", "conflict");
+        if !args.advisory {
+            facade.partial();
+        }
+        return Ok(None);
+    };
+    let live = claims::by_epoch(present, epoch).filter(|_| begun.claim_status != ClaimStatus::Over);
+    let Some(claim) = live else {
+        let id = RecordId::claim(epoch);
+        let status = match claims::find(present, id)? {
+            Found::Known(claim) => claim.status.as_str(),
+            Found::Over => "over",
+        };
+        let message = format!("{id} of this request is {status}; another request claims again");
+        facade.warn("claim_is_over", message).field("claim_status", "none");
+        return Ok(None);
+    };
+    let id = claim.id.to_string();
+    let is_new = begun.claim_status == ClaimStatus::Created;
+    let (status, action) = if is_new { ("created", "created") } else { ("existing", "reuse") };
+    facade.field("claim_status", status).field("claim_id", id.as_str());
+    facade.effect(action, "claim", &id).artifact("claim", &id);
+    if !is_new && args.ttl.is_some() {
+        facade.effect("renewed", "claim", &id);
+    }
+    if let Some(message) = claims::unchanged(&claim, open).filter(|_| !is_new) {
+        facade.warn("claim_unchanged", message);
+    }
+    facade.result("claim", claim.conflict());
+    Ok(Some(claim))
 }
 
 /// The claim that is asked for.

@@ -448,16 +448,14 @@ fn plan_status(word: &str) -> Result<PlanStatus, Fault> {
 
 /// What followed from giving a claim back. A plan that moved goes by the state it is in.
 fn finished(own: &Effect) -> Value {
-    match (own.kind, own.action, own.to) {
-        (Kind::Plan, Action::Moved, Some(to)) => effect(to.as_str(), own.kind, own.id),
-        _ => {
-            let mut told = effect(own.action.as_str(), own.kind, own.id);
-            if let Some(detail) = &own.detail {
-                told["detail"] = detail.as_str().into();
-            }
-            told
-        }
+    if let (Kind::Plan, Action::Moved, Some(to)) = (own.kind, own.action, own.to) {
+        return effect(to.as_str(), own.kind, own.id);
     }
+    let mut told = effect(own.action.as_str(), own.kind, own.id);
+    if let Some(detail) = &own.detail {
+        told["detail"] = detail.as_str().into();
+    }
+    told
 }
 
 fn effect(action: &str, kind: Kind, id: RecordId) -> Value {

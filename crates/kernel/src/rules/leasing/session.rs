@@ -61,16 +61,15 @@ pub(crate) fn ensure_called(
     let before = tx.entries().len();
     let id = match (&caller.principal, &caller.session, client) {
         (Principal::Agent(agent), None, Some(client)) => {
-            let called = |session: &Session| {
+            let is_meant = |session: &Session| {
                 session.agent == *agent && session.client.as_ref() == Some(client)
             };
-            let own = tx.state().sessions.iter().filter(|(_, session)| called(session));
-            match own.min_by_key(|(_, session)| session.opened_at) {
-                Some((id, _)) => Some(id.clone()),
-                None => {
-                    let named = Open { client: Some(client.clone()), idle_s: None };
-                    Some(open(tx, agent, &named, false)?)
-                }
+            let own = tx.state().sessions.iter().filter(|(_, session)| is_meant(session));
+            if let Some((id, _)) = own.min_by_key(|(_, session)| session.opened_at) {
+                Some(id.clone())
+            } else {
+                let named = Open { client: Some(client.clone()), idle_s: None };
+                Some(open(tx, agent, &named, false)?)
             }
         }
         _ => ensure(tx, caller)?,

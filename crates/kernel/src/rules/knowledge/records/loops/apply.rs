@@ -40,18 +40,18 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Looped) -> Result
         Act::Bind { assignment, slot } => {
             let bound = place(&own, slot).map_err(refused)?.clone();
             let bound = field::Slot { assignment: Some(*assignment), ..bound };
-            go_on(state, entry, body, |own| put_slot(own, bound))
+            go_on(state, entry, body, |own| put_slot(own, &bound))
         }
         Act::Takeover { agent, slot } => {
             let taken = taken_over(state, place(&own, slot).map_err(refused)?, agent);
-            go_on(state, entry, body, |own| put_slot(own, taken))
+            go_on(state, entry, body, |own| put_slot(own, &taken))
         }
         Act::Turn { slot, text } => {
             let place = place(&own, slot).map_err(refused)?;
             let id = made(&body.effects, Kind::Assignment)?;
             give(state, entry, body, who, (id, work(&own, place, text.as_ref())))?;
             let given = field::Slot { assignment: Some(id), done: false, ..place.clone() };
-            go_on(state, entry, body, |own| put_slot(own, given))
+            go_on(state, entry, body, |own| put_slot(own, &given))
         }
         Act::Ask { slot, text } => {
             let to = questions::asked_of(&own, slot.as_ref()).map_err(refused)?;
@@ -84,7 +84,7 @@ fn go_on(
     })
 }
 
-fn put_slot(own: &mut Record, changed: field::Slot) {
+fn put_slot(own: &mut Record, changed: &field::Slot) {
     let slots = own.fields.slots.iter().cloned();
     let slots = slots.map(|slot| if slot.id == changed.id { changed.clone() } else { slot });
     own.fields.slots = Few::new(slots.collect()).unwrap_or_default();

@@ -140,7 +140,7 @@ pub(crate) fn plan(
         }
         Act::Bind { assignment, slot } => {
             let bound = Slot { assignment: Some(*assignment), ..place(own, slot)?.clone() };
-            fits(state, who, own, bound)?;
+            fits(state, who, own, &bound)?;
             with(Vec::new())
         }
         Act::Takeover { agent, slot } => match takeover(state, who, own, agent, slot)? {
@@ -196,7 +196,7 @@ fn checked(own: &Record, stand: Stand<'_>, verdict: Check) -> Result<Option<Next
 }
 
 /// Refuses a place that names work which is not its agent's, or which the caller did not give out.
-fn fits(state: &State, who: &Principal, own: &Record, changed: Slot) -> Result<(), Refusal> {
+fn fits(state: &State, who: &Principal, own: &Record, changed: &Slot) -> Result<(), Refusal> {
     let slots = own.fields.slots.iter().cloned();
     let slots = slots.map(|slot| if slot.id == changed.id { changed.clone() } else { slot });
     let slots = Few::new(slots.collect()).map_err(bad_field)?;
@@ -231,7 +231,7 @@ fn takeover(
     let place = place(own, slot)?;
     let Some(work) = at_work(state, place).filter(|work| work.agent() != Some(agent)) else {
         offer::may_get(state, agent, None, None)?;
-        fits(state, who, own, taken_over(state, place, agent))?;
+        fits(state, who, own, &taken_over(state, place, agent))?;
         return Ok(None);
     };
     let step = Move { agent: Some(agent.clone()), ..Move::plain(work.id, Status::Rerouted) };

@@ -40,7 +40,7 @@ pub(crate) fn thread(own: RecordId) -> Option<Label> {
 /// A message of a loop's thread.
 pub(crate) fn message(own: &Record, to: Option<Label>, text: &Body, asks: bool) -> Create {
     let (thread, requires_ack) = (thread(own.id), Some(asks));
-    let fields = Fields { to, thread, requires_ack, ..Fields::default() };
+    let fields = Fields { requires_ack, thread, to, ..Fields::default() };
     Create { fields, ..Create::plain(Kind::Message, text.clone()) }
 }
 
