@@ -93,15 +93,16 @@ fn names_and_files_that_cannot_be_used_are_refused_by_name() {
     let large = std::fs::File::create(project.path().join("large")).unwrap();
     large.set_len((256 << 20) + 1).unwrap();
     let before = project.bytes_of_state();
-    let upper = ABC.to_uppercase();
+    let (upper, other) = (ABC.to_uppercase(), ABC.replace("ba78", "ba79"));
     let cases: &[(&[&str], i32, &str, &str)] = &[
         (&["blob", "get", "nonsense"], 2, "A-USE-01", "64 lower-case"),
         (&["blob", "get", ""], 2, "A-USE-01", "names no content"),
-        (&["blob", "get", &ABC[7..]], 2, "A-USE-01", "`sha256:`"),
-        (&["blob", "get", &ABC[..70]], 2, "A-USE-01", "names no content"),
+        (&["blob", "get", &other[7..]], 2, "A-USE-01", "`sha256:`"),
+        (&["blob", "get", &other[..70]], 2, "A-USE-01", "names no content"),
+        (&["blob", "get", &ABC[68..]], 2, "A-USE-01", "names no content"),
         (&["blob", "get", &upper], 2, "A-USE-01", "lower-case"),
         (&["blob", "get", "sha256:../../../../etc/passwd"], 2, "A-USE-01", "names no content"),
-        (&["blob", "get", &ABC.replace("ba78", "ba79")], 1, "A-USE-05", "no content"),
+        (&["blob", "get", &other], 1, "A-USE-05", "no content"),
         (&["blob", "get", ABC, "-o", "no/such/folder/file"], 4, "A-STORE-02", "cannot write"),
         (&["blob", "put", "no-such-file"], 2, "A-USE-01", "no-such-file"),
         (&["blob", "put", "."], 2, "A-USE-01", "cannot store"),
@@ -116,6 +117,10 @@ fn names_and_files_that_cannot_be_used_are_refused_by_name() {
         assert_eq!(error["rule"], *rule, "{args:?}: {error}");
         let message = error["message"].as_str().unwrap();
         assert!(message.contains(words), "{args:?} should say {words:?}: {message}");
+    }
+    // A part that only one has names it: as it is shown, from the beginning or the end.
+    for part in [&ABC[7..], &ABC[..70], &ABC[..19], &ABC[65..]] {
+        assert_eq!(get(&project, part), (Some(0), b"abc".to_vec()), "{part}");
     }
     assert!(project.bytes_of_state() == before);
 }

@@ -132,7 +132,7 @@ fn tests_are_named_as_libtest_names_them() {
     }
     for name in [
         "rules::properties::invariants_hold_after_every_step",
-        "althing_kernel::time::tests::stamps_never_stand_still_nor_go_back",
+        "althing_kernel::values::time::tests::stamps_never_stand_still_nor_go_back",
         "althing_kernel::surfaces::tests::",
         "althing::output::tests::numbers_agree_with_what_they_count",
         "trail::form::golden_vectors",

@@ -1,6 +1,6 @@
 //! Drawings in the terminal: the tree of a run and the graph of its tasks.
 
-use crate::support::Sandbox;
+use crate::support::{Ran, Sandbox};
 use std::fmt::Write as _;
 
 #[test]
@@ -30,6 +30,13 @@ fn the_tree_shows_who_works_where_and_how_it_stands() {
         }
     }
     assert!(!tree.contains('\u{1b}'), "colours are for terminals");
+    // Where there is less room only the name of the task is cut.
+    let narrow = project.command().args(["workspace", "tree"]).env("COLUMNS", "80").output();
+    let narrow = Ran::of(&narrow.unwrap()).out;
+    assert_eq!(narrow.lines().count(), 4, "{narrow}");
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    let bob = narrow.lines().nth(1).unwrap();
+    assert!(bob.contains("ends in 24 h, 1 unread  \"the p") && bob.ends_with('…'), "{narrow}");
     let below = project.ok(&["workspace", "tree", "agent:dora"]).out;
     assert_eq!(below.lines().count(), 2, "{below}");
 }
@@ -61,11 +68,12 @@ fn a_graph_of_thirty_tasks_is_drawn_with_every_state() {
     let drawn = project.ok(&["task", "graph"]).out;
     assert!(!drawn.contains('\u{1b}'), "colours are for terminals");
     assert!(drawn.contains("○") && drawn.contains("pending, ready"), "{drawn}");
-    let legend = drawn.lines().last().unwrap();
-    for state in ["draft", "pending", "in_progress", "integrated", "cancelled"] {
-        assert!(legend.contains(state), "{legend}");
+    let (_, legend) = drawn.rsplit_once("\n\n").unwrap();
+    let states = ["◌ draft", "○ pending", "◑ in_progress", "● integrated", "– cancelled"];
+    for state in states {
+        assert!(legend.contains(state), "{state}: {legend}");
     }
-    assert!(drawn.lines().all(|line| line.chars().count() < 100), "{drawn}");
+    assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
     let tasks = project.json(&["task", "graph"]);
     for task in tasks.as_array().unwrap() {
         let name = task["name"].as_str().unwrap();

@@ -25,6 +25,16 @@ fn first(project: &Sandbox) -> String {
     gates[0]["gate"].as_str().unwrap_or_else(|| panic!("no gate waits")).to_owned()
 }
 
+/// The id as people are shown it, and may give it.
+fn short(id: &str) -> &str {
+    &id[id.len() - 6..]
+}
+
+/// A text without the line breaks that fit it to the terminal.
+fn flowing(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[track_caller]
 fn says(text: &str, words: &[&str]) {
     for word in words {
@@ -53,11 +63,13 @@ fn a_gate_shows_everything_its_answer_depends_on() {
     let gate = first(&project);
     let shown = project.ok(&["gate", "show", &gate]).out;
     let budget = "budget      cost=2.50 tokens=200k";
-    let wanted =
-        [budget, "may change  src", "may take    2h", "greeters", "may read    ws_", "worker"];
+    let root = project.json(&["coordinator", "show"])["root"].as_str().unwrap().to_owned();
+    let read = format!("may read    {}", short(&root));
+    let wanted = [budget, "may change  src", "may take    2h", "greeters", &read, "worker"];
     says(&shown, &wanted);
     says(&shown, &["  Say hello."]);
-    let json = project.json(&["gate", "show", &gate]);
+    let json = project.json(&["gate", "show", short(&gate)]);
+    assert_eq!(json["gate"], gate.as_str(), "the short id names it");
     assert_eq!(json["request"]["create"]["directive"]["text"], "Say hello.");
     // How many wait, for whom, and where to look.
     let status = project.ok(&["status"]).out;
@@ -92,8 +104,7 @@ fn a_gate_shows_everything_its_answer_depends_on() {
     says(&late.err, &["has ended: approved by ada"]);
     // The coordinator's news say what was decided about what.
     let news = project.ok(&["inbox", "--take", "--as", "lead"]).out;
-    let news = news.split_whitespace().collect::<Vec<_>>().join(" ");
-    says(&news, &["gate_resolved a workspace for agent:w as worker: approved by ada"]);
+    says(&flowing(&news), &["gate_resolved a workspace for agent:w as worker: approved by ada"]);
 }
 
 #[test]
@@ -136,12 +147,12 @@ fn what_people_say_is_shown_as_theirs() {
     let said = project.ok(&["signal", "escalation", "--reason", "which licence?", "--as", "bob"]);
     let open = project.json(&["escalations"]);
     let id = open[0]["escalation"].as_str().unwrap();
-    says(&said.out, &[&format!("escalation {id} waits for user:ada")]);
+    says(&said.out, &[&format!("escalation {} waits for user:ada", short(id))]);
     says(
         &project.ok(&["status"]).out,
         &["1 agent needs a person: 1 for ada", "`althing escalations`"],
     );
-    good(&project.told_user("ada", &["escalations", "answer", id, "MIT."]));
+    good(&project.told_user("ada", &["escalations", "answer", short(id), "MIT."]));
     good(&project.told_user("ada", &["inject", "agent:bob", "No rush."]));
     project.ok(&["send", "agent:bob", "Mine.", "--type", "feedback", "--as", "lead"]);
     let mail = project.ok(&["inbox", "--take", "--as", "bob"]).out;
@@ -213,9 +224,11 @@ fn a_message_that_waits_or_comes_back_says_so() {
     let gates = ["--gate", "envelope_delivery=on", "--gate", "workspace_abort=on"];
     good(&project.told_user("ada", &[&["highway", "set"], &gates[..]].concat()));
     let sent = project.ok(&["send", "agent:bob", "psst", "--type", "feedback", "--as", "lead"]).out;
-    says(&sent, &[&format!("it waits for a person (ada) at gate {}", first(&project))]);
-    // Whom it is for reads it once it arrives, and not at the gate.
     let gate = first(&project);
+    says(&sent, &[&format!("it waits for a person (ada) at gate {}", short(&gate))]);
+    // Whom it is for reads it once it arrives, and not at the gate.
+    let held = project.json(&["gate", "show", short(&gate)])["envelope"]["envelope"].clone();
+    let held = held.as_str().unwrap();
     assert_eq!(project.json(&["gate", "show", &gate])["envelope"]["text"], "psst");
     says(&project.ok(&["gate", "show", &gate, "--as", "lead"]).out, &["  psst"]);
     let seen = project.run(&["gate", "show", &gate, "--as", "bob"]);
@@ -224,7 +237,8 @@ fn a_message_that_waits_or_comes_back_says_so() {
     assert!(!seen.out.contains("psst"), "{seen:?}");
     good(&project.told_user("ada", &["gate", "reject", "--reason", "no"]));
     let mail = project.ok(&["inbox", "--take", "--as", "lead"]).out;
-    says(&mail, &["returned   env_", "did not arrive: a person turned it down at its gate"]);
+    says(&mail, &[&format!("returned   {} to ", short(held))]);
+    says(&flowing(&mail), &["did not arrive: a person turned it down at its gate"]);
     assert!(!mail.contains("failed"), "the receiver did nothing wrong: {mail}");
     let ran = project.run(&["group", "abort", "g", "--as", "lead"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");

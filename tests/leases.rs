@@ -34,11 +34,11 @@ fn people_read_who_holds_what_and_what_to_do() {
     let refused = project.run(&["claim", "src/lib.rs", "--as", "bob"]);
     assert_eq!(refused.code, Some(3));
     assert!(refused.out.is_empty(), "data goes to standard output, messages do not");
-    for words in ["agent:alice", "src", "rewrite the parser", "[A-LEASE-01]", "Wait for"] {
+    for words in ["agent:alice", "src", "rewrite the parser", "[A-LEASE-01]", "Wait until"] {
         assert!(refused.err.contains(words), "{words}: {}", refused.err);
     }
     let claims = project.ok(&["claims"]);
-    for words in ["HOLDER", "agent:alice", "src", "in 1h29m", "rewrite the parser"] {
+    for words in ["HOLDER", "agent:alice", "src", "in 90 min", "rewrite the parser"] {
         assert!(claims.out.contains(words), "{words}: {}", claims.out);
     }
 }
@@ -448,7 +448,8 @@ fn the_documented_hook_refuses_to_commit_what_somebody_else_holds() {
     let project = Sandbox::new();
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to/hold-files.md");
     let page = std::fs::read_to_string(page).unwrap();
-    let script = page.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let mut scripts = page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let script = scripts.find(|script| script.starts_with("#!/bin/sh")).unwrap();
     let hook = project.path().join(".git/hooks/pre-commit");
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
     std::fs::write(&hook, script).unwrap();

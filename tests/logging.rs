@@ -90,7 +90,7 @@ fn lines_of_json_can_be_read() {
     let warning = lines.iter().find(warned).unwrap();
     assert_eq!(warning["message"], "no snapshot was saved");
     assert!(warning["fields"]["error"].is_string(), "{warning}");
-    assert_eq!(warning["target"], "althing_engine::writer");
+    assert_eq!(warning["target"], "althing_engine::commit::writer");
     assert!(
         lines.iter().any(|line| line["message"] == "append" && line["took_us"].is_u64()),
         "{}",

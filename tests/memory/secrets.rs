@@ -83,7 +83,6 @@ fn nothing_that_is_stored_goes_unread() {
         create("claim", json!({ "scope": "src", "text": said })),
         progress(json!({ "reason": said })),
         progress(json!({ "artifacts": [{ "type": "note", "ref": "x", "description": said }] })),
-        progress(json!({ "artifacts": [{ "type": "note", "ref": "x", "password": "x7Kq92" }] })),
         (
             "bclaw_coordinate",
             json!({ "intent": "consult", "task": said, "targetAgents": ["alice"] }),
@@ -94,6 +93,11 @@ fn nothing_that_is_stored_goes_unread() {
     ] {
         is_refused(&mut host, tool, args);
     }
+    // A field that nobody knows is refused before anything is read from it, and not repeated.
+    let (tool, args) =
+        progress(json!({ "artifacts": [{ "type": "note", "ref": "x", "password": "x7Kq92" }] }));
+    let error = refused(&mut host, tool, args, "validation_error", &["`password`"]);
+    assert!(!error.to_string().contains("x7Kq92"), "{error}");
     for args in [
         &["claim", "src", "--purpose", &said][..],
         &["claim", "src", "--task", &said],

@@ -23,6 +23,8 @@ pub(crate) struct Out {
     colour: bool,
     /// How many characters fit in a line.
     pub(crate) width: usize,
+    /// Where tables and lines are cut. A pipe gets them whole: programs and pagers come after it.
+    pub(crate) cut_at: usize,
 }
 
 /// The width of a line where no terminal says otherwise.
@@ -47,7 +49,8 @@ impl Out {
     pub(crate) fn new(json: bool) -> Self {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let colour = !json && !plain && std::io::stdout().is_terminal();
-        Out { json, colour, width: line_width() }
+        let known = known_width();
+        Out { json, colour, width: known.unwrap_or(WIDTH), cut_at: known.unwrap_or(usize::MAX) }
     }
 
     /// Whether lines go to a terminal, where pictures can be redrawn.
@@ -105,7 +108,7 @@ impl Out {
         let columns: Vec<Column<'a>> = columns.iter().map(|column| (*column).into()).collect();
         let rows: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
-        let laid = table::lay_out(&columns, &rows, self.width);
+        let laid = table::lay_out(&columns, &rows, self.cut_at);
         if let Some(head) = &laid.head {
             self.line(self.paint(Tone::Faint, head))?;
         }
@@ -119,7 +122,7 @@ impl Out {
 
     /// Prints a line of data, cut where it would not fit.
     pub(crate) fn cut_line(self, text: impl AsRef<str>) -> Result<(), Failure> {
-        self.line(table::cut(text.as_ref(), self.width))
+        self.line(table::cut(text.as_ref(), self.cut_at))
     }
 
     /// Prints text in a tone, broken into lines that begin with some spaces.
@@ -189,14 +192,14 @@ fn is_broken_pipe(failure: &Failure) -> bool {
     cause.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// How many characters fit in a line: as `COLUMNS` says, as the terminal says, or 80.
-fn line_width() -> usize {
+/// How many characters fit in a line, as `COLUMNS` or the terminal says.
+fn known_width() -> Option<usize> {
     let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let of_terminal = || {
         let size = terminal_size::terminal_size_of(std::io::stdout());
         size.map(|(terminal_size::Width(columns), _)| usize::from(columns))
     };
-    set.or_else(of_terminal).filter(|width| *width > 0).unwrap_or(WIDTH)
+    set.or_else(of_terminal).filter(|width| *width > 0)
 }
 
 /// Turns the result of writing to standard output into ours.
@@ -268,7 +271,7 @@ pub(crate) fn from_now(at: Timestamp, now: Timestamp) -> String {
 /// A length of time in its one fitting unit, rounded.
 fn rounded(span: Span) -> String {
     let secs = span.micros().saturating_add(500_000) / 1_000_000;
-    let units = [("s", 1, 90), ("min", 60, 90 * 60), ("h", 3_600, 48 * 3_600)];
+    let units = [("s", 1, 90), ("min", 60, 120 * 60), ("h", 3_600, 48 * 3_600)];
     let unit = units.iter().find(|(_, _, below)| secs < *below);
     let (name, size) = unit.map_or(("d", 86_400), |(name, size, _)| (*name, *size));
     format!("{} {name}", (secs + size / 2) / size)
@@ -322,6 +325,7 @@ mod tests {
             (before(89), "89 s ago"),
             (before(180), "3 min ago"),
             (after(1_799), "in 30 min"),
+            (after(5_400), "in 90 min"),
             (after(7_200), "in 2 h"),
             (before(47 * 3_600), "47 h ago"),
             (after(30 * 86_400), "in 30 d"),

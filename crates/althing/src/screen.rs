@@ -140,17 +140,13 @@ impl Paged {
         if self.rows < self.height {
             return Ok(());
         }
-        match start(&self.words) {
-            Some((pager, mut stdin)) => {
-                self.held.drain(..).try_for_each(|line| writeln!(stdin, "{line}"))?;
-                self.pager = Some((pager, stdin));
-                Ok(())
-            }
-            None => {
-                self.words.clear();
-                self.held.drain(..).try_for_each(|line| writeln!(terminal, "{line}"))
-            }
-        }
+        let Some((pager, mut stdin)) = start(&self.words) else {
+            self.words.clear();
+            return self.held.drain(..).try_for_each(|line| writeln!(terminal, "{line}"));
+        };
+        self.held.drain(..).try_for_each(|line| writeln!(stdin, "{line}"))?;
+        self.pager = Some((pager, stdin));
+        Ok(())
     }
 
     fn finish(self, terminal: &mut dyn Write) -> io::Result<()> {

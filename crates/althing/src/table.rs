@@ -18,13 +18,19 @@ pub(crate) struct Column<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
     Whole,
-    Cut,
+    /// Cut, and to no fewer characters than these.
+    Cut(usize),
     LeftOut,
 }
 
 /// A column of free text, which is cut where the table would not fit.
 pub(crate) fn free_text(title: &str) -> Column<'_> {
-    Column { title, fit: Fit::Cut }
+    Column { title, fit: Fit::Cut(TEXT_CHARS_MIN) }
+}
+
+/// A column of text by which people tell the rows apart: it keeps at least so many characters.
+pub(crate) fn telling_text(title: &str, least: usize) -> Column<'_> {
+    Column { title, fit: Fit::Cut(least) }
 }
 
 /// A column of ids, names, numbers or states, which are always shown whole.
@@ -113,10 +119,14 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     short
 }
 
-/// Breaks text into lines at its spaces. A word that is longer than a line stays whole.
+/// Breaks text into lines at its spaces. A word that is longer than a line stays whole, and so does
+/// a command in backquotes that fits in a line.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    let mut rest = Some(text);
+    while let Some(text) = rest {
+        let word;
+        (word, rest) = first_word(text, width);
         let Some(line) = lines.last_mut() else { break };
         if line.is_empty() {
             line.push_str(word);
@@ -128,6 +138,15 @@ pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The first word of a text, and what follows the space after it.
+fn first_word(text: &str, width: usize) -> (&str, Option<&str>) {
+    let words = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]);
+    let mut ends = words.take_while(|at| shown_width(&text[..*at]) <= width);
+    let is_closed = |at: &usize| text[..*at].matches('`').count().is_multiple_of(2);
+    let end = ends.find(is_closed).or_else(|| text.find(' ')).unwrap_or(text.len());
+    (&text[..end], text.get(end + 1..))
 }
 
 fn is_blank(cell: &str) -> bool {
@@ -144,14 +163,17 @@ fn natural_widths(columns: &[Column<'_>], rows: &[Vec<String>]) -> Vec<usize> {
 
 /// Takes width from the widest columns of free text until the table fits, if it can.
 fn fitted(columns: &[Column<'_>], mut widths: Vec<usize>, width: usize) -> Option<Vec<usize>> {
-    let least = |at: usize| TEXT_CHARS_MIN.max(shown_width(columns[at].title));
+    let least = |at: usize| match columns[at].fit {
+        Fit::Cut(least) => least.max(shown_width(columns[at].title)),
+        Fit::Whole | Fit::LeftOut => usize::MAX,
+    };
     loop {
         let total: usize = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
         let excess = total.saturating_sub(width);
         if excess == 0 {
             return Some(widths);
         }
-        let may_shrink = |at: &usize| columns[*at].fit == Fit::Cut && widths[*at] > least(*at);
+        let may_shrink = |at: &usize| widths[*at] > least(*at);
         let widest = (0..widths.len()).filter(may_shrink).max_by_key(|at| widths[*at])?;
         // No further than the next widest, which then takes its part.
         let others = (0..widths.len()).filter(may_shrink).filter(|at| *at != widest);
@@ -187,7 +209,8 @@ fn in_blocks(columns: &[Column<'_>], rows: &[Vec<String>], width: usize) -> Vec<
         }
         for (column, cell) in columns.iter().zip(row).filter(|(_, cell)| !is_blank(cell)) {
             let room = width.saturating_sub(titles + GAP);
-            let cell = if column.fit == Fit::Cut { cut(cell, room) } else { cell.clone() };
+            let may_cut = matches!(column.fit, Fit::Cut(_));
+            let cell = if may_cut { cut(cell, room) } else { cell.clone() };
             lines.push(format!("{:titles$}  {cell}", column.title));
         }
     }
@@ -250,5 +273,25 @@ mod tests {
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap("abcdefghijkl m", 5), ["abcdefghijkl", "m"]);
         assert_eq!(wrap("", 5), [""]);
+        assert_eq!(wrap("a  b", 9), ["a  b"]);
+    }
+
+    #[test]
+    fn a_command_is_not_broken_where_it_fits() {
+        assert_eq!(wrap("see `gate list`; now", 12), ["see", "`gate list`;", "now"]);
+        assert_eq!(wrap("see `gate list`", 8), ["see", "`gate", "list`"]);
+        assert_eq!(wrap("a ` is no command", 9), ["a ` is no", "command"]);
+    }
+
+    #[test]
+    fn text_that_tells_rows_apart_keeps_its_least_or_stands_in_blocks() {
+        let text = "x".repeat(30);
+        let laid = |width| {
+            let columns = [whole("ID"), telling_text("WHAT", 20)];
+            lay_out(&columns, &rows(&[&["0123456789", &text]]), width)
+        };
+        assert_eq!(laid(32).lines, [format!("0123456789  {}…", "x".repeat(19))]);
+        let what = format!("WHAT  {}…", "x".repeat(24));
+        assert_eq!(laid(31).lines, ["ID    0123456789", &what]);
     }
 }

@@ -249,6 +249,7 @@ impl Git {
     }
 
     /// The same repository, seen from another of its work trees.
+    #[must_use]
     pub fn at(&self, root: &Path) -> Git {
         Git { root: root.to_owned(), author: self.author.clone() }
     }

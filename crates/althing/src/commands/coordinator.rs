@@ -29,7 +29,7 @@ pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Failure>
         CoordinatorCommand::Stop(args) => {
             let end = End { force: args.force, reason: args.reason };
             let root = root_of(desk.order(Command::RunEnd(end))?)?;
-            tell(&desk, &root, format!("the run {} is over: {}", root.workspace, root.status))
+            tell(&desk, &root, &format!("the run {} is over: {}", root.workspace, root.status))
         }
     }
 }
@@ -51,7 +51,7 @@ fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Failure> {
     });
     let root = root_of(client.execute(start)?)?;
     let leads = leader(root.agent.as_ref());
-    tell(desk, &root, format!("a run begins; {leads}\nroot {}", root.workspace))
+    tell(desk, &root, &format!("a run begins; {leads}\nroot {}", root.workspace))
 }
 
 fn hand_over(desk: &Desk<'_>, agent: Option<AgentName>) -> Result<(), Failure> {
@@ -60,7 +60,7 @@ fn hand_over(desk: &Desk<'_>, agent: Option<AgentName>) -> Result<(), Failure> {
         desk.introduce(&client, leader)?;
     }
     let root = root_of(client.execute(Command::RunHandOver(HandOver { agent }))?)?;
-    tell(desk, &root, leader(root.agent.as_ref()))
+    tell(desk, &root, &leader(root.agent.as_ref()))
 }
 
 fn root_of(reply: Reply) -> Result<WorkspaceView, Failure> {
@@ -70,8 +70,8 @@ fn root_of(reply: Reply) -> Result<WorkspaceView, Failure> {
     }
 }
 
-fn tell(desk: &Desk<'_>, root: &WorkspaceView, words: String) -> Result<(), Failure> {
-    if desk.out().json { desk.out().value(root) } else { desk.out().say(&words) }
+fn tell(desk: &Desk<'_>, root: &WorkspaceView, words: &str) -> Result<(), Failure> {
+    if desk.out().json { desk.out().value(root) } else { desk.out().say(words) }
 }
 
 /// The coordinator, in words.

@@ -51,7 +51,7 @@ impl EntryLines {
             (head.trim_end(), format!("{}  {}", line.kind, line.says))
         };
         out.line(first)?;
-        let says = cut(says.trim_end(), out.width.saturating_sub(INDENT));
+        let says = cut(says.trim_end(), out.cut_at.saturating_sub(INDENT));
         out.line(format!("{:INDENT$}{says}", ""))
     }
 }

@@ -34,8 +34,10 @@ use crate::failure::{Failure, exit_code};
 use crate::naming::{Naming, short, short_ids};
 use crate::output::{Tone, clock_time, counted, from_now, one_line, written};
 use crate::screen;
-use crate::table::{free_text, whole};
+use crate::table::{telling_text, whole};
 
+/// How much of what waits is shown at least: whoever answers has to know what it is.
+const WAITS_CHARS_MIN: usize = 40;
 /// How often it is looked whether something fell due.
 const LOOK: Duration = Duration::from_secs(1);
 /// How often the time that is left is redrawn while nothing changes.
@@ -224,7 +226,7 @@ fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
         whole("GATE"),
         whole("TYPE"),
         whole("OWNER"),
-        free_text("WHAT WAITS"),
+        telling_text("WHAT WAITS", WAITS_CHARS_MIN),
         whole("OTHERWISE"),
     ];
     desk.out().table(&titles, &gates.iter().map(row).collect::<Vec<_>>())

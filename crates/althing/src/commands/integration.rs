@@ -137,13 +137,11 @@ fn taken(made: &CheckpointView, args: &IntegrateSalvage) -> Result<Vec<FileArg>,
 fn commands(desk: &Desk<'_>, findings: &Findings, order: &str) -> Result<Vec<String>, Failure> {
     let settings = &desk.project.settings;
     if findings.no_checks {
-        return match settings.asker()? {
-            Some(Asker::User(_)) => Ok(Vec::new()),
-            _ => {
-                let message = "no person says that checks are left out";
-                Err(Failure::refused(Rule::ChecksStay, message).recorded(&desk.client()?, order))
-            }
-        };
+        if let Some(Asker::User(_)) = settings.asker()? {
+            return Ok(Vec::new());
+        }
+        let message = "no person says that checks are left out";
+        return Err(Failure::refused(Rule::ChecksStay, message).recorded(&desk.client()?, order));
     }
     Ok(settings.checks.value.iter().chain(&findings.checks).cloned().collect())
 }

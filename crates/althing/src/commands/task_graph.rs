@@ -110,10 +110,14 @@ fn print(desk: &Desk<'_>, tasks: &[TaskView], naming: &Naming) -> Result<(), Fai
         desk.out()
             .cut_line(format!("{}{gap}{id}  {state}  {name}{after}", line.lanes).trim_end())?;
     }
-    let legend = Status::ALL.iter().map(|own| format!("{} {own}", mark(*own)));
-    let legend = legend.collect::<Vec<_>>().join("  ");
     desk.out().line("")?;
-    desk.out().wrapped(0, Tone::Faint, &legend)
+    // A mark stays with its name where the line is broken.
+    for half in Status::ALL.chunks(Status::ALL.len().div_ceil(2)) {
+        let legend = half.iter().map(|own| format!("{} {own}", mark(*own)));
+        let legend = legend.collect::<Vec<_>>().join("  ");
+        desk.out().wrapped(0, Tone::Faint, &legend)?;
+    }
+    Ok(())
 }
 
 fn named(naming: &Naming, waits_for: &[althing_kernel::TaskId]) -> String {

@@ -109,7 +109,7 @@ impl Look<'_> {
                 for file in files.iter().filter_map(Value::as_object) {
                     let rest = file.iter().filter(|(own, _)| *own != "content");
                     rest.for_each(|(own, value)| {
-                        self.at_named(own, &format!("{path}.{own}"), value)
+                        self.at_named(own, &format!("{path}.{own}"), value);
                     });
                 }
             }

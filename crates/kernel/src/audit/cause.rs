@@ -64,10 +64,11 @@ fn agents_second(event: &Event) -> bool {
 /// What the runtime does because it is time, or on its own account.
 fn by_itself(state: &State, event: &Event) -> bool {
     match event.room() {
-        EventRoom::Agent(_) | EventRoom::User(_) | EventRoom::Lease(_) | EventRoom::Commons(_) => {
-            false
-        }
-        EventRoom::Plan(_) => false,
+        EventRoom::Agent(_)
+        | EventRoom::User(_)
+        | EventRoom::Lease(_)
+        | EventRoom::Commons(_)
+        | EventRoom::Plan(_) => false,
         EventRoom::Admin(event) => notes_itself(event),
         EventRoom::Memory(event) => matches!(event, MemoryEvent::MemoryExpired(_)),
         EventRoom::Workspace(event) => comes_by_itself(state, event),

@@ -87,8 +87,8 @@ pub(crate) fn audit_workspace(
         {
             by_coordinator(state, entry)
         }
-        E::WorkspaceReparented(_) => by_runtime(entry),
-        E::BudgetWarning(_)
+        E::WorkspaceReparented(_)
+        | E::BudgetWarning(_)
         | E::BudgetExceeded(_)
         | E::LivenessWarning(_)
         | E::ResourceDiscrepancy(_)

@@ -19,7 +19,7 @@ use crate::rules::runs::{approvals, envelope};
 use crate::values::principal::{Actor, Caller, Principal};
 use crate::values::stream::Stream;
 
-impl<'m> Transaction<'m> {
+impl Transaction<'_> {
     /// Records what has fallen due, at most about `limit` things. Returns whether more is due.
     pub fn tick(&mut self, limit: usize) -> Result<bool, ApplyError> {
         let stop_at = self.made.len().saturating_add(limit);

@@ -49,6 +49,7 @@ fn on(permission: Permission, target: &WorkspaceId) -> Permissions {
     vec![(permission, Some(target.clone()))]
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for every command, so that none is forgotten")]
 fn of_command(state: &State, user: &UserId, command: &Command) -> Permissions {
     match command {
         Command::RunStart(args) => beginning(user, args.agent.as_ref(), args.owner.as_ref()),
@@ -157,7 +158,7 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Permissions {
     }
 }
 
-/// The deeds that an entry in a person's name stands for. `None` if no person causes such an entry.
+/// The permissions that an entry in a person's name stands for. `None` if no person causes such an entry.
 fn of_event(state: &State, user: &UserId, event: &Event) -> Option<Permissions> {
     match event.room() {
         EventRoom::Admin(_) => None,
@@ -165,7 +166,7 @@ fn of_event(state: &State, user: &UserId, event: &Event) -> Option<Permissions> 
         EventRoom::User(event) => of_user(event),
         EventRoom::Lease(event) => of_lease(event),
         EventRoom::Commons(_) => Some(Vec::new()),
-        EventRoom::Memory(event) => of_memory(state, user, event),
+        EventRoom::Memory(event) => Some(of_memory(state, user, event)),
         EventRoom::Workspace(event) => of_workspace(state, user, event),
         EventRoom::Message(event) => of_message(event),
         EventRoom::Plan(event) => of_plan(state, event),
@@ -218,8 +219,8 @@ fn of_lease(event: LeaseEvent<'_>) -> Option<Permissions> {
     })
 }
 
-fn of_memory(state: &State, user: &UserId, event: MemoryEvent<'_>) -> Option<Permissions> {
-    Some(match event {
+fn of_memory(state: &State, user: &UserId, event: MemoryEvent<'_>) -> Permissions {
+    match event {
         MemoryEvent::MemoryCreated(_)
         | MemoryEvent::MemoryUpdated(_)
         | MemoryEvent::MemoryStepped(_)
@@ -231,7 +232,7 @@ fn of_memory(state: &State, user: &UserId, event: MemoryEvent<'_>) -> Option<Per
         | MemoryEvent::MemoryExpired(_) => Vec::new(),
         MemoryEvent::MemoryMoved(body) => on_record(state, user, body.id),
         MemoryEvent::MemoryArchived(body) => on_record(state, user, body.id),
-    })
+    }
 }
 
 fn of_workspace(state: &State, user: &UserId, event: WorkspaceEvent<'_>) -> Option<Permissions> {

@@ -145,9 +145,13 @@ impl Verbs<'_> {
     /// the mark that the caller has seen what there is comes before the answer is made.
     fn begin(&self, before: &Present, claim: Option<Open>, looked: bool) -> Result<Begun, Fault> {
         let asked = Begin { claim, client: Some(Text::lossy(SESSION)), looked };
-        match self.client_in(before)?.execute(Command::WorkBegin(asked))? {
-            Reply::Begun(begun) => Ok(*begun),
-            other => Err(Fault::unexpected(&other)),
+        match self.client_in(before)?.execute(Command::WorkBegin(asked)) {
+            Ok(Reply::Begun(begun)) => Ok(*begun),
+            Ok(other) => Err(Fault::unexpected(&other)),
+            // The caller gave a task and a scope; the command has them as those of a claim.
+            Err(error) => Err(Fault::from(error).reworded(|message| {
+                message.replace("'claim.purpose'", "'task'").replace("'claim.surfaces", "'scope")
+            })),
         }
     }
 

@@ -6,6 +6,10 @@ use crate::values::content::Content;
 
 impl Command {
     /// Shows every piece of content that comes with the command, so that it can be stored.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm for every command, so that none is forgotten"
+    )]
     pub fn each_content<E>(
         &mut self,
         visit: &mut dyn FnMut(&mut Content) -> Result<(), E>,

@@ -5,7 +5,7 @@ use crate::registry::rule::Rule;
 
 pub use crate::model::knowledge::records::loops::phases::*;
 
-impl<'r> Stand<'r> {
+impl Stand<'_> {
     /// The phase that comes next, or the one that is asked for. Phases only move forward by
     /// themselves; whoever goes back says so and begins another round.
     pub(crate) fn next(self, asked: Option<&str>) -> Result<Next, Refusal> {
