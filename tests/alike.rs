@@ -37,7 +37,6 @@ impl Place {
     }
 
     /// Calls a tool as bob, in vain.
-    #[expect(clippy::needless_pass_by_value, reason = "callers write it down where they ask")]
     #[track_caller]
     fn host(&self, dialect: &str, tool: &str, args: Value) {
         let mut host = Host::silent(&self.project, &["--dialect", dialect, "--as", "bob"]);
@@ -113,7 +112,7 @@ impl Place {
             (
                 "heimdall-claim",
                 Box::new(move || {
-                    self.heimdall("heimdall-claim", &["claim", "src", "--task", said])
+                    self.heimdall("heimdall-claim", &["claim", "src", "--task", said]);
                 }),
             ),
         ]

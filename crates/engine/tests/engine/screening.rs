@@ -155,8 +155,8 @@ fn stored_text_is_looked_through_and_work_is_not() {
     });
     assert_ne!(refused(&client, command("checkpoint.create", &made)).rule, Rule::NoSecrets);
     let missing = json!({ "blob": format!("sha256:{}", "0".repeat(64)) });
-    let sent = json!({ "to": "w", "type": "query", "payload": { "content": missing } });
-    let refusal = refused(&client, command("envelope.send", &sent));
+    let envelope = json!({ "to": "w", "type": "query", "payload": { "content": missing } });
+    let refusal = refused(&client, command("envelope.send", &envelope));
     assert_eq!((refusal.kind, refusal.rule), (RefusalKind::NotFound, Rule::NotFound));
     assert_eq!(last_refused(&engine).command.as_str(), "envelope.send");
 }
