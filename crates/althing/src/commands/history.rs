@@ -11,7 +11,7 @@ use crate::commands::leases;
 use crate::event_summary::word;
 use crate::failure::Failure;
 use crate::moment;
-use crate::naming::short_ids;
+use crate::naming::{short, short_ids};
 use crate::output::{Tone, clock_time, counted, one_line};
 
 fn read(text: &str, now: Timestamp) -> Result<Moment, Failure> {
@@ -53,7 +53,7 @@ fn said_of_mail(envelope: &EnvelopeView) -> String {
 
 fn said_of_workspace(known: &WorkspaceThen) -> String {
     let agent = known.agent.as_ref().map_or("the system", |agent| agent.as_str());
-    format!("{}  {} of {agent}  {}", known.status, known.role, known.workspace)
+    format!("{}  {} of {agent}  {}", known.status, known.role, short(&known.workspace))
 }
 
 fn said_of_task(task: &TaskThen) -> String {
@@ -94,7 +94,7 @@ fn show(app: &App, difference: &Difference) -> Result<(), Failure> {
     let users = &difference.users.added;
     lines.extend(users.iter().map(|user| (Sign::New, format!("person   {}", user.user))));
     each(&mut lines, &difference.sessions, |session: &SessionView| {
-        format!("session  {}  {}", session.agent, session.workspace)
+        format!("session  {}  {}", session.agent, short(&session.workspace))
     });
     each(&mut lines, &difference.leases, |lease: &LeaseView| {
         let (surfaces, until) = (leases::list(&lease.surfaces), clock_time(lease.expires_at));

@@ -3,7 +3,7 @@
 use crate::support::{Project, agent};
 use althing_engine::blobs::Blobs;
 use althing_engine::trail_query::TrailQuery;
-use althing_engine::{Client, Engine, EngineError, Keyring, Signing, snapshot, verify};
+use althing_engine::{Client, Engine, EngineError, ErrorKind, Keyring, Signing, snapshot, verify};
 use althing_kernel::content::Blob;
 use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::workspace::{Status, Trigger};
@@ -84,8 +84,10 @@ fn content_is_stored_before_it_is_cited_and_never_stands_in_the_trail() {
     let nowhere = json!({ "blob": Blob::from_digest([1; 32]).to_string() });
     let before = engine.world().unwrap().seq();
     let args = json!({ "to": id, "type": "feedback", "payload": { "content": nowhere } });
-    assert!(matches!(do_(&lead, "envelope.send", &args), Err(EngineError::NotFound(_))));
-    assert_eq!(engine.world().unwrap().seq(), before, "nothing came of it");
+    let error = do_(&lead, "envelope.send", &args).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound, "{error}");
+    assert!(matches!(error, EngineError::Refused(_)), "it is on record");
+    assert_eq!(engine.world().unwrap().seq(), before + 1, "nothing came of it but its refusal");
 }
 
 /// Shows W-SEC-13, W-HH-35.

@@ -163,12 +163,11 @@ fn of_lease(state: &State, entry: &Stamped, event: LeaseEvent<'_>) -> Result<(),
             let lease = live(state, &body.lease, entry)?;
             holds(state, entry, &lease.holder)?;
             lasts(entry.at, body.expires_at, body.ttl_s.span())?;
-            match &entry.draft.actor {
-                Actor::Protocol if lease::using::is_renewed_by_use(state, entry, lease, body) => {
-                    Ok(())
-                }
-                _ => by(entry, &lease.holder.clone().into()),
+            let by_runtime = entry.draft.actor == Actor::Protocol;
+            if by_runtime && lease::using::is_renewed_by_use(state, entry, lease, body) {
+                return Ok(());
             }
+            by(entry, &lease.holder.clone().into())
         }
         LeaseEvent::LeaseReleased(body) => lease_released(state, entry, body),
         LeaseEvent::LeaseExpired(body) => {

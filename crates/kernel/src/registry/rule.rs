@@ -70,7 +70,7 @@ rules! {
         => "Name somebody else; `althing workspace show` tells who answers for it.";
     Capability "W-USER-41":
         "A person does what a capability of theirs allows: on what they own, or everywhere."
-        => "Ask the owner, or a person who holds the capability everywhere (it ends in `_any`): see `althing users show ID`.";
+        => "Ask the owner, or a person whose capability ends in `_any`: see `althing users show ID`.";
     GrantHeld "W-USER-42":
         "Nobody grants a capability they do not hold, and what is everybody's is never taken away."
         => "Look at `althing users show ID`; ask somebody who holds it.";

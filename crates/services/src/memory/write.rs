@@ -323,6 +323,12 @@ impl Verbs<'_> {
             effects.push(effect("forced", Kind::Claim, claim.id));
             return Ok(effects.into());
         }
+        // Whoever gives back their own claim needs no reason, and none is kept; a secret in it is
+        // refused all the same, as it would be with somebody else's claim.
+        if let Some(reason) = &args.reason {
+            let force = Force { lease: lease.clone(), reason: Text::lossy(reason) };
+            client.check_text(Command::LeaseForce(force))?;
+        }
         let plan_status = match (claim.plan(), args.plan_status.as_deref()) {
             (Some(_), Some(status)) => Some(plan_status(status)?),
             _ => None,
