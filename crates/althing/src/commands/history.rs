@@ -34,7 +34,7 @@ pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Failure> {
         app.out.line(one_line(&format!("workspace  {}", said_of_workspace(known))))?;
     }
     for task in picture.tasks.iter().filter(|task| !task.status.is_terminal()) {
-        app.out.line(one_line(&format!("task       {}", said_of_task(task))))?;
+        app.out.cut_line(one_line(&format!("task       {}", said_of_task(task))))?;
     }
     for envelope in &picture.mail {
         app.out.line(one_line(&format!("mail       {}", said_of_mail(envelope))))?;
@@ -48,7 +48,7 @@ pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Failure> {
 fn said_of_mail(envelope: &EnvelopeView) -> String {
     let EnvelopeView { kind, from, to, status, .. } = envelope;
     let stands = if envelope.delivered_at.is_some() { "unread" } else { "on its way" };
-    format!("{stands}  {kind} {from} -> {to}  {}", word(status))
+    format!("{stands}  {kind} {} -> {}  {}", short(from), short(to), word(status))
 }
 
 fn said_of_workspace(known: &WorkspaceThen) -> String {
@@ -57,7 +57,8 @@ fn said_of_workspace(known: &WorkspaceThen) -> String {
 }
 
 fn said_of_task(task: &TaskThen) -> String {
-    format!("{}  {}  {}", task.status, task.name, task.task)
+    // The name may be long and is cut; the id is what other commands take.
+    format!("{}  {}  {}", task.status, short(&task.task), task.name)
 }
 
 fn headline(app: &App, picture: &Picture) -> String {
