@@ -10,7 +10,7 @@ use crate::entry::{Entry, Pieces};
 use crate::hash::Hash;
 use crate::head::{Head, SignedHead};
 use crate::key::SecretKey;
-use crate::request::Signature;
+use crate::request::Asked;
 use crate::tree::Frontier;
 
 /// The end of the trail: last hashes of its chains and the tree over it. Cheap to clone.
@@ -152,13 +152,13 @@ impl Chain {
         &mut self,
         pieces: &mut Pieces,
         stamped: &Stamped,
-        proof: Option<&Signature>,
+        asked: Option<&Asked>,
         line: &mut Vec<u8>,
     ) -> Result<Hash, serde_json::Error> {
         let workspace = stamped.draft.workspace.as_ref();
         let local_prev = workspace.and_then(|id| self.locals.get(id));
         let stream_seq = self.next_in(&stamped.draft.stream);
-        pieces.write(stamped, stream_seq, local_prev, proof)?;
+        pieces.write(stamped, stream_seq, local_prev, asked)?;
         let local = workspace.map(|_| pieces.local_hash());
         let hash = pieces.finish(self.seq() + 1, self.last.as_ref(), local.as_ref(), line);
         self.advance(stamped, &hash, local, stream_seq);
@@ -238,13 +238,13 @@ impl Builder {
     pub fn add(
         &mut self,
         stamped: &Stamped,
-        proof: Option<&Signature>,
+        asked: Option<&Asked>,
     ) -> Result<(), serde_json::Error> {
         if !self.lines.is_empty() {
             self.lines.push(b'\n');
         }
         let from = self.lines.len();
-        let hash = self.chain.seal(&mut self.pieces, stamped, proof, &mut self.lines)?;
+        let hash = self.chain.seal(&mut self.pieces, stamped, asked, &mut self.lines)?;
         // Every type that is accepted as input promises that its text can be read again; a trail
         // with an unreadable entry is lost. The simulation and every test check it here.
         debug_assert!(can_be_read(&self.lines[from..]), "{stamped:?} cannot be read again");

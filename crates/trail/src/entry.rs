@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::hash::{Domain, Hash};
 use crate::line::Line;
-use crate::request::Signature;
+use crate::request::Asked;
 
 /// The longest line an entry may be read from, in bytes.
 pub const ENTRY_BYTES_MAX: usize = 4 << 20;
@@ -27,8 +27,8 @@ pub struct Entry {
     pub stamped: Stamped,
     /// Place in its stream, from 1.
     pub stream_seq: u64,
-    /// The caller's signature, if the caller signs.
-    pub proof: Option<Signature>,
+    /// The request that led to it, on the caller's entry.
+    pub asked: Option<Asked>,
     /// The hash of the entry before it.
     pub prev: Option<Hash>,
     /// Its own hash in the trail.
@@ -58,6 +58,9 @@ pub enum EntryError {
     /// A local hash without a workspace, or a workspace without a local hash.
     #[error("it has a workspace or a local hash, but not both")]
     Local,
+    /// Two requests on one entry.
+    #[error("it has a signed request and one that is not")]
+    Requests,
     /// A number larger than JSON represents exactly.
     #[error("its sequence number is beyond 2^53")]
     Sequence,
@@ -84,6 +87,12 @@ impl Entry {
         if line.seq == 0 || line.seq > exact || line.stream_seq == 0 || line.stream_seq > exact {
             return Err(EntryError::Sequence);
         }
+        let asked = match (line.proof, line.request) {
+            (Some(signature), None) => Some(Asked::Signed(signature)),
+            (None, Some(unsigned)) => Some(Asked::Unsigned(unsigned)),
+            (None, None) => None,
+            (Some(_), Some(_)) => return Err(EntryError::Requests),
+        };
         let draft = Draft {
             actor: line.actor,
             workspace: line.workspace,
@@ -96,7 +105,7 @@ impl Entry {
             seq: line.seq,
             stamped: Stamped { id: line.id, at: line.at, draft },
             stream_seq: line.stream_seq,
-            proof: line.proof,
+            asked,
             prev: line.prev,
             hash: line.hash,
             local,
@@ -110,7 +119,7 @@ impl Entry {
         let mut pieces = Pieces::default();
         let local_prev = self.local.and_then(|link| link.prev);
         let written =
-            pieces.write(&self.stamped, self.stream_seq, local_prev.as_ref(), self.proof.as_ref());
+            pieces.write(&self.stamped, self.stream_seq, local_prev.as_ref(), self.asked.as_ref());
         let local = self.local.map(|_| pieces.local_hash());
         let mut made = Vec::with_capacity(line.len());
         pieces.finish(self.seq, self.prev.as_ref(), local.as_ref(), &mut made);
@@ -136,8 +145,8 @@ pub(crate) struct Pieces {
     naming: Vec<u8>,
     /// `local_prev`
     local_prev: Vec<u8>,
-    /// `proof`
-    proof: Vec<u8>,
+    /// `proof` or `request`
+    asked: Vec<u8>,
     /// From `stream` to `workspace`, and the closing brace.
     closing: Vec<u8>,
     /// Fields that only the global hash covers: `local_hash` and `prev` around `local_prev`.
@@ -152,11 +161,11 @@ impl Pieces {
         stamped: &Stamped,
         stream_seq: u64,
         local_prev: Option<&Hash>,
-        proof: Option<&Signature>,
+        asked: Option<&Asked>,
     ) -> Result<(), serde_json::Error> {
         let draft = &stamped.draft;
-        let Pieces { opening, naming, local_prev: local, proof: signed, closing, .. } = self;
-        for piece in [&mut *opening, naming, local, signed, closing] {
+        let Pieces { opening, naming, local_prev: local, asked: request, closing, .. } = self;
+        for piece in [&mut *opening, naming, local, request, closing] {
             piece.clear();
         }
         opening.extend_from_slice(b"{\"actor\":");
@@ -170,7 +179,11 @@ impl Pieces {
         if let Some(hash) = local_prev {
             hash_field(local, "local_prev", hash);
         }
-        optional_field(signed, "proof", proof)?;
+        match asked {
+            Some(Asked::Signed(signature)) => field(request, "proof", signature)?,
+            Some(Asked::Unsigned(unsigned)) => field(request, "request", unsigned)?,
+            None => {}
+        }
         field(closing, "stream", &draft.stream)?;
         field(closing, "stream_seq", &stream_seq)?;
         optional_field(closing, "workspace", draft.workspace.as_ref())?;
@@ -180,8 +193,8 @@ impl Pieces {
 
     /// The local hash.
     pub(crate) fn local_hash(&self) -> Hash {
-        let Pieces { opening, naming, local_prev, proof, closing, .. } = self;
-        Hash::of(Domain::Local, &[opening, naming, local_prev, proof, closing])
+        let Pieces { opening, naming, local_prev, asked, closing, .. } = self;
+        Hash::of(Domain::Local, &[opening, naming, local_prev, asked, closing])
     }
 
     /// Finishes the line: computes the global hash and appends everything to `line`.
@@ -204,8 +217,8 @@ impl Pieces {
         self.sequence.extend_from_slice(b",\"seq\":");
         // Writing a number to a buffer in memory cannot fail.
         let _ = serde_json::to_writer(&mut self.sequence, &seq);
-        let Pieces { opening, naming, proof, closing, links, sequence, .. } = &*self;
-        let covered: [&[u8]; 6] = [opening, naming, links, proof, sequence, closing];
+        let Pieces { opening, naming, asked, closing, links, sequence, .. } = &*self;
+        let covered: [&[u8]; 6] = [opening, naming, links, asked, sequence, closing];
         let hash = Hash::of(Domain::Global, &covered);
         line.extend_from_slice(opening);
         hash_field(line, "hash", &hash);

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::hash::Hash;
-use crate::request::Signature;
+use crate::request::{Signature, Unsigned};
 
 /// The fields of a line. Unknown and repeated fields are errors.
 #[derive(Deserialize)]
@@ -31,6 +31,7 @@ pub(crate) struct Line<'a> {
     pub(crate) local_prev: Option<Hash>,
     pub(crate) prev: Option<Hash>,
     pub(crate) proof: Option<Signature>,
+    pub(crate) request: Option<Unsigned>,
     pub(crate) seq: u64,
     pub(crate) stream: Stream,
     pub(crate) stream_seq: u64,
@@ -70,7 +71,8 @@ impl<'a> Line<'a> {
             local_hash: fields.optional(",\"local_hash\":", |text| text.parse().ok())?,
             local_prev: fields.optional(",\"local_prev\":", |text| text.parse().ok())?,
             prev: fields.optional(",\"prev\":", |text| text.parse().ok())?,
-            proof: fields.proof()?,
+            proof: fields.object(",\"proof\":")?,
+            request: fields.object(",\"request\":")?,
             seq: fields.after(",\"seq\":")?.number()?,
             stream: fields.after(",\"stream\":")?.text()?.parse().ok()?,
             stream_seq: fields.after(",\"stream_seq\":")?.number()?,
@@ -163,9 +165,10 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Consumes a field with an object that may be missing, in the same form.
     #[expect(clippy::option_option, reason = "missing and unusual are different answers")]
-    fn proof(&mut self) -> Option<Option<Signature>> {
-        match self.0.strip_prefix(",\"proof\":") {
+    fn object<T: serde::de::DeserializeOwned>(&mut self, name: &str) -> Option<Option<T>> {
+        match self.0.strip_prefix(name) {
             None => Some(None),
             Some(rest) => {
                 self.0 = rest;
@@ -189,7 +192,7 @@ mod tests {
     /// The result of parsing a line, in a form to compare.
     fn shown(line: &Line<'_>) -> String {
         format!(
-            "{} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?} {} {:?} {} {:?}",
+            "{} {:?} {} {:?} {:?} {} {} {} {:?} {:?} {:?} {:?} {:?} {} {:?} {} {:?}",
             line.actor,
             line.at,
             line.body,
@@ -202,6 +205,7 @@ mod tests {
             line.local_prev,
             line.prev,
             line.proof,
+            line.request,
             line.seq,
             line.stream,
             line.stream_seq,

@@ -1,4 +1,5 @@
-//! Signed commands: an entry's proof of who asked for what.
+//! Requests on record: what the caller of an entry asked for, with the caller's signature if it
+//! signs.
 
 use althing_kernel::command::Args;
 use althing_kernel::{Caller, Command, Principal, ProjectId, PublicKey, WorkspaceId};
@@ -35,6 +36,71 @@ pub struct Request {
     pub name: String,
 }
 
+/// A request of a caller that its channel authenticated, so that it need not sign.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Unsigned {
+    /// The arguments, in canonical form.
+    pub args: Box<RawValue>,
+    /// Name of the command.
+    pub name: String,
+    /// The session it was asked in, if one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<WorkspaceId>,
+}
+
+/// The request that an entry carries. An audit decides it again.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// Signed by the caller.
+    Signed(Signature),
+    /// Not signed.
+    Unsigned(Unsigned),
+}
+
+impl Asked {
+    /// A request that its caller does not sign.
+    pub fn unsigned(caller: &Caller, command: &Command) -> Result<Self, serde_json::Error> {
+        let args = serde_json::value::to_raw_value(&Args(command))?;
+        let (name, session) = (command.name().to_owned(), caller.session.clone());
+        Ok(Asked::Unsigned(Unsigned { args, name, session }))
+    }
+
+    /// The signature, if there is one.
+    pub fn signature(&self) -> Option<&Signature> {
+        match self {
+            Asked::Signed(signature) => Some(signature),
+            Asked::Unsigned(_) => None,
+        }
+    }
+
+    /// The session it was asked in, if one was named.
+    pub fn session(&self) -> Option<&WorkspaceId> {
+        match self {
+            Asked::Signed(signature) => signature.session.as_ref(),
+            Asked::Unsigned(unsigned) => unsigned.session.as_ref(),
+        }
+    }
+
+    /// The command, if it is one in canonical form.
+    pub fn command(&self) -> Result<Command, SignatureError> {
+        match self {
+            Asked::Signed(signature) => {
+                canonical(&signature.request.name, signature.request.args.get())
+            }
+            Asked::Unsigned(unsigned) => canonical(&unsigned.name, unsigned.args.get()),
+        }
+    }
+}
+
+/// Reads a command whose arguments must be in canonical form.
+fn canonical(name: &str, args: &str) -> Result<Command, SignatureError> {
+    let command =
+        Command::read_recorded(name, args).and_then(Result::ok).ok_or(SignatureError::Request)?;
+    let written = serde_json::to_string(&Args(&command)).map_err(|_| SignatureError::Request)?;
+    if written == args { Ok(command) } else { Err(SignatureError::Request) }
+}
+
 /// Reasons why a signature is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
@@ -42,7 +108,7 @@ pub enum SignatureError {
     #[error("the caller's signature does not fit the request")]
     Invalid,
     /// The request is not a command in canonical form.
-    #[error("the signed request is not a command in canonical form")]
+    #[error("its request is not a command in canonical form")]
     Request,
 }
 
@@ -94,14 +160,7 @@ impl Signature {
         project: &ProjectId,
         caller: &Principal,
     ) -> Result<Command, SignatureError> {
-        let command = Command::read(&self.request.name, self.request.args.get())
-            .and_then(Result::ok)
-            .ok_or(SignatureError::Request)?;
-        let canonical =
-            serde_json::to_string(&Args(&command)).map_err(|_| SignatureError::Request)?;
-        if canonical != self.request.args.get() {
-            return Err(SignatureError::Request);
-        }
+        let command = canonical(&self.request.name, self.request.args.get())?;
         let statement = Statement {
             caller,
             nonce: &self.nonce,

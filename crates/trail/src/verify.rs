@@ -2,18 +2,19 @@
 //!
 //! Each entry is read, and the entry that *should* stand there is made anew from its event; the two
 //! must be the same bytes. That one comparison covers the canonical form, both chains, the
-//! anchoring of one in the other, sequence numbers and streams. The kernel then audits and applies
-//! the entry, so an event that breaks a rule is noticed even if it is hashed and signed correctly.
-//! Entries of earlier versions of the rules are applied, but not audited: the audit begins at the
-//! entry that says that today's rules hold. After each commit the root and the link to the commit
-//! before are compared with its head. The
-//! signature of the newest head vouches for all older ones, because each head names the one before
-//! it; where a key took over from another, the last head of the old one is checked too. Every
-//! signature can be checked on its own, at the cost of one verification each.
+//! anchoring of one in the other, sequence numbers and streams. The kernel then decides again what
+//! was asked for and must make the same entries, so an event that the rules do not lead to is
+//! noticed even if it is hashed and signed correctly. Entries of earlier versions of the rules are
+//! applied, but not decided again: that begins at the entry that says that today's rules hold. After
+//! each commit the root and the link to the commit before are compared with its head. The signature
+//! of the newest head vouches for all older ones, because each head names the one before it; where
+//! a key took over from another, the last head of the old one is checked too. Every signature can
+//! be checked on its own, at the cost of one verification each.
 
+use althing_kernel::adoption::RULES_VERSION;
 use althing_kernel::archive::{Floor, Number};
 use althing_kernel::audit::{self, Breach};
-use althing_kernel::{Actor, ApplyError, Event, Principal, PublicKey, State};
+use althing_kernel::{Actor, ApplyError, Event, Principal, PublicKey, Stamped, State};
 use std::collections::HashSet;
 
 use crate::archive::{Stub, StubError};
@@ -22,7 +23,7 @@ use crate::commit::Commit;
 use crate::entry::{Entry, EntryError};
 use crate::hash::{Domain, Hash};
 use crate::head::{Head, HeadError, SignedHead};
-use crate::request::SignatureError;
+use crate::request::{Asked, SignatureError};
 
 /// Fault of an entry, or of the commit that ends with it.
 #[derive(Debug, thiserror::Error)]
@@ -73,9 +74,6 @@ pub enum Fault {
     /// Done in a person's name without their signature.
     #[error("it is done in a person's name, but the person did not sign it")]
     ProofMissing,
-    /// The caller signed something else.
-    #[error("its caller signed a request for something else")]
-    ProofContent,
     /// A caller's signature is used a second time.
     #[error("its caller's signature was used before")]
     ProofReused,
@@ -255,12 +253,16 @@ impl Verifier {
             return Err(found_at(next, Fault::Gap { expected: next, found: commit.first }));
         }
         let mut builder = Builder::begin(std::mem::take(&mut self.chain));
+        let (mut entries, mut requests) = (Vec::new(), Vec::new());
         for line in commit.slots() {
             let seq = builder.chain().seq() + 1;
             let checked = if Stub::is_in(line) {
                 self.check_stub(&mut builder, line)
             } else {
-                self.check_entry(&mut builder, line)
+                self.check_form(&mut builder, line).map(|entry| {
+                    entries.push(entry.stamped);
+                    requests.push(entry.asked);
+                })
             };
             let checked = checked.and_then(|()| self.check_kept(builder.chain()));
             checked.map_err(|fault| found_at(seq, fault))?;
@@ -272,8 +274,90 @@ impl Verifier {
             let fault = Fault::Extent { claimed: commit.last, found: last };
             return Err(found_at(last, fault));
         }
+        self.check_entries(next, &entries, &requests)?;
         self.check_head(commit).map_err(|fault| found_at(last, fault))?;
         self.continue_from_base().map_err(|fault| found_at(last, fault))
+    }
+
+    /// Checks what the entries of a commit say, decision by decision.
+    fn check_entries(
+        &mut self,
+        first: u64,
+        entries: &[Stamped],
+        requests: &[Option<Asked>],
+    ) -> Result<(), Finding> {
+        if self.state_unknown {
+            self.checked.unaudited += entries.len() as u64;
+            return Ok(());
+        }
+        let mut from = 0;
+        while let (Some(rest), Some(asked)) = (entries.get(from..), requests.get(from..))
+            && let Some(entry) = rest.first()
+        {
+            let at = |place: usize| first + (from + place) as u64;
+            from += if self.is_audited(entry) {
+                let checked = self.check_decision(rest, asked);
+                checked.map_err(|(place, fault)| found_at(at(place), fault))?
+            } else {
+                let checked = self.check_earlier(entry, asked.first().and_then(Option::as_ref));
+                checked.map_err(|fault| found_at(at(0), fault))?;
+                1
+            };
+        }
+        Ok(())
+    }
+
+    /// Whether today's rules led to an entry: they hold in the trail, or begin to with the entry.
+    fn is_audited(&self, entry: &Stamped) -> bool {
+        let hold = self.state.project().is_some_and(|project| project.rules.are_current());
+        hold || match &entry.draft.event {
+            Event::ProjectCreated(body) => body.rules == Some(RULES_VERSION),
+            Event::RulesAdopted(body) => body.version == RULES_VERSION,
+            _ => false,
+        }
+    }
+
+    /// Audits the decision that some entries begin with. Returns how many of them belong to it.
+    fn check_decision(
+        &mut self,
+        entries: &[Stamped],
+        requests: &[Option<Asked>],
+    ) -> Result<usize, (usize, Fault)> {
+        let place = requests.iter().position(Option::is_some);
+        let asked = place.and_then(|place| Some((place, requests.get(place)?.as_ref()?)));
+        let command = asked.map(|(place, asked)| {
+            asked.command().map_err(|error| (place, Fault::from(error)))
+        });
+        let command = command.transpose()?;
+        let request = asked.zip(command.as_ref()).map(|((entry, asked), command)| audit::Asked {
+            entry,
+            command,
+            session: asked.session(),
+            key: asked.signature().map(|signature| &signature.key),
+        });
+        let audited = audit::audit(&self.state, entries, request);
+        let audited = audited.map_err(|(place, breach)| (place, Fault::from(breach)))?;
+        self.state = audited.state;
+        if let (Some(by), Some((place, asked))) = (&audited.by, asked) {
+            // A caller who was not authentic signed with a key that is not the name's: that is why.
+            let own = entries.get(place).map(|entry| &entry.draft.event);
+            if !matches!(own, Some(Event::AuthenticationFailed(_))) {
+                self.check_caller(by, asked).map_err(|fault| (place, fault))?;
+            }
+        }
+        Ok(audited.entries)
+    }
+
+    /// Applies an entry of an earlier version of the rules, and checks its caller's signature.
+    fn check_earlier(&mut self, entry: &Stamped, asked: Option<&Asked>) -> Result<(), Fault> {
+        self.state.apply(entry)?;
+        let Actor::Principal(by) = &entry.draft.actor else { return Ok(()) };
+        match asked {
+            Some(asked) => self.check_caller(by, asked),
+            // A person's command made one entry then, which they signed.
+            None if matches!(by, Principal::User(_)) => self.check_missing(),
+            None => Ok(()),
+        }
     }
 
     /// Adds an entry whose archive is deleted. Its hashes count for the chains and the tree.
@@ -320,10 +404,11 @@ impl Verifier {
         Ok(())
     }
 
-    fn check_entry(&mut self, builder: &mut Builder, line: &str) -> Result<(), Fault> {
+    /// Checks that a line is the entry that should stand here, in canonical form.
+    fn check_form(&mut self, builder: &mut Builder, line: &str) -> Result<Entry, Fault> {
         let entry = Entry::read(line)?;
         builder.chain().expects(&entry)?;
-        builder.add(&entry.stamped, entry.proof.as_ref()).map_err(EntryError::Form)?;
+        builder.add(&entry.stamped, entry.asked.as_ref()).map_err(EntryError::Form)?;
         let made = builder.last_line();
         if made != line.as_bytes() {
             return Err(difference(made, &entry));
@@ -333,55 +418,39 @@ impl Verifier {
             Event::RuntimeRekeyed(body) => self.key = Some(body.new_key),
             _ => {}
         }
-        if self.state_unknown {
-            self.checked.unaudited += 1;
-            return Ok(());
-        }
-        if self.state.project().is_none_or(|project| project.rules.are_current()) {
-            audit::audit(&self.state, &entry.stamped)?;
-        }
-        self.state.apply(&entry.stamped)?;
-        self.check_proof(&entry)
+        Ok(entry)
     }
 
-    fn check_proof(&mut self, entry: &Entry) -> Result<(), Fault> {
+    /// Checks that a caller signed its request, with the key its name is bound to. Agents may be
+    /// authenticated by their channel instead; people always sign.
+    fn check_caller(&mut self, by: &Principal, asked: &Asked) -> Result<(), Fault> {
+        let Some(signature) = asked.signature() else {
+            return if matches!(by, Principal::User(_)) { self.check_missing() } else { Ok(()) };
+        };
         if !self.options.every_signature {
             return Ok(());
         }
-        let Some(proof) = &entry.proof else {
-            // A person's command makes one entry, signed with the key only they can decrypt. Agents
-            // may be authenticated by their channel, and one command of theirs may make several
-            // entries.
-            let by_person =
-                matches!(entry.stamped.draft.actor, Actor::Principal(Principal::User(_)));
-            return if by_person { Err(Fault::ProofMissing) } else { Ok(()) };
-        };
         let Some(project) = self.state.project() else { return Ok(()) };
-        // A refusal for a false identity is the runtime's entry; its body names the claimed caller,
-        // and the signature proves only that the sender held some other key.
-        let Actor::Principal(actor) = &entry.stamped.draft.actor else { return Ok(()) };
-        let asked = proof.check(&project.id, actor)?;
-        let draft = &entry.stamped.draft;
-        let elsewhere = matches!(draft.event, Event::LeaseOpened(_))
-            && proof.session.is_some()
-            && proof.session != draft.workspace;
-        if elsewhere || !audit::follows(&asked, &draft.event) {
-            return Err(Fault::ProofContent);
-        }
-        let request = Hash::of(Domain::Command, &[proof.key.as_bytes(), proof.nonce.as_bytes()]);
+        signature.check(&project.id, by)?;
+        let (key, nonce) = (signature.key, signature.nonce.as_bytes());
+        let request = Hash::of(Domain::Command, &[key.as_bytes(), nonce]);
         if !self.requests.insert(request) {
             return Err(Fault::ProofReused);
         }
-        let bound = match actor {
+        let bound = match by {
             Principal::Agent(name) => self.state.agent(name).map(|a| a.key),
             Principal::User(id) => self.state.user(id).map(|u| u.key),
             Principal::System => Some(project.runtime_key),
         };
-        if bound != Some(proof.key) {
+        if bound != Some(key) {
             return Err(Fault::ProofKey);
         }
         self.checked.caller_signatures += 1;
         Ok(())
+    }
+
+    fn check_missing(&self) -> Result<(), Fault> {
+        if self.options.every_signature { Err(Fault::ProofMissing) } else { Ok(()) }
     }
 
     fn check_head(&mut self, commit: &Commit) -> Result<(), Fault> {

@@ -4,14 +4,13 @@
 //! crashes, lost answers and other writers in between. The world changes only after an append that
 //! went through.
 
-use althing_kernel::audit::follows;
 use althing_kernel::deployment::Mechanism;
 use althing_kernel::envelope::carrier::{Carrier, Local};
 use althing_kernel::surroundings::Surroundings;
-use althing_kernel::{Actor, Caller, Command, Mint, Refusal, Reply, Timestamp, Transaction};
+use althing_kernel::{Caller, Command, Mint, Refusal, Reply, Timestamp, Transaction};
 use althing_trail::chain::Builder;
 use althing_trail::log::DamagedTile;
-use althing_trail::{AppendError, Commit, Log, LogError, SecretKey, Signature, SignedHead};
+use althing_trail::{AppendError, Asked, Commit, Log, LogError, SecretKey, Signature, SignedHead};
 use std::time::{Duration, Instant};
 
 use crate::error::EngineError;
@@ -40,6 +39,16 @@ pub struct Job {
     pub command: Command,
     /// The caller's signature over the request.
     pub proof: Option<Signature>,
+}
+
+impl Job {
+    /// The request as its entry carries it.
+    fn asked(&self) -> Result<Asked, serde_json::Error> {
+        match &self.proof {
+            Some(signature) => Ok(Asked::Signed(signature.clone())),
+            None => Asked::unsigned(&self.caller, &self.command),
+        }
+    }
 }
 
 /// Result of a command.
@@ -249,14 +258,18 @@ impl Core {
                     break;
                 }
             }
+            let mut own = None;
             verdicts.push(match turn.decide(&job.caller, &job.command) {
-                Ok(outcome) => match outcome.result {
-                    Ok(reply) => Verdict::Done(reply),
-                    Err(refusal) => Verdict::Refused(refusal),
-                },
+                Ok(outcome) => {
+                    own = outcome.own.map(|own| (own, job));
+                    match outcome.result {
+                        Ok(reply) => Verdict::Done(reply),
+                        Err(refusal) => Verdict::Refused(refusal),
+                    }
+                }
                 Err(fault) => Verdict::Defect(fault.to_string()),
             });
-            added = add_entries(&mut builder, &turn, added, Some(job))?;
+            added = add_entries(&mut builder, &turn, added, own)?;
             if builder.bytes() > bytes_max || begun.elapsed() > self.budget {
                 break;
             }
@@ -369,27 +382,19 @@ pub(crate) fn comes_first(command: &Command) -> bool {
     }
 }
 
-/// Chains the entries from `from` on. The entry of the caller's command carries the caller's
-/// signature; those that follow from it are the runtime's.
+/// Chains the entries from `from` on. The caller's entry carries the request.
 fn add_entries(
     builder: &mut Builder,
     turn: &Transaction<'_>,
     from: usize,
-    job: Option<&Job>,
+    own: Option<(usize, &Job)>,
 ) -> Result<usize, EngineError> {
+    let defect = |error: serde_json::Error| EngineError::Defect(error.to_string());
     let entries = turn.entries();
-    let proof = job.and_then(|job| job.proof.as_ref().map(|proof| (job, proof)));
-    let own = proof.and_then(|(job, _)| {
-        let actor = Actor::from(job.caller.principal.clone());
-        let asked = |entry: &althing_kernel::Stamped| {
-            entry.draft.actor == actor && follows(&job.command, &entry.draft.event)
-        };
-        let last = entries.len().checked_sub(1).filter(|last| *last >= from);
-        entries.iter().skip(from).rposition(asked).map(|at| at + from).or(last)
-    });
     for (at, entry) in entries.iter().enumerate().skip(from) {
-        let proof = proof.filter(|_| Some(at) == own).map(|(_, proof)| proof);
-        builder.add(entry, proof).map_err(|error| EngineError::Defect(error.to_string()))?;
+        let own = own.filter(|(own, _)| *own == at);
+        let asked = own.map(|(_, job)| job.asked()).transpose().map_err(defect)?;
+        builder.add(entry, asked.as_ref()).map_err(defect)?;
     }
     Ok(entries.len())
 }

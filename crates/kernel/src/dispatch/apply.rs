@@ -1,6 +1,5 @@
 //! Applying: from an event to the rule that changes the state.
 
-use crate::audit::cause;
 use crate::machine::state::State;
 use crate::protocol::event::{
     AdminEvent, AgentEvent, Event, EventRoom, HighwayEvent, LeaseEvent, MessageEvent, PlanEvent,
@@ -41,7 +40,6 @@ impl State {
         apply(self, entry)?;
         agent::hear(self, entry);
         meter::count(self, entry);
-        cause::remember(self, entry);
         news::remember(self, entry);
         self.clock = entry.at;
         // What the runtime does by itself is no sign of life.

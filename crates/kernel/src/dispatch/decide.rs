@@ -24,6 +24,7 @@ impl Transaction<'_> {
     pub fn tick(&mut self, limit: usize) -> Result<bool, ApplyError> {
         let stop_at = self.made.len().saturating_add(limit);
         loop {
+            self.set_time();
             let next = self.state.deadlines.get_min();
             let Some((_, deadline)) = next.filter(|(at, _)| *at <= self.now) else {
                 return Ok(false);
@@ -56,6 +57,7 @@ impl Transaction<'_> {
     /// kernel and leaves nothing.
     pub fn decide(&mut self, caller: &Caller, command: &Command) -> Result<Outcome, ApplyError> {
         let (first, state) = (self.made.len(), self.before());
+        self.set_time();
         self.cause = None;
         let arrived = self.arrive(caller, command);
         // Whoever arrived has arrived, whatever becomes of the command.
@@ -73,7 +75,17 @@ impl Transaction<'_> {
         // Last, since what ran out of its budget may have left something to ask nobody about.
         approvals::sweep(self)?;
         let result = if settled { result.map(|reply| self.renewed(reply)) } else { result };
-        Ok(Outcome { result, entries: first..self.made.len() })
+        let (entries, own) = (first..self.made.len(), self.own_entry(caller, first, before));
+        Ok(Outcome { result, entries, own })
+    }
+
+    /// The entry of a command that carries the caller's request.
+    fn own_entry(&self, caller: &Caller, first: usize, arrived: usize) -> Option<usize> {
+        let actor = Actor::from(caller.principal.clone());
+        let made = self.made.get(arrived..).unwrap_or_default();
+        let own = made.iter().position(|entry| entry.draft.actor == actor);
+        let last = self.made.len().checked_sub(1).filter(|last| *last >= first);
+        own.map(|place| arrived + place).or(last)
     }
 
     /// Warns and ends workspaces that the entries from `first` on had use up their budget. What is

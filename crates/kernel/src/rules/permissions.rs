@@ -6,20 +6,14 @@ use crate::model::runs::approvals::escalation::ResponseType;
 use crate::model::runs::approvals::resolve::Modifications;
 use crate::model::runs::approvals::{GateType, Highway};
 use crate::model::runs::signal::SignalType;
-use crate::model::runs::workspace::change::StateChanged;
+use crate::model::runs::workspace::Party;
 use crate::model::runs::workspace::create::Created;
 use crate::model::runs::workspace::group::GroupName;
-use crate::model::runs::workspace::{Party, Trigger};
 use crate::protocol::command::Command;
-use crate::protocol::event::{
-    AgentEvent, Event, EventRoom, HighwayEvent, LeaseEvent, MemoryEvent, MessageEvent, PlanEvent,
-    UserEvent, WorkspaceEvent,
-};
 use crate::protocol::refusal::Refusal;
 use crate::rules::identity::capability::{Permissions, active, may, on_record, overall};
 use crate::rules::knowledge::records::loops;
 use crate::rules::runs::approvals::gate;
-use crate::rules::runs::task;
 use crate::values::id::{GateId, RightId, TaskId, WorkspaceId};
 use crate::values::name::{AgentName, UserId};
 
@@ -34,15 +28,6 @@ pub(crate) fn check(state: &State, user: &UserId, command: &Command) -> Result<(
         may(state, user, *permission, target.as_ref())?;
     }
     active(state, user).map(|_| ())
-}
-
-/// Whether the rules let a person cause an event, as far as capabilities go.
-pub(crate) fn may_have_caused(state: &State, user: &UserId, event: &Event) -> bool {
-    let Some(permissions) = of_event(state, user, event) else { return false };
-    active(state, user).is_ok()
-        && permissions
-            .iter()
-            .all(|(permission, target)| may(state, user, *permission, target.as_ref()).is_ok())
 }
 
 fn on(permission: Permission, target: &WorkspaceId) -> Permissions {
@@ -158,195 +143,10 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Permissions {
     }
 }
 
-/// The permissions that an entry in a person's name stands for. `None` if no person causes such an entry.
-fn of_event(state: &State, user: &UserId, event: &Event) -> Option<Permissions> {
-    match event.room() {
-        EventRoom::Admin(_) => None,
-        EventRoom::Agent(event) => of_agent(event),
-        EventRoom::User(event) => of_user(event),
-        EventRoom::Lease(event) => of_lease(event),
-        EventRoom::Commons(_) => Some(Vec::new()),
-        EventRoom::Memory(event) => Some(of_memory(state, user, event)),
-        EventRoom::Workspace(event) => of_workspace(state, user, event),
-        EventRoom::Message(event) => of_message(event),
-        EventRoom::Plan(event) => of_plan(state, event),
-        EventRoom::Highway(event) => of_highway(state, event),
-    }
-}
-
-fn of_agent(event: AgentEvent<'_>) -> Option<Permissions> {
-    Some(match event {
-        AgentEvent::AgentRevoked(_) | AgentEvent::AgentReinstated(_) => {
-            overall(Permission::RevokeAgent)
-        }
-        AgentEvent::AgentRegistered(_)
-        | AgentEvent::AgentDescribed(_)
-        | AgentEvent::AgentHeartbeat(_)
-        | AgentEvent::SessionOpened(_)
-        | AgentEvent::SessionClosed(_)
-        | AgentEvent::AuthenticationSucceeded(_)
-        | AgentEvent::AuthenticationFailed(_) => return None,
-    })
-}
-
-fn of_user(event: UserEvent<'_>) -> Option<Permissions> {
-    Some(match event {
-        UserEvent::UserCreated(_)
-        | UserEvent::UserSuspended(_)
-        | UserEvent::UserResumed(_)
-        | UserEvent::UserBlocked(_)
-        | UserEvent::UserUnblocked(_)
-        | UserEvent::UserDeactivated(_)
-        | UserEvent::UserReactivated(_)
-        | UserEvent::CapabilityGranted(_)
-        | UserEvent::CapabilityRevoked(_) => overall(Permission::ManageUsers),
-        UserEvent::CapabilityDenied(_) => return None,
-    })
-}
 /// An act in a loop that has a record take a step needs the permission that the step needs.
 fn in_loop(state: &State, user: &UserId, args: &loops::InLoop) -> Permissions {
     let moved = loops::moves(state, args);
     moved.map_or_else(Vec::new, |id| on_record(state, user, id))
-}
-
-fn of_lease(event: LeaseEvent<'_>) -> Option<Permissions> {
-    Some(match event {
-        LeaseEvent::LeaseOpened(_) | LeaseEvent::LeaseRenewed(_) | LeaseEvent::LeaseReleased(_) => {
-            Vec::new()
-        }
-        LeaseEvent::LeaseForced(_) => overall(Permission::ForceLease),
-        LeaseEvent::LeaseExpired(_) => return None,
-    })
-}
-
-fn of_memory(state: &State, user: &UserId, event: MemoryEvent<'_>) -> Permissions {
-    match event {
-        MemoryEvent::MemoryCreated(_)
-        | MemoryEvent::MemoryUpdated(_)
-        | MemoryEvent::MemoryStepped(_)
-        | MemoryEvent::MemoryHeard(_)
-        | MemoryEvent::MemorySwept(_)
-        | MemoryEvent::MemoryTurned(_)
-        | MemoryEvent::MemoryOffered(_)
-        | MemoryEvent::MemoryLooped(_)
-        | MemoryEvent::MemoryExpired(_) => Vec::new(),
-        MemoryEvent::MemoryMoved(body) => on_record(state, user, body.id),
-        MemoryEvent::MemoryArchived(body) => on_record(state, user, body.id),
-    }
-}
-
-fn of_workspace(state: &State, user: &UserId, event: WorkspaceEvent<'_>) -> Option<Permissions> {
-    Some(match event {
-        WorkspaceEvent::RunHandedOver(_) => overall(Permission::GrantDelegation),
-        WorkspaceEvent::RunStopped(_) => overall(Permission::Abort),
-        WorkspaceEvent::WorkspaceWritten(_) => overall(Permission::Inject),
-        WorkspaceEvent::MeterReported(body) => on(Permission::ModifyBudget, &body.workspace_id),
-        WorkspaceEvent::BudgetModified(body) => on(Permission::ModifyBudget, &body.workspace_id),
-        WorkspaceEvent::PriorityChanged(body) => on(Permission::ModifyBudget, &body.workspace_id),
-        WorkspaceEvent::WorkspaceCreated(body) => match &body.parent {
-            None => {
-                let owner = match &body.owner {
-                    Party::User(owner) => Some(owner),
-                    Party::System => None,
-                };
-                beginning(user, body.agent.as_ref(), owner)
-            }
-            Some(_) => creation(state, &Asked::from(body)),
-        },
-        WorkspaceEvent::WorkspaceStateChanged(body) => stepped(body),
-        WorkspaceEvent::VisibilityGranted(body) => shown(&body.workspace_id, &body.target),
-        WorkspaceEvent::BatchAbort(body) => in_group(state, Permission::Abort, &body.group_id),
-        WorkspaceEvent::BatchPriorityChanged(body) => {
-            in_group(state, Permission::ModifyBudget, &body.group_id)
-        }
-        WorkspaceEvent::MigrationStarted(body) => on(Permission::Suspend, &body.workspace_id),
-        WorkspaceEvent::GracefulTerminationInitiated(body) => {
-            on(Permission::Abort, &body.workspace_id)
-        }
-        WorkspaceEvent::OwnershipTransferred(body) => on(Permission::Transfer, &body.workspace_id),
-        WorkspaceEvent::WorkspaceReparented(body) => between(&body.workspace_id, &body.new_parent),
-        WorkspaceEvent::WorkspaceRejected(_)
-        | WorkspaceEvent::BudgetWarning(_)
-        | WorkspaceEvent::BudgetExceeded(_)
-        | WorkspaceEvent::LivenessWarning(_)
-        | WorkspaceEvent::MigrationCompleted(_)
-        | WorkspaceEvent::MigrationFailed(_)
-        | WorkspaceEvent::SuspensionStarted(_)
-        | WorkspaceEvent::SuspensionResumed(_)
-        | WorkspaceEvent::GracefulTerminationExpired(_)
-        | WorkspaceEvent::ResourceDiscrepancy(_) => return None,
-    })
-}
-
-fn of_message(event: MessageEvent<'_>) -> Option<Permissions> {
-    Some(match event {
-        MessageEvent::InboxTaken(_) => overall(Permission::Inject),
-        MessageEvent::SignalEmitted(body) => said(body.signal),
-        MessageEvent::EnvelopeCreated(body) => sending(&body.to, &body.rights),
-        MessageEvent::PortRightCreated(body) => between(&body.holder, &body.target),
-        MessageEvent::PortRightRevoked(body) => between(&body.holder, &body.target),
-        MessageEvent::EnvelopeAttempted(_)
-        | MessageEvent::SignalDelivered(_)
-        | MessageEvent::EnvelopeDelivered(_)
-        | MessageEvent::EnvelopeRejected(_)
-        | MessageEvent::EnvelopeUndeliverable(_)
-        | MessageEvent::EnvelopeRedelivered(_)
-        | MessageEvent::PortRightTransferred(_)
-        | MessageEvent::PortRightConsumed(_) => return None,
-    })
-}
-
-fn of_plan(state: &State, event: PlanEvent<'_>) -> Option<Permissions> {
-    Some(match event {
-        PlanEvent::CheckpointCreated(_) => overall(Permission::Inject),
-        PlanEvent::GraphCreated(_) | PlanEvent::TaskCreated(_) | PlanEvent::TaskApproved(_) => {
-            overall(Permission::CreateWorkspace)
-        }
-        PlanEvent::TaskStatusChanged(body) => {
-            if body.to_status == task::Status::Cancelled {
-                cancellation(state, &body.task_id)
-            } else {
-                overall(Permission::CreateWorkspace)
-            }
-        }
-        PlanEvent::IntegrationStarted(body) => on(Permission::ApproveIntegration, &body.source),
-        PlanEvent::ConflictResolved(body) => on(Permission::ApproveIntegration, &body.workspace_id),
-        PlanEvent::CheckpointRejected(_)
-        | PlanEvent::TaskAssigned(_)
-        | PlanEvent::TaskCompleted(_)
-        | PlanEvent::TaskFailed(_)
-        | PlanEvent::IntegrationCompleted(_)
-        | PlanEvent::IntegrationAborted(_)
-        | PlanEvent::ConflictDetected(_) => return None,
-    })
-}
-
-fn of_highway(state: &State, event: HighwayEvent<'_>) -> Option<Permissions> {
-    Some(match event {
-        HighwayEvent::HighwayConfigured(body) => setting(state, &body.highway),
-        HighwayEvent::GateTriggered(body) => match &body.workspace {
-            Some(id) => on(gate::deed_at(body.gate_type), id),
-            None => overall(gate::deed_at(body.gate_type)),
-        },
-        HighwayEvent::GateResolved(body) => {
-            at_gate(state, &body.gate_id, body.modifications.as_deref())
-        }
-        HighwayEvent::GateReentryBlocked(body) => at_gate(state, &body.gate_id, None),
-        HighwayEvent::HumanInjection(body) => on(Permission::Inject, &body.to),
-        HighwayEvent::EscalationResolved(body) => answer(body.response_type, &body.workspace),
-        HighwayEvent::GateTimeout(_)
-        | HighwayEvent::EscalationReceived(_)
-        | HighwayEvent::EscalationTimeout(_) => return None,
-    })
-}
-
-fn stepped(body: &StateChanged) -> Permissions {
-    let permission = match body.trigger {
-        Trigger::Suspend | Trigger::Resume => Permission::Suspend,
-        Trigger::RevisionRequired | Trigger::Rejected => Permission::ApproveIntegration,
-        _ => Permission::Abort,
-    };
-    on(permission, &body.workspace_id)
 }
 
 /// What is done to a group is done to every workspace in it that goes on.

@@ -2,11 +2,10 @@
 
 use crate::run::{Run, blob, payload};
 use crate::support::{Around, agent, user};
-use althing_kernel::audit::audit;
 use althing_kernel::signal::SignalType;
 use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::{Status, Trigger};
-use althing_kernel::{Event, Kind, Reply, Span, State, WorkspaceId};
+use althing_kernel::{Event, Kind, Reply, Span, WorkspaceId};
 use serde_json::{Value, json};
 
 /// A run in which a blob is as large as the number it is made from.
@@ -19,14 +18,7 @@ fn weighed() -> Run {
 /// Everything that happened is allowed, and leads to the same state when it is read again.
 #[track_caller]
 pub(crate) fn holds(run: &Run) {
-    let mut replayed = State::default();
-    for entry in &run.world.entries {
-        assert_eq!(audit(&replayed, entry), Ok(()), "{entry:?}");
-        replayed.apply(entry).unwrap();
-    }
-    assert_eq!(replayed.image(), run.world.state.image());
-    let restored = State::from_image(run.world.state.image()).unwrap();
-    assert_eq!(format!("{restored:?}"), format!("{:?}", run.world.state));
+    run.world.is_sound();
 }
 
 fn limited(run: &mut Run, budget: &Value) -> WorkspaceId {

@@ -1,5 +1,6 @@
 //! A small world to try the rules in: a project, a clock that tests move, ids that count up.
 
+use althing_kernel::audit::{Asked, Breach, audit};
 use althing_kernel::content::Blob;
 use althing_kernel::envelope::carrier::{Carried, Carrier};
 use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
@@ -9,7 +10,7 @@ use althing_kernel::{
     AgentName, Caller, Command, EnvelopeId, Event, IdKind, Kind, Mint, Principal, PublicKey,
     Refusal, Reply, Span, Stamped, State, Timestamp, Transaction, UserId, WorkspaceId,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Ids that count up, one row for all kinds.
@@ -106,10 +107,51 @@ impl Surroundings for Around {
     }
 }
 
+/// A command on record, with its session and, if the caller signs, the key.
+#[derive(Clone)]
+pub(crate) struct Request {
+    pub(crate) command: Command,
+    session: Option<WorkspaceId>,
+    key: Option<PublicKey>,
+}
+
+impl Request {
+    /// People sign what they ask for; agents and the runtime do not.
+    pub(crate) fn of(caller: &Caller, command: &Command) -> Self {
+        let signs = matches!(caller.principal, Principal::User(_));
+        let (session, key) = (caller.session.clone(), signs.then_some(caller.key));
+        Request { command: command.clone(), session, key }
+    }
+}
+
+/// Audits the decision that begins with the first of some entries. `requests` are those on record,
+/// by the entry that carries them.
+pub(crate) fn audit_next(
+    state: &State,
+    entries: &[Stamped],
+    requests: &BTreeMap<usize, Request>,
+    from: usize,
+) -> Result<(State, usize), (usize, Breach)> {
+    let asked = requests.range(from..).next().map(|(place, request)| Asked {
+        entry: place - from,
+        command: &request.command,
+        session: request.session.as_ref(),
+        key: request.key.as_ref(),
+    });
+    let audited = audit(state, &entries[from..], asked);
+    audited
+        .map(|audited| (audited.state, from + audited.entries))
+        .map_err(|(place, breach)| (from + place, breach))
+}
+
 pub(crate) struct World {
     pub(crate) state: State,
     pub(crate) now: Timestamp,
     pub(crate) entries: Vec<Stamped>,
+    /// What was asked for, by the entry that carries it.
+    pub(crate) requests: BTreeMap<usize, Request>,
+    /// The last entries of decisions that a test cut short.
+    pub(crate) cut_after: Vec<usize>,
     /// What puts envelopes into inboxes; nothing is lost if there is none.
     pub(crate) carrier: Option<Box<dyn Carrier>>,
     /// What lies around the trail.
@@ -161,6 +203,8 @@ impl World {
             state: State::default(),
             now: Timestamp::from_micros(1_000_000_000),
             entries: Vec::new(),
+            requests: BTreeMap::new(),
+            cut_after: Vec::new(),
             carrier: None,
             around: Around::default(),
             mint: mint(),
@@ -178,6 +222,8 @@ impl World {
             state: self.state.clone(),
             now: self.now,
             entries: self.entries.clone(),
+            requests: self.requests.clone(),
+            cut_after: self.cut_after.clone(),
             carrier: None,
             around: self.around,
             mint,
@@ -206,12 +252,69 @@ impl World {
         }
         assert!(!turn.tick(usize::MAX).unwrap());
         let outcome = turn.decide(caller, command).unwrap();
+        if let Some(own) = outcome.own {
+            self.requests.insert(self.entries.len() + own, Request::of(caller, command));
+        }
         let (state, entries) = turn.finish();
         self.state = state;
         self.entries.extend(entries);
         // Entries made at one moment are a microsecond apart; the world's clock keeps up.
         self.now = self.now.max(self.state.clock());
         outcome.result
+    }
+
+    /// Audits everything on record, decision by decision, and returns the state it leads to. Of a
+    /// decision that was cut short the audit must say so.
+    pub(crate) fn audited(&self) -> Result<State, (usize, Breach)> {
+        let (mut state, mut from) = (State::default(), 0);
+        while from < self.entries.len() {
+            let cut = self.cut_after.iter().copied().find(|last| *last >= from);
+            let known = cut.map_or(self.entries.len(), |last| last + 1);
+            (state, from) = match audit_next(&state, &self.entries[..known], &self.requests, from) {
+                Err((last, Breach::Missing { .. })) if Some(last) == cut => {
+                    for entry in &self.entries[from..=last] {
+                        state.apply(entry).unwrap();
+                    }
+                    (state, last + 1)
+                }
+                audited => audited?,
+            };
+        }
+        Ok(state)
+    }
+
+    /// Everything on record passes the audit and leads to the same state again, which can be stored
+    /// and restored.
+    pub(crate) fn is_sound(&self) {
+        let replayed = self.audited().unwrap_or_else(|(place, breach)| {
+            panic!("{breach}: {:?}", self.entries[place]);
+        });
+        assert_eq!(replayed.image(), self.state.image());
+        let restored = State::from_image(self.state.image()).unwrap();
+        assert_eq!(format!("{restored:?}"), format!("{:?}", self.state));
+    }
+
+    /// Audits what is on record with one entry put in the place of another.
+    pub(crate) fn with(&self, place: usize, forged: Stamped) -> Result<(), Breach> {
+        let mut entries = self.entries.clone();
+        entries[place] = forged;
+        let (mut state, mut from) = (State::default(), 0);
+        while from <= place {
+            (state, from) =
+                audit_next(&state, &entries, &self.requests, from).map_err(|(_, breach)| breach)?;
+        }
+        Ok(())
+    }
+
+    /// Audits one more entry after those on record, which somebody may have asked for.
+    pub(crate) fn with_next(
+        &self,
+        forged: &Stamped,
+        request: Option<Request>,
+    ) -> Result<(), Breach> {
+        let requests = request.into_iter().map(|request| (0, request)).collect();
+        let audited = audit_next(&self.state, std::slice::from_ref(forged), &requests, 0);
+        audited.map(|_| ()).map_err(|(_, breach)| breach)
     }
 
     /// Lets time pass and records what fell due.

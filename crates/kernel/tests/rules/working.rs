@@ -2,7 +2,6 @@
 
 use crate::memory::{alice, bob, create, get, no, ok, sound};
 use crate::support::{World, agent, user};
-use althing_kernel::audit::audit;
 use althing_kernel::records::{Kind as Of, Status};
 use althing_kernel::{Actor, Event, Kind, Rule};
 use serde_json::{Value, json};
@@ -99,7 +98,6 @@ fn leases_are_renewed_by_use() {
     create(&mut world, Of::Plan);
     assert_eq!(world.last().draft.event.kind(), Kind::MemoryCreated, "most of its time is left");
     world.pass(10);
-    let before = world.state.clone();
     create(&mut world, Of::Plan);
     let (made, renewed) = (&world.entries[world.entries.len() - 2], world.last().clone());
     assert_eq!(renewed.draft.causation.as_ref(), Some(&made.id));
@@ -107,19 +105,18 @@ fn leases_are_renewed_by_use() {
     let Event::LeaseRenewed(body) = &renewed.draft.event else { panic!("{renewed:?}") };
     assert_eq!(body.lease.as_str(), own["lease"].as_str().unwrap(), "and nobody else's");
     // Without what the holder did there is no such entry.
-    assert!(audit(&before, &renewed).is_err());
-    let mut state = before;
-    state.apply(made).unwrap();
-    assert_eq!(audit(&state, &renewed), Ok(()));
+    let last = world.entries.len() - 1;
+    assert!(world.with(last - 1, renewed.clone()).is_err());
+    assert_eq!(world.with(last, renewed.clone()), Ok(()));
     let mut longer = renewed.clone();
     if let Event::LeaseRenewed(body) = &mut longer.draft.event {
         body.ttl_s = althing_kernel::lease::Ttl::new(101).unwrap();
     }
-    assert!(audit(&state, &longer).is_err());
-    state.apply(&renewed).unwrap();
+    assert!(world.with(last, longer).is_err());
     let mut twice = renewed;
-    twice.at = althing_kernel::Timestamp::from_micros(state.clock().micros() + 1);
-    assert!(audit(&state, &twice).is_err(), "it is fresh");
+    twice.at = althing_kernel::Timestamp::from_micros(world.state.clock().micros() + 1);
+    let asked = world.requests.values().last().cloned();
+    assert!(world.with_next(&twice, asked).is_err(), "it is fresh");
     sound(&world);
 }
 

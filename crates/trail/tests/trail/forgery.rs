@@ -1,11 +1,10 @@
 //! Forged trails: hashed and signed with the runtime's key, but of events that never happened.
 
 use crate::support::{Grower, agent, claim, runtime_key, sample, verify};
-use althing_kernel::capability::Capability;
-use althing_kernel::{Command, Stamped};
+use althing_kernel::{Caller, Command, Principal, Stamped, UserId};
 use althing_trail::chain::Builder;
 use althing_trail::verify::{Fault, Options};
-use althing_trail::{Commit, Entry, SecretKey, Signature};
+use althing_trail::{Asked, Commit, Entry, SecretKey};
 
 fn command(name: &str, args: &serde_json::Value) -> Command {
     Command::read(name, &args.to_string()).unwrap().unwrap()
@@ -15,17 +14,32 @@ fn every_signature() -> Options {
     Options { every_signature: true, ..Options::default() }
 }
 
+/// What the runtime would record for a command, entry by entry.
+fn recorded(honest: &Grower, caller: &Caller, command: Command, signs: bool) -> Vec<Entry> {
+    let mut copy = honest.clone();
+    let commit = copy.commit(&[(caller.clone(), command, signs)]).clone();
+    commit.entries().map(|line| Entry::read(line).unwrap()).collect()
+}
+
 /// The next event of an honest continuation, and its caller's signature.
 fn next(honest: &Grower, caller: &str, command: Command) -> Entry {
-    let mut copy = honest.clone();
-    let commit = copy.commit(&[(agent(caller), command, true)]).clone();
-    Entry::read(commit.entries().last().unwrap()).unwrap()
+    recorded(honest, &agent(caller), command, true).pop().unwrap()
+}
+
+/// The trail with more entries, hashed and signed as the runtime would.
+fn sealed(honest: &Grower, entries: &[Entry], key: &SecretKey) -> Vec<Commit> {
+    let mut builder = Builder::begin(honest.chain.clone());
+    for entry in entries {
+        builder.add(&entry.stamped, entry.asked.as_ref()).unwrap();
+    }
+    let (commit, _) = builder.finish(key).unwrap();
+    [honest.commits.as_slice(), &[commit]].concat()
 }
 
 /// The trail with one more entry, hashed and signed as the runtime would.
-fn with(honest: &Grower, entry: &Stamped, proof: Option<&Signature>) -> Vec<Commit> {
+fn with(honest: &Grower, entry: &Stamped, asked: Option<&Asked>) -> Vec<Commit> {
     let mut builder = Builder::begin(honest.chain.clone());
-    builder.add(entry, proof).unwrap();
+    builder.add(entry, asked).unwrap();
     let (commit, _) = builder.finish(&runtime_key()).unwrap();
     [honest.commits.as_slice(), &[commit]].concat()
 }
@@ -39,13 +53,20 @@ fn edited(entry: &Stamped, change: impl Fn(&mut serde_json::Value)) -> Stamped {
     Entry::read(&value.to_string()).unwrap().stamped
 }
 
+/// Whoever has the runtime's key can also make up a request that nobody signed.
 #[track_caller]
-fn assert_forbidden(honest: &Grower, entry: &Stamped, why: &str) {
-    let finding = verify(&with(honest, entry, None), Options::default()).unwrap_err();
+fn assert_forbidden(honest: &Grower, entry: &Stamped, asked: Option<&Command>, why: &str) {
+    let asked = asked.map(|command| Asked::unsigned(&agent("bob"), command).unwrap());
+    let forged = with(honest, entry, asked.as_ref());
+    let finding = verify(&forged, Options::default()).unwrap_err();
     assert!(matches!(finding.fault, Fault::Forbidden(_)), "{finding}");
     assert!(finding.to_string().contains(why), "{finding}, expected {why}");
     assert_eq!(finding.seq, honest.chain.seq() + 1);
 }
+
+const UNASKED: &str = "nobody asked for it";
+const ANOTHER: &str = "the rules lead to another entry";
+const REFUSED: &str = "the rules refuse what was asked for";
 
 /// A trail in which Alice holds `hers` and Bob holds `his`.
 fn two_holders() -> (Grower, String) {
@@ -62,10 +83,12 @@ fn two_holders() -> (Grower, String) {
 fn a_second_holder_of_a_surface_is_noticed() {
     let (honest, _) = two_holders();
     let fine = next(&honest, "bob", claim("free"));
-    verify(&with(&honest, &fine.stamped, fine.proof.as_ref()), every_signature()).unwrap();
+    verify(&with(&honest, &fine.stamped, fine.asked.as_ref()), every_signature()).unwrap();
     for surface in ["hers", "hers/x.rs", "he?s", "."] {
         let forged = edited(&fine.stamped, |e| e["body"]["surfaces"] = [surface].into());
-        assert_forbidden(&honest, &forged, "it grants what agent:");
+        assert_forbidden(&honest, &forged, None, UNASKED);
+        assert_forbidden(&honest, &forged, Some(&claim("free")), ANOTHER);
+        assert_forbidden(&honest, &forged, Some(&claim(surface)), REFUSED);
     }
 }
 
@@ -73,27 +96,38 @@ fn a_second_holder_of_a_surface_is_noticed() {
 fn a_grant_in_somebody_elses_name_or_for_too_long_is_noticed() {
     let (honest, _) = two_holders();
     let fine = next(&honest, "bob", claim("free")).stamped;
+    let asked = claim("free");
     let others = edited(&fine, |e| e["body"]["holder"] = "agent:alice".into());
-    assert_forbidden(&honest, &others, "agent:bob may not cause it");
+    assert_forbidden(&honest, &others, Some(&asked), ANOTHER);
     // The runtime opens a lease by itself only when work is transferred.
     let protocol = edited(&fine, |e| e["actor"] = "protocol".into());
-    assert_forbidden(&honest, &protocol, "it does not say what is known of the cause");
+    assert_forbidden(&honest, &protocol, Some(&asked), ANOTHER);
+    assert_forbidden(&honest, &protocol, None, UNASKED);
     let longer = edited(&fine, |e| e["body"]["expires_at"] = 1_900_000_000_000_000_u64.into());
-    assert_forbidden(&honest, &longer, "longer than its time to live");
+    assert_forbidden(&honest, &longer, Some(&asked), ANOTHER);
     let elsewhere = edited(&fine, |e| e["workspace"] = "nowhere".into());
-    assert_forbidden(&honest, &elsewhere, "not in an open session");
+    assert_forbidden(&honest, &elsewhere, Some(&asked), ANOTHER);
 }
 
 #[test]
 fn ending_something_of_somebody_else_is_noticed() {
     let (honest, hers) = two_holders();
     let args = serde_json::json!({ "lease": hers });
-    let release = next(&honest, "alice", command("lease.release", &args)).stamped;
+    let asked = command("lease.release", &args);
+    let release = next(&honest, "alice", asked.clone()).stamped;
     let by_bob = edited(&release, |e| e["actor"] = "agent:bob".into());
-    assert_forbidden(&honest, &by_bob, "agent:bob may not cause it");
-    let renewal = next(&honest, "alice", command("lease.renew", &args)).stamped;
+    assert_forbidden(&honest, &by_bob, Some(&asked), REFUSED);
+    // The session is open, so nothing in it ends by itself.
+    let by_runtime = edited(&release, |e| {
+        e["actor"] = "protocol".into();
+        e["body"]["cause"] = "session_ended".into();
+    });
+    assert_forbidden(&honest, &by_runtime, None, UNASKED);
+    assert_forbidden(&honest, &by_runtime, Some(&asked), REFUSED);
+    let asked = command("lease.renew", &args);
+    let renewal = next(&honest, "alice", asked.clone()).stamped;
     let by_bob = edited(&renewal, |e| e["actor"] = "agent:bob".into());
-    assert_forbidden(&honest, &by_bob, "agent:bob may not cause it");
+    assert_forbidden(&honest, &by_bob, Some(&asked), REFUSED);
 
     let expiry = edited(&release, |e| {
         e["kind"] = "lease.expired".into();
@@ -101,60 +135,82 @@ fn ending_something_of_somebody_else_is_noticed() {
         e["body"].as_object_mut().unwrap().remove("cause");
         e["body"]["expires_at"] = e["at"].clone();
     });
-    assert_forbidden(&honest, &expiry, "its time had not come");
+    assert_forbidden(&honest, &expiry, None, UNASKED);
     let force = edited(&release, |e| {
         e["kind"] = "lease.forced".into();
         e["body"].as_object_mut().unwrap().remove("cause");
         e["body"]["reason"] = "because".into();
     });
-    assert_forbidden(&honest, &force, "agent:alice may not cause it");
+    let asked = command("lease.force", &serde_json::json!({ "lease": hers, "reason": "because" }));
+    assert_forbidden(&honest, &force, Some(&asked), REFUSED);
     let unknown = edited(&force, |e| e["actor"] = "user:nobody".into());
-    assert_forbidden(&honest, &unknown, "user:nobody may not cause it");
+    assert_forbidden(&honest, &unknown, Some(&asked), "user:nobody is not known here");
     let gone = edited(&release, |e| e["body"]["lease"] = "lease-gone".into());
-    assert_forbidden(&honest, &gone, "no such step");
+    let asked = command("lease.release", &serde_json::json!({ "lease": "lease-gone" }));
+    assert_forbidden(&honest, &gone, Some(&asked), REFUSED);
 }
 
 #[test]
 fn users_and_sessions_that_never_began_are_noticed() {
     let (honest, _) = two_holders();
-    let opened = next(&honest, "bob", command("session.open", &serde_json::json!({}))).stamped;
+    let asked = command("session.open", &serde_json::json!({}));
+    let opened = next(&honest, "bob", asked.clone()).stamped;
     let by_alice = edited(&opened, |e| e["actor"] = "agent:alice".into());
-    assert_forbidden(&honest, &by_alice, "agent:alice may not cause it");
-    let closing = next(&honest, "bob", command("session.close", &serde_json::json!({})));
-    assert_forbidden(&honest, &closing.stamped, "what is known of the session");
-    let person = edited(&opened, |e| {
-        e["kind"] = "user_created".into();
-        for of_a_workspace in ["workspace", "local_hash", "local_prev"] {
-            e.as_object_mut().unwrap().remove(of_a_workspace);
-        }
-        e["actor"] = "user:eve".into();
-        let key = SecretKey::from_seed(&[5; 32]).public();
-        e["body"] = serde_json::json!({
-            "capabilities": [], "created_by": "user:eve", "key": key, "user_id": "mallory"
-        });
-    });
-    assert_forbidden(&honest, &person, "user:eve may not cause it");
-}
-
-/// Shows W-SEC-13.
-#[test]
-fn a_persons_entry_without_their_signature_is_noticed() {
-    let (honest, _) = two_holders();
-    let opened = next(&honest, "bob", command("session.open", &serde_json::json!({}))).stamped;
+    assert_forbidden(&honest, &by_alice, Some(&asked), ANOTHER);
+    let asked = command("session.close", &serde_json::json!({}));
+    let closing = next(&honest, "bob", asked.clone());
+    assert_forbidden(&honest, &closing.stamped, Some(&asked), ANOTHER);
     let key = SecretKey::from_seed(&[5; 32]).public();
     let person = edited(&opened, |e| {
         e["kind"] = "user_created".into();
         for of_a_workspace in ["workspace", "local_hash", "local_prev"] {
             e.as_object_mut().unwrap().remove(of_a_workspace);
         }
-        e["actor"] = "user:ada".into();
-        let all = Capability::ALL.iter().filter(|one| !one.is_implicit());
-        let all: Vec<&Capability> = all.collect();
+        e["actor"] = "user:eve".into();
         e["body"] = serde_json::json!({
-            "capabilities": all, "created_by": "user:ada", "key": key, "user_id": "ada"
+            "capabilities": [], "created_by": "user:eve", "key": key, "user_id": "mallory"
         });
     });
-    let forged = with(&honest, &person, None);
+    let args = serde_json::json!({ "user": "mallory", "key": key });
+    let asked = command("user.create", &args);
+    assert_forbidden(&honest, &person, Some(&asked), "user:eve is not known here");
+}
+
+/// An entry that has to follow is left out, or one is added to what was asked for.
+#[test]
+fn a_decision_that_is_not_whole_is_noticed() {
+    let (honest, _) = two_holders();
+    let close = command("session.close", &serde_json::json!({}));
+    let whole = recorded(&honest, &agent("bob"), close, true);
+    assert!(whole.len() > 1, "{whole:?}");
+    verify(&sealed(&honest, &whole, &runtime_key()), every_signature()).unwrap();
+    for gone in 0..whole.len() {
+        let mut less = whole.clone();
+        less.remove(gone);
+        let finding = verify(&sealed(&honest, &less, &runtime_key()), Options::default());
+        let fault = finding.unwrap_err().fault;
+        assert!(matches!(fault, Fault::Forbidden(_)), "{gone}: {fault}");
+    }
+    let mut more = whole.clone();
+    let mut again = more[0].clone();
+    again.asked = None;
+    let stamp = more[more.len() - 1].stamped.at.micros() + 1;
+    again.stamped.at = althing_kernel::Timestamp::from_micros(stamp);
+    more.push(again);
+    let finding = verify(&sealed(&honest, &more, &runtime_key()), Options::default());
+    let fault = finding.unwrap_err().fault;
+    assert!(matches!(fault, Fault::Forbidden(_)), "{fault}");
+}
+
+/// Shows W-SEC-13.
+#[test]
+fn a_persons_entry_without_their_signature_is_noticed() {
+    let (honest, _) = two_holders();
+    let key = SecretKey::from_seed(&[5; 32]).public();
+    let ada = Principal::User(UserId::new("ada").unwrap());
+    let caller = Caller { principal: ada, key, session: None };
+    let create = command("user.create", &serde_json::json!({ "user": "ada", "key": key }));
+    let forged = sealed(&honest, &recorded(&honest, &caller, create, false), &runtime_key());
     verify(&forged, Options::default()).expect("sound, apart from who asked for it");
     let finding = verify(&forged, every_signature()).unwrap_err();
     assert!(matches!(finding.fault, Fault::ProofMissing), "{finding}");
@@ -166,10 +222,17 @@ fn a_signature_for_something_else_is_noticed() {
     let (honest, _) = two_holders();
     let small = next(&honest, "bob", claim("free"));
     let large = edited(&small.stamped, |e| e["body"]["surfaces"] = ["everything"].into());
-    let forged = with(&honest, &large, small.proof.as_ref());
+    let forged = with(&honest, &large, small.asked.as_ref());
+    let finding = verify(&forged, every_signature()).unwrap_err();
+    assert!(matches!(finding.fault, Fault::Forbidden(_)), "{finding}");
+    // The request is changed too, and then the signature does not fit it.
+    let Some(Asked::Signed(signature)) = &small.asked else { panic!("{small:?}") };
+    let text = serde_json::to_string(signature).unwrap().replace("free", "everything");
+    let changed = Asked::Signed(serde_json::from_str(&text).unwrap());
+    let forged = with(&honest, &large, Some(&changed));
     verify(&forged, Options::default()).expect("sound, apart from who asked for what");
     let finding = verify(&forged, every_signature()).unwrap_err();
-    assert!(matches!(finding.fault, Fault::ProofContent), "{finding}");
+    assert!(matches!(finding.fault, Fault::Proof(_)), "{finding}");
 }
 
 /// Shows W-SEC-13.
@@ -181,16 +244,14 @@ fn a_signature_cannot_be_used_twice() {
         for field in ["at", "seq"] {
             e[field] = (e[field].as_u64().unwrap() + 1).into();
         }
-        e["id"] = "another".into();
+        e["id"] = "lease-another".into();
         e["body"]["lease"] = "another".into();
-        e["body"]["epoch"] = (e["body"]["epoch"].as_u64().unwrap() + 1).into();
+        for field in ["epoch", "expires_at"] {
+            e["body"][field] = (e["body"][field].as_u64().unwrap() + 1).into();
+        }
     });
-    let mut builder = Builder::begin(honest.chain.clone());
-    for entry in [&first.stamped, &again] {
-        builder.add(entry, first.proof.as_ref()).unwrap();
-    }
-    let (commit, _) = builder.finish(&runtime_key()).unwrap();
-    let forged = [honest.commits.as_slice(), &[commit]].concat();
+    let again = Entry { stamped: again, ..first.clone() };
+    let forged = sealed(&honest, &[first, again], &runtime_key());
     verify(&forged, Options::default()).expect("sound, apart from who asked how often");
     let finding = verify(&forged, every_signature()).unwrap_err();
     assert!(matches!(finding.fault, Fault::ProofReused), "{finding}");
@@ -198,24 +259,10 @@ fn a_signature_cannot_be_used_twice() {
 
 /// A trail whose key was taken over by somebody who never had the old one.
 fn taken_over(honest: &Grower, by: &SecretKey) -> Vec<Commit> {
-    let template = next(honest, "bob", command("session.open", &serde_json::json!({}))).stamped;
-    let takeover = edited(&template, |e| {
-        e["kind"] = "runtime.rekeyed".into();
-        e["actor"] = "system".into();
-        for of_a_workspace in ["workspace", "local_hash", "local_prev"] {
-            e.as_object_mut().unwrap().remove(of_a_workspace);
-        }
-        e.as_object_mut().unwrap().remove("local_hash");
-        e.as_object_mut().unwrap().remove("local_prev");
-        e["stream"] = "project:p1".into();
-        e["body"] = serde_json::json!({
-            "new_key": by.public(), "old_key": runtime_key().public(), "reason": "lost"
-        });
-    });
-    let mut builder = Builder::begin(honest.chain.clone());
-    builder.add(&takeover, None).unwrap();
-    let (commit, _) = builder.finish(by).unwrap();
-    [honest.commits.as_slice(), &[commit]].concat()
+    let caller = Caller { principal: Principal::System, key: by.public(), session: None };
+    let rekey = serde_json::from_str(r#"{"reason":"lost"}"#).unwrap();
+    let entries = recorded(honest, &caller, Command::RuntimeRekey(rekey), false);
+    sealed(honest, &entries, by)
 }
 
 #[test]

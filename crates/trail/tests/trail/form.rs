@@ -77,7 +77,7 @@ fn golden_vectors() {
         let mut builder = Builder::begin(chain);
         for line in commit.entries() {
             let entry = Entry::read(line).unwrap();
-            builder.add(&entry.stamped, entry.proof.as_ref()).unwrap();
+            builder.add(&entry.stamped, entry.asked.as_ref()).unwrap();
             assert_eq!(std::str::from_utf8(builder.last_line()).unwrap(), line);
             entries += 1;
         }

@@ -6,7 +6,7 @@ use althing_kernel::{
 use althing_trail::chain::{Builder, Chain};
 use althing_trail::log::memory::MemoryLog;
 use althing_trail::verify::{Checked, Finding, Options, Verifier};
-use althing_trail::{Commit, Log as _, SecretKey, Signature};
+use althing_trail::{Asked, Commit, Log as _, SecretKey, Signature};
 use std::sync::Arc;
 
 #[derive(Clone, Default)]
@@ -89,23 +89,25 @@ impl Grower {
         let now = Timestamp::from_micros(self.now);
         let mut turn = Transaction::begin(self.state.clone(), now, &mut self.mint);
         turn.tick(usize::MAX).unwrap();
-        let mut proofs = Vec::new();
+        let mut requests = Vec::new();
         for (n, (caller, command, signs)) in commands.iter().enumerate() {
             let outcome = turn.decide(caller, command).unwrap();
-            if *signs {
+            let asked = if *signs {
                 let Principal::Agent(name) = &caller.principal else { panic!() };
                 let nonce = (self.now + n as u64).to_be_bytes().repeat(2).try_into().unwrap();
                 let key = agent_key(name.as_str());
                 let project = self.chain.project().unwrap();
-                let proof = Signature::make(&key, project, caller, command, nonce).unwrap();
-                proofs.push((outcome.entries.end - 1, proof));
-            }
+                Asked::Signed(Signature::make(&key, project, caller, command, nonce).unwrap())
+            } else {
+                Asked::unsigned(caller, command).unwrap()
+            };
+            requests.extend(outcome.own.map(|own| (own, asked)));
         }
         let (state, entries) = turn.finish();
         let mut builder = Builder::begin(self.chain.clone());
         for (n, entry) in entries.iter().enumerate() {
-            let proof = proofs.iter().find(|(at, _)| *at == n).map(|(_, proof)| proof);
-            builder.add(entry, proof).unwrap();
+            let asked = requests.iter().find(|(at, _)| *at == n).map(|(_, asked)| asked);
+            builder.add(entry, asked).unwrap();
         }
         let (commit, chain) = builder.finish(&runtime_key()).unwrap();
         (self.state, self.chain) = (state, chain);

@@ -9,11 +9,18 @@ use althing_trail::verify::{Checked, Fault, Finding, Options};
 use althing_trail::{Commit, Entry, export};
 use std::collections::BTreeSet;
 
-/// The trail that a build with the first version of the rules wrote.
-fn golden() -> Vec<Commit> {
-    let packed = include_bytes!("versions/rules-1.jsonl.zst");
-    let text = zstd::decode_all(packed.as_slice()).unwrap();
+/// Trails that builds with earlier versions of the rules wrote.
+const GOLDEN: [&[u8]; 2] =
+    [include_bytes!("versions/rules-1.jsonl.zst"), include_bytes!("versions/rules-2.jsonl.zst")];
+
+fn read(packed: &[u8]) -> Vec<Commit> {
+    let text = zstd::decode_all(packed).unwrap();
     export::Commits::new(text.as_slice()).map(Result::unwrap).collect()
+}
+
+/// The oldest of them.
+fn golden() -> Vec<Commit> {
+    read(GOLDEN[0])
 }
 
 fn every_signature() -> Options {
@@ -44,19 +51,51 @@ fn seal(grower: &Grower, entries: &[Stamped]) -> Vec<Commit> {
 
 #[test]
 fn an_earlier_trail_is_read_verified_and_replayed() {
-    let commits = golden();
-    let checked = verify(&commits, every_signature()).unwrap();
-    assert_eq!(checked.audited_from, None);
-    assert!(checked.caller_signatures > 100, "{checked:?}");
-    let mut state = State::default();
-    let mut kinds = BTreeSet::new();
-    for entry in entries(&commits) {
-        kinds.insert(entry.stamped.draft.event.kind());
-        state.apply(&entry.stamped).unwrap();
+    for (version, packed) in (1..).zip(GOLDEN) {
+        let commits = read(packed);
+        let checked = verify(&commits, every_signature()).unwrap();
+        assert_eq!(checked.audited_from, None);
+        assert!(checked.caller_signatures > 100, "{checked:?}");
+        let mut state = State::default();
+        let mut kinds = BTreeSet::new();
+        for entry in entries(&commits) {
+            kinds.insert(entry.stamped.draft.event.kind());
+            state.apply(&entry.stamped).unwrap();
+        }
+        assert!(kinds.len() >= 80, "{} of {} kinds", kinds.len(), Kind::ALL.len());
+        assert_eq!(state.project().unwrap().rules.version, version);
+        assert!(version < RULES_VERSION, "one for every version before today's");
+        assert!(state.leases().count() > 0 && state.workspaces().count() > 0);
     }
-    assert!(kinds.len() >= 80, "{} of {} kinds", kinds.len(), Kind::ALL.len());
-    assert!(!state.project().unwrap().rules.are_current());
-    assert!(state.leases().count() > 0 && state.workspaces().count() > 0);
+    assert_eq!(GOLDEN.len(), usize::try_from(RULES_VERSION).unwrap() - 1);
+}
+
+/// A build in between had adopted its rules, which are not today's either.
+#[test]
+fn an_adoption_of_an_earlier_build_is_history() {
+    let mut grower = Grower::after(golden());
+    let stamped = Stamped {
+        id: std::sync::Arc::<str>::from("entry-adopted").into(),
+        at: grower.state.clock().after(althing_kernel::Span::from_secs(1)),
+        draft: althing_kernel::Draft {
+            actor: Actor::Protocol,
+            workspace: None,
+            stream: althing_kernel::Stream::project(grower.chain.project().unwrap()),
+            correlation: None,
+            causation: None,
+            event: Event::read(Kind::RulesAdopted, r#"{"from":1,"version":2}"#).unwrap(),
+        },
+    };
+    let commits = seal(&grower, &[stamped]);
+    let before = commits.last().unwrap().last;
+    // It is sealed with a key that took over only now, so the heads are looked at one by one.
+    grower = Grower::after(commits);
+    grower.take_over();
+    let adopted = entries(&grower.commits).into_iter().rfind(|entry| {
+        entry.stamped.draft.event.kind() == Kind::RulesAdopted
+    });
+    assert_eq!(adopted.unwrap().seq, before + 1);
+    assert_eq!(grower.state.project().unwrap().rules.version, RULES_VERSION);
 }
 
 #[test]
@@ -116,7 +155,7 @@ fn rules_are_not_adopted_twice_nor_backwards() {
     let newest = RULES_VERSION;
     for (from, version) in [(1, newest), (newest, newest), (newest, 1), (newest, newest + 1)] {
         let finding = forge(from, version, Actor::Protocol).unwrap_err();
-        assert!(matches!(finding.fault, Fault::CannotFollow(_)), "{finding}");
+        assert!(matches!(finding.fault, Fault::Forbidden(_)), "{finding}");
     }
     let by_agent = forge(newest, newest, "agent:nadia".parse().unwrap()).unwrap_err();
     assert!(matches!(by_agent.fault, Fault::Forbidden(_)), "{by_agent}");

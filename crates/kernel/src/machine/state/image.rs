@@ -5,7 +5,6 @@ use serde::Deserialize;
 use serde::Serialize;
 use std::sync::Arc;
 
-use crate::machine::cause::CausalRoot;
 use crate::machine::state::{Deadline, State};
 use crate::model::admin::archive::Shelves;
 use crate::model::admin::project::Project;
@@ -50,7 +49,6 @@ pub struct Image {
     authenticated: Vec<((Principal, Option<WorkspaceId>), PublicKey)>,
     sessions: Vec<(WorkspaceId, Session)>,
     leases: Vec<(LeaseId, Lease)>,
-    story: Option<CausalRoot>,
     recovered: Vec<WriterName>,
     root: Option<WorkspaceId>,
     runs: Vec<(WorkspaceId, Option<Document>)>,
@@ -68,7 +66,6 @@ pub struct Image {
     gates: Vec<(GateId, Arc<Gate>)>,
     closed_gates: Vec<(GateId, Arc<ClosedGate>)>,
     guarded: Vec<((GateType, AnyId), GateId)>,
-    released: Option<GateId>,
     escalations: Vec<(SignalId, Arc<Escalation>)>,
     shelves: Shelves,
     commons: CommonsImage,
@@ -96,7 +93,6 @@ impl State {
             authenticated: list(&self.authenticated),
             sessions: list(&self.sessions),
             leases: shared(&self.leases),
-            story: self.story.clone(),
             recovered: self.recovered.clone(),
             root: self.root.clone(),
             runs: self.runs.iter().map(run).collect(),
@@ -114,7 +110,6 @@ impl State {
             gates: list(&self.gates),
             closed_gates: list(&self.closed_gates),
             guarded: list(&self.guarded),
-            released: self.released.clone(),
             escalations: list(&self.escalations),
             shelves: self.shelves.clone(),
             commons: self.commons.image(),
@@ -132,7 +127,6 @@ impl State {
             agents: image.agents.into_iter().collect(),
             users: image.users.into_iter().collect(),
             authenticated: image.authenticated.into_iter().collect(),
-            story: image.story,
             recovered: image.recovered,
             root: image.root,
             pending_signals: image.pending_signals.into_iter().collect(),
@@ -141,7 +135,6 @@ impl State {
             graphs: image.graphs.into_iter().collect(),
             highway: Arc::new(image.highway),
             guarded: image.guarded.into_iter().collect(),
-            released: image.released,
             shelves: image.shelves,
             commons: Commons::from_image(image.commons),
             seq: image.seq,

@@ -11,7 +11,6 @@ use imbl::OrdMap;
 use imbl::OrdSet;
 use std::sync::Arc;
 
-use crate::machine::cause::CausalRoot;
 use crate::model::admin::archive::Shelves;
 use crate::model::admin::project::Project;
 use crate::model::identity::agent::Agent;
@@ -77,8 +76,6 @@ pub struct State {
     pub(crate) authenticated: OrdMap<(Principal, Option<WorkspaceId>), PublicKey>,
     pub(crate) sessions: OrdMap<WorkspaceId, Session>,
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
-    /// The entry that the runtime's next entries may follow from.
-    pub(crate) story: Option<CausalRoot>,
     /// The writers that were recovered from and may still be on the list.
     pub(crate) recovered: Vec<WriterName>,
     /// The root of the run that goes on.
@@ -106,8 +103,6 @@ pub struct State {
     pub(crate) closed_gates: OrdMap<GateId, Arc<ClosedGate>>,
     /// What a gate does not come up for again, and the gate that its fallback closed.
     pub(crate) guarded: OrdMap<(GateType, AnyId), GateId>,
-    /// The gate whose order is being carried out, if the last entry without a cause was that.
-    pub(crate) released: Option<GateId>,
     pub(crate) escalations: OrdMap<SignalId, Arc<Escalation>>,
     /// What was archived.
     pub(crate) shelves: Shelves,

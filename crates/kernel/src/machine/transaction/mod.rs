@@ -1,11 +1,12 @@
-//! A turn: the kernel deciding commands one after another on a state of its own.
+//! A transaction: the kernel deciding commands one after another on a state of its own.
 //!
-//! `decide` takes what the state says, the time, fresh ids and an authenticated caller, and
-//! returns the entries that follow: those of the command, or the one that records its refusal.
-//! Each entry is applied as it is made, so the second command of a turn sees what the first did.
-//! Nothing outside changes: whoever runs the turn makes the entries durable and only then lets
-//! the new state be seen, or drops both.
+//! `decide` takes the state, the time, fresh ids and an authenticated caller, and returns the
+//! entries that follow: those of the command, or the one that records its refusal. Each entry is
+//! applied as it is made, so the second command of a transaction sees what the first did. Nothing
+//! outside changes: the caller makes the entries durable and only then publishes the new state, or
+//! drops both.
 
+pub(crate) mod on_record;
 pub(crate) mod refused;
 pub(crate) mod replies;
 
@@ -13,6 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::machine::state::State;
+use crate::machine::transaction::on_record::OnRecord;
 use crate::model::admin::project::Project;
 use crate::model::admin::surroundings::Surroundings;
 use crate::model::runs::deployment::Mechanism;
@@ -36,8 +38,11 @@ use crate::values::time::{Span, Timestamp};
 pub struct Outcome {
     /// Its reply, or why it was refused.
     pub result: Result<Reply, Refusal>,
-    /// Which of the turn's entries are its own.
+    /// Which of the transaction's entries are its own.
     pub entries: Range<usize>,
+    /// The caller's entry, which carries the request: the first one made in the caller's name once
+    /// it arrived, or else the last one. None if the command made no entry.
+    pub own: Option<usize>,
 }
 
 /// Why a decision stopped.
@@ -85,16 +90,18 @@ pub struct Transaction<'m> {
     /// Whether an order is carried out that waited at a gate: whoever gave it gave it before, and
     /// is not asked again.
     pub(crate) released: bool,
+    /// The recorded entries that are decided again, in an audit.
+    on_record: Option<OnRecord<'m>>,
 }
 
 impl<'m> Transaction<'m> {
-    /// Begins a turn. The turn's time is `now`, or the trail's clock if that is ahead.
+    /// Begins a transaction. Its time is `now`, or the trail's clock if that is ahead.
     pub fn begin(state: State, now: Timestamp, mint: &'m mut dyn Mint) -> Self {
         let now = now.max(state.clock());
         let (base, made) = (state.clone(), Vec::new());
         let (carrier, surroundings, seal, cause) = (None, None, None, None);
         let mechanisms = &[Mechanism::AccessControl];
-        let released = false;
+        let (released, on_record) = (false, None);
         Transaction {
             base,
             state,
@@ -107,6 +114,7 @@ impl<'m> Transaction<'m> {
             made,
             cause,
             released,
+            on_record,
         }
     }
 
@@ -157,6 +165,7 @@ impl<'m> Transaction<'m> {
     /// What a command did before it stopped did not happen. Commands check before they act, so
     /// there is hardly ever anything to take back; if there is, the turn is replayed without it.
     pub(crate) fn go_back_to(&mut self, count: usize) -> Result<(), ApplyError> {
+        self.take_back_ids(0);
         if self.made.len() > count {
             self.made.truncate(count);
             self.state = self.base.clone();
@@ -173,8 +182,10 @@ impl<'m> Transaction<'m> {
         permission: impl FnOnce(&mut Self) -> Result<T, DecisionError>,
     ) -> Result<T, DecisionError> {
         let (state, made, cause) = (self.state.clone(), self.made.len(), self.cause.clone());
+        let ids = self.handed_out();
         let done = permission(self);
         if done.is_err() {
+            self.take_back_ids(ids);
             self.made.truncate(made);
             (self.state, self.cause) = (state, cause);
         }
@@ -302,8 +313,17 @@ impl<'m> Transaction<'m> {
         Timestamp::next_stamp(self.now, self.state.clock)
     }
 
+    /// Moves the time to the stamp of the next entry. So the time that a command or a deadline was
+    /// decided at is the stamp of its first entry, and an audit can tell it.
+    pub(crate) fn set_time(&mut self) {
+        self.now = self.stamp();
+    }
+
     pub(crate) fn mint(&mut self, kind: IdKind) -> Arc<str> {
-        self.mint.mint(kind, self.now)
+        match self.recorded_id(kind) {
+            Some(recorded) => recorded,
+            None => self.mint.mint(kind, self.now),
+        }
     }
 
     pub(crate) fn project(&self) -> Result<&Project, Refusal> {
@@ -321,6 +341,9 @@ impl<'m> Transaction<'m> {
     /// Tries to put an envelope into an inbox. Returns what became of it, and how long to wait
     /// for an answer.
     pub(crate) fn carry(&mut self, envelope: &EnvelopeId, attempt: u8) -> (Carried, Span) {
+        if let Some(recorded) = self.recorded_delivery(envelope) {
+            return recorded;
+        }
         match &mut self.carrier {
             Some(carrier) => (carrier.carry(envelope, attempt), carrier.base_timeout()),
             None => (Carried::Acknowledged, Span::default()),
@@ -337,7 +360,11 @@ impl<'m> Transaction<'m> {
 
     /// Whether a mechanism is in place.
     pub(crate) fn has_in_place(&self, mechanism: Mechanism) -> bool {
-        self.mechanisms.contains(&mechanism)
+        if self.is_again() {
+            self.recorded_in_place()
+        } else {
+            self.mechanisms.contains(&mechanism)
+        }
     }
 
     /// What is made from here on follows from nothing that was made before.
@@ -389,8 +416,10 @@ impl<'m> Transaction<'m> {
     pub(crate) fn push(&mut self, draft: Draft) -> Result<(), ApplyError> {
         let draft = self.proven(draft)?;
         let at = self.stamp();
-        let id: EntryId = self.mint.mint(IdKind::Entry, at).into();
-        let entry = Stamped { id: id.clone(), at, draft };
+        let entry = match self.recorded(&draft, at) {
+            Some(recorded) => recorded,
+            None => Stamped { id: self.mint.mint(IdKind::Entry, at).into(), at, draft },
+        };
         self.state.apply(&entry)?;
         self.made.push(entry);
         Ok(())

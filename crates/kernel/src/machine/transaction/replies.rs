@@ -47,17 +47,26 @@ impl Transaction<'_> {
 
     /// How large stored content is.
     pub(crate) fn bytes_of(&self, blob: &Blob) -> u64 {
+        if self.is_again() {
+            return self.recorded_context_bytes(blob);
+        }
         self.surroundings.map_or(0, |around| around.bytes_of(blob))
     }
 
     /// How large what is in an envelope is.
     pub(crate) fn bytes_of_payload(&self, payload: &Payload) -> Amount {
+        if self.is_again() {
+            return Amount::new(self.recorded_payload_bytes(&payload.content));
+        }
         let blobs = payload.attachments.iter().chain([&payload.content]);
         Amount::new(blobs.map(|blob| self.bytes_of(blob)).fold(0, u64::saturating_add))
     }
 
     /// How much room is left where content is stored, as far as that is known.
     pub(crate) fn disk_free(&self) -> Option<u64> {
+        if self.is_again() {
+            return self.recorded_disk_free();
+        }
         self.surroundings.and_then(Surroundings::disk_free)
     }
 

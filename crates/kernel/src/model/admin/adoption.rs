@@ -7,7 +7,7 @@ use crate::registry::apply_error::ApplyError;
 
 /// The version of the rules that this kernel decides and audits by. Raise it with every change of
 /// what `decide` refuses, or of the entries that follow from a command.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
 
 /// The version of trails from before projects said which one holds.
 const FIRST: u32 = 1;

@@ -93,6 +93,14 @@ macro_rules! commands {
                 })
             }
 
+            /// Reads a command that is on record, which may also be one of the runtime's own.
+            pub fn read_recorded(name: &str, args: &str) -> Option<Result<Self, serde_json::Error>> {
+                Some(match name {
+                    $( $own_name => serde_json::from_str::<$own_args>(args).map(Command::$own), )*
+                    _ => return Command::read(name, args),
+                })
+            }
+
             /// Whether it is the runtime's own, with no door for anybody else.
             pub fn is_runtimes_own(&self) -> bool {
                 match self {

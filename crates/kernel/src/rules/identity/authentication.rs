@@ -83,18 +83,6 @@ pub(crate) fn apply_succeeded(state: &mut State, body: &Succeeded) -> Result<(),
     Ok(())
 }
 
-/// Whether a record of success says what is known: whose key it is, and whose session.
-pub(crate) fn is_told_truly(state: &State, body: &Succeeded) -> bool {
-    let own = |id: &WorkspaceId| {
-        let session = state.sessions.get(id);
-        session.is_some_and(|session| Principal::Agent(session.agent.clone()) == body.entity)
-    };
-    let told = succeeded(&body.entity, body.key, body.session.clone());
-    is_bound(state, &body.entity, &body.key)
-        && body.session.as_ref().is_none_or(own)
-        && matches!(told, Event::AuthenticationSucceeded(told) if told == *body)
-}
-
 /// Whether a name is bound to a key.
 fn is_bound(state: &State, entity: &Principal, key: &PublicKey) -> bool {
     match entity {

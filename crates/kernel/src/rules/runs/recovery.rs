@@ -195,15 +195,3 @@ pub(crate) fn apply_completed(state: &mut State, completed: &RecoveryCompleted) 
     // Whoever is not on the list any more is never asked about again.
     state.recovered = [&completed.known_writers[..], &completed.writers].concat();
 }
-
-/// Whether a recovery says what is known: each death counts once, and what goes on is counted.
-pub(crate) fn is_told_right(state: &State, completed: &RecoveryCompleted) -> bool {
-    let known: BTreeSet<&WriterName> = state.recovered.iter().collect();
-    let fresh: BTreeSet<&WriterName> = completed.writers.iter().collect();
-    completed.known_writers.iter().all(|name| known.contains(name))
-        && fresh.len() == completed.writers.len()
-        && fresh.len() <= WRITERS_MAX
-        && known.is_disjoint(&fresh)
-        && completed.workspaces_recovered == state.live as u64
-        && completed.timers_reconstructed == state.deadlines.len() as u64
-}

@@ -25,15 +25,24 @@ pub use crate::model::runs::seal::*;
 pub(crate) struct Broken {
     violation: Violation,
     expected: String,
-    actual: &'static str,
+    actual: String,
 }
 
 impl Broken {
+    /// The same finding again, from its entry.
+    fn again(recorded: &IntegrityViolation) -> Self {
+        Broken {
+            violation: recorded.violation,
+            expected: recorded.expected.as_str().to_owned(),
+            actual: recorded.actual.as_str().to_owned(),
+        }
+    }
+
     /// The entry about it. What the proof should have been is not told: it would be a proof.
     pub(crate) fn entry(self, subject_type: SubjectType, subject_id: AnyId) -> IntegrityViolation {
         IntegrityViolation {
             action_taken: ActionTaken::Rejected,
-            actual: Text::lossy(self.actual),
+            actual: Text::lossy(&self.actual),
             expected: Text::lossy(&self.expected),
             subject_id,
             subject_type,
@@ -52,7 +61,7 @@ fn checked(
 ) -> Result<(), Broken> {
     let Some(integrity) = integrity else {
         let (violation, expected) = (Violation::ProofMissing, "a proof".to_owned());
-        return Err(Broken { violation, expected, actual: "none" });
+        return Err(Broken { violation, expected, actual: "none".to_owned() });
     };
     let known = state.workspaces.get(workspace);
     let holds = known.is_some_and(|known| {
@@ -62,7 +71,8 @@ fn checked(
         return Ok(());
     }
     let (violation, expected) = (Violation::HashMismatch, integrity.proof.to_string());
-    Err(Broken { violation, expected, actual: "what is there has another proof" })
+    let actual = "what is there has another proof".to_owned();
+    Err(Broken { violation, expected, actual })
 }
 
 impl Transaction<'_> {
@@ -100,6 +110,9 @@ impl Transaction<'_> {
 
     /// Whether an envelope is what its sender made. Where there is no seal, nothing is asked.
     pub(crate) fn check_parcel(&self, parcel: &Parcel) -> Result<Result<(), Broken>, ApplyError> {
+        if let Some(recorded) = self.recorded_parcel(&parcel.id) {
+            return Ok(recorded.map_or(Ok(()), |violation| Err(Broken::again(violation))));
+        }
         let Some(seal) = self.seal else { return Ok(Ok(())) };
         let (sent, message) = (&parcel.envelope, parcel.message()?);
         Ok(checked(seal, self.state(), &sent.from, &message, sent.integrity.as_ref()))
@@ -107,10 +120,14 @@ impl Transaction<'_> {
 
     /// Refuses a checkpoint that is not what its workspace made.
     pub(crate) fn check_checkpoint(&self, id: &CheckpointId) -> Result<(), DecisionError> {
-        let Some(seal) = self.seal else { return Ok(()) };
         let known = self.state().checkpoints.get(id);
         let made = known.ok_or(ApplyError::Unknown("the checkpoint"))?;
-        match check_checkpoint(seal, self.state(), id, made)? {
+        let checked = match (self.recorded_checkpoint(id), self.seal) {
+            (Some(recorded), _) => recorded.map_or(Ok(()), |own| Err(Broken::again(own))),
+            (None, Some(seal)) => check_checkpoint(seal, self.state(), id, made)?,
+            (None, None) => Ok(()),
+        };
+        match checked {
             Ok(()) => Ok(()),
             Err(broken) => {
                 let text = format!("checkpoint {id} is not what its workspace made");

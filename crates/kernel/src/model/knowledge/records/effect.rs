@@ -38,12 +38,3 @@ impl Effect {
         Effect { detail: Some(Text::lossy(detail)), ..self }
     }
 }
-
-/// The epochs of the leases that end or begin with these, and whether they begin.
-pub(crate) fn leases(effects: &[Effect]) -> impl Iterator<Item = (u64, bool)> {
-    effects.iter().filter_map(|effect| match effect.action {
-        Action::Released | Action::HandedOver => Some((effect.id.number, false)),
-        Action::Opened => Some((effect.id.number, true)),
-        _ => None,
-    })
-}

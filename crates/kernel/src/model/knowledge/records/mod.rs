@@ -60,8 +60,6 @@ pub struct Memory {
     /// The assignments that are worked on, by plan.
     pub(crate) at_work: OrdSet<(RecordId, RecordId)>,
     pub(crate) asked: OrdSet<(Timestamp, Principal, Label)>,
-    /// The leases that end or begin with the last entry about records, and whether they begin.
-    pub(crate) owed: Vec<(u64, bool)>,
 }
 
 /// What is remembered, as plain lists.

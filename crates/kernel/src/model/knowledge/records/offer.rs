@@ -98,20 +98,7 @@ pub struct Offered {
     pub session: Option<WorkspaceId>,
 }
 
-impl Offered {
-    /// What was asked for, as far as the entry says.
-    pub(crate) fn asked(&self) -> Offer {
-        let lane = |own: &OfferedLane| Lane {
-            fields: own.fields.clone(),
-            surfaces: own.surfaces.clone(),
-            text: own.text.clone(),
-            thread: own.thread.clone(),
-            ttl_s: Some(own.ttl_s),
-        };
-        let lanes = Few::new(self.lanes.iter().map(lane).collect()).unwrap_or_default();
-        Offer { asked: None, lanes, request_id: None }
-    }
-}
+impl Offered {}
 
 /// What a lease is opened with because of a step of a record.
 pub(crate) struct Terms {

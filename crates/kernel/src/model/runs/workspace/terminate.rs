@@ -82,12 +82,7 @@ impl Terminate {
     }
 }
 
-impl Termination {
-    /// What was put in the envelope to the agent.
-    pub(crate) fn payload(&self) -> Payload {
-        payload(&notice(self.grace, self.reason.as_ref()))
-    }
-}
+impl Termination {}
 
 pub(crate) fn payload(notice: &str) -> Payload {
     let content = Blob::of(notice.as_bytes());

@@ -6,14 +6,12 @@ use std::sync::Arc;
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::effect::Effect;
-use crate::model::knowledge::records::kind::Kind;
 use crate::model::knowledge::records::offer::Terms;
 use crate::model::knowledge::records::vocabulary::Action;
 use crate::model::leasing::lease::{Lease, PER_SESSION_MAX, ReleaseCause};
-use crate::protocol::event::{Draft, Event, Stamped};
+use crate::protocol::event::{Draft, Event};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
-use crate::registry::kind::Room;
 use crate::registry::rule::Rule;
 use crate::rules::leasing::{lease, session};
 use crate::values::id::{EntryId, IdKind, LeaseId, WorkspaceId};
@@ -118,25 +116,4 @@ fn open(
     let actor = Actor::Protocol;
     tx.emit(Draft { actor, workspace, stream, correlation, causation, event })?;
     Ok(())
-}
-
-/// Whether a lease that begins with a step of a record covers what the assignment says that is
-/// worked on under it, and is held by one of the two it is about.
-pub(crate) fn is_told_truly(state: &State, body: &lease::Opened) -> bool {
-    // It was changed by the entry before, so it is the first or nearly so.
-    let mut live = state.memory.newest(Kind::Assignment, Some(true));
-    let own = live.find(|own| own.fields.claim == Some(body.epoch));
-    own.is_some_and(|own| {
-        let cover = own.fields.covers.as_ref();
-        cover.is_some_and(|cover| cover.surfaces == body.surfaces)
-            && (own.is_for(&body.holder) || own.is_dispatched_by(&body.holder))
-    })
-}
-
-/// Whether the entry that another names as its cause said that this lease begins with it, or ends.
-pub(crate) fn is_owed(state: &State, entry: &Stamped, epoch: u64, begins: bool) -> bool {
-    let cause = entry.draft.causation.as_ref();
-    let story = state.story.as_ref().filter(|story| Some(&story.id) == cause);
-    story.is_some_and(|story| story.kind.room() == Room::Memory)
-        && state.memory.owed.contains(&(epoch, begins))
 }

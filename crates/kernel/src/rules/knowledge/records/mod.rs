@@ -412,7 +412,6 @@ pub(crate) fn apply(
         MemoryEvent::MemoryOffered(body) => offer::apply(state, entry, body)?,
         MemoryEvent::MemoryExpired(body) => archive::apply_expired(state, entry, body)?,
     }
-    state.memory.owed = effect::leases(effects_of(event)).collect();
     if let Some(mark) = mark_of(event)
         && let Some(reply) = reply_of(state, event)
     {

@@ -31,23 +31,7 @@ use crate::values::text::Text;
 
 pub use crate::model::knowledge::records::offer::*;
 
-impl Offered {
-    /// Whether it is what was asked for.
-    pub(crate) fn follows(&self, asked: &Offer) -> bool {
-        let same = |(asked, got): (&Lane, &OfferedLane)| {
-            let mut fields = got.fields.clone();
-            fields.take_over(&asked.fields);
-            fields == got.fields
-                && asked.text == got.text
-                && asked.surfaces == got.surfaces
-                && asked.thread == got.thread
-                && asked.ttl_s.unwrap_or_default() == got.ttl_s
-        };
-        asked.lanes.len() == self.lanes.len()
-            && asked.lanes.iter().zip(&self.lanes).all(same)
-            && asked.request_id.as_ref() == self.request.as_ref().map(|mark| &mark.id)
-    }
-}
+impl Offered {}
 
 impl Terms {
     /// Those of an assignment that is worked on under a lease.

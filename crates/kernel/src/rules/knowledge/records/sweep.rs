@@ -17,7 +17,7 @@ use crate::registry::apply_error::ApplyError;
 use crate::rules::knowledge::records::assign::may_write;
 use crate::rules::knowledge::records::{change, effect, record, transition};
 use crate::values::idempotency::Mark;
-use crate::values::principal::{Caller, Principal};
+use crate::values::principal::Caller;
 use crate::values::time::{Span, Timestamp};
 
 pub use crate::model::knowledge::records::sweep::*;
@@ -92,22 +92,6 @@ fn effects(state: &State, moved: &[Swept]) -> Vec<Effect> {
         effect::of_claim(state, own).into_iter().chain(transition::of_no_use(state, own)).collect()
     };
     effect::once(records.flat_map(|own| -> Vec<Effect> { of(own) }).collect())
-}
-
-/// Whether a sweep says what the rules say of each.
-pub(crate) fn is_told_truly(
-    state: &State,
-    who: &Principal,
-    at: Timestamp,
-    body: &SweptAll,
-) -> bool {
-    let each = body.moved.iter().all(|swept| {
-        let Some(own) = state.memory.record(swept.id) else { return false };
-        may_write(state, who, own).is_ok() && judge(own, swept.sign, at).as_ref() == Some(swept)
-    });
-    let ids: std::collections::BTreeSet<_> = body.moved.iter().map(|swept| swept.id).collect();
-    let once = ids.len() == body.moved.len() && !ids.is_empty() && ids.len() <= SWEPT_MAX;
-    each && once && effects(state, &body.moved) == body.effects
 }
 
 pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &SweptAll) -> Result<(), ApplyError> {

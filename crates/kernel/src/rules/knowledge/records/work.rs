@@ -9,7 +9,7 @@ use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::transition::{Move, PlanStatus};
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::knowledge::records::vocabulary::{Action, Status};
-use crate::model::leasing::lease::using::{Reuse, follows_open, follows_reuse};
+use crate::model::leasing::lease::using::Reuse;
 use crate::model::leasing::lease::{Lease, ReleaseCause};
 use crate::model::leasing::view::LeaseView;
 use crate::protocol::command::Command;
@@ -28,40 +28,9 @@ use crate::values::principal::Caller;
 
 pub use crate::model::knowledge::records::work::*;
 
-impl Begin {
-    /// Whether an event is what was asked for.
-    pub(crate) fn leads_to(&self, event: &Event) -> bool {
-        match event {
-            Event::SessionOpened(got) => self.client == got.client,
-            Event::AgentHeartbeat(got) => self.looked && got.looked,
-            Event::LeaseOpened(got) => {
-                self.claim.as_ref().is_some_and(|open| follows_open(open, got))
-            }
-            // One that the caller's work renews, or the one it goes on with.
-            Event::LeaseRenewed(got) => self
-                .claim
-                .as_ref()
-                .is_none_or(|open| open.reuse != Some(Reuse::Renewed) || follows_reuse(open, got)),
-            _ => false,
-        }
-    }
-}
+impl Begin {}
 
-impl Finish {
-    /// Whether an event is what was asked for.
-    pub(crate) fn leads_to(&self, event: &Event) -> bool {
-        match event {
-            Event::LeaseReleased(got) => {
-                self.lease == got.lease && self.epoch.is_none_or(|epoch| epoch == got.epoch)
-            }
-            Event::MemoryMoved(got) => {
-                let status = self.plan_status.map(PlanStatus::status);
-                got.id.kind == Kind::Plan && status == Some(got.to)
-            }
-            _ => false,
-        }
-    }
-}
+impl Finish {}
 
 pub(crate) fn decide_begin(
     tx: &mut Transaction<'_>,

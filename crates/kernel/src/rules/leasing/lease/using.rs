@@ -7,16 +7,13 @@ use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::model::leasing::lease::{Lease, Renewed, Ttl};
-use crate::protocol::event::{Draft, Event, Stamped};
-use crate::registry::kind::{Kind, Room};
+use crate::protocol::event::{Draft, Event};
 use crate::rules::identity::agent;
 use crate::rules::leasing::lease::{about, held_by_caller};
 use crate::surfaces::Surface;
 use crate::values::id::{EntryId, LeaseId};
 use crate::values::principal::{Actor, Caller, Principal};
 use crate::values::time::Timestamp;
-
-pub(crate) use crate::model::leasing::lease::using::*;
 
 /// The newest live lease of a holder that covers exactly these surfaces.
 pub(crate) fn same<'s>(
@@ -89,31 +86,6 @@ pub(crate) fn renew_used(
         }
     }
     Ok(due.into_iter().map(|(id, _)| id).collect())
-}
-
-/// Whether the runtime renewed a lease because its holder did something that renews it.
-pub(crate) fn is_renewed_by_use(
-    state: &State,
-    entry: &Stamped,
-    lease: &Lease,
-    body: &Renewed,
-) -> bool {
-    let cause = entry.draft.causation.as_ref();
-    let story = state.story.as_ref().filter(|story| Some(&story.id) == cause);
-    let used = story.is_some_and(|story| {
-        let renews = matches!(
-            story.kind,
-            Kind::SessionOpened
-                | Kind::LeaseOpened
-                | Kind::LeaseRenewed
-                | Kind::LeaseReleased
-                | Kind::AgentHeartbeat
-                | Kind::CommandRefused
-        );
-        story.actor == Actor::from(lease.holder.clone())
-            && (renews || story.kind.room() == Room::Memory)
-    });
-    used && body.ttl_s == lease.ttl && is_used(lease, entry.at)
 }
 
 impl State {

@@ -335,7 +335,6 @@ pub(crate) fn apply_reentry(
         state.stopped.remove(&(blocked.gate_type, blocked.subject_id.clone()));
         let closed = ClosedGate { released: true, ..closed.as_ref().clone() };
         state.closed_gates.insert(blocked.gate_id.clone(), Arc::new(closed));
-        state.released = Some(blocked.gate_id.clone());
     }
     Ok(())
 }
@@ -381,6 +380,5 @@ impl State {
         self.closed_gates = imbl::OrdMap::new();
         self.guarded = imbl::OrdMap::new();
         self.stopped = imbl::OrdMap::new();
-        self.released = None;
     }
 }

@@ -366,8 +366,6 @@ pub(crate) fn apply_resolved(
     if let Some(changed) = &resolved.modifications {
         apply_changes(state, &gate, changed, resolved)?;
     }
-    let goes_on = matches!(resolved.action, GateEnd::Approve | GateEnd::Modify);
-    state.released = goes_on.then(|| resolved.gate_id.clone());
     let (end, by, at) = (resolved.action, resolved.actor.clone(), entry.at);
     let closed = ClosedGate { gate, end, by, at, released: false };
     state.insert_closed_gate(resolved.gate_id.clone(), Arc::new(closed));

@@ -295,33 +295,6 @@ pub(crate) fn moves(state: &State, args: &InLoop) -> Option<RecordId> {
     }
 }
 
-/// Whether an event is what was asked for with an act.
-pub(crate) fn leads_to(asked: &InLoop, event: &Event) -> bool {
-    match (&asked.act, event) {
-        (act, Event::MemoryLooped(got)) => {
-            asked.id == got.id
-                && *act == got.act
-                && asked.request_id.as_ref() == got.request.as_ref().map(|mark| &mark.id)
-        }
-        (Act::Continue {}, Event::MemoryMoved(got)) => asked.id == got.id && got.to == Status::Open,
-        (Act::Takeover { agent, .. }, Event::MemoryMoved(got)) => {
-            got.to == Status::Rerouted && got.agent.as_ref() == Some(agent)
-        }
-        _ => false,
-    }
-}
-
-/// Whether the rules lead to an entry about a loop.
-pub(crate) fn is_told_truly(state: &State, who: &Principal, body: &Looped) -> bool {
-    match plan(state, who, body.id, &body.act) {
-        Ok(Planned::Looped(own)) => {
-            let (request, session) = (body.request.clone(), body.session.clone());
-            Looped { request, session, ..*own } == *body
-        }
-        _ => false,
-    }
-}
-
 /// A new loop as `memory.create` opens it: in its first phase and round, with nobody's turn over.
 pub(crate) fn opened(asked: &Create) -> Result<Create, Refusal> {
     let mut asked = asked.clone();

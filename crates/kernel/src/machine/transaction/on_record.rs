@@ -1,0 +1,295 @@
+//! Deciding again what is on record.
+//!
+//! Verification decides every command and every deadline a second time, with the same code, and
+//! compares the outcome with the entries on record. The first decision was told some things from
+//! outside: fresh ids, the sizes of stored content, the fate of a delivery, proofs made with secret
+//! keys. The second one reads them from the recorded entries.
+
+use std::sync::Arc;
+
+use crate::machine::transaction::Transaction;
+use crate::model::runs::admission::Capacity;
+use crate::model::runs::approvals::GateType;
+use crate::model::runs::envelope::RejectReason;
+use crate::model::runs::envelope::carrier::Carried;
+use crate::model::runs::envelope::deliver::Missing;
+use crate::model::runs::integrity::IntegrityViolation;
+use crate::model::runs::workspace::create;
+use crate::protocol::event::{Draft, Event, Stamped};
+use crate::protocol::refusal::Refused;
+use crate::registry::rule::Rule;
+use crate::values::content::Blob;
+use crate::values::id::{AnyId, CheckpointId, EnvelopeId, IdKind, Mint};
+use crate::values::time::{Span, Timestamp};
+
+/// The recorded entries that a transaction decides again, from its first one on.
+#[derive(Clone)]
+pub(crate) struct OnRecord<'m> {
+    entries: &'m [Stamped],
+    /// Ids that were handed out again, but whose entry is not made yet.
+    handed_out: Vec<Arc<str>>,
+}
+
+/// Ids for entries that are not on record; they only show up in entries that differ.
+#[derive(Default)]
+pub(crate) struct Placeholders(u64);
+
+impl Mint for Placeholders {
+    fn mint(&mut self, _: IdKind, _: Timestamp) -> Arc<str> {
+        self.0 += 1;
+        format!("not-on-record-{:020}", self.0).into()
+    }
+}
+
+impl<'m> Transaction<'m> {
+    /// Makes this transaction decide again what led to these entries.
+    pub(crate) fn against(self, entries: &'m [Stamped]) -> Self {
+        let on_record = Some(OnRecord { entries, handed_out: Vec::new() });
+        Transaction { on_record, ..self }
+    }
+
+    /// The recorded entries that are not made again yet; none if nothing is decided again.
+    fn rest(&self) -> &'m [Stamped] {
+        let entries = self.on_record.as_ref().map(|on_record| on_record.entries);
+        entries.and_then(|entries| entries.get(self.made.len()..)).unwrap_or_default()
+    }
+
+    fn next_event(&self) -> Option<&'m Event> {
+        self.rest().first().map(|entry| &entry.draft.event)
+    }
+
+    /// Whether the entries are decided again.
+    pub(crate) fn is_again(&self) -> bool {
+        self.on_record.is_some()
+    }
+
+    /// The recorded entry that equals a draft made now, if there is one at this place.
+    pub(crate) fn recorded(&self, draft: &Draft, at: Timestamp) -> Option<Stamped> {
+        let recorded = self.rest().first().filter(|recorded| recorded.at == at)?;
+        is_same(draft, &recorded.draft).then(|| recorded.clone())
+    }
+
+    /// The id that was minted at this place the first time.
+    pub(crate) fn recorded_id(&mut self, kind: IdKind) -> Option<Arc<str>> {
+        let mut found = None;
+        let rest = self.rest();
+        let on_record = self.on_record.as_mut()?;
+        for entry in rest {
+            each_new_id(&entry.draft.event, &mut |of, id| {
+                let is_next = found.is_none() && of == kind;
+                if is_next && !on_record.handed_out.iter().any(|own| **own == *id) {
+                    found = Some(Arc::from(id));
+                }
+            });
+            if found.is_some() {
+                break;
+            }
+        }
+        on_record.handed_out.extend(found.clone());
+        found
+    }
+
+    /// The fate of a delivery the first time, and the base of the timeout that followed.
+    pub(crate) fn recorded_delivery(&self, id: &EnvelopeId) -> Option<(Carried, Span)> {
+        if !self.is_again() {
+            return None;
+        }
+        let mut arrived = false;
+        for entry in self.rest() {
+            match &entry.draft.event {
+                Event::EnvelopeDelivered(body) if body.envelope_id == *id && !arrived => {
+                    arrived = true;
+                }
+                Event::EnvelopeRedelivered(body) if body.envelope_id == *id && !arrived => {
+                    arrived = true;
+                }
+                Event::EnvelopeAttempted(body) if body.envelope_id == *id => {
+                    let lost_answer = arrived && body.missing == Missing::Answer;
+                    let carried = if lost_answer { Carried::AnswerLost } else { Carried::Lost };
+                    let wait = body.retry_at.map_or(0, |at| at.since(self.now).micros());
+                    let base = wait / u64::from(body.attempt.max(1));
+                    return Some((carried, Span::from_micros(base)));
+                }
+                Event::EnvelopeUndeliverable(body) if body.envelope_id == *id => {
+                    return Some((Carried::Lost, Span::default()));
+                }
+                _ => {}
+            }
+        }
+        Some((Carried::Acknowledged, Span::default()))
+    }
+
+    /// The violation that was found in an envelope the first time. The outer `None` says that
+    /// nothing is decided again, the inner one that the envelope was sound.
+    #[expect(clippy::option_option, reason = "not asked and sound are different answers")]
+    pub(crate) fn recorded_parcel(&self, id: &EnvelopeId) -> Option<Option<&IntegrityViolation>> {
+        if !self.is_again() {
+            return None;
+        }
+        let found = |event: &'m Event| match event {
+            Event::IntegrityViolation(body) if body.subject_id == AnyId::from(id) => Some(body),
+            _ => None,
+        };
+        // It is asked a second time, right after the violation, whether the copy kept here is
+        // sound. If it is, the sender is told next.
+        let just_found = self.made.last().and_then(|entry| match &entry.draft.event {
+            Event::IntegrityViolation(body) if body.subject_id == AnyId::from(id) => Some(body),
+            _ => None,
+        });
+        if let Some(violation) = just_found {
+            let is_told = matches!(self.next_event(), Some(Event::SignalEmitted(body))
+                if body.about == Some(AnyId::from(id)));
+            return Some((!is_told).then_some(violation));
+        }
+        let is_rejected = matches!(self.next_event(), Some(Event::EnvelopeRejected(body))
+            if body.envelope_id == *id && body.reason == RejectReason::IntegrityViolation);
+        let second = self.rest().get(1).map(|entry| &entry.draft.event);
+        Some(second.filter(|_| is_rejected).and_then(found))
+    }
+
+    /// The violation that was found in a checkpoint the first time, in the same form.
+    #[expect(clippy::option_option, reason = "not asked and sound are different answers")]
+    pub(crate) fn recorded_checkpoint(
+        &self,
+        id: &CheckpointId,
+    ) -> Option<Option<&IntegrityViolation>> {
+        if !self.is_again() {
+            return None;
+        }
+        let is_refused = matches!(self.next_event(), Some(Event::CommandRefused(Refused { rule, .. }))
+            if *rule == Rule::CheckpointProven);
+        let second = self.rest().get(1).map(|entry| &entry.draft.event);
+        Some(second.filter(|_| is_refused).and_then(|event| match event {
+            Event::IntegrityViolation(body) if body.subject_id == AnyId::from(id) => Some(body),
+            _ => None,
+        }))
+    }
+
+    /// How large the context of a new workspace was the first time.
+    pub(crate) fn recorded_context_bytes(&self, blob: &Blob) -> u64 {
+        let of_context = |event: &Event| match event {
+            Event::WorkspaceCreated(body) if body.context.as_ref() == Some(blob) => {
+                Some(body.context_bytes.get())
+            }
+            _ => None,
+        };
+        let recorded = self.rest().iter().find_map(|entry| of_context(&entry.draft.event));
+        let short = || self.shortage(Capacity::Memory)?.checked_sub(self.state.context);
+        recorded.or_else(short).unwrap_or_default()
+    }
+
+    /// How large the payload of an envelope was the first time.
+    pub(crate) fn recorded_payload_bytes(&self, content: &Blob) -> u64 {
+        let of_envelope = |event: &Event| match event {
+            Event::EnvelopeCreated(body) if body.payload.content == *content => {
+                Some(body.bytes.get())
+            }
+            _ => None,
+        };
+        let recorded = self.rest().iter().find_map(|entry| of_envelope(&entry.draft.event));
+        let short = || self.shortage(Capacity::Network)?.checked_sub(self.state.queued);
+        recorded.or_else(short).unwrap_or_default()
+    }
+
+    /// How much room was left on the disk the first time, if a workspace was refused for it.
+    pub(crate) fn recorded_disk_free(&self) -> Option<u64> {
+        self.shortage(Capacity::Storage)
+    }
+
+    /// What was measured of a capacity, if a workspace was refused for lack of it.
+    fn shortage(&self, capacity: Capacity) -> Option<u64> {
+        let Some(Event::WorkspaceRejected(create::Rejected { short, .. })) = self.next_event()
+        else {
+            return None;
+        };
+        let own = short.iter().find(|standing| standing.capacity == capacity);
+        own.map(|standing| standing.measured.get())
+    }
+
+    /// Whether the mechanisms that a deployment needs were in place the first time.
+    pub(crate) fn recorded_in_place(&self) -> bool {
+        !matches!(self.next_event(), Some(Event::CommandRefused(Refused { rule, .. }))
+            if *rule == Rule::DeploymentComplete)
+    }
+
+    /// The ids handed out so far, to go back to.
+    pub(crate) fn handed_out(&self) -> usize {
+        self.on_record.as_ref().map_or(0, |on_record| on_record.handed_out.len())
+    }
+
+    /// Takes back the ids handed out since.
+    pub(crate) fn take_back_ids(&mut self, count: usize) {
+        if let Some(on_record) = &mut self.on_record {
+            on_record.handed_out.truncate(count);
+        }
+    }
+}
+
+/// Whether a draft made now says what the recorded one says. What comes from outside is taken from
+/// the record: sizes of content, proofs under secret keys, and the wording of refusals, which may
+/// differ between builds with the same rules.
+fn is_same(made: &Draft, recorded: &Draft) -> bool {
+    if made == recorded {
+        return true;
+    }
+    if made.event.kind() != recorded.event.kind() {
+        return false;
+    }
+    let mut made = made.clone();
+    match (&mut made.event, &recorded.event) {
+        (Event::EnvelopeCreated(made), Event::EnvelopeCreated(own)) => {
+            (made.bytes, made.integrity) = (own.bytes, own.integrity);
+        }
+        (Event::CheckpointCreated(made), Event::CheckpointCreated(own)) => {
+            (made.bytes, made.integrity) = (own.bytes, own.integrity);
+        }
+        (Event::GateResolved(made), Event::GateResolved(own)) => {
+            made.integrity = own.integrity;
+            if made.payload_bytes.is_some() && own.payload_bytes.is_some() {
+                made.payload_bytes = own.payload_bytes;
+            }
+        }
+        (Event::WorkspaceWritten(made), Event::WorkspaceWritten(own)) if own.content.is_some() => {
+            made.bytes = own.bytes;
+        }
+        (Event::CommandRefused(made), Event::CommandRefused(own)) => {
+            made.message.clone_from(&own.message);
+        }
+        (Event::AuthenticationFailed(made), Event::AuthenticationFailed(own)) => {
+            made.reason.clone_from(&own.reason);
+        }
+        _ => return false,
+    }
+    made == *recorded
+}
+
+/// Names each id that an event introduces.
+fn each_new_id(event: &Event, each: &mut dyn FnMut(IdKind, &str)) {
+    match event {
+        Event::LeaseOpened(body) => each(IdKind::Lease, body.lease.as_str()),
+        Event::SessionOpened(body) => each(IdKind::Workspace, body.workspace.as_str()),
+        Event::WorkspaceCreated(body) => each(IdKind::Workspace, body.workspace_id.as_str()),
+        Event::EnvelopeCreated(body) => each(IdKind::Envelope, body.envelope_id.as_str()),
+        Event::EnvelopeRejected(body) => each(IdKind::Envelope, body.envelope_id.as_str()),
+        Event::HumanInjection(body) => each(IdKind::Envelope, body.envelope_id.as_str()),
+        Event::PortRightCreated(body) => each(IdKind::Right, body.right_id.as_str()),
+        Event::SignalEmitted(body) => each(IdKind::Signal, body.signal_id.as_str()),
+        Event::GraphCreated(body) => each(IdKind::Graph, body.graph_id.as_str()),
+        Event::TaskCreated(body) => each(IdKind::Task, body.task_id.as_str()),
+        Event::ConflictDetected(body) => each(IdKind::Conflict, body.conflict_id.as_str()),
+        // A workspace that waits at a gate has its id already.
+        Event::GateTriggered(body) => {
+            each(IdKind::Gate, body.gate_id.as_str());
+            if body.gate_type == GateType::WorkspaceCreate {
+                each(IdKind::Workspace, body.subject.as_str());
+            }
+        }
+        Event::CheckpointCreated(body) => {
+            each(IdKind::Checkpoint, body.checkpoint_id.as_str());
+            for artifact in &body.artifacts {
+                each(IdKind::Artifact, artifact.artifact_id.as_str());
+            }
+        }
+        _ => {}
+    }
+}
