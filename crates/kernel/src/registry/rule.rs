@@ -1,14 +1,14 @@
-//! Every rule Althing enforces and can cite, in one place, by its name.
+//! Every rule that Althing enforces and can cite, by its id.
 //!
-//! A refusal, an error on the command line and `docs/reference/rules.md` all draw on this list, so a
-//! reader who meets an id anywhere finds its meaning and the way out here.
+//! Refusals, errors of the command line and `docs/reference/rules.md` all draw on this list, so a
+//! reader who meets a rule id finds its meaning and the remedy here.
 
 use serde::Deserialize;
 use serde::Serialize;
 
 macro_rules! rules {
     ($( $variant:ident $id:literal : $text:literal => $way_out:literal; )*) => {
-        /// A rule that a refusal or an error rests on.
+        /// A rule that a refusal or an error cites.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Rule {
             $(
@@ -27,12 +27,12 @@ macro_rules! rules {
                 match self { $(Rule::$variant => $id),* }
             }
 
-            /// What the rule says.
+            /// The text of the rule.
             pub fn text(self) -> &'static str {
                 match self { $(Rule::$variant => $text),* }
             }
 
-            /// What whoever met the rule can do now.
+            /// The remedy: advice for the caller who was refused.
             pub fn way_out(self) -> &'static str {
                 match self { $(Rule::$variant => $way_out),* }
             }

@@ -12,7 +12,7 @@ use sha2::Digest as _;
 use sha2::Sha256;
 use std::sync::Arc;
 
-/// How a blob's name begins: the hash it is made with.
+/// The prefix of a blob's name: the hash algorithm.
 const PREFIX: &str = "sha256:";
 
 const HEX_DIGITS: usize = 64;

@@ -42,13 +42,13 @@ pub enum IdKind {
     Gate,
 }
 
-/// Where fresh ids come from. Two calls never return the same id for one kind.
+/// A source of fresh ids. Two calls never return the same id for one kind.
 pub trait Mint {
     /// A fresh id. Ids of [`IdKind::Entry`] and [`IdKind::Checkpoint`] sort in the order of `at`.
     fn mint(&mut self, kind: IdKind, at: Timestamp) -> Arc<str>;
 }
 
-/// An id that could not be one of ours.
+/// Text that is not a valid id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id is 1 to {ID_BYTES_MAX} letters, digits, `_` or `-`")]
 pub struct IdError;
@@ -59,9 +59,9 @@ fn check(text: &str) -> Result<(), IdError> {
     if fits { Ok(()) } else { Err(IdError) }
 }
 
-/// Text with a number made from all of it. Comparing two keys mostly compares two numbers that
-/// lie side by side in a map's node, instead of following two pointers to texts that begin
-/// alike. Their order means nothing, but is the same everywhere.
+/// Text with a 64-bit hash of itself. Comparing two keys mostly compares two numbers that lie side
+/// by side in a map's node, instead of following two pointers to texts that begin alike. The order
+/// carries no meaning, but is the same on every machine.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     tag: u64,
@@ -104,7 +104,7 @@ macro_rules! id_type {
         pub struct $name($inner);
 
         impl $name {
-            /// Takes an id that came in from outside.
+            /// Validates an id that came in from outside.
             pub fn new(text: &str) -> Result<Self, IdError> {
                 check(text).map(|()| $name(Arc::<str>::from(text).into()))
             }
@@ -232,7 +232,8 @@ id_type!(
     ProjectId(Arc<str>)
 );
 
-/// What sorts before every id of a kind; nothing has this id. It begins a range in an index.
+/// A value that sorts before every id of a kind and that no item has, used as the start of a range
+/// in an index.
 pub(crate) trait First {
     fn first() -> Self;
 }

@@ -1,4 +1,4 @@
-//! Public keys as the kernel sees them: something to compare, never something to compute with.
+//! Public keys. The kernel compares them; it never verifies a signature with them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ impl PublicKey {
         &self.0
     }
 
-    /// A few digits that tell keys apart at a glance.
+    /// The first twelve hexadecimal digits, enough to tell keys apart at a glance.
     pub fn short(&self) -> String {
         data_encoding::HEXLOWER.encode(&self.0[..6])
     }

@@ -11,7 +11,7 @@ pub const LABEL_BYTES_MAX: usize = 128;
 /// The longest handle, in bytes.
 pub const HANDLE_BYTES_MAX: usize = 64;
 
-/// A name that was not accepted.
+/// The error for a name that was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
     /// Not a label.
@@ -40,7 +40,7 @@ macro_rules! names {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Checks and takes a name.
+            /// Validates a name.
             pub fn new(text: &str) -> Result<Self, LabelError> {
                 if $check(text) {
                     Ok($name(text.into()))
@@ -108,12 +108,12 @@ names!(
 );
 
 names!(
-    /// The id of a capsule or a dispute: fit to be the name of a file.
+    /// The id of a capsule or a dispute. It is safe to use as a file name.
     Handle "an id" "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" is_handle
 );
 
 impl Label {
-    /// A name that stands in the program.
+    /// A label that is a constant of the program.
     pub(crate) fn constant(text: &'static str) -> Self {
         debug_assert!(is_label(text), "{text:?}");
         Label(text.into())

@@ -1,4 +1,4 @@
-//! Values: ids, names, texts, times and keys. Each checks itself when it is made.
+//! Validated values: ids, names, texts, times and keys. Each is checked when it is constructed.
 
 pub mod content;
 pub(crate) mod de;

@@ -1,4 +1,4 @@
-//! Names of agents and ids of users: the only names that come from outside.
+//! Names of agents and ids of users.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The longest name, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
 
-/// Words with a meaning of their own as actors or roles; nobody may be called so.
+/// Reserved words, which have a meaning as actors or roles. No agent or user may have one as name.
 pub const RESERVED: &[&str] = &[
     "system",
     "protocol",
@@ -25,16 +25,16 @@ pub const RESERVED: &[&str] = &[
     "me",
 ];
 
-/// Why a name was not accepted.
+/// The reason why a name was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Not of the form names have.
+    /// The name has characters, a beginning or a length that names may not have.
     #[error(
         "{0:?} is not a name: use 1 to {NAME_BYTES_MAX} letters, digits or `. _ @ : + -`, \
          beginning with a letter or digit"
     )]
     Form(String),
-    /// A word that means something else.
+    /// The name is a reserved word.
     #[error("{0:?} is a reserved word and nobody's name")]
     Reserved(String),
 }
@@ -46,7 +46,8 @@ fn check(text: &str) -> Result<(), NameError> {
         let shown = text.chars().take(NAME_BYTES_MAX).collect();
         return Err(NameError::Form(shown));
     }
-    // `user:ada` is how a person is told from an agent, and nobody else is to be taken for one.
+    // `user:ada` is how a person is written, so an agent's name must not begin with a reserved
+    // word.
     let first = text.split(':').next().unwrap_or(text);
     if RESERVED.iter().any(|word| word.eq_ignore_ascii_case(first)) {
         return Err(NameError::Reserved(text.to_owned()));
@@ -62,7 +63,7 @@ macro_rules! name_type {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Checks and takes a name.
+            /// Validates a name.
             pub fn new(text: &str) -> Result<Self, NameError> {
                 check(text).map(|()| $name(text.into()))
             }
@@ -113,12 +114,12 @@ macro_rules! name_type {
 }
 
 name_type!(
-    /// The name of an agent. Every agent that runs at the same time as another has its own.
+    /// The name of an agent, unique among the agents of a project.
     AgentName
 );
 
 name_type!(
-    /// The id of a user: a person, known by the authentication boundary.
+    /// The id of a user: a person who can authenticate.
     UserId
 );
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The longest token, in bytes.
 pub const TOKEN_BYTES_MAX: usize = 64;
 
-/// Text that is not a token.
+/// The error for text that is not a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a word for a role, a type or a format: use 1 to {TOKEN_BYTES_MAX} lower-case \
@@ -34,12 +34,12 @@ macro_rules! token_type {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Checks and takes a word.
+            /// Validates a token.
             pub fn new(text: &str) -> Result<Self, TokenError> {
                 check(text).map(|()| $name(text.into()))
             }
 
-            /// The word.
+            /// The token as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -96,7 +96,7 @@ token_type!(
     Format
 );
 
-/// Words that mean something in code are made without asking whether they are words.
+/// Constructors of tokens that the code refers to; these skip validation.
 macro_rules! known {
     ($type:ident: $($method:ident $word:literal),*) => {
         impl $type {

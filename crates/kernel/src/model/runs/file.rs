@@ -1,4 +1,4 @@
-//! Files by their path in the project: what checkpoints change and integrations merge.
+//! Files by their path in the project, as checkpoints change and integrations merge them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub struct FilePath {
     surface: Surface,
 }
 
-/// Text that is not the path of a file.
+/// The error for text that is not the path of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilePathError {
     /// Not a path inside the project.
@@ -32,7 +32,7 @@ pub enum FilePathError {
 }
 
 impl FilePath {
-    /// Checks and takes a path.
+    /// Validates a path.
     pub fn new(text: &str) -> Result<Self, FilePathError> {
         let escaped = Surface::escape(text);
         let surface = Surface::new(&escaped)?;
@@ -42,7 +42,7 @@ impl FilePath {
         Ok(FilePath { text: text.into(), surface })
     }
 
-    /// The path.
+    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -123,9 +123,9 @@ impl JsonSchema for FilePath {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// What is in it now; none if it is gone.
+    /// The content; none if the file is deleted.
     pub content: Option<Blob>,
-    /// Where it is.
+    /// The path.
     pub path: FilePath,
 }
 
@@ -133,23 +133,23 @@ pub struct File {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileArg {
-    /// What is in it now; left out if it is gone.
+    /// The content; left out if the file is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
-    /// Where it is.
+    /// The path.
     pub path: FilePath,
 }
 
-/// Why a list of files is not accepted.
+/// The reason why a list of files is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
-    /// Too many.
+    /// Too many files.
     #[error("{0} files are over the limit of {FILES_MAX}")]
     TooMany(usize),
-    /// One path twice.
+    /// A path that occurs twice.
     #[error("{0} is named twice")]
     Twice(FilePath),
-    /// Content that was not stored before.
+    /// Content that has not been stored.
     #[error("the content of {0} was not stored first")]
     NotStored(FilePath),
 }

@@ -69,7 +69,7 @@ pub struct RecoveryCompleted {
 pub struct Owed {
     /// What it said.
     pub signal: SignalType,
-    /// Why.
+    /// The reason.
     pub reason: Option<Text<1000>>,
 }
 

@@ -73,7 +73,7 @@ pub struct End {
     /// Fail whatever still goes on, instead of refusing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
 }
@@ -96,7 +96,7 @@ pub struct HandedOver {
 pub struct Stopped {
     /// Whether what still went on was failed.
     pub forced: bool,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The root of the run.

@@ -59,7 +59,7 @@ impl SignalType {
         SignalType::Migrate,
     ];
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             SignalType::Ready => "ready",
@@ -118,7 +118,7 @@ pub struct Emitted {
     pub budget_warning: Option<budget::Notice>,
     /// The workspace that emitted it.
     pub from: WorkspaceId,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// What it is about.
@@ -154,7 +154,7 @@ pub struct Notice {
     pub from: WorkspaceId,
     /// Which signal.
     pub signal: SignalType,
-    /// Why.
+    /// The reason.
     pub reason: Option<Text<1000>>,
     /// What it is about.
     pub about: Option<AnyId>,

@@ -8,7 +8,7 @@ use crate::values::time::JSON_INTEGER_MAX;
 
 macro_rules! kinds {
     ($( $variant:ident $name:literal $prefix:literal; )*) => {
-        /// What sort of thing is remembered. There are no others.
+        /// The kind of a record. The set is closed.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
             JsonSchema,
@@ -19,15 +19,15 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &'static [Kind] = &[$(Kind::$variant),*];
 
-            /// Its name.
+            /// The name.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Kind::$variant => $name),* }
             }
 
-            /// What its ids begin with.
+            /// The prefix of its ids.
             pub const fn prefix(self) -> &'static str {
                 match self { $(Kind::$variant => $prefix),* }
             }
@@ -50,12 +50,12 @@ kinds! {
 }
 
 impl Kind {
-    /// Whether there are records of it. A claim is a lease, shown as if it were one.
+    /// Whether records of this kind are stored. A claim is not: it is a lease, shown like a record.
     pub const fn is_stored(self) -> bool {
         !matches!(self, Kind::Claim)
     }
 
-    /// The word for it before its name.
+    /// The indefinite article for its name.
     pub const fn article(self) -> &'static str {
         if matches!(self, Kind::Assignment) { "an" } else { "a" }
     }
@@ -79,7 +79,7 @@ pub struct RecordId {
     pub number: u64,
 }
 
-/// Text that is no id of a record.
+/// The error for text that is no id of a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no id of a record: expected a prefix with `_` and at least 8 hexadecimal digits, \
@@ -87,16 +87,16 @@ pub struct RecordId {
 )]
 pub struct RecordIdError(String);
 
-/// The fewest digits of an id.
+/// The minimum number of digits of an id.
 const DIGITS_MIN: usize = 8;
 
 impl RecordId {
-    /// The id of a claim: that of a lease, by its fencing epoch.
+    /// The id of a claim, from the fencing epoch of its lease.
     pub const fn claim(epoch: u64) -> Self {
         RecordId { kind: Kind::Claim, number: epoch }
     }
 
-    /// What people say: `pln#42`.
+    /// The short form for people: `pln#42`.
     pub fn label(&self) -> String {
         format!("{}#{}", self.kind.prefix(), self.number)
     }

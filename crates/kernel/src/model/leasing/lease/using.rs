@@ -1,4 +1,4 @@
-//! Types of `using`: state, arguments of commands and bodies of events.
+//! Reuse of a lease that covers exactly the requested surfaces.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,17 +7,17 @@ use serde::Serialize;
 use crate::model::leasing::lease;
 use crate::model::leasing::lease::{Opened, Renewed};
 
-/// How a request for surfaces goes on with a lease of the caller's that covers exactly these.
+/// How `lease.open` reuses a lease of the caller that covers exactly the requested surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reuse {
-    /// The lease stays as it is.
+    /// Keep the lease unchanged.
     AsIs,
-    /// The lease is renewed for the time that is asked for.
+    /// Renew the lease for the requested time to live.
     Renewed,
 }
 
-/// Whether an opened lease is what somebody asked for.
+/// Whether an opened lease matches the request.
 pub(crate) fn follows_open(asked: &lease::Open, got: &Opened) -> bool {
     asked.surfaces == got.surfaces
         && asked.purpose == got.purpose
@@ -26,7 +26,7 @@ pub(crate) fn follows_open(asked: &lease::Open, got: &Opened) -> bool {
         && asked.request_id.as_ref() == got.request.as_ref().map(|mark| &mark.id)
 }
 
-/// Whether a renewal is what somebody asked for who goes on with a lease of theirs.
+/// Whether a renewal matches a request that reuses a lease.
 pub(crate) fn follows_reuse(asked: &lease::Open, got: &Renewed) -> bool {
     asked.reuse == Some(Reuse::Renewed) && asked.ttl_s.is_none_or(|ttl| ttl == got.ttl_s)
 }

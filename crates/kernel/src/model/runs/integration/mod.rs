@@ -62,13 +62,13 @@ pub struct Decide {
     /// With `evaluated`: files as they should be; the others stay as the work has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Vec<FileArg>>,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// How it is merged (default `direct`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 

@@ -21,7 +21,7 @@ pub struct Salvage {
     pub conflicts: Vec<ConflictArg>,
     /// The files that come out of it, as they should be; no others do.
     pub merged: Vec<FileArg>,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace that failed.

@@ -43,7 +43,7 @@ pub struct Planned {
     /// The key of the task it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Text<64>>,
-    /// How urgent it is.
+    /// The priority.
     #[serde(default, skip_serializing_if = "is_normal")]
     pub priority: Priority,
 }
@@ -67,7 +67,7 @@ pub struct Add {
     /// The task it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_task: Option<TaskId>,
-    /// How urgent it is.
+    /// The priority.
     #[serde(default, skip_serializing_if = "is_normal")]
     pub priority: Priority,
 }
@@ -107,7 +107,7 @@ pub struct Created {
     pub name: Text<200>,
     /// The task it is a part of.
     pub parent_task: Option<TaskId>,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
     /// The task.
     pub task_id: TaskId,

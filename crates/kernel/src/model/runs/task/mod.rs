@@ -56,7 +56,7 @@ impl Status {
         Status::Cancelled,
     ];
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Draft => "draft",
@@ -202,11 +202,11 @@ pub struct Task {
     pub depends_on: Vec<TaskId>,
     /// The task it is a part of.
     pub parent: Option<TaskId>,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
     /// What it is thought to cost.
     pub estimate: Option<Estimate>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
     /// The workspace it is bound to.
     pub workspace: Option<WorkspaceId>,

@@ -48,7 +48,7 @@ pub struct Assign {
     /// Tell the coordinator each time nothing happened there for so many seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub liveness_interval_s: Option<Timeout>,
-    /// Who answers for it.
+    /// The owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
     /// The workspace above; the root, if left out.
@@ -57,7 +57,7 @@ pub struct Assign {
     /// The role (default `worker`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<RoleName>,
-    /// Which task.
+    /// The task.
     pub task: TaskId,
     /// How long it may take, in seconds (default a day).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ impl Assign {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
 }
 
@@ -110,10 +110,10 @@ pub struct Retry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which task.
+    /// The task.
     pub task: TaskId,
 }
 

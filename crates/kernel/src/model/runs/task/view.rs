@@ -25,12 +25,12 @@ pub struct TaskView {
     /// The task it is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_task: Option<TaskId>,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
     /// What it is thought to cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
     /// Whether it can be taken up now.
     pub ready: bool,

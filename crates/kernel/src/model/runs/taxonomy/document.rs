@@ -37,7 +37,7 @@ pub struct Role {
     pub add: Vec<Capability>,
     /// The base role: `worker` or `observer`.
     pub extends: RoleName,
-    /// Its name.
+    /// The name.
     pub name: RoleName,
     /// What takes the place of its base's defaults.
     #[serde(default, rename = "override")]
@@ -86,7 +86,7 @@ pub struct EnvelopeType {
     /// What it is for.
     #[serde(default)]
     pub description: Text<1000>,
-    /// Its name.
+    /// The name.
     pub name: TypeName,
     /// Who may send it to whom.
     pub permissions: Vec<Permission>,
@@ -109,7 +109,7 @@ pub struct CheckpointType {
     /// What it is for.
     #[serde(default)]
     pub description: Text<1000>,
-    /// Its name.
+    /// The name.
     pub name: TypeName,
     /// The roles that may create it.
     pub permitted_roles: Vec<RoleName>,

@@ -54,7 +54,7 @@ impl Base {
         Base::ALL.iter().copied().find(|base| base.as_str() == name.as_str())
     }
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Base::Coordinator => "coordinator",

@@ -112,7 +112,7 @@ pub struct MeterView {
     pub workspace: WorkspaceId,
     /// The agent bound to it.
     pub agent: Option<AgentName>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
     /// The group it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -43,7 +43,7 @@ impl Dimension {
         Dimension::TrailLimit,
     ];
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Dimension::BandwidthLimit => "bandwidth_limit",
@@ -133,7 +133,7 @@ pub struct Notice {
 pub struct Modify {
     /// The new limits, each above the one it takes the place of.
     pub limits: Budget,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 

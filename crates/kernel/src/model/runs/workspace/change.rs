@@ -27,7 +27,7 @@ pub struct StateChanged {
 }
 
 impl Trigger {
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Trigger::FirstEnvelope => "first_envelope",

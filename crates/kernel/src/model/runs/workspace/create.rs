@@ -119,11 +119,11 @@ pub struct Created {
     pub mounts: Vec<Text<200>>,
     /// Who caused it.
     pub originator: Party,
-    /// Who answers for it.
+    /// The owner.
     pub owner: Party,
     /// The workspace above it.
     pub parent: Option<WorkspaceId>,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
     /// Its role.
     pub role: RoleName,
@@ -168,7 +168,7 @@ pub enum RejectReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rejected {
-    /// Why.
+    /// The reason.
     pub reason: RejectReason,
     /// The rule it rests on.
     pub rule: Rule,

@@ -11,7 +11,7 @@ use crate::values::text::Text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrantVisibility {
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace it may read.
@@ -24,7 +24,7 @@ pub struct GrantVisibility {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VisibilityGranted {
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace it may read.

@@ -20,7 +20,7 @@ pub const MEMBERS_MAX: usize = 10_000;
 pub struct AbortGroup {
     /// Which group.
     pub group: GroupName,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
 }
@@ -31,7 +31,7 @@ pub struct AbortGroup {
 pub struct GroupPriority {
     /// Which group.
     pub group: GroupName,
-    /// How urgent they are from now on.
+    /// The new priority.
     pub priority: Priority,
 }
 
@@ -43,7 +43,7 @@ pub struct BatchAbort {
     pub affected_workspaces: Vec<WorkspaceId>,
     /// The group.
     pub group_id: GroupName,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// Those that had ended before.
@@ -58,7 +58,7 @@ pub struct BatchPriorityChanged {
     pub affected_workspaces: Vec<WorkspaceId>,
     /// The group.
     pub group_id: GroupName,
-    /// How urgent they are from now on.
+    /// The new priority.
     pub new_priority: Priority,
     /// How urgent they were, if all were the same.
     pub old_priority: Option<Priority>,

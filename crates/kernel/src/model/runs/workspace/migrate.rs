@@ -16,10 +16,10 @@ use crate::values::time::Span;
 pub struct Migrate {
     /// The agent that takes over.
     pub agent: AgentName,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -31,7 +31,7 @@ pub struct MigrationStarted {
     pub new_agent: AgentName,
     /// The agent that worked there.
     pub old_agent: AgentName,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace.

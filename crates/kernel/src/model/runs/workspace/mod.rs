@@ -107,7 +107,7 @@ impl Status {
         Status::Failed,
     ];
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Idle => "idle",
@@ -341,11 +341,11 @@ pub struct Workspace {
     pub charter: Arc<Charter>,
     /// The agent bound to it; the root may be led by the system itself.
     pub agent: Option<AgentName>,
-    /// Who answers for it.
+    /// The owner.
     pub owner: Party,
     /// The workspace above it; none for the root.
     pub parent: Option<WorkspaceId>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
     /// Since when.
     pub since: Timestamp,
@@ -366,7 +366,7 @@ pub struct Workspace {
     pub owed: Option<Owed>,
     /// How much of its timeout is used up, not counting the state it is in.
     pub spent: Span,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
     /// What it has used.
     pub meter: Meter,

@@ -11,9 +11,9 @@ use crate::values::id::WorkspaceId;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetPriority {
-    /// How urgent it is from now on.
+    /// The new priority.
     pub priority: Priority,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -21,7 +21,7 @@ pub struct SetPriority {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriorityChanged {
-    /// How urgent it is from now on.
+    /// The new priority.
     pub new_priority: Priority,
     /// How urgent it was.
     pub old_priority: Priority,

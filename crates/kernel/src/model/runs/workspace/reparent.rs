@@ -12,7 +12,7 @@ use crate::values::id::WorkspaceId;
 pub struct Reparent {
     /// The workspace above it from now on.
     pub parent: WorkspaceId,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -24,7 +24,7 @@ pub struct Reparented {
     pub new_parent: WorkspaceId,
     /// The workspace above it before.
     pub old_parent: WorkspaceId,
-    /// Why.
+    /// The reason.
     pub reason: ReparentReason,
     /// The workspace.
     pub workspace_id: WorkspaceId,

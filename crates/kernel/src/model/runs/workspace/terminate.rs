@@ -27,7 +27,7 @@ pub struct Terminate {
     /// Why, for its agent and others to read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -37,7 +37,7 @@ pub struct Terminate {
 pub struct Initiated {
     /// How long it has to finish, in microseconds.
     pub grace_period: Span,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace.
@@ -61,7 +61,7 @@ pub struct Expired {
 pub struct Termination {
     /// How long it has.
     pub grace: Span,
-    /// Why.
+    /// The reason.
     pub reason: Option<Text<1000>>,
     /// How long it had worked when it was asked.
     pub worked: Span,

@@ -14,12 +14,12 @@ use crate::values::text::Text;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// Who answers for it from now on.
     pub to: UserId,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -29,7 +29,7 @@ pub struct Transfer {
 pub struct Transferred {
     /// Who answered for it; the system, where there were no people.
     pub from_user: Party,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// Who answers for it from now on.

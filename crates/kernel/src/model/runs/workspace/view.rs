@@ -24,7 +24,7 @@ pub struct WorkspaceView {
     pub role: RoleName,
     /// The agent bound to it.
     pub agent: Option<AgentName>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
     /// Since when.
     pub since: Timestamp,
@@ -36,7 +36,7 @@ pub struct WorkspaceView {
     /// Why it is in the state it is in, in words, if somebody said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who answers for it.
+    /// The owner.
     pub owner: Party,
     /// Who caused it.
     pub originator: Party,
@@ -46,7 +46,7 @@ pub struct WorkspaceView {
     pub authority: Vec<Surface>,
     /// Whether it may create workspaces below itself.
     pub delegate: bool,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
     /// The group it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
