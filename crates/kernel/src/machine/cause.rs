@@ -1,4 +1,4 @@
-//! The entry that consequences may follow from.
+//! The entry that later entries of the runtime may name as their cause.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -7,13 +7,13 @@ use crate::registry::kind::Kind;
 use crate::values::id::EntryId;
 use crate::values::principal::Actor;
 
-/// The entry that the ones after it follow from.
+/// The entry that the entries after it may name as their cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CausalRoot {
     /// The entry.
     pub id: EntryId,
-    /// Who caused it.
+    /// The actor who caused it.
     pub actor: Actor,
-    /// What it was.
+    /// Its kind.
     pub kind: Kind,
 }

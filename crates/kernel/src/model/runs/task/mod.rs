@@ -1,4 +1,4 @@
-//! Types of `task`: state, arguments of commands and bodies of events.
+//! Tasks: their states, priorities and estimates.
 
 pub(crate) mod follow;
 pub(crate) mod graph;
@@ -19,32 +19,32 @@ use crate::values::text::Text;
 use crate::values::time::Timestamp;
 use crate::values::token::Format;
 
-/// The eight states of a task.
+/// The state of a task.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Planned, not approved.
+    /// Planned, not yet approved.
     Draft,
-    /// Approved, waiting to be taken up.
+    /// Approved, waiting to be assigned.
     Pending,
-    /// Bound to a workspace.
+    /// Assigned to a workspace.
     Assigned,
-    /// Being worked on.
+    /// In progress.
     InProgress,
-    /// Done, not merged.
+    /// Completed, not yet merged.
     Completed,
-    /// Not done; may be tried again.
+    /// Failed; can be retried.
     Failed,
-    /// Done and merged.
+    /// Completed and merged.
     Integrated,
-    /// Given up.
+    /// Cancelled.
     Cancelled,
 }
 
 impl Status {
-    /// All eight.
+    /// All eight states.
     pub const ALL: &'static [Status] = &[
         Status::Draft,
         Status::Pending,
@@ -70,12 +70,12 @@ impl Status {
         }
     }
 
-    /// Whether what depends on it may begin.
+    /// Whether tasks that depend on it may start.
     pub fn is_done(self) -> bool {
         matches!(self, Status::Completed | Status::Integrated)
     }
 
-    /// Whether it will never change again.
+    /// Whether the state is final.
     pub fn is_terminal(self) -> bool {
         matches!(self, Status::Integrated | Status::Cancelled)
     }
@@ -87,7 +87,7 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// The steps a task may take after its creation. Nothing else is one.
+/// The transitions a task may make after its creation; no others are allowed.
 pub const STEPS: &[(Status, Status)] = &[
     (Status::Draft, Status::Pending),
     (Status::Draft, Status::Cancelled),
@@ -115,7 +115,7 @@ macro_rules! edges {
     };
 }
 
-/// The ways of a task, for the documents; a test holds it to [`STEPS`].
+/// The lifecycle of a task, for the documents; a test checks it against [`STEPS`].
 pub const LIFECYCLE: Lifecycle = Lifecycle {
     noun: "task",
     edges: edges! {
@@ -137,7 +137,7 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
     },
 };
 
-/// How urgent a task is.
+/// The priority of a task.
 #[derive(
     Clone,
     Copy,
@@ -154,11 +154,11 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// Before the others.
+    /// Before all others.
     Urgent,
-    /// Sooner than usual.
+    /// Above normal.
     Elevated,
-    /// As usual.
+    /// The default.
     #[default]
     Normal,
 }
@@ -174,17 +174,17 @@ impl Priority {
     }
 }
 
-/// What a task is thought to cost. It is information and limits nothing.
+/// The estimated cost of a task. It is informational and limits nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
-    /// In millionths of the currency the deployment counts in.
+    /// Cost in millionths of the deployment's currency.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub cost: u64,
     /// Tokens.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub tokens: u64,
-    /// Seconds, more than none.
+    /// Wall time in seconds, above zero.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub wall_time_s: u64,
 }
@@ -194,17 +194,17 @@ pub struct Estimate {
 pub struct Task {
     /// The graph it belongs to.
     pub graph: GraphId,
-    /// What people call it.
+    /// The display name.
     pub name: Text<200>,
-    /// What is to be done.
+    /// The description.
     pub description: Blob,
-    /// What has to be done before.
+    /// The tasks it depends on.
     pub depends_on: Vec<TaskId>,
-    /// The task it is a part of.
+    /// The parent task.
     pub parent: Option<TaskId>,
     /// The priority.
     pub priority: Priority,
-    /// What it is thought to cost.
+    /// The estimated cost.
     pub estimate: Option<Estimate>,
     /// The current state.
     pub status: Status,
@@ -219,21 +219,21 @@ pub struct Task {
 }
 
 impl Task {
-    /// The directive it makes.
+    /// The payload of the directive that orders it.
     pub(crate) fn as_payload(&self) -> Payload {
         let content = self.description.clone();
         Payload { attachments: Vec::new(), content, format: Format::markdown() }
     }
 }
 
-/// A graph of tasks. Its tasks are found through the tasks themselves.
+/// A graph of tasks. Tasks refer to their graph, not the other way round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Graph {
     /// The run it was planned in.
     pub root: WorkspaceId,
-    /// The task it began with.
+    /// The root task.
     pub root_task: TaskId,
-    /// When it was made.
+    /// When it was planned.
     pub at: Timestamp,
 }
 

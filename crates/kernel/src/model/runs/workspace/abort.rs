@@ -1,4 +1,4 @@
-//! Types of `abort`: state, arguments of commands and bodies of events.
+//! Aborting a workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::values::id::WorkspaceId;
 use crate::values::text::Text;
 
-/// `workspace.abort`: ends a workspace at once, and what is below it.
+/// `workspace.abort`: ends a workspace and its descendants at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Abort {

@@ -1,4 +1,4 @@
-//! Types of `budget`: state, arguments of commands and bodies of events.
+//! Budgets of workspaces: limits per dimension.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use crate::model::runs::workspace::Status;
 use crate::model::runs::workspace::meter::Amount;
 use crate::values::id::WorkspaceId;
 
-/// What a budget limits.
+/// A dimension that a budget limits.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -19,11 +19,11 @@ pub enum Dimension {
     BandwidthLimit,
     /// Bytes of the content of checkpoints.
     CheckpointLimit,
-    /// Time at work, in microseconds.
+    /// Time in state `active`, in microseconds.
     ComputeTimeout,
     /// Bytes of context and working memory.
     ContextLimit,
-    /// Cost, in millionths of the currency the deployment counts in.
+    /// Cost, in millionths of the deployment's currency.
     CostLimit,
     /// Tokens.
     TokenLimit,
@@ -32,7 +32,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// All seven.
+    /// All seven dimensions.
     pub const ALL: &'static [Dimension] = &[
         Dimension::BandwidthLimit,
         Dimension::CheckpointLimit,
@@ -63,31 +63,31 @@ impl std::fmt::Display for Dimension {
     }
 }
 
-/// Limits by what they limit; what is not in it is not limited. Tokens, bytes, microseconds, and
-/// millionths of the currency the deployment counts in.
+/// Limits by dimension; a dimension without an entry is not limited. Units are tokens, bytes,
+/// microseconds, and millionths of the deployment's currency.
 pub type Budget = BTreeMap<Dimension, Amount>;
 
-/// A part in a hundred.
+/// A percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Percent(#[schemars(range(max = 100))] u8);
 
-/// A number that is no percentage.
+/// The error for a number that is no percentage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a percentage is 0 to 100, not {0}")]
 pub struct PercentError(u64);
 
 impl Percent {
-    /// The share of a limit that is warned of, where nothing else is said.
+    /// The default share of a limit at which a warning is issued.
     pub const WARNING: Percent = Percent(80);
 
-    /// How far an agent's figure may be from the meter's.
+    /// How far an agent's figure may deviate from the meter's.
     pub const TOLERANCE: Percent = Percent(10);
 
-    /// How much further critical work may go, where nothing else is said.
+    /// The default headroom of critical work above a limit.
     pub const HEADROOM: Percent = Percent(10);
 
-    /// Checks and takes a percentage.
+    /// Validates a percentage.
     pub fn new(percent: u64) -> Result<Self, PercentError> {
         match u8::try_from(percent) {
             Ok(fits) if fits <= 100 => Ok(Percent(fits)),
@@ -103,7 +103,7 @@ impl Percent {
     /// This share of an amount, rounded up.
     pub fn of(self, amount: u64) -> u64 {
         let share = (u128::from(amount) * u128::from(self.0)).div_ceil(100);
-        // A share of an amount is no more than the amount.
+        // The share is at most 100 percent, so it fits.
         u64::try_from(share).unwrap_or(amount)
     }
 }
@@ -115,15 +115,15 @@ impl<'de> Deserialize<'de> for Percent {
     }
 }
 
-/// What an agent says about its budget when it stops because of it.
+/// An agent's report that it stops because of its budget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Notice {
-    /// How much is used.
+    /// The amount used.
     pub consumed: Amount,
-    /// Of what.
+    /// The dimension.
     pub dimension: Dimension,
-    /// How much there is.
+    /// The limit.
     pub limit: Amount,
 }
 
@@ -131,7 +131,7 @@ pub struct Notice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Modify {
-    /// The new limits, each above the one it takes the place of.
+    /// The new limits, each above the one it replaces.
     pub limits: Budget,
     /// The workspace.
     pub workspace: WorkspaceId,
@@ -141,17 +141,17 @@ pub struct Modify {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetModified {
-    /// What is limited.
+    /// The dimension.
     pub budget_dimension: Dimension,
-    /// The limit from now on.
+    /// The new limit.
     pub new_limit: Amount,
-    /// The limit before.
+    /// The old limit.
     pub old_limit: Amount,
     /// The workspace.
     pub workspace_id: WorkspaceId,
 }
 
-/// Whether the runtime ends a workspace in this state for what it used.
+/// Whether the runtime enforces the budget in this state.
 pub(crate) fn is_enforced(status: Status) -> bool {
     matches!(status, Status::Active | Status::Blocked)
 }

@@ -1,4 +1,4 @@
-//! Types of `change`: state, arguments of commands and bodies of events.
+//! State transitions of workspaces.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -13,14 +13,14 @@ use crate::values::text::Text;
 pub struct StateChanged {
     /// The state before.
     pub from_state: Status,
-    /// Who had it taken.
+    /// The party that initiated the transition.
     pub initiator: Initiator,
-    /// Why, in words.
+    /// The reason, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The state after.
     pub to_state: Status,
-    /// What led to it.
+    /// The trigger.
     pub trigger: Trigger,
     /// The workspace.
     pub workspace_id: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Types of `workspace`: state, arguments of commands and bodies of events.
+//! Workspaces: the units of work of a run, their states and their resources.
 
 pub(crate) mod abort;
 pub(crate) mod account;
@@ -49,52 +49,52 @@ use crate::values::token::RoleName;
 /// A timeout, of one second to thirty days.
 pub type Timeout = Secs<1, 2_592_000>;
 
-/// How long a workspace may work where nothing else is said: a day.
+/// The default timeout for the work of a workspace: a day.
 pub const TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
 
-/// How long an agent may take to show up where nothing else is said: a day.
+/// The default time an agent may take to become ready: a day.
 pub const IDLE_TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
 
-/// How long a new agent may take to show up in a workspace it was moved to: an hour.
+/// How long a new agent may take to become ready after a migration: an hour.
 pub const MIGRATION_TIMEOUT: Timeout = Timeout::known::<3_600>();
 
 /// The most workspaces, surfaces or tools one workspace may list.
 pub const LIST_MAX: usize = 256;
 
-/// The most workspaces that go on at the same time: all of them may have to end in one step.
+/// The most live workspaces at a time: all of them may have to end in one commit.
 pub const LIVE_MAX: usize = 200_000;
 
-/// The most files a working memory holds.
+/// The most files in a working memory.
 pub const MEMORY_FILES_MAX: usize = 1_000;
 
-/// The nine states.
+/// The state of a workspace.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Made, and waiting for its agent or its first envelope.
+    /// Created, and waiting for its agent or its first envelope.
     Idle,
-    /// At work.
+    /// The agent is working.
     Active,
-    /// Cannot go on, and said so.
+    /// The agent reported that it cannot continue.
     Blocked,
-    /// Getting another agent.
+    /// Being moved to another agent.
     Migrating,
     /// Paused by the coordinator.
     Suspended,
-    /// Done, and about to be merged.
+    /// Completed, waiting to be merged.
     Integrating,
-    /// Done, but the merge met a conflict.
+    /// Completed, but the merge met a conflict.
     Conflicted,
-    /// Ended well.
+    /// Ended successfully.
     Closed,
-    /// Ended badly.
+    /// Ended by failure or abort.
     Failed,
 }
 
 impl Status {
-    /// All nine.
+    /// All nine states.
     pub const ALL: &'static [Status] = &[
         Status::Idle,
         Status::Active,
@@ -127,7 +127,7 @@ impl Status {
         matches!(self, Status::Closed | Status::Failed)
     }
 
-    /// Whether its inbox refuses mail for good.
+    /// Whether its inbox permanently refuses mail.
     pub fn is_sealed(self) -> bool {
         matches!(self, Status::Integrating | Status::Conflicted) || self.is_terminal()
     }
@@ -142,7 +142,7 @@ impl Status {
         matches!(self, Status::Active | Status::Blocked | Status::Conflicted)
     }
 
-    /// Whether signals reach it now, instead of waiting.
+    /// Whether signals are delivered now, instead of waiting.
     pub(crate) fn takes_signals(self) -> bool {
         let waits = matches!(self, Status::Blocked | Status::Migrating | Status::Suspended);
         !waits && !self.is_terminal()
@@ -155,7 +155,7 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// What made a workspace take a step. Where the protocol fixes a reason, this is it.
+/// The trigger of a transition. Where the protocol fixes a reason, this is it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
@@ -177,25 +177,25 @@ pub enum Trigger {
     AbortedByHuman,
     /// Its group was aborted.
     BatchAbort,
-    /// Its time was over.
+    /// The timeout was reached.
     Timeout,
-    /// Its time was over while a conflict was open.
+    /// The timeout was reached while a conflict was open.
     ConflictTimeout,
-    /// It was asked to finish and did not in time.
+    /// It was asked to terminate and did not within the grace period.
     GracefulTerminationExpired,
     /// A limit of its budget was reached.
     BudgetExceeded,
-    /// The workspace above it failed.
+    /// Its parent workspace failed.
     ParentFailed,
-    /// The run was ended by force.
+    /// The run was forced to end.
     SystemShutdown,
-    /// The run is over.
+    /// The run ended.
     RunComplete,
-    /// The coordinator ordered another agent.
+    /// The coordinator ordered a migration.
     Migrate,
-    /// The new agent is there.
+    /// The new agent is ready.
     Migrated,
-    /// The new agent did not come.
+    /// The new agent did not become ready in time.
     MigrationError,
     /// The coordinator paused it.
     Suspend,
@@ -205,21 +205,21 @@ pub enum Trigger {
     Merged,
     /// Merging met a conflict.
     ConflictFound,
-    /// The work has to be done again, better.
+    /// The coordinator requested a revision.
     RevisionRequired,
-    /// The work is of no use.
+    /// The coordinator rejected the work.
     Rejected,
     /// Every conflict was resolved.
     ConflictsResolved,
-    /// A conflict has to be resolved by doing the work again.
+    /// A conflict is resolved by doing the work again.
     AgentRework,
-    /// A person, or nobody in time, said no to its merge.
+    /// A person, or a gate's fallback, rejected the merge.
     GateRejectedByHuman,
-    /// Nobody answered its call for help in time.
+    /// An escalation was not answered in time.
     EscalationTimeout,
 }
 
-/// Who had a workspace take a step.
+/// The party that initiated a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Initiator {
@@ -233,7 +233,7 @@ pub enum Initiator {
     Runtime,
 }
 
-/// How urgent a workspace's work is.
+/// The priority of a workspace.
 #[derive(
     Clone,
     Copy,
@@ -252,19 +252,19 @@ pub enum Initiator {
 pub enum Priority {
     /// Before everything else.
     Critical,
-    /// Somebody waits for it.
+    /// Somebody is waiting for it.
     Interactive,
-    /// As usual.
+    /// The default.
     #[default]
     Normal,
-    /// When there is time.
+    /// When there is spare capacity.
     Background,
 }
 
-/// On whose account something exists: a person, or the system.
+/// An originator or owner: a person, or the system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Party {
-    /// Nobody but the system itself.
+    /// The system itself.
     System,
     /// A person.
     User(UserId),
@@ -287,7 +287,7 @@ impl Serialize for Party {
 
 impl<'de> Deserialize<'de> for Party {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // No user can be called so: it is a reserved word.
+        // This is a reserved word, so no user can have it as id.
         crate::values::de::from_str(deserializer, "a user or `system`", |text| match text {
             "system" => Ok(Party::System),
             id => UserId::new(id).map(Party::User),
@@ -295,18 +295,18 @@ impl<'de> Deserialize<'de> for Party {
     }
 }
 
-/// What is fixed when a workspace is created.
+/// The properties fixed when a workspace is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charter {
     /// The root of the run it belongs to.
     pub root: WorkspaceId,
     /// Its role.
     pub role: RoleName,
-    /// Who caused it.
+    /// The originator: the party that caused it.
     pub originator: Party,
-    /// What it may change.
+    /// The surfaces it may change.
     pub authority: Vec<Surface>,
-    /// Whether it may create workspaces below itself.
+    /// Whether it may create child workspaces.
     pub delegate: bool,
     /// Whether it may read the whole trail; for observers.
     pub global_trail: bool,
@@ -314,19 +314,19 @@ pub struct Charter {
     pub mounts: Vec<Text<200>>,
     /// The group it belongs to.
     pub group: Option<GroupName>,
-    /// How long nothing may happen in it before the coordinator is told.
+    /// How long there may be no activity before the coordinator is notified.
     pub liveness: Option<Timeout>,
-    /// What the run has room for; in its root alone.
+    /// The resource limits of the run; only in its root.
     pub limits: Option<Limits>,
-    /// The envelope that says what to do; none for the root.
+    /// The envelope with its directive; none for the root.
     pub directive: Option<EnvelopeId>,
-    /// What else it was given to read.
+    /// The context it was given to read.
     pub context: Option<Blob>,
     /// The task it works on.
     pub task: Option<TaskId>,
-    /// How long it may work; none for the root.
+    /// The timeout for its work; none for the root.
     pub timeout: Option<Timeout>,
-    /// How long its agent may take to show up.
+    /// How long its agent may take to become ready.
     pub idle_timeout: Timeout,
     /// When it was created.
     pub created_at: Timestamp,
@@ -337,83 +337,83 @@ pub struct Charter {
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workspace {
-    /// What is fixed.
+    /// The properties fixed at creation.
     pub charter: Arc<Charter>,
     /// The agent bound to it; the root may be led by the system itself.
     pub agent: Option<AgentName>,
     /// The owner.
     pub owner: Party,
-    /// The workspace above it; none for the root.
+    /// The parent workspace; none for the root.
     pub parent: Option<WorkspaceId>,
     /// The current state.
     pub status: Status,
-    /// Since when.
+    /// When the current state began.
     pub since: Timestamp,
-    /// Whether its agent has shown up.
+    /// Whether its agent has become ready.
     pub ready: bool,
-    /// The state to go back to after a pause or a move.
+    /// The state to return to after a suspension or migration.
     pub interrupted: Option<Status>,
-    /// The workspaces it may read besides itself and those below it; some may be added.
+    /// The workspaces it may read besides itself and its descendants; more can be granted.
     pub visibility: Vec<WorkspaceId>,
-    /// Whether it was asked to finish, and by when.
+    /// The request to terminate, with its deadline, if there is one.
     pub termination: Option<terminate::Termination>,
-    /// The parent it lost, if nobody has found another one for it.
+    /// The parent it lost, until it is given another one.
     pub orphan_of: Option<WorkspaceId>,
-    /// The agent that was bound before a move that is still under way.
+    /// The agent bound before a migration in progress.
     pub moved_from: Option<AgentName>,
-    /// What its agent said that leads to a step which is not on record. Both are in one commit, so
-    /// only a trail that was cut in between leaves this behind.
+    /// A signal whose transition is not recorded. Both are written in one commit, so only a trail
+    /// that was truncated between them leaves this set.
     pub owed: Option<Owed>,
-    /// How much of its timeout is used up, not counting the state it is in.
+    /// The part of its timeout that is used up, not counting the current state.
     pub spent: Span,
     /// The priority.
     pub priority: Priority,
-    /// What it has used.
+    /// The resources it has used.
     pub meter: Meter,
-    /// What it may use.
+    /// The budget.
     pub budget: Budget,
-    /// The share of a limit that is warned of.
+    /// The percentage of a limit at which to warn.
     pub warn_at: Percent,
-    /// The limits that were warned of.
+    /// The limits about which a warning was issued.
     pub warned: Vec<Dimension>,
-    /// The limit that was reached.
+    /// The limit that was reached, if any.
     pub exceeded: Option<Dimension>,
-    /// What was given of its budget to the workspaces below it.
+    /// The part of its budget given to its descendants.
     pub given: BTreeMap<Dimension, u64>,
-    /// When something last happened in it.
+    /// The last activity in it.
     pub pulse: Pulse,
     /// Its newest checkpoint.
     pub head: Option<CheckpointId>,
     /// Its newest final checkpoint.
     pub latest_final: Option<CheckpointId>,
-    /// How it ended.
+    /// The trigger that ended it.
     pub ended: Option<Trigger>,
-    /// Why it is in the state it is in, in words, if somebody said so.
+    /// The reason for its current state, if given.
     pub reason: Option<Text<1000>>,
-    /// Its working memory: what is in which file.
+    /// Its working memory: content by path.
     #[serde(with = "crate::values::ordered::map")]
     pub memory: OrdMap<FilePath, Blob>,
-    /// What was merged into it: what is in which file, and whose it was.
+    /// The files merged into it, with their origin.
     #[serde(with = "crate::values::ordered::map")]
     pub merged: OrdMap<FilePath, MergedFile>,
 }
 
-/// A file as an integration left it.
+/// A file after an integration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergedFile {
-    /// What is in it; none if it was deleted.
+    /// The content; none if the file was deleted.
     pub content: Option<Blob>,
     /// The workspace it came from.
     pub from: WorkspaceId,
 }
 
 impl Workspace {
-    /// When the runtime acts on it by itself, if nothing changes before.
+    /// When the runtime will act on it by itself, if nothing changes before.
     pub fn deadline(&self) -> Option<Timestamp> {
         [self.times_out(), self.grace_ends()].into_iter().flatten().min()
     }
 
-    /// When its time is over, if nothing changes before.
+    /// When it times out, if nothing changes before.
     pub(crate) fn times_out(&self) -> Option<Timestamp> {
         let timeout = self.charter.timeout?;
         match self.status {
@@ -427,12 +427,12 @@ impl Workspace {
         }
     }
 
-    /// Whether mail reaches its inbox now, instead of waiting.
+    /// Whether mail is delivered to its inbox now, instead of waiting.
     pub fn takes_mail(&self) -> bool {
         self.status.is_open() && (self.ready || self.status != Status::Idle)
     }
 
-    /// How long it has worked, counting what the timeout counts.
+    /// The working time that counts towards the timeout.
     pub fn worked(&self, now: Timestamp) -> Span {
         let running =
             if self.status.is_clocked() { now.since(self.since) } else { Span::default() };

@@ -1,4 +1,4 @@
-//! Types of `reparent`: state, arguments of commands and bodies of events.
+//! Giving a workspace that lost its parent another one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::values::id::WorkspaceId;
 
-/// `workspace.reparent`: puts a workspace that lost its parent below another one, once.
+/// `workspace.reparent`: gives a workspace that lost its parent another one, once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reparent {
-    /// The workspace above it from now on.
+    /// The new parent.
     pub parent: WorkspaceId,
     /// The workspace.
     pub workspace: WorkspaceId,
@@ -20,9 +20,9 @@ pub struct Reparent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reparented {
-    /// The workspace above it now.
+    /// The new parent.
     pub new_parent: WorkspaceId,
-    /// The workspace above it before.
+    /// The old parent.
     pub old_parent: WorkspaceId,
     /// The reason.
     pub reason: ReparentReason,
@@ -30,15 +30,15 @@ pub struct Reparented {
     pub workspace_id: WorkspaceId,
 }
 
-/// Why a workspace got another parent.
+/// The reason why a workspace got another parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReparentReason {
-    /// Its parent failed, and somebody else answers for it.
+    /// Its parent failed, and a different person owns the workspace.
     ParentAbortedCrossOwnership,
-    /// Its parent closed, and somebody else answers for it.
+    /// Its parent closed, and a different person owns the workspace.
     ParentClosedCrossOwnership,
-    /// The coordinator found another parent for it.
+    /// The coordinator assigned another parent.
     ReassignedByCoordinator,
 }
 

@@ -1,5 +1,5 @@
-//! Users: people, who act only with their own credential, while active, as their capabilities
-//! allow ([`crate::capability`]).
+//! Users: people, who act with their own credential, while active, as their capabilities allow
+//! ([`crate::capability`]).
 
 pub mod grant;
 pub mod standing;
@@ -20,7 +20,7 @@ use crate::values::principal::{Caller, Principal};
 
 pub use crate::model::identity::user::*;
 
-/// Whether somebody who is not known yet may issue this command: only to sign up first.
+/// Whether this is the sign-up of the first user, the only command an unknown person may issue.
 pub(crate) fn is_first_sign_up(state: &State, caller: &Caller, create: &Create) -> bool {
     let own = caller.principal == Principal::User(create.user.clone()) && caller.key == create.key;
     own && state.users.is_empty()
@@ -39,7 +39,7 @@ pub(crate) fn admit(
     Err(DecisionError::NotAuthentic { entity: Principal::User(id.clone()), reason })
 }
 
-/// A user by their id.
+/// A user by id, or a refusal if there is none.
 pub(crate) fn get<'s>(state: &'s State, id: &UserId) -> Result<&'s User, Refusal> {
     state
         .users
@@ -47,7 +47,7 @@ pub(crate) fn get<'s>(state: &'s State, id: &UserId) -> Result<&'s User, Refusal
         .ok_or_else(|| Refusal::not_found(Rule::ReferenceKnown, format!("there is no user {id}")))
 }
 
-/// A person who can be given something to answer for.
+/// Checks that a person can be made an owner.
 pub(crate) fn can_own(state: &State, id: &UserId) -> Result<(), Refusal> {
     match get(state, id)?.status {
         Status::Active => Ok(()),
@@ -109,18 +109,18 @@ pub(crate) fn apply_created(
 }
 
 impl State {
-    /// The people who were let in, in the order of their ids.
+    /// The users, sorted by id.
     pub fn users(&self) -> impl Iterator<Item = (&UserId, &User)> {
         self.users.iter()
     }
 
-    /// The active person who was let in first.
+    /// The active user who was admitted first.
     pub(crate) fn first_active_user(&self) -> Option<&UserId> {
         let active = self.users.iter().filter(|(_, user)| user.status == Status::Active);
         active.min_by_key(|(_, user)| user.created_at).map(|(id, _)| id)
     }
 
-    /// Whether somebody else than this person can manage people.
+    /// Whether anybody else than this person can manage people.
     pub(crate) fn kept_without(&self, id: &UserId) -> bool {
         self.users.iter().any(|(own, user)| own != id && user.keeps_people())
     }

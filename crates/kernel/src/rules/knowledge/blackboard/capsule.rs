@@ -1,7 +1,7 @@
-//! Capsules: what somebody who goes on from here has to know, in ten lines at most.
+//! Capsules: context for whoever continues the work, in at most ten lines.
 //!
-//! A capsule names the ones it builds on. Following those names never leads back, so there is
-//! always an order in which each comes after what it builds on.
+//! A capsule names the ones it depends on. Cycles are refused, so there is always an order in which
+//! each comes after its dependencies.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) fn decide_write(
     Ok(CommonsReply::Capsule(Box::new(CapsuleView::of(&id, capsule))).into())
 }
 
-/// Whether a capsule may be written so. One that may not leaves what was there before.
+/// Checks whether a capsule may be written. If refused, an existing one stays as it was.
 pub(crate) fn check(commons: &Commons, args: &Write) -> Result<(), Refusal> {
     said(args.what.is_blank(), "what changed")?;
     let (id, lines) = (&args.id, args.lines());

@@ -1,4 +1,4 @@
-//! `memory.turn`: somebody's turn in a loop is over.
+//! `memory.turn`: ending a turn in a loop.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryTurned(Box::new(Turned { request: mark, ..body })))
 }
 
-/// What the end of a turn comes to, if it is this one's.
+/// Plans the end of a turn, or refuses it if it is not the caller's to end.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeTurn) -> Result<Turned, Refusal> {
     let (id, slot) = (asked.of, &asked.slot);
     if id.kind != Kind::Loop {

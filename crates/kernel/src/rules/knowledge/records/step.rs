@@ -20,7 +20,7 @@ use crate::values::principal::{Caller, Principal};
 
 pub use crate::model::knowledge::records::step::*;
 
-/// Steps with their numbers: known ones keep theirs, new ones get the next.
+/// Numbers the steps: known ones keep their numbers, new ones get the next.
 pub(crate) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<Step, 128>, Refusal> {
     let mut next = before.and_then(|before| before.steps_made).unwrap_or_default();
     let mut made: Vec<Step> = Vec::with_capacity(steps.len());
@@ -56,7 +56,7 @@ fn no_way(step: Option<StepId>, from: StepStatus, to: StepStatus) -> Refusal {
     Refusal::denied(Rule::RecordStep, message).allowing(ways.map(|(_, to)| to.to_string()))
 }
 
-/// Whether a plan is done once its steps stand so: the last of them is done now.
+/// Whether these steps complete a plan: the last of them is now done.
 pub(crate) fn completes(plan: &Record, after: &[Step]) -> bool {
     let all_done = |steps: &[Step]| steps.iter().all(|step| step.status == StepStatus::Done);
     let before = &plan.fields.steps;
@@ -76,7 +76,7 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryStepped(Box::new(Stepped { request: mark, ..body })))
 }
 
-/// What it comes to, if the rules allow it.
+/// Plans a change of a step, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeStep) -> Result<Stepped, Refusal> {
     if asked.plan.kind != Kind::Plan {
         return Err(bad_field(format!("plans have steps, and {} is none", asked.plan)));

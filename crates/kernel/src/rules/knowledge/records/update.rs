@@ -1,4 +1,4 @@
-//! `memory.update`: a record says something else.
+//! `memory.update`: changes of a record's text, tags and fields.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryUpdated(Box::new(Updated { request: mark, ..body })))
 }
 
-/// What changing it comes to, if the rules allow it.
+/// Plans an update, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Updated, Refusal> {
     let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
@@ -93,15 +93,15 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     Ok(Updated { clear, completed, effects, fields, id: own.id, request: None, tags, text })
 }
 
-/// The fields of a kind that an entry may say were changed: those of the table, and for loops what
-/// entries from before `memory.loop` changed.
+/// The fields of a kind that an entry may change: those of the table, and for loops those that
+/// entries before `memory.loop` existed changed.
 fn updatable(kind: Kind) -> Vec<&'static str> {
     let before: &[&str] = if kind == Kind::Loop { &loops::OWN_FIELDS } else { &[] };
     kind.table().updatable.iter().chain(before).copied().collect()
 }
 
-/// Who sees something is for its author to say, or for a person: whoever else hides it takes it away
-/// from everybody it was written for.
+/// Refuses a change of visibility by anybody but the author or a person: others could hide a record
+/// from those it was written for.
 fn may_show(who: &Principal, own: &Record, asked: &Update) -> Result<(), Refusal> {
     let cleared = asked.clear.iter().any(|name| name.as_str() == "visibility");
     let told = asked.fields.visibility.or(cleared.then_some(Visibility::Shared));
@@ -115,7 +115,7 @@ fn may_show(who: &Principal, own: &Record, asked: &Update) -> Result<(), Refusal
     Err(Refusal::denied(Rule::RecordOwner, message))
 }
 
-/// A handoff that was closed or corrected stays as it is.
+/// Refuses to change a handoff that is closed or superseded.
 fn is_open(own: &Record) -> Result<(), Refusal> {
     let superseded = own.fields.superseded_by.map(|by| format!("corrected by {by}"));
     let closed = (own.status == Status::Closed).then(|| "closed".to_owned());
@@ -128,8 +128,8 @@ fn is_open(own: &Record) -> Result<(), Refusal> {
     }
 }
 
-/// A loop that is over stays as it is. Whoever has a place in it adds to what came of it, and takes
-/// nothing away.
+/// Refuses to change a loop that has ended. An agent with a slot may add artifacts but not remove
+/// any.
 fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Result<(), Refusal> {
     if own.is_terminal() {
         let message = format!("{} is {}, so it stays as it is", own.id, own.status);
@@ -148,7 +148,7 @@ fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Res
     Err(Refusal::denied(Rule::RecordOwner, message))
 }
 
-/// In a new phase or round of a loop every place has its turn again.
+/// Resets the turns of all slots for a new phase or round of a loop.
 pub(crate) fn again(own: &mut Record) {
     let mut slots = own.fields.slots.to_vec();
     for slot in &mut slots {
@@ -170,7 +170,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
     debug_assert_eq!(missing(body.id.kind, &known.fields), None);
     let cover = offer::cover(state, body.fields.claim);
     let unclaimed = body.clear.iter().any(|name| name.as_str() == "claim");
-    // What work was offered with stays, whatever its agent holds for it later.
+    // The surfaces that work was offered with stay, whatever its agent claims for it later.
     let is_dispatcher = matches!(&entry.draft.actor,
         Actor::Principal(by) if known.is_dispatched_by(by));
     let settled = known.fields.covers.is_some() && !is_dispatcher;
