@@ -1,4 +1,4 @@
-//! Permissions: which a command needs, and which an entry stands for.
+//! Permissions that commands need, and that entries imply.
 
 use crate::machine::state::State;
 use crate::model::identity::capability::Permission;
@@ -23,9 +23,9 @@ use crate::rules::runs::task;
 use crate::values::id::{GateId, RightId, TaskId, WorkspaceId};
 use crate::values::name::{AgentName, UserId};
 
-/// Whether a person may issue a command.
+/// Checks whether a person may issue a command.
 pub(crate) fn check(state: &State, user: &UserId, command: &Command) -> Result<(), Refusal> {
-    // What does not exist is nobody's; the command itself says that it is not there.
+    // A target that does not exist needs no permission; the command itself refuses it.
     let known = |target: &Option<WorkspaceId>| {
         target.as_ref().is_none_or(|id| state.workspaces.contains_key(id))
     };
@@ -36,7 +36,7 @@ pub(crate) fn check(state: &State, user: &UserId, command: &Command) -> Result<(
     active(state, user).map(|_| ())
 }
 
-/// Whether the rules let a person cause an event, as far as capabilities go.
+/// Whether a person's capabilities allow them to have caused an event.
 pub(crate) fn may_have_caused(state: &State, user: &UserId, event: &Event) -> bool {
     let Some(permissions) = of_event(state, user, event) else { return false };
     active(state, user).is_ok()
@@ -114,8 +114,8 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Permissions {
         | Command::UserReactivate(_)
         | Command::CapabilityGrant(_)
         | Command::CapabilityRevoke(_) => overall(Permission::ManageUsers),
-        // Holding leases and writing what everybody shares takes no more than being active; the
-        // rest is not for people at all.
+        // Holding leases and writing shared knowledge only requires an active user; the other
+        // commands are not for people at all.
         Command::LeaseOpen(_)
         | Command::SymbolSet(_)
         | Command::FactSet(_)
@@ -158,7 +158,8 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Permissions {
     }
 }
 
-/// The permissions that an entry in a person's name stands for. `None` if no person causes such an entry.
+/// The permissions that an entry in a person's name implies. `None` if no person causes such an
+/// entry.
 fn of_event(state: &State, user: &UserId, event: &Event) -> Option<Permissions> {
     match event.room() {
         EventRoom::Admin(_) => None,
@@ -203,7 +204,7 @@ fn of_user(event: UserEvent<'_>) -> Option<Permissions> {
         UserEvent::CapabilityDenied(_) => return None,
     })
 }
-/// An act in a loop that has a record take a step needs the permission that the step needs.
+/// The permissions for an act in a loop: those of the transition it causes, if any.
 fn in_loop(state: &State, user: &UserId, args: &loops::InLoop) -> Permissions {
     let moved = loops::moves(state, args);
     moved.map_or_else(Vec::new, |id| on_record(state, user, id))
@@ -349,7 +350,7 @@ fn stepped(body: &StateChanged) -> Permissions {
     on(permission, &body.workspace_id)
 }
 
-/// What is done to a group is done to every workspace in it that goes on.
+/// The permissions for an action on a group: one for every live workspace in it.
 fn in_group(state: &State, permission: Permission, group: &GroupName) -> Permissions {
     let Some(root) = &state.root else { return Vec::new() };
     let live = |id: &&WorkspaceId| {
@@ -359,7 +360,8 @@ fn in_group(state: &State, permission: Permission, group: &GroupName) -> Permiss
     members.map(|id| (permission, Some(id.clone()))).collect()
 }
 
-/// Answering at a gate: what is decided there, and what is given away by changing it.
+/// The permissions for resolving a gate: that of the action, and those for what the modifications
+/// grant.
 fn at_gate(state: &State, id: &GateId, changed: Option<&Modifications>) -> Permissions {
     let open = state.gates.get(id);
     let gate = open.or_else(|| state.closed_gates.get(id).map(|closed| &closed.gate));
@@ -375,8 +377,8 @@ fn at_gate(state: &State, id: &GateId, changed: Option<&Modifications>) -> Permi
     permissions
 }
 
-/// Setting what people are asked about: whoever takes a gate away, or says how it answers by
-/// itself, decides what is decided there.
+/// The permissions for changing the approval settings: removing a gate or changing its fallback
+/// requires the permission to decide at it.
 fn setting(state: &State, wanted: &Highway) -> Permissions {
     let mut permissions = overall(Permission::CreateWorkspace);
     let differs = |kind: &GateType| state.highway.gate(*kind) != wanted.gate(*kind);
@@ -386,21 +388,21 @@ fn setting(state: &State, wanted: &Highway) -> Permissions {
     permissions
 }
 
-/// Answering an escalation.
+/// The permissions for answering an escalation.
 fn answer(response: ResponseType, workspace: &WorkspaceId) -> Permissions {
     let permission =
         if response == ResponseType::Abort { Permission::Abort } else { Permission::Inject };
     on(permission, workspace)
 }
 
-/// Showing one workspace another: one gives what one may see oneself.
+/// The permissions for granting visibility: the caller must be able to see the target.
 fn shown(workspace: &WorkspaceId, target: &WorkspaceId) -> Permissions {
     let granted = (Permission::GrantDelegation, Some(workspace.clone()));
     vec![granted, (Permission::ViewTrail, Some(target.clone()))]
 }
 
-/// Beginning a run: whoever names a coordinator gives the post away, and whoever names another
-/// owner gives the run away.
+/// The permissions for starting a run: naming a coordinator delegates the role, and naming another
+/// owner transfers the run.
 fn beginning(user: &UserId, agent: Option<&AgentName>, owner: Option<&UserId>) -> Permissions {
     let mut permissions = overall(Permission::CreateWorkspace);
     permissions.extend(agent.map(|_| (Permission::GrantDelegation, None)));
@@ -408,7 +410,7 @@ fn beginning(user: &UserId, agent: Option<&AgentName>, owner: Option<&UserId>) -
     permissions
 }
 
-/// What matters about a workspace that somebody wants.
+/// The parts of a workspace creation that determine the permissions it needs.
 struct Asked<'a> {
     parent: Option<&'a WorkspaceId>,
     owner: Option<&'a UserId>,
@@ -444,7 +446,7 @@ impl<'a> From<&'a Created> for Asked<'a> {
     }
 }
 
-/// Creating a workspace: what it is given besides, its creator must have to give.
+/// The permissions for creating a workspace: its creator must hold everything it grants to it.
 fn creation(state: &State, asked: &Asked<'_>) -> Permissions {
     let parent = asked.parent.or(state.root.as_ref());
     let mut permissions = vec![(Permission::CreateWorkspace, parent.cloned())];
@@ -463,7 +465,7 @@ fn creation(state: &State, asked: &Asked<'_>) -> Permissions {
     permissions
 }
 
-/// Giving a task up ends the workspace that works on it.
+/// The permissions for cancelling a task, which also ends the workspace that works on it.
 fn cancellation(state: &State, id: &TaskId) -> Permissions {
     let mut permissions = overall(Permission::Abort);
     let bound = state.tasks.get(id).and_then(|task| task.workspace.clone());
@@ -481,14 +483,14 @@ fn revocation(state: &State, id: &RightId) -> Permissions {
     right.map_or_else(Vec::new, |right| between(&right.holder, &right.target))
 }
 
-/// A person writes from the root; rights that go along are the root's to give.
+/// The permissions for sending: people send from the root, and rights sent along are the root's.
 fn sending(to: &WorkspaceId, rights: &[RightId]) -> Permissions {
     let mut permissions = on(Permission::Inject, to);
     permissions.extend((!rights.is_empty()).then_some((Permission::GrantDelegation, None)));
     permissions
 }
 
-/// A person's signals are the root's; the one that fails it ends the run.
+/// The permissions for emitting a signal: people emit for the root, and `failed` ends the run.
 fn said(signal: SignalType) -> Permissions {
     overall(if signal == SignalType::Failed { Permission::Abort } else { Permission::Inject })
 }

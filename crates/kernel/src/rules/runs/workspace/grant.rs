@@ -1,5 +1,5 @@
-//! Showing a workspace another one. What was shown once stays shown, and nobody is told but the
-//! one who may look: the workspace that is watched has no entry of it.
+//! Granting visibility of one workspace to another. A grant is permanent, and only the viewer is
+//! notified: the workspace that is seen has no entry about it.
 
 use std::sync::Arc;
 
@@ -47,8 +47,8 @@ pub(crate) fn decide_grant(
     tx.workspace_reply(id)
 }
 
-/// Whether a caller may show it: it commands the one, sees the other, and so does the workspace
-/// above the one.
+/// Checks whether a caller may grant visibility: it commands the viewer and sees the target, and so
+/// does the viewer's parent.
 pub(crate) fn may_show(
     state: &State,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Changing how urgent a workspace is, while it is at work.
+//! Changing the priority of a workspace that is active or blocked.
 
 use std::sync::Arc;
 
