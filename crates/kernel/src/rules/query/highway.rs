@@ -9,8 +9,7 @@ use crate::values::id::GateId;
 pub(crate) use crate::model::query::highway::*;
 
 impl Asked<'_> {
-    /// Whether the viewer may see a gate: whoever can read its workspace; for tasks whoever can
-    /// read the plans.
+    /// Whether the viewer may see a gate: it can read the gate's workspace or, for tasks, the plans.
     fn sees_gate(self, gate: &GateView) -> bool {
         match &gate.workspace {
             Some(id) => self.reads(id),

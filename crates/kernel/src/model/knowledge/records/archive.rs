@@ -10,7 +10,7 @@ use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::text::Text;
 
-/// `memory.archive`: moves a finished record to the archive.
+/// `memory.archive`: removes a finished record from the state; the trail keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Archive {

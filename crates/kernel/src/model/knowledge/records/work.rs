@@ -38,7 +38,7 @@ pub struct Finish {
     /// The epoch under which the caller believes to hold the lease; refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
-    /// Which lease.
+    /// The lease.
     pub lease: LeaseId,
     /// The new status of the plan. It becomes done only if nothing else is claimed for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -78,7 +78,7 @@ pub(crate) fn decide(
     }
 }
 
-/// The loop with that id, if it is visible to somebody.
+/// The loop with that id, if the caller may see it; a refusal otherwise.
 fn of<'s>(state: &'s State, who: &Principal, id: RecordId) -> Result<&'s Arc<Record>, Refusal> {
     if id.kind != Kind::Loop {
         return Err(bad_field(format!("this is done in loops, and {id} is none")));
