@@ -9,7 +9,7 @@ use crate::values::principal::Principal;
 /// The root of the current run, or a refusal if there is none.
 pub(crate) fn root(state: &State) -> Result<&WorkspaceId, Refusal> {
     state.root.as_ref().ok_or_else(|| {
-        Refusal::denied(Rule::RunNeeded, "no run goes on, so there is no coordinator")
+        Refusal::denied(Rule::RunNeeded, "there is no current run, so there is no coordinator")
     })
 }
 

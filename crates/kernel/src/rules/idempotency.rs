@@ -58,7 +58,10 @@ pub(crate) fn look_up(
         None => Ok(Asked::New(Some(Mark { digest, id: id.clone() }))),
         Some(known) if known.digest == digest => Ok(Asked::Before(known.reply.clone())),
         Some(_) => {
-            let message = format!("{} asked for something else as {id}", caller.principal);
+            let message = format!(
+                "{} already used the request id {id} for another request",
+                caller.principal
+            );
             Err(Refusal::denied(Rule::RequestOnce, message).into())
         }
     }

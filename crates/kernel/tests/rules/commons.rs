@@ -114,7 +114,7 @@ fn capsules_never_build_on_themselves() {
     // It closes the circle although nobody asked for it there before.
     let (rule, message) = no(&mut world, "capsule.write", &capsule("c", &["x", "a"]));
     assert_eq!(rule, Rule::CapsuleCycle);
-    assert_eq!(message, "capsule c would build on itself, by way of a");
+    assert_eq!(message, "capsule c would depend on itself, by way of a");
     ok(&mut world, "capsule.write", &capsule("b", &[]));
     ok(&mut world, "capsule.write", &capsule("c", &["a"]));
 }

@@ -89,8 +89,8 @@ fn an_offer_is_a_claim_an_assignment_and_a_message_or_nothing() {
         (lane("bob", "docs/x"), Rule::NoOverlap, "two agents at once"),
         (unclaimed, Rule::PlanTaken, "is assigned to"),
         (nobody, Rule::RecordLinks, "no agent nobody"),
-        (claimed("claim"), Rule::RecordField, "comes with the offer"),
-        (claimed("message_id"), Rule::RecordField, "comes with the offer"),
+        (claimed("claim"), Rule::RecordField, "is set by the offer"),
+        (claimed("message_id"), Rule::RecordField, "is set by the offer"),
     ];
     for (bad, rule, why) in cases {
         let args = json!({ "lanes": [free, bad] });

@@ -120,7 +120,7 @@ pub(crate) fn decide_compact(
     for moved in &compact.workspaces {
         let Moved { archived, preserved, range, workspace } = moved;
         if !is_warm(tx.state(), workspace) {
-            let message = format!("workspace {workspace} goes on, or was compacted already");
+            let message = format!("workspace {workspace} has not ended, or was already compacted");
             return Err(Refusal::denied(Rule::WarmOnly, message).into());
         }
         let moves = *archived > 0;

@@ -118,7 +118,7 @@ pub(crate) fn decide_reinstate(
 /// before.
 fn may_say(state: &State, caller: &Caller, name: &AgentName) -> Result<Standing, Refusal> {
     if !is_coordinator(state, &caller.principal) {
-        let message = format!("{} has no say about agent {name}", caller.principal);
+        let message = format!("{} may not revoke or reinstate agent {name}", caller.principal);
         return Err(Refusal::denied(Rule::RevokeNeedsRight, message));
     }
     let known = state

@@ -128,7 +128,7 @@ pub(crate) fn decide_revoke(
         return Err(Refusal::not_found(Rule::RightLive, message).into());
     };
     if right.kind == RightType::Receive {
-        let message = "the right to receive in one's own inbox is not taken away";
+        let message = "the right to receive in one's own inbox cannot be revoked";
         return Err(Refusal::denied(Rule::RightLive, message).into());
     }
     let reply = tx.right_reply(&revoke.right)?;

@@ -54,16 +54,16 @@ pub(crate) fn may_start(
     wanted: Option<&AgentName>,
 ) -> Result<Option<AgentName>, Refusal> {
     if let Some(root) = &state.root {
-        let message = format!("a run goes on already, with the root {root}");
+        let message = format!("there is already a run, with the root {root}");
         return Err(Refusal::denied(Rule::OneCoordinator, message));
     }
     let Principal::Agent(own) = caller else { return Ok(wanted.cloned()) };
     if !state.users.is_empty() {
-        let message = format!("agent {own} cannot take the post of coordinator by itself");
+        let message = format!("agent {own} cannot make itself the coordinator");
         return Err(Refusal::denied(Rule::PostGiven, message));
     }
     if wanted.is_some_and(|wanted| wanted != own) {
-        let message = format!("agent {own} cannot give the post of coordinator to another");
+        let message = format!("agent {own} cannot make another agent the coordinator");
         return Err(Refusal::denied(Rule::PostGiven, message));
     }
     Ok(Some(own.clone()))
@@ -157,7 +157,7 @@ fn known_agent(state: &State, agent: Option<&AgentName>) -> Result<(), Refusal> 
     match agent.filter(|agent| !state.agents.contains_key(*agent)) {
         None => Ok(()),
         Some(agent) => {
-            let message = format!("agent {agent} has never shown who it is");
+            let message = format!("agent {agent} has never registered");
             Err(Refusal::not_found(Rule::AgentKnown, message))
         }
     }
@@ -211,7 +211,7 @@ pub(crate) fn decide_end(
             .iter()
             .filter(|(id, known)| **id != root && !known.status.is_terminal());
         let named: Vec<String> = going_on.take(NAMED_MAX).map(|(id, _)| id.to_string()).collect();
-        let message = format!("{live} workspaces still go on: {}", named.join(", "));
+        let message = format!("{live} workspaces are still live: {}", named.join(", "));
         return Err(Refusal::denied(Rule::RunOver, message).into());
     }
     if live > 0 {

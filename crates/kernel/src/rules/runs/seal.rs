@@ -114,7 +114,7 @@ impl Transaction<'_> {
         match check_checkpoint(seal, self.state(), id, made)? {
             Ok(()) => Ok(()),
             Err(broken) => {
-                let text = format!("checkpoint {id} is not what its workspace made");
+                let text = format!("the integrity proof of checkpoint {id} does not match");
                 let refusal = Refusal::of(RefusalKind::Integrity, Rule::CheckpointProven, text);
                 let entry = broken.entry(SubjectType::Checkpoint, id.into());
                 Err(refusal.recorded(Record::Violation(Box::new(entry))).into())

@@ -76,11 +76,11 @@ pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result
         return Err(Refusal::denied(Rule::MayEmit, message).allowing(allowed));
     }
     if emit.signal.needs_reason() && emit.reason.as_ref().is_none_or(Text::is_blank) {
-        let message = format!("the signal {} says nothing about why", emit.signal);
+        let message = format!("the signal {} needs a reason", emit.signal);
         return Err(Refusal::denied(Rule::SignalReason, message));
     }
     if emit.budget_warning.is_some() && emit.signal != SignalType::Blocked {
-        let message = format!("the signal {} says nothing about a budget", emit.signal);
+        let message = format!("the signal {} cannot carry a budget warning", emit.signal);
         return Err(Refusal::denied(Rule::SignalBudget, message));
     }
     if let Some(about) = &emit.about
@@ -102,7 +102,7 @@ pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result
     }
     let leaves = emit.signal == SignalType::Complete && workspace.status == Status::Active;
     if leaves && let Some(child) = change::live_child_of_same_owner(state, from) {
-        let message = format!("workspace {from} has work going on in {child}");
+        let message = format!("workspace {from} still has live work in {child}");
         return Err(Refusal::denied(Rule::ChildrenFirst, message));
     }
     Ok(())

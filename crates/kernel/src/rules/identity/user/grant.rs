@@ -31,7 +31,7 @@ pub(crate) fn to_begin_with(
 ) -> Result<BTreeSet<Capability>, Refusal> {
     let Some(granter) = state.users.get(creator) else {
         if create.capabilities.is_some() {
-            let message = "the first user may do everything; nothing is chosen for them";
+            let message = "the first user gets all capabilities; leave `capabilities` out";
             return Err(Refusal::denied(Rule::UserAdmission, message));
         }
         return Ok(everything());
@@ -95,12 +95,12 @@ fn changeable(
     held: bool,
 ) -> Result<(), Refusal> {
     if capability.is_implicit() {
-        let message = format!("{capability} is everybody's: nobody grants it or takes it away");
+        let message = format!("every user has {capability}; it cannot be granted or revoked");
         return Err(Refusal::denied(Rule::GrantHeld, message));
     }
     if get(state, user)?.holds(capability) != held {
-        let how = if held { "does not hold" } else { "holds" };
-        let message = format!("user {user} {how} {capability} as it is");
+        let how = if held { "does not hold" } else { "already holds" };
+        let message = format!("user {user} {how} {capability}");
         return Err(Refusal::denied(Rule::GrantHeld, message));
     }
     Ok(())

@@ -34,7 +34,7 @@ pub(crate) fn admit(
     let reason = match tx.state().users.get(id) {
         Some(known) if known.key == key => return Ok(()),
         Some(_) => "the user id is bound to another key",
-        None => "no such user has been let in",
+        None => "there is no such user",
     };
     Err(DecisionError::NotAuthentic { entity: Principal::User(id.clone()), reason })
 }
@@ -52,7 +52,7 @@ pub(crate) fn can_own(state: &State, id: &UserId) -> Result<(), Refusal> {
     match get(state, id)?.status {
         Status::Active => Ok(()),
         status => {
-            let message = format!("user {id} is {status} and is given nothing to answer for");
+            let message = format!("user {id} is {status} and cannot own workspaces");
             Err(Refusal::denied(Rule::UserActive, message))
         }
     }
@@ -64,7 +64,7 @@ pub(crate) fn decide_create(
     create: &Create,
 ) -> Result<Reply, DecisionError> {
     let Principal::User(creator) = &caller.principal else {
-        let message = "only a user who is already in lets another person in";
+        let message = "only an existing user admits another person";
         return Err(Refusal::denied(Rule::UserAdmission, message).into());
     };
     if tx.state().users.contains_key(&create.user) {
@@ -72,7 +72,7 @@ pub(crate) fn decide_create(
         return Err(Refusal::denied(Rule::UserUnique, message).into());
     }
     if let Some((known, _)) = tx.state().users.iter().find(|(_, user)| user.key == create.key) {
-        let message = format!("that key is the key of user {known}");
+        let message = format!("that key already belongs to user {known}");
         return Err(Refusal::denied(Rule::UserUnique, message).into());
     }
     let capabilities = grant::to_begin_with(tx.state(), creator, create)?;

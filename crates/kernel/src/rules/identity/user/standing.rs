@@ -98,7 +98,7 @@ pub(crate) fn decide_reactivate(
 /// Refuses agents: they may not manage people, whatever role they hold.
 pub(crate) fn not_for_agents(caller: &Caller) -> Result<(), Refusal> {
     let Principal::Agent(agent) = &caller.principal else { return Ok(()) };
-    let message = format!("agent {agent} has no say about people");
+    let message = format!("agent {agent} may not manage people");
     Err(Refusal::denied(Rule::PeopleAmongThemselves, message))
 }
 

@@ -44,15 +44,15 @@ pub(crate) fn check(commons: &Commons, args: &Write) -> Result<(), Refusal> {
     }
     if args.depends.len() > DEPENDS_MAX {
         let count = args.depends.len();
-        let message = format!("capsule {id} would build on {count} others, over {DEPENDS_MAX}");
+        let message = format!("capsule {id} would depend on {count} others, over {DEPENDS_MAX}");
         return Err(Refusal::denied(Rule::CapsuleLines, message));
     }
     if let Some(way) = commons.leads_back(id, &args.depends) {
-        let message = format!("capsule {id} would build on itself, by way of {way}");
+        let message = format!("capsule {id} would depend on itself, by way of {way}");
         return Err(Refusal::denied(Rule::CapsuleCycle, message));
     }
     if !commons.capsules.contains_key(id) {
-        let way_out = "write one anew that is no longer needed";
+        let way_out = "overwrite one that is no longer needed";
         room(commons.capsules.len(), CAPSULES_MAX, "capsules", way_out)?;
     }
     Ok(())

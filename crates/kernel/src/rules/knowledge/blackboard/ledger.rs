@@ -59,7 +59,7 @@ pub(crate) fn decide_baseline(
     args: &Baseline,
 ) -> Result<Reply, DecisionError> {
     if args.tokens.get() == 0 {
-        let message = "a baseline of nothing is none: there is nothing to compare with";
+        let message = "a baseline must be above 0 tokens";
         return Err(Refusal::denied(Rule::SaySomething, message.to_owned()).into());
     }
     check(&tx.state().commons, args)?;

@@ -39,7 +39,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
         effects.extend(effect::of_claim(state, own));
         effects.extend(transition::of_no_use(state, own));
     } else if own.is_live() && !own.is_terminal() {
-        let message = format!("{} is {}; what goes on is not archived", own.id, own.status);
+        let message = format!("{} is {}; only ended records are archived", own.id, own.status);
         let ways = own.table().ways_from(own.status).into_iter();
         let refusal = Refusal::denied(Rule::RecordOver, message);
         return Err(refusal.allowing(ways.map(|to| to.to_string())));

@@ -189,7 +189,8 @@ pub(crate) fn decide_progress(
     let own = tx.state().memory.get_for(args.id, &caller.principal)?;
     expect(own, args.expected_version)?;
     if own.id.kind == Kind::Assignment && own.status != Status::Started {
-        let message = format!("{} is {}; only what is started makes progress", own.id, own.status);
+        let message =
+            format!("{} is {}; only a started assignment makes progress", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message).into());
     }
     let (artifacts, text) = (args.artifacts.clone(), args.text.clone());

@@ -67,7 +67,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Cre
     let provenance = asked.provenance.clone().unwrap_or_else(|| Provenance::of(who));
     let own = Provenance::of(who).kind;
     if matches!(provenance.kind, Origin::Agent | Origin::Human) && provenance.kind != own {
-        let message = format!("what {who} writes does not come from a {}", provenance.kind);
+        let message = format!("{who} cannot give the origin {}", provenance.kind);
         let ways = [own, Origin::Auto, Origin::Legacy].map(|kind| kind.to_string());
         return Err(bad_field(message).allowing(ways));
     }
@@ -104,7 +104,9 @@ pub(crate) fn fits(
 ) -> Result<(), Refusal> {
     let Some(name) = given.iter().find(|name| !taken.contains(name)) else { return Ok(()) };
     let message = if WRITTEN_BY_KERNEL.contains(name) {
-        format!("`{name}` is written by the kernel; `memory.move` and its like lead to it")
+        format!(
+            "`{name}` is written by the kernel and cannot be set; it changes with commands such as `memory.move`"
+        )
     } else {
         format!("{} {kind} {why} `{name}`", kind.article())
     };

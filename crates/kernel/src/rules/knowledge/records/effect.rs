@@ -138,7 +138,7 @@ fn open_again(state: &State, assignment: &Record, to: &Principal) -> Result<Vec<
     let over = assignment.fields.claim.map(over);
     let Some(cover) = &assignment.fields.covers else {
         let untold =
-            over.map(|own| own.saying("what it covered is not known: claim what you work on"));
+            over.map(|own| own.saying("its surfaces are not recorded: claim what you work on"));
         return Ok(untold.into_iter().collect());
     };
     offer::free_for(state, to, &cover.surfaces)?;
@@ -223,7 +223,7 @@ pub(crate) fn on_plan(
     let Some(plan) = plan else { return Vec::new() };
     let kept = |why: &str| vec![Effect::new(Action::KeptOpen, plan.id).to(plan.status).saying(why)];
     if !plan.table().has_step(plan.status, to) {
-        let why = format!("it is {} and does not become {to} from there", plan.status);
+        let why = format!("it is {} and cannot become {to} from there", plan.status);
         let same = Effect::new(Action::Unchanged, plan.id).to(plan.status);
         return vec![if plan.status == to { same } else { same.saying(&why) }];
     }

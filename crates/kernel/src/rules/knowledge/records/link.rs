@@ -23,7 +23,7 @@ fn there(state: &State, id: RecordId, kind: Kind, field: &str) -> Result<(), Ref
         return Err(bad(format!("`{field}` names a {kind}, not {id}")));
     }
     if state.memory.record(id).is_none() {
-        return Err(bad(format!("`{field}` names {id}, which is not there")));
+        return Err(bad(format!("`{field}` names {id}, which does not exist")));
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ pub(crate) fn check(
         given_out_by(state, who, id)?;
     }
     if own.is_none() && fields.from.is_some() && fields.from != name_of(who) {
-        return Err(bad(format!("`from` is whoever writes it: {who}")));
+        return Err(bad(format!("`from` must be the author: {who}")));
     }
     corrects(state, fields)?;
     sequence(state, fields)?;
@@ -79,7 +79,7 @@ fn given_out_by(state: &State, who: &Principal, id: RecordId) -> Result<(), Refu
     if assignment.author == *who || assignment.is_dispatched_by(who) {
         return Ok(());
     }
-    Err(bad(format!("{id} was not given out by {who}, so no loop of theirs ends it")))
+    Err(bad(format!("{id} was not dispatched by {who} and cannot be bound to their loop")))
 }
 
 /// Refuses to supersede a record that is closed or already superseded.
@@ -89,10 +89,10 @@ fn corrects(state: &State, fields: &Fields) -> Result<(), Refusal> {
     };
     let id = before.id;
     if let Some(by) = before.fields.superseded_by {
-        return Err(bad(format!("{id} was corrected by {by}; correct that one")));
+        return Err(bad(format!("{id} was already superseded by {by}; supersede that one")));
     }
     if before.status == Status::Closed {
-        return Err(bad(format!("{id} is closed, so it is not corrected any more")));
+        return Err(bad(format!("{id} is closed and cannot be superseded")));
     }
     Ok(())
 }
@@ -115,7 +115,7 @@ fn sequence(state: &State, fields: &Fields) -> Result<(), Refusal> {
     };
     let lost = fields.items.iter().flat_map(after).find(|id| !plans.contains(id));
     if let Some(id) = lost {
-        return Err(bad(format!("{id} is waited for and not in the sequence")));
+        return Err(bad(format!("{id} is a dependency that is not in the sequence")));
     }
     match waits_in_circle(&fields.items) {
         Some(circle) => {
@@ -186,7 +186,7 @@ fn claim(
     }
     let id = RecordId::claim(epoch);
     let Some((_, lease)) = state.lease_of_epoch(epoch) else {
-        return Err(bad(format!("`claim` names {id}, which is over or never was")));
+        return Err(bad(format!("`claim` names {id}, which ended or never existed")));
     };
     if let Some(own) = own.filter(|own| !own.is_dispatched_by(who)) {
         taken_up_under(own, who, id, lease)?;
@@ -194,7 +194,7 @@ fn claim(
     if lease.holder == *who {
         return Ok(());
     }
-    Err(bad(format!("{id} is held by {}; `claim` names one of your own", lease.holder)))
+    Err(bad(format!("{id} is held by {}; `claim` must name a lease of your own", lease.holder)))
 }
 
 /// Checks that the agent's own lease covers at least the surfaces offered.
@@ -205,12 +205,15 @@ fn taken_up_under(
     lease: &Lease,
 ) -> Result<(), Refusal> {
     if !own.is_for(who) {
-        let message = format!("what {} is worked on under is its agent's to say", own.id);
-        return Err(Refusal::denied(Rule::RecordOwner, format!("{message}, or its dispatcher's")));
+        let message = format!("the claim of {} is its agent's", own.id);
+        return Err(Refusal::denied(
+            Rule::RecordOwner,
+            format!("{message} or its dispatcher's to set"),
+        ));
     }
     match &own.fields.covers {
         Some(cover) if !cover.surfaces.is_within(&lease.surfaces) => {
-            Err(bad(format!("{id} does not cover what {} was offered with", own.id)))
+            Err(bad(format!("{id} does not cover the surfaces {} was offered with", own.id)))
         }
         _ => Ok(()),
     }
@@ -228,8 +231,10 @@ fn message(
         fields.message_id.filter(|id| own.is_none_or(|own| own.fields.message_id != Some(*id)));
     match named.and_then(|id| state.memory.record(id)) {
         Some(other) if other.author != *who => {
-            let message =
-                format!("{} is {}'s; `message_id` names one of your own", other.id, other.author);
+            let message = format!(
+                "{} was written by {}; `message_id` must name a message of your own",
+                other.id, other.author
+            );
             Err(bad(message))
         }
         _ => Ok(()),

@@ -87,7 +87,7 @@ pub(crate) fn decide(
 /// Plans an offer, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offered, Refusal> {
     if asked.lanes.is_empty() {
-        return Err(Refusal::denied(Rule::SaySomething, "nothing is offered to anybody"));
+        return Err(Refusal::denied(Rule::SaySomething, "the offer has no lanes"));
     }
     agent::not_revoked(state, who)?;
     state.memory.room_for(2 * asked.lanes.len())?;
@@ -97,7 +97,8 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
     for (at, lane) in asked.lanes.iter().enumerate() {
         let number = |first: RecordId| RecordId { number: first.number + at as u64, ..first };
         let fields = fields(state, who, lane)?;
-        let agent = fields.agent.as_ref().ok_or_else(|| bad_field("an offer names its `agent`"))?;
+        let agent =
+            fields.agent.as_ref().ok_or_else(|| bad_field("an offer needs the field `agent`"))?;
         may_get(state, agent, fields.plan_id, None)?;
         apart(&asked.lanes[..at], agent, lane)?;
         let claimed = claimed(state, who, agent, lane)?;
@@ -124,7 +125,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
 fn fields(state: &State, who: &Principal, lane: &Lane) -> Result<Fields, Refusal> {
     for name in ["claim", "message_id"] {
         if lane.fields.given().contains(&name) {
-            return Err(bad_field(format!("`{name}` comes with the offer and is not given")));
+            return Err(bad_field(format!("`{name}` is set by the offer and cannot be given")));
         }
     }
     let create = Create {

@@ -38,7 +38,7 @@ pub(crate) fn decide(
 pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeTurn) -> Result<Turned, Refusal> {
     let (id, slot) = (asked.of, &asked.slot);
     if id.kind != Kind::Loop {
-        return Err(bad_field(format!("turns are taken in loops, and {id} is none")));
+        return Err(bad_field(format!("turns are taken in loops, and {id} is not a loop")));
     }
     let own = state.memory.get(id)?;
     if own.status != Status::Open {
@@ -54,7 +54,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeTurn) -> Result<T
         return Err(Refusal::denied(Rule::RecordOwner, message));
     }
     if place.done {
-        let message = format!("{slot} had its turn in {id}");
+        let message = format!("{slot} has already had its turn in {id}");
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     let effects = assign::of_turn(state, own, place);

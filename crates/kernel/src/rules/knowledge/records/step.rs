@@ -42,7 +42,7 @@ pub(crate) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<St
             return Err(bad_field(format!("the plan has no step {unknown}")));
         }
         if made.iter().any(|own| own.id == id) {
-            return Err(bad_field("a step stands in the list twice"));
+            return Err(bad_field("a step is listed twice"));
         }
         made.push(Step { id, ..step.clone() });
     }
@@ -51,7 +51,7 @@ pub(crate) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<St
 
 fn no_way(step: Option<StepId>, from: StepStatus, to: StepStatus) -> Refusal {
     let step = step.map(|id| id.to_string()).unwrap_or_default();
-    let message = format!("step {step} is {from}; from there it does not become {to}");
+    let message = format!("step {step} is {from} and cannot become {to} from there");
     let ways = STEP_EDGES.iter().filter(move |(own, _)| *own == from);
     Refusal::denied(Rule::RecordStep, message).allowing(ways.map(|(_, to)| to.to_string()))
 }
@@ -79,12 +79,12 @@ pub(crate) fn decide(
 /// Plans a change of a step, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeStep) -> Result<Stepped, Refusal> {
     if asked.plan.kind != Kind::Plan {
-        return Err(bad_field(format!("plans have steps, and {} is none", asked.plan)));
+        return Err(bad_field(format!("only plans have steps, and {} is not a plan", asked.plan)));
     }
     let own = state.memory.get(asked.plan)?;
     expect(own, asked.expected_version)?;
     if own.is_terminal() {
-        let message = format!("{} is {}, so its steps stay as they are", own.id, own.status);
+        let message = format!("{} is {}, so its steps cannot change", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     let Some(step) = own.fields.steps.iter().find(|step| step.id == Some(asked.step)) else {

@@ -99,7 +99,7 @@ fn no_way(own: &Record, to: Status) -> Refusal {
 fn fits(own: &Record, to: Status, asked: &Move) -> Result<(), Refusal> {
     let (kind, merged) = (own.id.kind, to == Status::Merged);
     if asked.forced && kind != Kind::Assignment {
-        return Err(bad_field("only assignments are forced"));
+        return Err(bad_field("only assignments can be forced"));
     }
     if merged != asked.merged_into.is_some() {
         let message = if merged { "say what with `merged_into`" } else { "nothing is merged" };
@@ -132,7 +132,7 @@ fn may_retry(own: &Record) -> Result<(), Refusal> {
         return Ok(());
     }
     let most = most.unwrap_or_default();
-    let message = format!("{} was tried again {most} times, which is the most", own.id);
+    let message = format!("{} was already retried {most} times, which is the maximum", own.id);
     let others = own.table().ways_from(own.status).into_iter().filter(|to| *to != Status::Retrying);
     Err(Refusal::denied(Rule::RecordStep, message).allowing(others.map(|to| to.to_string())))
 }

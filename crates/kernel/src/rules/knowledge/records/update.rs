@@ -51,7 +51,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     }
     let unclaimed = asked.clear.iter().any(|name| name.as_str() == "claim");
     if unclaimed && own.fields.covers.is_some() && !own.is_dispatched_by(who) {
-        let message = format!("{} is claimed by whoever gave it out, who says so", own.id);
+        let message = format!("the claim of {} can be cleared only by its dispatcher", own.id);
         return Err(Refusal::denied(Rule::RecordOwner, message));
     }
     if own.id.kind == Kind::Loop {
@@ -64,10 +64,10 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     for name in asked.clear.iter() {
         let known = updatable.iter().find(|own| **own == name.as_str());
         let Some(known) = known.filter(|own| !table.required.contains(own)) else {
-            return Err(bad_field(format!("{} {kind} cannot leave out `{name}`", kind.article())));
+            return Err(bad_field(format!("{} {kind} cannot clear `{name}`", kind.article())));
         };
         if asked.fields.given().contains(known) {
-            return Err(bad_field(format!("`{name}` is both given and left out")));
+            return Err(bad_field(format!("`{name}` is both set and cleared")));
         }
     }
     let nothing = asked.text.is_none() && asked.tags.is_none() && asked.clear.is_empty();
@@ -81,7 +81,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     let mut fields = asked.fields.clone();
     let unfinished = fields.steps.iter().any(|step| step.status != vocabulary::StepStatus::Done);
     if unfinished && own.is_terminal() {
-        let message = format!("{} is {}, so its steps stay as they are", own.id, own.status);
+        let message = format!("{} is {}, so its steps cannot change", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     if !fields.steps.is_empty() {
@@ -111,7 +111,8 @@ fn may_show(who: &Principal, own: &Record, asked: &Update) -> Result<(), Refusal
     if may || !is_new {
         return Ok(());
     }
-    let message = format!("who sees {} is its author's to say, or a person's, not {who}'s", own.id);
+    let message =
+        format!("the visibility of {} is set by its author or a person, not by {who}", own.id);
     Err(Refusal::denied(Rule::RecordOwner, message))
 }
 
@@ -121,7 +122,7 @@ fn is_open(own: &Record) -> Result<(), Refusal> {
     let closed = (own.status == Status::Closed).then(|| "closed".to_owned());
     match superseded.or(closed) {
         Some(how) => {
-            let message = format!("{} is {how}, so it stays as it is", own.id);
+            let message = format!("{} is {how} and cannot change", own.id);
             Err(Refusal::denied(Rule::RecordStep, message))
         }
         None => Ok(()),
@@ -132,11 +133,11 @@ fn is_open(own: &Record) -> Result<(), Refusal> {
 /// any.
 fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Result<(), Refusal> {
     if own.is_terminal() {
-        let message = format!("{} is {}, so it stays as it is", own.id, own.status);
+        let message = format!("{} is {} and cannot change", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     if !loops::is_step(own, fields) {
-        let message = format!("{} has no such step from the phase it is in", own.id);
+        let message = format!("{} has no such transition from its phase", own.id);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     let (before, after) = (own.fields.artifacts.as_slice(), fields.artifacts.as_slice());
@@ -144,7 +145,7 @@ fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Res
     if adds || assign::may_lead(state, who, own).is_ok() {
         return Ok(());
     }
-    let message = format!("what came of {} is added to; what there is stays", own.id);
+    let message = format!("artifacts of {} can be added but not removed", own.id);
     Err(Refusal::denied(Rule::RecordOwner, message))
 }
 

@@ -178,7 +178,7 @@ pub(crate) fn stream_of(
 
 fn live<'s>(state: &'s State, id: &LeaseId) -> Result<&'s Arc<Lease>, Refusal> {
     state.leases.get(id).ok_or_else(|| {
-        let message = format!("there is no live lease {id}; it ended or never was");
+        let message = format!("there is no live lease {id}; it ended or never existed");
         Refusal::not_found(Rule::LeaseLive, message)
     })
 }
@@ -254,7 +254,7 @@ pub(crate) fn decide_force(
     force: &Force,
 ) -> Result<Reply, DecisionError> {
     if let Principal::Agent(agent) = &caller.principal {
-        let message = format!("agent {agent} has no right to end the lease of another");
+        let message = format!("agent {agent} may not end the lease of another holder");
         return Err(Refusal::denied(Rule::ForceNeedsRight, message).into());
     }
     if force.reason.is_blank() {

@@ -152,11 +152,11 @@ pub(crate) fn decide_answer(
             resolved(tx, id, by, ResponseType::Envelope, sent, Actor::Protocol)?;
         }
         (ResponseType::Envelope, None) => {
-            let message = "an answer in words needs its `payload`";
+            let message = "an answer with a message needs a `payload`";
             return Err(Refusal::denied(Rule::EscalationAnswer, message).into());
         }
         (_, Some(_)) => {
-            let message = "only an answer in words has a `payload`";
+            let message = "only an answer with a message has a `payload`";
             return Err(Refusal::denied(Rule::EscalationAnswer, message).into());
         }
         (ResponseType::Abort, None) => {

@@ -78,7 +78,7 @@ pub(crate) fn pass(
         return Ok(Way::Again(gate, stop.kind, stop.subject));
     }
     if let Some((gate, _)) = state.open_gate(stop.kind, &stop.subject) {
-        let message = format!("this waits for a person already, at gate {gate}");
+        let message = format!("this already waits for a person, at gate {gate}");
         return Err(Refusal::denied(Rule::GateWaits, message).into());
     }
     let actor = caller.principal.clone().into();
@@ -97,7 +97,7 @@ fn guard(state: &State, stop: &Stop) -> Option<(GateId, Arc<ClosedGate>)> {
 /// The refusal because nobody answered in time and the fallback is to reject.
 fn turned_back(gate: &GateId) -> Refusal {
     let message = format!(
-        "nobody answered at gate {gate} in time, and its fallback turned this back; a person \
+        "nobody answered at gate {gate} in time, and its fallback rejected this; a person \
          who may answer there can still order it"
     );
     Refusal::denied(Rule::GateWaits, message)
@@ -109,7 +109,7 @@ pub(crate) fn not_around(state: &State, caller: &Caller, kind: GateType) -> Resu
     if person || state.highway.gate(kind).is_none() {
         return Ok(());
     }
-    let message = format!("people are asked about each {kind}; this would go around them");
+    let message = format!("each {kind} needs a person's approval; this would bypass it");
     Err(Refusal::denied(Rule::GateWaits, message))
 }
 
@@ -120,11 +120,11 @@ pub(crate) fn escalated(
     actor: Actor,
 ) -> Result<GateId, DecisionError> {
     if let Some((gate, _)) = tx.state().open_gate(stop.kind, &stop.subject) {
-        let message = format!("this waits for a person already, at gate {gate}");
+        let message = format!("this already waits for a person, at gate {gate}");
         return Err(Refusal::denied(Rule::GateWaits, message).into());
     }
     if let Some((gate, closed)) = guard(tx.state(), &stop) {
-        let left = "people left this to the coordinator, who settles it in another way";
+        let left = "this was left to the coordinator, who resolves it in another way";
         let refusal = match closed.end {
             GateEnd::Reject => turned_back(&gate),
             _ => Refusal::denied(Rule::GateWaits, format!("at gate {gate} {left}")),
@@ -143,7 +143,7 @@ pub(crate) fn trigger(
     let state = tx.state();
     let policy = state.highway.gate(stop.kind).unwrap_or(state.highway.gate_defaults);
     if state.gates.len() >= GATES_MAX {
-        let message = format!("{GATES_MAX} gates wait for people already");
+        let message = format!("there are already {GATES_MAX} open gates");
         return Err(Refusal::denied(Rule::Limits, message).into());
     }
     let owner = owner_of(state, stop.workspace.as_ref());

@@ -37,14 +37,14 @@ pub(crate) fn decide_inject(
 /// The person who sends, or a refusal if the caller is not a person or lacks permission.
 pub(crate) fn person(state: &State, caller: &Caller, to: &WorkspaceId) -> Result<UserId, Refusal> {
     let Principal::User(user) = &caller.principal else {
-        let message = format!("{} cannot speak from outside: people do", caller.principal);
+        let message = format!("{} cannot inject messages: only people can", caller.principal);
         return Err(Refusal::denied(Rule::PersonDecides, message));
     };
     coordinator::root(state)?;
     workspace::get(state, to)?;
     capability::may(state, user, Permission::Inject, Some(to))?;
     if !state.highway.injection {
-        let message = "the highway of this run takes nothing from outside";
+        let message = "the highway of this run does not allow injected messages";
         return Err(Refusal::denied(Rule::InjectionOn, message));
     }
     Ok(user.clone())

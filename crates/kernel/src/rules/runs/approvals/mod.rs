@@ -75,7 +75,7 @@ pub(crate) fn may_configure(state: &State, caller: &Caller) -> Result<(), Refusa
             Ok(())
         }
         principal => {
-            let message = format!("{principal} may not change what people want to be asked about");
+            let message = format!("{principal} may not change the highway's settings");
             Err(Refusal::denied(Rule::PersonDecides, message))
         }
     }

@@ -108,12 +108,16 @@ fn after_the_end(
         return Err(Refusal::not_found(Rule::GateOpen, message).into());
     };
     if !closed.is_left() || !closed.gate.is_valid(tx.state()) {
-        let message = format!("gate {} has ended ({})", resolve.gate, closed.by);
+        let message = format!("gate {} is closed ({})", resolve.gate, closed.by);
         return Err(Refusal::denied(Rule::GateOpen, message).into());
     }
-    workspace::coordinator_only(tx.state(), caller, "decide what people left to it")?;
+    workspace::coordinator_only(
+        tx.state(),
+        caller,
+        "decide what was escalated to the coordinator",
+    )?;
     if resolve.action != GateAction::Approve {
-        let message = "the coordinator lets it go on, or leaves it as it is";
+        let message = "the coordinator can only approve it, or leave it as it is";
         return Err(Refusal::denied(Rule::GateFields, message).into());
     }
     let event = Event::GateReentryBlocked(gate::ReentryBlocked {
@@ -139,7 +143,7 @@ fn reply(tx: &Transaction<'_>, id: &GateId) -> Result<Reply, DecisionError> {
 /// The person who decides, or a refusal if the caller is not a person or lacks permission.
 fn a_person(state: &State, caller: &Caller, gate: &Gate) -> Result<UserId, Refusal> {
     let Principal::User(user) = &caller.principal else {
-        let message = format!("{} cannot answer at a gate: people do", caller.principal);
+        let message = format!("{} cannot decide at a gate: only people can", caller.principal);
         return Err(Refusal::denied(Rule::PersonDecides, message));
     };
     capability::may(state, user, gate::deed_at(gate.kind), gate.workspace.as_ref())?;
@@ -157,7 +161,7 @@ fn changes<'r>(gate: &Gate, resolve: &'r Resolve) -> Result<Option<&'r Modificat
     match (resolve.action, fields.is_empty()) {
         (GateAction::Modify, true) => refuse("nothing is changed".to_owned()),
         (GateAction::Approve | GateAction::Reject, false) => {
-            refuse("changes come with `modify`".to_owned())
+            refuse("`modifications` need the action `modify`".to_owned())
         }
         _ => match fields.iter().find(|field| !allowed.contains(field)) {
             Some(field) => refuse(format!("{field} cannot be changed at this gate")),

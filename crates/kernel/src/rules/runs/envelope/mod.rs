@@ -85,7 +85,8 @@ pub(crate) fn check(state: &State, from: &WorkspaceId, send: &Send) -> Result<Ri
     let right = check_right(state, from, &send.to)?;
     let once = state.rights.get(&right).is_some_and(|held| held.kind == RightType::SendOnce);
     if once && send.rights.contains(&right) {
-        let message = format!("right {right} is used up by this envelope and cannot go with it");
+        let message =
+            format!("right {right} is consumed by this envelope and cannot be transferred with it");
         let refusal = Refusal::denied(Rule::RightTransfer, message);
         return Err((RejectReason::InvalidStructure, refusal));
     }
@@ -130,7 +131,7 @@ fn check_structure<'s>(
     for right in &send.rights {
         let own = state.rights.get(right).filter(|right| right.holder == *from);
         if own.is_none_or(|right| right.kind == RightType::Receive) {
-            let message = format!("{from} holds no right {right} that it could pass on");
+            let message = format!("{from} holds no right {right} that it can transfer");
             return Err(unsound(Rule::RightTransfer, message));
         }
     }
@@ -146,7 +147,7 @@ fn check_matrix(
 ) -> Result<(), Refused> {
     let denied = |refusal| Err((RejectReason::PermissionDenied, refusal));
     if !sender.status.is_open() {
-        let message = format!("workspace {from} is {} and sends nothing", sender.status);
+        let message = format!("workspace {from} is {} and cannot send", sender.status);
         return denied(Refusal::denied(Rule::StateAllows, message));
     }
     let taxonomy = state.run_of(sender);

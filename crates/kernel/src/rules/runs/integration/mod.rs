@@ -63,7 +63,8 @@ pub(crate) fn integrator(
     if workspace::commands(state, caller, source) {
         return Ok(workspace::initiator(&caller.principal));
     }
-    let message = format!("{} does not decide about workspace {source}", caller.principal);
+    let message =
+        format!("{} may not decide about the work of workspace {source}", caller.principal);
     Err(Refusal::denied(Rule::Integrator, message))
 }
 

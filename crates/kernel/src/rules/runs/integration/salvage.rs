@@ -99,7 +99,7 @@ pub(crate) fn decide_salvage(
 fn chosen(state: &State, source: &Workspace, salvage: &Salvage) -> Result<CheckpointId, Refusal> {
     let id = &salvage.workspace;
     let Some(newest) = source.latest_final.as_ref().or(source.head.as_ref()) else {
-        let message = format!("workspace {id} has no checkpoint that anything could be saved of");
+        let message = format!("workspace {id} has no checkpoint to salvage");
         return Err(Refusal::denied(Rule::SalvageFailed, message));
     };
     let Some(chosen) = &salvage.checkpoint else { return Ok(newest.clone()) };

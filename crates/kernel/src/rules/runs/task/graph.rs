@@ -35,7 +35,9 @@ fn described(description: &Content) -> Result<Blob, Refusal> {
 
 fn estimated(estimate: Option<&Estimate>) -> Result<(), Refusal> {
     match estimate {
-        Some(Estimate { wall_time_s: 0, .. }) => Err(unsound("nothing is done in no time")),
+        Some(Estimate { wall_time_s: 0, .. }) => {
+            Err(unsound("an estimate of wall time must be above 0 seconds"))
+        }
         _ => Ok(()),
     }
 }
@@ -111,7 +113,7 @@ fn sorted(plan: &Plan) -> Result<Vec<&Planned>, Refusal> {
             return Err(unsound(format!("a task depends on at most {DEPENDENCIES_MAX} others")));
         }
         if by_key.insert(&task.key, task).is_some() {
-            return Err(unsound(format!("the key {:?} is there twice", task.key.as_str())));
+            return Err(unsound(format!("the key {:?} is used twice", task.key.as_str())));
         }
     }
     // Topological sort: repeatedly take a task with nothing left before it.

@@ -36,7 +36,7 @@ pub(crate) fn unmet<'s>(state: &'s State, task: &'s Task) -> impl Iterator<Item 
 pub(crate) fn bindable<'s>(state: &'s State, id: &TaskId) -> Result<&'s Arc<Task>, Refusal> {
     let task = get(state, id)?;
     if task.status != Status::Pending {
-        let message = format!("task {id} is {}; only a pending one is taken up", task.status);
+        let message = format!("task {id} is {}; only a pending one can be assigned", task.status);
         return Err(Refusal::denied(Rule::TaskStep, message).allowing(ways_from(task.status)));
     }
     let unmet: Vec<String> = unmet(state, task).map(ToString::to_string).collect();

@@ -159,7 +159,7 @@ pub(crate) fn decide_cancel(
     let task = task::get(tx.state(), &cancel.task)?;
     task::of_this_run(tx.state(), &cancel.task, task)?;
     if !STEPS.contains(&(task.status, Status::Cancelled)) {
-        let message = format!("task {} is {} and stays so", cancel.task, task.status);
+        let message = format!("task {} is {} and cannot be cancelled", cancel.task, task.status);
         return Err(Refusal::denied(Rule::TaskStep, message).into());
     }
     let bound = task.workspace.clone();

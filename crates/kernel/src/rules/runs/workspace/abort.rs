@@ -51,7 +51,7 @@ pub(crate) fn decide_abort(
 
 /// The refusal to change a workspace that has ended.
 pub(crate) fn ended(id: &WorkspaceId, status: Status) -> Refusal {
-    let message = format!("workspace {id} has ended ({status}) and takes no further step");
+    let message = format!("workspace {id} has ended ({status}) and cannot change");
     Refusal::denied(Rule::Ended, message)
 }
 

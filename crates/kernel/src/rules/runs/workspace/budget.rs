@@ -37,7 +37,7 @@ pub(crate) fn decide_modify(
         return Err(Refusal::denied(Rule::CoordinatorOnly, message).into());
     }
     if !workspace.status.is_open() {
-        let message = format!("workspace {id} is {}; its budget stays", workspace.status);
+        let message = format!("workspace {id} is {}; its budget cannot change", workspace.status);
         let refusal = Refusal::denied(Rule::BudgetGrows, message);
         return Err(refusal.allowing(edges::ways_from(workspace.status)).into());
     }
@@ -75,10 +75,10 @@ pub(crate) fn may_raise(
 ) -> Result<Amount, Refusal> {
     let denied = |message| Err(Refusal::denied(Rule::BudgetGrows, message));
     let Some(old) = workspace.budget.get(&dimension) else {
-        return denied(format!("{dimension} is not limited, and stays so"));
+        return denied(format!("{dimension} is not limited, and no limit can be added"));
     };
     if new <= *old {
-        return denied(format!("{dimension} is {} and only grows", old.get()));
+        return denied(format!("{dimension} is {} and can only be raised", old.get()));
     }
     let drawn = workspace.drawn(dimension, now);
     if new.get() < drawn {

@@ -240,14 +240,13 @@ fn check(
     };
     check_binding(state, caller, create)?;
     if state.live >= LIVE_MAX {
-        let message = format!("{LIVE_MAX} workspaces go on already");
+        let message = format!("there are already {LIVE_MAX} live workspaces");
         return Err(rejected(RejectReason::CapacityExhausted, Rule::Limits, message));
     }
     check_lists(create)?;
     if let Some(sent) = create.caused_by.as_ref().filter(|id| !may_be_caused_by(state, parent, id))
     {
-        let message =
-            format!("{sent} is no envelope of a person's that work could follow from here");
+        let message = format!("{sent} is not a person's envelope that can cause work here");
         return Err(rejected(RejectReason::InvalidBinding, Rule::CausedBy, message));
     }
     check_resources(state, create)?;
@@ -277,7 +276,7 @@ fn check(
 fn check_binding(state: &State, caller: &Caller, create: &Create) -> Result<(), Refusal> {
     let unbound = |rule, message| rejected(RejectReason::InvalidBinding, rule, message);
     if !state.agents.contains_key(&create.agent) {
-        let message = format!("agent {} has never shown who it is", create.agent);
+        let message = format!("agent {} has never registered", create.agent);
         return Err(unbound(Rule::AgentKnown, message));
     }
     if let Some(owner) = &create.owner {
@@ -288,10 +287,12 @@ fn check_binding(state: &State, caller: &Caller, create: &Create) -> Result<(), 
     }
     let only = match create {
         Create { delegate: true, .. } => "only the coordinator grants delegation",
-        Create { global_trail: true, .. } => "only the coordinator shows somebody the whole trail",
-        Create { owner: Some(_), .. } => "only the coordinator says who answers for a workspace",
+        Create { global_trail: true, .. } => {
+            "only the coordinator grants access to the whole trail"
+        }
+        Create { owner: Some(_), .. } => "only the coordinator chooses the owner of a workspace",
         _ if !is_free_for(state, caller, &create.agent) => {
-            "a delegate gives work to agents that have none elsewhere"
+            "a delegate can only give work to agents without work elsewhere"
         }
         _ => return Ok(()),
     };
@@ -322,10 +323,7 @@ fn check_resources(state: &State, create: &Create) -> Result<(), Refusal> {
     let unsound =
         |rule, message: String| Err(rejected(RejectReason::InvalidStructure, rule, message));
     if let Some((dimension, _)) = create.budget.iter().find(|(_, limit)| limit.get() == 0) {
-        return unsound(
-            Rule::CreationSound,
-            format!("{dimension} of nothing leaves nothing to do"),
-        );
+        return unsound(Rule::CreationSound, format!("{dimension} must be above 0"));
     }
     let Some(group) = &create.group else { return Ok(()) };
     if group.is_blank() {

@@ -46,7 +46,8 @@ pub(crate) fn decide_report(
         Some(id) => {
             workspace::get(state, id)?;
             if !may_report(state, caller, id) {
-                let message = format!("{} may not say what {id} used", caller.principal);
+                let message =
+                    format!("{} may not report the resource use of {id}", caller.principal);
                 return Err(Refusal::denied(Rule::MeterReport, message).into());
             }
             id.clone()

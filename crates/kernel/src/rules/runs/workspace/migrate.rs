@@ -44,7 +44,7 @@ pub(crate) fn decide_migrate(
         return Err(Refusal::denied(Rule::StateAllows, message).into());
     };
     if !tx.state().agents.contains_key(&migrate.agent) {
-        let message = format!("agent {} has never shown who it is", migrate.agent);
+        let message = format!("agent {} has never registered", migrate.agent);
         return Err(Refusal::not_found(Rule::AgentKnown, message).into());
     }
     let event = Event::MigrationStarted(MigrationStarted {

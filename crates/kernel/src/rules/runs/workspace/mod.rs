@@ -131,7 +131,7 @@ pub(crate) fn own(
         if named.is_none_or(|named| named == root) {
             return Ok(root.clone());
         }
-        let message = format!("{} acts in the root alone", caller.principal);
+        let message = format!("{} can only act in the root workspace", caller.principal);
         return Err(Refusal::denied(Rule::OwnWorkspace, message));
     };
     if let Some(named) = named {
@@ -146,7 +146,7 @@ pub(crate) fn own(
     match (bound.next(), bound.next()) {
         (Some(only), None) => Ok(only.clone()),
         (None, _) => {
-            let message = format!("agent {agent} is bound to no workspace that goes on");
+            let message = format!("agent {agent} is bound to no live workspace");
             Err(Refusal::not_found(Rule::OwnWorkspace, message))
         }
         (Some(_), Some(_)) => {

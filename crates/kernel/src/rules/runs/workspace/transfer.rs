@@ -35,13 +35,13 @@ pub(crate) fn decide_transfer(
     user::can_own(tx.state(), &transfer.to)?;
     let from_user = workspace.owner.clone();
     if from_user == Party::User(transfer.to.clone()) {
-        let message = format!("user {} answers for workspace {id} as it is", transfer.to);
+        let message = format!("user {} already owns workspace {id}", transfer.to);
         return Err(Refusal::denied(Rule::Transfer, message).into());
     }
     if let Some(merging) = merging_beside(tx.state(), id, &transfer.to) {
         let message = format!(
-            "the work of workspace {merging} is being merged, and user {} would answer for it and \
-             for what goes on below it; wait until it is",
+            "the work of workspace {merging} is being merged, and user {} would own both it and \
+             a live workspace below it; wait until it is merged",
             transfer.to
         );
         return Err(Refusal::denied(Rule::Transfer, message).into());

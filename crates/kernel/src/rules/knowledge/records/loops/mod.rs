@@ -81,7 +81,7 @@ pub(crate) fn decide(
 /// The loop with that id, if the caller may see it; a refusal otherwise.
 fn of<'s>(state: &'s State, who: &Principal, id: RecordId) -> Result<&'s Arc<Record>, Refusal> {
     if id.kind != Kind::Loop {
-        return Err(bad_field(format!("this is done in loops, and {id} is none")));
+        return Err(bad_field(format!("`memory.loop` needs a loop, and {id} is not one")));
     }
     state.memory.get_for(id, who)
 }
@@ -172,7 +172,8 @@ fn goes_on(own: &Record, act: &Act) -> Result<(), Refusal> {
 }
 
 fn no_round(stand: Stand<'_>) -> Refusal {
-    let message = format!("{} leads to no other round; advance, or close the loop", stand.phase);
+    let message =
+        format!("{} has no way back to another round; advance, or close the loop", stand.phase);
     Refusal::denied(Rule::RecordStep, message)
 }
 
@@ -186,8 +187,10 @@ fn more(own: &Record, act: &Act) -> Result<Few<Artifact, 64>, Refusal> {
 /// stays there.
 fn checked(own: &Record, stand: Stand<'_>, verdict: Check) -> Result<Option<Next>, Refusal> {
     if stand.phase != VERIFY {
-        let message =
-            format!("{} is in {}; only what is in {VERIFY} is verified", own.id, stand.phase);
+        let message = format!(
+            "{} is in the phase {}; only a loop in {VERIFY} is verified",
+            own.id, stand.phase
+        );
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     Ok(match verdict {
@@ -336,7 +339,7 @@ pub(crate) fn opened(asked: &Create) -> Result<Create, Refusal> {
         return Err(bad_field("a loop begins with its first round"));
     }
     if asked.fields.slots.iter().any(|slot| slot.done || slot.outcome.is_some()) {
-        return Err(bad_field("nobody's turn is over in a loop that begins"));
+        return Err(bad_field("a new loop cannot have slots whose turn is over"));
     }
     asked.fields.phase = Some(Label::constant(first));
     Ok(asked)
