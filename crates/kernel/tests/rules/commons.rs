@@ -1,4 +1,4 @@
-//! What everybody shares: symbols, facts, capsules, decisions, disputes and tokens.
+//! The blackboard: symbols, facts, capsules, decisions, disputes and tokens.
 
 use crate::support::{World, agent, system, user};
 use althing_kernel::audit::audit;
@@ -281,7 +281,7 @@ fn what_is_out_of_range_is_not_a_command() {
     }
 }
 
-/// What others could have written, and did not.
+/// Forged entries that nobody wrote.
 fn forgeries(entry: &Stamped) -> Vec<Stamped> {
     let with = |change: &dyn Fn(&mut Stamped)| {
         let mut forged = entry.clone();

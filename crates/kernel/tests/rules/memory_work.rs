@@ -1,4 +1,4 @@
-//! What is remembered of work: what follows from a step for plans, leases, assignments and loops.
+//! Side effects of record transitions on plans, leases, assignments and loops.
 
 use crate::memory::{alice, bob, create, get, id_of, no, ok, sound};
 use crate::support::{World, agent, lease_of, user};
