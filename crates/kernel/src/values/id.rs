@@ -3,11 +3,9 @@
 //! Relations between things live in explicit fields; no code may read meaning out of an id.
 //! The kernel asks a [`Mint`] for fresh ones, so a test can use any scheme it likes.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
 use std::sync::Arc;
 
+use crate::values::string_newtype::string_newtype;
 use crate::values::time::Timestamp;
 
 /// The longest id accepted from outside, in bytes.
@@ -99,21 +97,10 @@ impl AsRef<str> for Key {
 
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name($inner);
-
-        impl $name {
-            /// Validates an id that came in from outside.
-            pub fn new(text: &str) -> Result<Self, IdError> {
-                check(text).map(|()| $name(Arc::<str>::from(text).into()))
-            }
-
-            /// The id as text.
-            pub fn as_str(&self) -> &str {
-                self.0.as_ref()
-            }
-        }
+        string_newtype!(
+            $(#[$doc])*
+            $name($inner): check => IdError, "an id", "^[A-Za-z0-9_-]{1,64}$"
+        );
 
         impl From<Arc<str>> for $name {
             fn from(minted: Arc<str>) -> Self {
@@ -122,41 +109,9 @@ macro_rules! id_type {
             }
         }
 
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, "{}({})", stringify!($name), self.as_str())
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::values::de::from_str(deserializer, "an id", $name::new)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })
             }
         }
     };

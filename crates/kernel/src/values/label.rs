@@ -1,9 +1,8 @@
 //! Labels and handles: short names that people and agents give to things.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
 use std::sync::Arc;
+
+use crate::values::string_newtype::string_newtype;
 
 /// The longest label, in bytes.
 pub const LABEL_BYTES_MAX: usize = 128;
@@ -32,84 +31,32 @@ fn shown(text: &str) -> String {
     text.chars().take(HANDLE_BYTES_MAX).collect()
 }
 
-macro_rules! names {
-    ($(#[$doc:meta])* $name:ident $what:literal $pattern:literal $check:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        #[serde(transparent)]
-        pub struct $name(Arc<str>);
-
-        impl $name {
-            /// Validates a name.
-            pub fn new(text: &str) -> Result<Self, LabelError> {
-                if $check(text) {
-                    Ok($name(text.into()))
-                } else {
-                    Err(LabelError::$name(shown(text)))
-                }
-            }
-
-            /// The name as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(&self.0)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = LabelError;
-
-            fn from_str(text: &str) -> Result<Self, LabelError> {
-                $name::new(text)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::values::de::from_str(deserializer, $what, $name::new)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "pattern": $pattern })
-            }
-        }
-    };
-}
-
 fn is_label(text: &str) -> bool {
     let fits = !text.is_empty() && text.len() <= LABEL_BYTES_MAX;
     fits && text.trim() == text && !text.chars().any(char::is_control)
 }
 
-fn is_handle(text: &str) -> bool {
-    let starts_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-    starts_well && text.len() <= HANDLE_BYTES_MAX && text.bytes().all(allowed)
+fn check_label(text: &str) -> Result<(), LabelError> {
+    if is_label(text) { Ok(()) } else { Err(LabelError::Label(shown(text))) }
 }
 
-names!(
+fn check_handle(text: &str) -> Result<(), LabelError> {
+    let starts_well = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let fits = starts_well && text.len() <= HANDLE_BYTES_MAX && text.bytes().all(allowed);
+    if fits { Ok(()) } else { Err(LabelError::Handle(shown(text))) }
+}
+
+string_newtype!(
     /// The name of a symbol, a fact, a role, a kind of message: one line of text.
-    Label "a name" r"^\S(.*\S)?$" is_label
+    #[derive(Debug)]
+    Label(Arc<str>): check_label => LabelError, "a name", r"^\S(.*\S)?$"
 );
 
-names!(
+string_newtype!(
     /// The id of a capsule or a dispute. It is safe to use as a file name.
-    Handle "an id" "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$" is_handle
+    #[derive(Debug)]
+    Handle(Arc<str>): check_handle => LabelError, "an id", "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 );
 
 impl Label {

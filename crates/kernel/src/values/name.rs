@@ -1,9 +1,8 @@
 //! Names of agents and ids of users.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
 use std::sync::Arc;
+
+use crate::values::string_newtype::string_newtype;
 
 /// The longest name, in bytes.
 pub const NAME_BYTES_MAX: usize = 64;
@@ -55,72 +54,16 @@ fn check(text: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-macro_rules! name_type {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        #[serde(transparent)]
-        pub struct $name(Arc<str>);
-
-        impl $name {
-            /// Validates a name.
-            pub fn new(text: &str) -> Result<Self, NameError> {
-                check(text).map(|()| $name(text.into()))
-            }
-
-            /// The name as text.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = NameError;
-
-            fn from_str(text: &str) -> Result<Self, NameError> {
-                $name::new(text)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::values::de::from_str(deserializer, "a name", $name::new)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({
-                    "type": "string",
-                    "pattern": "^[A-Za-z0-9][A-Za-z0-9._@:+-]{0,63}$"
-                })
-            }
-        }
-    };
-}
-
-name_type!(
+string_newtype!(
     /// The name of an agent, unique among the agents of a project.
-    AgentName
+    #[derive(Debug)]
+    AgentName(Arc<str>): check => NameError, "a name", "^[A-Za-z0-9][A-Za-z0-9._@:+-]{0,63}$"
 );
 
-name_type!(
+string_newtype!(
     /// The id of a user: a person who can authenticate.
-    UserId
+    #[derive(Debug)]
+    UserId(Arc<str>): check => NameError, "a name", "^[A-Za-z0-9][A-Za-z0-9._@:+-]{0,63}$"
 );
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Streams: names of the objects (project, agent, workspace) that entries belong to.
 
-use serde::Deserialize;
 use serde::Serialize;
 
 use crate::values::id::{Key, ProjectId, WorkspaceId};
 use crate::values::name::AgentName;
+use crate::values::string_newtype::deserialize_text;
 
 /// The stream an entry belongs to: the project, agent or workspace it is about.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,8 +66,4 @@ impl std::str::FromStr for Stream {
     }
 }
 
-impl<'de> Deserialize<'de> for Stream {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "a stream", str::parse)
-    }
-}
+deserialize_text!(Stream, "a stream", str::parse);

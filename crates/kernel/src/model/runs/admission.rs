@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::model::runs::workspace::budget::Percent;
 use crate::model::runs::workspace::meter::Amount;
+use crate::values::closed_set::closed_set;
 
 /// The resource limits of a run; a limit left out does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,29 +24,17 @@ pub struct Limits {
     pub queued_bytes: Option<Amount>,
 }
 
-/// A limited resource.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Capacity {
-    /// Live workspaces.
-    Compute,
-    /// Context and working memory.
-    Memory,
-    /// Mail in transit.
-    Network,
-    /// Disk space where content is stored.
-    Storage,
-}
-
-impl Capacity {
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Capacity::Compute => "compute",
-            Capacity::Memory => "memory",
-            Capacity::Network => "network",
-            Capacity::Storage => "storage",
-        }
+closed_set! {
+    /// A limited resource.
+    Capacity {
+        /// Live workspaces.
+        Compute "compute",
+        /// Context and working memory.
+        Memory "memory",
+        /// Mail in transit.
+        Network "network",
+        /// Disk space where content is stored.
+        Storage "storage",
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::surfaces::Surface;
 use crate::surfaces::parse::{SURFACE_BYTES_MAX, SurfaceError};
 use crate::values::content::{Blob, Content};
+use crate::values::string_newtype::{inline_schema, serde_as_text};
 
 /// The most files one checkpoint or merge may name.
 pub const FILES_MAX: usize = 1_000;
@@ -93,31 +94,11 @@ impl std::str::FromStr for FilePath {
     }
 }
 
-impl Serialize for FilePath {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl<'de> Deserialize<'de> for FilePath {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "a path", FilePath::new)
-    }
-}
-
-impl JsonSchema for FilePath {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "FilePath".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "minLength": 1, "maxLength": SURFACE_BYTES_MAX })
-    }
-}
+serde_as_text!(FilePath, "a path", FilePath::new);
+inline_schema!(
+    FilePath,
+    { "type": "string", "minLength": 1, "maxLength": SURFACE_BYTES_MAX }
+);
 
 /// A file as it is after a change: its content, or none if it was deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

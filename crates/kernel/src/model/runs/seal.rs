@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::registry::apply_error::ApplyError;
 use crate::values::id::WorkspaceId;
+use crate::values::string_newtype::serde_as_text;
 
 const PROOF_BYTES: usize = 32;
 
@@ -50,17 +51,7 @@ impl std::str::FromStr for Proof {
     }
 }
 
-impl Serialize for Proof {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Proof {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "a proof", str::parse)
-    }
-}
+serde_as_text!(Proof, "a proof", str::parse);
 
 /// The algorithm of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::runs::workspace::{Status, budget};
+use crate::values::closed_set::closed_set;
 use crate::values::id::{AnyId, SignalId, WorkspaceId};
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
@@ -13,78 +14,38 @@ use crate::values::time::Timestamp;
 /// They are delivered in one commit.
 pub const PENDING_MAX: usize = 1_000;
 
-/// The type of a signal. The set is closed; no taxonomy adds any.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum SignalType {
-    /// The agent is present and waits for input.
-    Ready,
-    /// The agent has started, or continues.
-    Started,
-    /// The agent cannot continue.
-    Blocked,
-    /// A checkpoint was made.
-    Checkpoint,
-    /// The work is finished.
-    Complete,
-    /// An unrecoverable error occurred.
-    Failed,
-    /// The work of this workspace is being merged.
-    Integrate,
-    /// An envelope has arrived in the inbox.
-    Acknowledged,
-    /// A person is needed.
-    Escalation,
-    /// This workspace is being paused.
-    Suspend,
-    /// This workspace is getting another agent.
-    Migrate,
+closed_set! {
+    /// The type of a signal. The set is closed; no taxonomy adds any.
+    SignalType {
+        /// The agent is present and waits for input.
+        Ready "ready",
+        /// The agent has started, or continues.
+        Started "started",
+        /// The agent cannot continue.
+        Blocked "blocked",
+        /// A checkpoint was made.
+        Checkpoint "checkpoint",
+        /// The work is finished.
+        Complete "complete",
+        /// An unrecoverable error occurred.
+        Failed "failed",
+        /// The work of this workspace is being merged.
+        Integrate "integrate",
+        /// An envelope has arrived in the inbox.
+        Acknowledged "acknowledged",
+        /// A person is needed.
+        Escalation "escalation",
+        /// This workspace is being paused.
+        Suspend "suspend",
+        /// This workspace is getting another agent.
+        Migrate "migrate",
+    }
 }
 
 impl SignalType {
-    /// All eleven types.
-    pub const ALL: &'static [SignalType] = &[
-        SignalType::Ready,
-        SignalType::Started,
-        SignalType::Blocked,
-        SignalType::Checkpoint,
-        SignalType::Complete,
-        SignalType::Failed,
-        SignalType::Integrate,
-        SignalType::Acknowledged,
-        SignalType::Escalation,
-        SignalType::Suspend,
-        SignalType::Migrate,
-    ];
-
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SignalType::Ready => "ready",
-            SignalType::Started => "started",
-            SignalType::Blocked => "blocked",
-            SignalType::Checkpoint => "checkpoint",
-            SignalType::Complete => "complete",
-            SignalType::Failed => "failed",
-            SignalType::Integrate => "integrate",
-            SignalType::Acknowledged => "acknowledged",
-            SignalType::Escalation => "escalation",
-            SignalType::Suspend => "suspend",
-            SignalType::Migrate => "migrate",
-        }
-    }
-
     /// Whether it requires a reason.
     pub fn needs_reason(self) -> bool {
         matches!(self, SignalType::Blocked | SignalType::Failed | SignalType::Escalation)
-    }
-}
-
-impl std::fmt::Display for SignalType {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -6,45 +6,22 @@ use serde::Serialize;
 
 use crate::registry::kind::Kind;
 use crate::registry::lifecycle::{Edge, Lifecycle};
+use crate::values::closed_set::closed_set;
 use crate::values::name::UserId;
 use crate::values::principal::Actor;
 use crate::values::text::Text;
 
-/// The status of a user.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Can act.
-    Active,
-    /// Kept from acting by another person.
-    Suspended,
-    /// Kept from acting until a condition is resolved.
-    Blocked,
-    /// Has left; their record stays.
-    Deactivated,
-}
-
-impl Status {
-    /// All four statuses.
-    pub const ALL: &'static [Status] =
-        &[Status::Active, Status::Suspended, Status::Blocked, Status::Deactivated];
-
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Active => "active",
-            Status::Suspended => "suspended",
-            Status::Blocked => "blocked",
-            Status::Deactivated => "deactivated",
-        }
-    }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
+closed_set! {
+    /// The status of a user.
+    Status {
+        /// Can act.
+        Active "active",
+        /// Kept from acting by another person.
+        Suspended "suspended",
+        /// Kept from acting until a condition is resolved.
+        Blocked "blocked",
+        /// Has left; their record stays.
+        Deactivated "deactivated",
     }
 }
 

@@ -4,35 +4,24 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::values::closed_set::closed_set;
 use crate::values::label::Label;
 use crate::values::text::Text;
 
 /// The most errors recorded for one message.
 pub const ERRORS_MAX: usize = 64;
 
-/// The verdict about a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The message is well formed.
-    Accept,
-    /// The message is malformed.
-    Reject,
-    /// The message is malformed; one retry is allowed.
-    Retry,
-    /// Retries are exhausted; somebody else has to look.
-    Escalate,
-}
-
-impl Outcome {
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Accept => "accept",
-            Outcome::Reject => "reject",
-            Outcome::Retry => "retry",
-            Outcome::Escalate => "escalate",
-        }
+closed_set! {
+    /// The verdict about a message.
+    Outcome {
+        /// The message is well formed.
+        Accept "accept",
+        /// The message is malformed.
+        Reject "reject",
+        /// The message is malformed; one retry is allowed.
+        Retry "retry",
+        /// Retries are exhausted; somebody else has to look.
+        Escalate "escalate",
     }
 }
 

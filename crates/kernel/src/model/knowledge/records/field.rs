@@ -19,6 +19,7 @@ use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::values::label::Label;
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;
+use crate::values::string_newtype::{inline_schema, serde_as_text};
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
 
@@ -151,31 +152,8 @@ impl std::str::FromStr for StepId {
     }
 }
 
-impl Serialize for StepId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for StepId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "the id of a step", str::parse)
-    }
-}
-
-impl JsonSchema for StepId {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "StepId".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^stp_[1-9][0-9]*$" })
-    }
-}
+serde_as_text!(StepId, "the id of a step", str::parse);
+inline_schema!(StepId, { "type": "string", "pattern": "^stp_[1-9][0-9]*$" });
 
 /// The guarantees that a handoff makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::values::string_newtype::{inline_schema, serde_as_text};
 use crate::values::time::JSON_INTEGER_MAX;
 
 macro_rules! kinds {
@@ -129,33 +130,11 @@ impl std::str::FromStr for RecordId {
     }
 }
 
-impl Serialize for RecordId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for RecordId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "the id of a record", str::parse)
-    }
-}
-
-impl JsonSchema for RecordId {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "RecordId".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string", "pattern": "^[a-z]{3,4}(_[0-9a-f]{8,}|#[0-9]+)$"
-        })
-    }
-}
+serde_as_text!(RecordId, "the id of a record", str::parse);
+inline_schema!(
+    RecordId,
+    { "type": "string", "pattern": "^[a-z]{3,4}(_[0-9a-f]{8,}|#[0-9]+)$" }
+);
 
 #[cfg(test)]
 mod tests {

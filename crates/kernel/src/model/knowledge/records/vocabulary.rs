@@ -1,41 +1,13 @@
 //! The closed sets of words that records use: states and the values of fields.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use crate::values::closed_set::closed_set;
 
 macro_rules! words {
     ($( #[$doc:meta] $name:ident { $( $variant:ident $word:literal; )* } )*) => {
         $(
-            #[$doc]
-            #[derive(
-                Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-                JsonSchema,
-            )]
-            #[serde(rename_all = "snake_case")]
-            pub enum $name {
-                $( #[doc = concat!("`", $word, "`")] $variant, )*
-            }
-
-            impl $name {
-                /// All values.
-                pub const ALL: &'static [$name] = &[$($name::$variant),*];
-
-                /// The value as written.
-                pub const fn as_str(self) -> &'static str {
-                    match self { $($name::$variant => $word),* }
-                }
-
-                /// The value with this name.
-                pub fn named(word: &str) -> Option<Self> {
-                    $name::ALL.iter().copied().find(|own| own.as_str() == word)
-                }
-            }
-
-            impl std::fmt::Display for $name {
-                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.pad(self.as_str())
-                }
+            closed_set! {
+                #[$doc]
+                $name { $( #[doc = concat!("`", $word, "`")] $variant $word, )* }
             }
         )*
     };

@@ -16,6 +16,7 @@ use crate::model::runs::{task, workspace};
 use crate::values::content::{Blob, Content};
 use crate::values::id::{GateId, WorkspaceId};
 use crate::values::name::UserId;
+use crate::values::string_newtype::serde_as_text;
 use crate::values::text::Text;
 
 /// The party that closed a gate or an escalation.
@@ -39,24 +40,12 @@ impl std::fmt::Display for Resolver {
     }
 }
 
-impl Serialize for Resolver {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Resolver {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // These are reserved words, so no user can have them as id.
-        crate::values::de::from_str(deserializer, "a user, `fallback` or `protocol`", |text| {
-            match text {
-                "fallback" => Ok(Resolver::Fallback),
-                "protocol" => Ok(Resolver::Protocol),
-                id => UserId::new(id).map(Resolver::User),
-            }
-        })
-    }
-}
+// `fallback` and `protocol` are reserved words, so no user can have them as id.
+serde_as_text!(Resolver, "a user, `fallback` or `protocol`", |text| match text {
+    "fallback" => Ok(Resolver::Fallback),
+    "protocol" => Ok(Resolver::Protocol),
+    id => UserId::new(id).map(Resolver::User),
+});
 
 /// Changes that a person makes to the action that waits. Each type of gate allows its own fields;
 /// ids, times, graphs and dependencies cannot be changed.

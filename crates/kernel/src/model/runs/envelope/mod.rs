@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::model::runs::seal::Integrity;
 use crate::model::runs::workspace::Party;
 use crate::model::runs::workspace::meter::Amount;
+use crate::values::closed_set::closed_set;
 use crate::values::content::{Blob, Content};
 use crate::values::id::{EnvelopeId, RightId, TaskId, WorkspaceId};
 use crate::values::time::Timestamp;
@@ -100,23 +101,13 @@ pub enum RejectReason {
     GateRejectedByHuman,
 }
 
-/// The reason why an accepted envelope was not delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UndeliverableReason {
-    /// The receiver ended first.
-    TargetTerminal,
-    /// All delivery attempts failed.
-    DeliveryExhausted,
-}
-
-impl UndeliverableReason {
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            UndeliverableReason::TargetTerminal => "target_terminal",
-            UndeliverableReason::DeliveryExhausted => "delivery_exhausted",
-        }
+closed_set! {
+    /// The reason why an accepted envelope was not delivered.
+    UndeliverableReason {
+        /// The receiver ended first.
+        TargetTerminal "target_terminal",
+        /// All delivery attempts failed.
+        DeliveryExhausted "delivery_exhausted",
     }
 }
 

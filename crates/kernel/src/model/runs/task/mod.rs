@@ -13,63 +13,36 @@ use crate::model::runs::envelope::Payload;
 use crate::model::runs::workspace;
 use crate::registry::kind::Kind;
 use crate::registry::lifecycle::{Edge, Lifecycle};
+use crate::values::closed_set::closed_set;
 use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, GraphId, TaskId, WorkspaceId};
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
 use crate::values::token::Format;
 
-/// The state of a task.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Planned, not yet approved.
-    Draft,
-    /// Approved, waiting to be assigned.
-    Pending,
-    /// Assigned to a workspace.
-    Assigned,
-    /// In progress.
-    InProgress,
-    /// Completed, not yet merged.
-    Completed,
-    /// Failed; can be retried.
-    Failed,
-    /// Completed and merged.
-    Integrated,
-    /// Cancelled.
-    Cancelled,
+closed_set! {
+    /// The state of a task.
+    Status {
+        /// Planned, not yet approved.
+        Draft "draft",
+        /// Approved, waiting to be assigned.
+        Pending "pending",
+        /// Assigned to a workspace.
+        Assigned "assigned",
+        /// In progress.
+        InProgress "in_progress",
+        /// Completed, not yet merged.
+        Completed "completed",
+        /// Failed; can be retried.
+        Failed "failed",
+        /// Completed and merged.
+        Integrated "integrated",
+        /// Cancelled.
+        Cancelled "cancelled",
+    }
 }
 
 impl Status {
-    /// All eight states.
-    pub const ALL: &'static [Status] = &[
-        Status::Draft,
-        Status::Pending,
-        Status::Assigned,
-        Status::InProgress,
-        Status::Completed,
-        Status::Failed,
-        Status::Integrated,
-        Status::Cancelled,
-    ];
-
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Draft => "draft",
-            Status::Pending => "pending",
-            Status::Assigned => "assigned",
-            Status::InProgress => "in_progress",
-            Status::Completed => "completed",
-            Status::Failed => "failed",
-            Status::Integrated => "integrated",
-            Status::Cancelled => "cancelled",
-        }
-    }
-
     /// Whether tasks that depend on it may start.
     pub fn is_done(self) -> bool {
         matches!(self, Status::Completed | Status::Integrated)
@@ -78,12 +51,6 @@ impl Status {
     /// Whether the state is final.
     pub fn is_terminal(self) -> bool {
         matches!(self, Status::Integrated | Status::Cancelled)
-    }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -7,59 +7,26 @@ use std::collections::BTreeMap;
 
 use crate::model::runs::workspace::Status;
 use crate::model::runs::workspace::meter::Amount;
+use crate::values::closed_set::closed_set;
 use crate::values::id::WorkspaceId;
 
-/// A dimension that a budget limits.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Dimension {
-    /// Bytes of envelopes sent and received.
-    BandwidthLimit,
-    /// Bytes of the content of checkpoints.
-    CheckpointLimit,
-    /// Time in state `active`, in microseconds.
-    ComputeTimeout,
-    /// Bytes of context and working memory.
-    ContextLimit,
-    /// Cost, in millionths of the deployment's currency.
-    CostLimit,
-    /// Tokens.
-    TokenLimit,
-    /// Bytes of the local trail.
-    TrailLimit,
-}
-
-impl Dimension {
-    /// All seven dimensions.
-    pub const ALL: &'static [Dimension] = &[
-        Dimension::BandwidthLimit,
-        Dimension::CheckpointLimit,
-        Dimension::ComputeTimeout,
-        Dimension::ContextLimit,
-        Dimension::CostLimit,
-        Dimension::TokenLimit,
-        Dimension::TrailLimit,
-    ];
-
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Dimension::BandwidthLimit => "bandwidth_limit",
-            Dimension::CheckpointLimit => "checkpoint_limit",
-            Dimension::ComputeTimeout => "compute_timeout",
-            Dimension::ContextLimit => "context_limit",
-            Dimension::CostLimit => "cost_limit",
-            Dimension::TokenLimit => "token_limit",
-            Dimension::TrailLimit => "trail_limit",
-        }
-    }
-}
-
-impl std::fmt::Display for Dimension {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
+closed_set! {
+    /// A dimension that a budget limits.
+    Dimension {
+        /// Bytes of envelopes sent and received.
+        BandwidthLimit "bandwidth_limit",
+        /// Bytes of the content of checkpoints.
+        CheckpointLimit "checkpoint_limit",
+        /// Time in state `active`, in microseconds.
+        ComputeTimeout "compute_timeout",
+        /// Bytes of context and working memory.
+        ContextLimit "context_limit",
+        /// Cost, in millionths of the deployment's currency.
+        CostLimit "cost_limit",
+        /// Tokens.
+        TokenLimit "token_limit",
+        /// Bytes of the local trail.
+        TrailLimit "trail_limit",
     }
 }
 

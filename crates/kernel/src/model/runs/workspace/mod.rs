@@ -37,11 +37,13 @@ use crate::model::runs::workspace::group::GroupName;
 use crate::model::runs::workspace::liveness::Pulse;
 use crate::model::runs::workspace::meter::Meter;
 use crate::surfaces::Surface;
+use crate::values::closed_set::closed_set;
 use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, EnvelopeId, TaskId, WorkspaceId};
 use crate::values::name::{AgentName, UserId};
 use crate::values::seconds::Secs;
 use crate::values::stream::Stream;
+use crate::values::string_newtype::serde_as_text;
 use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 use crate::values::token::RoleName;
@@ -67,61 +69,31 @@ pub const LIVE_MAX: usize = 200_000;
 /// The most files in a working memory.
 pub const MEMORY_FILES_MAX: usize = 1_000;
 
-/// The state of a workspace.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Created, and waiting for its agent or its first envelope.
-    Idle,
-    /// The agent is working.
-    Active,
-    /// The agent reported that it cannot continue.
-    Blocked,
-    /// Being moved to another agent.
-    Migrating,
-    /// Paused by the coordinator.
-    Suspended,
-    /// Completed, waiting to be merged.
-    Integrating,
-    /// Completed, but the merge met a conflict.
-    Conflicted,
-    /// Ended successfully.
-    Closed,
-    /// Ended by failure or abort.
-    Failed,
+closed_set! {
+    /// The state of a workspace.
+    Status {
+        /// Created, and waiting for its agent or its first envelope.
+        Idle "idle",
+        /// The agent is working.
+        Active "active",
+        /// The agent reported that it cannot continue.
+        Blocked "blocked",
+        /// Being moved to another agent.
+        Migrating "migrating",
+        /// Paused by the coordinator.
+        Suspended "suspended",
+        /// Completed, waiting to be merged.
+        Integrating "integrating",
+        /// Completed, but the merge met a conflict.
+        Conflicted "conflicted",
+        /// Ended successfully.
+        Closed "closed",
+        /// Ended by failure or abort.
+        Failed "failed",
+    }
 }
 
 impl Status {
-    /// All nine states.
-    pub const ALL: &'static [Status] = &[
-        Status::Idle,
-        Status::Active,
-        Status::Blocked,
-        Status::Migrating,
-        Status::Suspended,
-        Status::Integrating,
-        Status::Conflicted,
-        Status::Closed,
-        Status::Failed,
-    ];
-
-    /// The name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Idle => "idle",
-            Status::Active => "active",
-            Status::Blocked => "blocked",
-            Status::Migrating => "migrating",
-            Status::Suspended => "suspended",
-            Status::Integrating => "integrating",
-            Status::Conflicted => "conflicted",
-            Status::Closed => "closed",
-            Status::Failed => "failed",
-        }
-    }
-
     /// Whether it has ended.
     pub fn is_terminal(self) -> bool {
         matches!(self, Status::Closed | Status::Failed)
@@ -149,74 +121,68 @@ impl Status {
     }
 }
 
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
+closed_set! {
+    /// The trigger of a transition. Where the protocol fixes a reason, this is it.
+    Trigger {
+        /// The first envelope arrived.
+        FirstEnvelope "first_envelope",
+        /// The run is set up; the root's first input.
+        WorkflowLoaded "workflow_loaded",
+        /// The agent emitted `blocked`.
+        Blocked "blocked",
+        /// The agent emitted `started`.
+        Started "started",
+        /// The agent emitted `complete`.
+        Complete "complete",
+        /// The agent emitted `failed`.
+        Failed "failed",
+        /// The coordinator aborted it.
+        AbortedByCoordinator "aborted_by_coordinator",
+        /// A person aborted it.
+        AbortedByHuman "aborted_by_human",
+        /// Its group was aborted.
+        BatchAbort "batch_abort",
+        /// The timeout was reached.
+        Timeout "timeout",
+        /// The timeout was reached while a conflict was open.
+        ConflictTimeout "conflict_timeout",
+        /// It was asked to terminate and did not within the grace period.
+        GracefulTerminationExpired "graceful_termination_expired",
+        /// A limit of its budget was reached.
+        BudgetExceeded "budget_exceeded",
+        /// Its parent workspace failed.
+        ParentFailed "parent_failed",
+        /// The run was forced to end.
+        SystemShutdown "system_shutdown",
+        /// The run ended.
+        RunComplete "run_complete",
+        /// The coordinator ordered a migration.
+        Migrate "migrate",
+        /// The new agent is ready.
+        Migrated "migrated",
+        /// The new agent did not become ready in time.
+        MigrationError "migration_error",
+        /// The coordinator paused it.
+        Suspend "suspend",
+        /// The coordinator resumed it.
+        Resume "resume",
+        /// Its work was merged.
+        Merged "merged",
+        /// Merging met a conflict.
+        ConflictFound "conflict_found",
+        /// The coordinator requested a revision.
+        RevisionRequired "revision_required",
+        /// The coordinator rejected the work.
+        Rejected "rejected",
+        /// Every conflict was resolved.
+        ConflictsResolved "conflicts_resolved",
+        /// A conflict is resolved by doing the work again.
+        AgentRework "agent_rework",
+        /// A person, or a gate's fallback, rejected the merge.
+        GateRejectedByHuman "gate_rejected_by_human",
+        /// An escalation was not answered in time.
+        EscalationTimeout "escalation_timeout",
     }
-}
-
-/// The trigger of a transition. Where the protocol fixes a reason, this is it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// The first envelope arrived.
-    FirstEnvelope,
-    /// The run is set up; the root's first input.
-    WorkflowLoaded,
-    /// The agent emitted `blocked`.
-    Blocked,
-    /// The agent emitted `started`.
-    Started,
-    /// The agent emitted `complete`.
-    Complete,
-    /// The agent emitted `failed`.
-    Failed,
-    /// The coordinator aborted it.
-    AbortedByCoordinator,
-    /// A person aborted it.
-    AbortedByHuman,
-    /// Its group was aborted.
-    BatchAbort,
-    /// The timeout was reached.
-    Timeout,
-    /// The timeout was reached while a conflict was open.
-    ConflictTimeout,
-    /// It was asked to terminate and did not within the grace period.
-    GracefulTerminationExpired,
-    /// A limit of its budget was reached.
-    BudgetExceeded,
-    /// Its parent workspace failed.
-    ParentFailed,
-    /// The run was forced to end.
-    SystemShutdown,
-    /// The run ended.
-    RunComplete,
-    /// The coordinator ordered a migration.
-    Migrate,
-    /// The new agent is ready.
-    Migrated,
-    /// The new agent did not become ready in time.
-    MigrationError,
-    /// The coordinator paused it.
-    Suspend,
-    /// The coordinator resumed it.
-    Resume,
-    /// Its work was merged.
-    Merged,
-    /// Merging met a conflict.
-    ConflictFound,
-    /// The coordinator requested a revision.
-    RevisionRequired,
-    /// The coordinator rejected the work.
-    Rejected,
-    /// Every conflict was resolved.
-    ConflictsResolved,
-    /// A conflict is resolved by doing the work again.
-    AgentRework,
-    /// A person, or a gate's fallback, rejected the merge.
-    GateRejectedByHuman,
-    /// An escalation was not answered in time.
-    EscalationTimeout,
 }
 
 /// The party that initiated a transition.
@@ -279,21 +245,11 @@ impl std::fmt::Display for Party {
     }
 }
 
-impl Serialize for Party {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Party {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // This is a reserved word, so no user can have it as id.
-        crate::values::de::from_str(deserializer, "a user or `system`", |text| match text {
-            "system" => Ok(Party::System),
-            id => UserId::new(id).map(Party::User),
-        })
-    }
-}
+// `system` is a reserved word, so no user can have it as id.
+serde_as_text!(Party, "a user or `system`", |text| match text {
+    "system" => Ok(Party::System),
+    id => UserId::new(id).map(Party::User),
+});
 
 /// The properties fixed when a workspace is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::values::closed_set::closed_set;
 use crate::values::id::WorkspaceId;
 
 /// `workspace.reparent`: gives a workspace that lost its parent another one, once.
@@ -30,24 +31,14 @@ pub struct Reparented {
     pub workspace_id: WorkspaceId,
 }
 
-/// The reason why a workspace got another parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReparentReason {
-    /// Its parent failed, and a different person owns the workspace.
-    ParentAbortedCrossOwnership,
-    /// Its parent closed, and a different person owns the workspace.
-    ParentClosedCrossOwnership,
-    /// The coordinator assigned another parent.
-    ReassignedByCoordinator,
-}
-
-impl ReparentReason {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            ReparentReason::ParentAbortedCrossOwnership => "parent_aborted_cross_ownership",
-            ReparentReason::ParentClosedCrossOwnership => "parent_closed_cross_ownership",
-            ReparentReason::ReassignedByCoordinator => "reassigned_by_coordinator",
-        }
+closed_set! {
+    /// The reason why a workspace got another parent.
+    ReparentReason {
+        /// Its parent failed, and a different person owns the workspace.
+        ParentAbortedCrossOwnership "parent_aborted_cross_ownership",
+        /// Its parent closed, and a different person owns the workspace.
+        ParentClosedCrossOwnership "parent_closed_cross_ownership",
+        /// The coordinator assigned another parent.
+        ReassignedByCoordinator "reassigned_by_coordinator",
     }
 }
