@@ -10,7 +10,10 @@ use crate::model::runs::workspace::change::StateChanged;
 use crate::model::runs::workspace::create::Created;
 use crate::model::runs::workspace::group::GroupName;
 use crate::model::runs::workspace::{Party, Trigger};
-use crate::protocol::command::Command;
+use crate::protocol::command::{
+    AgentCommand, Command, CommandRoom, HighwayCommand, LeaseCommand, MemoryCommand,
+    MessageCommand, PlanCommand, RightCommand, WorkspaceCommand,
+};
 use crate::protocol::event::{
     AgentEvent, Event, EventRoom, HighwayEvent, LeaseEvent, MemoryEvent, MessageEvent, PlanEvent,
     UserEvent, WorkspaceEvent,
@@ -49,112 +52,126 @@ fn on(permission: Permission, target: &WorkspaceId) -> Permissions {
     vec![(permission, Some(target.clone()))]
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm for every command, so that none is forgotten")]
+/// The permissions that a command needs. An empty list only requires an active user.
 fn of_command(state: &State, user: &UserId, command: &Command) -> Permissions {
+    match command.room() {
+        CommandRoom::Lease(command) => for_lease(command),
+        CommandRoom::User(_) => overall(Permission::ManageUsers),
+        CommandRoom::Agent(command) => for_agent(command),
+        CommandRoom::Memory(command) => for_memory(state, user, command),
+        CommandRoom::Workspace(command) => for_workspace(state, user, command),
+        CommandRoom::Message(command) => for_message(command),
+        CommandRoom::Plan(command) => for_plan(state, command),
+        CommandRoom::Highway(command) => for_highway(state, command),
+        CommandRoom::Right(RightCommand::RightGrant(args)) => between(&args.holder, &args.target),
+        CommandRoom::Right(RightCommand::RightRevoke(args)) => revocation(state, &args.right),
+        // Writing shared knowledge only requires an active user; sessions and the runtime's own
+        // commands are not for people at all.
+        CommandRoom::Commons(_)
+        | CommandRoom::Work(_)
+        | CommandRoom::Refusal(_)
+        | CommandRoom::Session(_)
+        | CommandRoom::Runtime(_) => Vec::new(),
+    }
+}
+
+fn for_lease(command: LeaseCommand<'_>) -> Permissions {
     match command {
-        Command::RunStart(args) => beginning(user, args.agent.as_ref(), args.owner.as_ref()),
-        Command::RunHandOver(_) => overall(Permission::GrantDelegation),
-        Command::RunEnd(_) => overall(Permission::Abort),
-        Command::WorkspaceCreate(args) => creation(state, &Asked::from(args)),
-        Command::TaskAssign(args) => creation(state, &Asked::from(&args.as_create())),
-        Command::WorkspaceAbort(args) => on(Permission::Abort, &args.workspace),
-        Command::WorkspaceSuspend(args) => on(Permission::Suspend, &args.workspace),
-        Command::WorkspaceResume(args) => on(Permission::Suspend, &args.workspace),
-        Command::WorkspaceMigrate(args) => on(Permission::Suspend, &args.workspace),
-        Command::WorkspaceTransfer(args) => on(Permission::Transfer, &args.workspace),
-        Command::WorkspaceTerminate(args) => on(Permission::Abort, &args.workspace),
-        Command::WorkspaceGrantVisibility(args) => shown(&args.workspace, &args.target),
-        Command::WorkspaceReparent(args) => between(&args.workspace, &args.parent),
-        Command::WorkspaceModifyBudget(args) => on(Permission::ModifyBudget, &args.workspace),
-        Command::WorkspaceSetPriority(args) => on(Permission::ModifyBudget, &args.workspace),
-        Command::WorkspaceBatchAbort(args) => in_group(state, Permission::Abort, &args.group),
-        Command::WorkspaceBatchPriority(args) => {
-            in_group(state, Permission::ModifyBudget, &args.group)
+        LeaseCommand::LeaseForce(_) => overall(Permission::ForceLease),
+        LeaseCommand::LeaseOpen(_)
+        | LeaseCommand::LeaseRenew(_)
+        | LeaseCommand::LeaseRelease(_) => Vec::new(),
+    }
+}
+
+fn for_agent(command: AgentCommand<'_>) -> Permissions {
+    match command {
+        AgentCommand::AgentRevoke(_) | AgentCommand::AgentReinstate(_) => {
+            overall(Permission::RevokeAgent)
         }
-        Command::MeterReport(args) => match &args.workspace {
+        AgentCommand::AgentRegister(_) | AgentCommand::AgentHeartbeat(_) => Vec::new(),
+    }
+}
+
+fn for_memory(state: &State, user: &UserId, command: MemoryCommand<'_>) -> Permissions {
+    match command {
+        MemoryCommand::MemoryMove(args) => on_record(state, user, args.id),
+        MemoryCommand::MemoryConverge(args) => on_record(state, user, args.id),
+        MemoryCommand::MemoryArchive(args) => on_record(state, user, args.id),
+        MemoryCommand::MemoryLoop(args) => in_loop(state, user, args),
+        MemoryCommand::MemoryCreate(_)
+        | MemoryCommand::MemoryUpdate(_)
+        | MemoryCommand::MemoryStep(_)
+        | MemoryCommand::MemoryProgress(_)
+        | MemoryCommand::MemorySweep(_)
+        | MemoryCommand::MemoryTurn(_)
+        | MemoryCommand::MemoryOffer(_) => Vec::new(),
+    }
+}
+
+fn for_workspace(state: &State, user: &UserId, command: WorkspaceCommand<'_>) -> Permissions {
+    use WorkspaceCommand as C;
+    match command {
+        C::RunStart(args) => beginning(user, args.agent.as_ref(), args.owner.as_ref()),
+        C::RunHandOver(_) => overall(Permission::GrantDelegation),
+        C::RunEnd(_) => overall(Permission::Abort),
+        C::WorkspaceCreate(args) => creation(state, &Asked::from(args)),
+        C::WorkspaceAbort(args) => on(Permission::Abort, &args.workspace),
+        C::WorkspaceSuspend(args) => on(Permission::Suspend, &args.workspace),
+        C::WorkspaceResume(args) => on(Permission::Suspend, &args.workspace),
+        C::WorkspaceMigrate(args) => on(Permission::Suspend, &args.workspace),
+        C::WorkspaceTransfer(args) => on(Permission::Transfer, &args.workspace),
+        C::WorkspaceTerminate(args) => on(Permission::Abort, &args.workspace),
+        C::WorkspaceGrantVisibility(args) => shown(&args.workspace, &args.target),
+        C::WorkspaceReparent(args) => between(&args.workspace, &args.parent),
+        C::WorkspaceModifyBudget(args) => on(Permission::ModifyBudget, &args.workspace),
+        C::WorkspaceSetPriority(args) => on(Permission::ModifyBudget, &args.workspace),
+        C::WorkspaceBatchAbort(args) => in_group(state, Permission::Abort, &args.group),
+        C::WorkspaceBatchPriority(args) => in_group(state, Permission::ModifyBudget, &args.group),
+        C::MeterReport(args) => match &args.workspace {
             Some(id) => on(Permission::ModifyBudget, id),
             None => overall(Permission::ModifyBudget),
         },
-        Command::HighwayInject(args) => on(Permission::Inject, &args.to),
-        Command::GateResolve(args) => at_gate(state, &args.gate, args.modifications.as_deref()),
-        Command::EscalationAnswer(args) => {
+        C::WorkspaceWrite(_) => overall(Permission::Inject),
+    }
+}
+
+fn for_message(command: MessageCommand<'_>) -> Permissions {
+    match command {
+        MessageCommand::EnvelopeSend(args) => sending(&args.to, &args.rights),
+        MessageCommand::SignalEmit(args) => said(args.signal),
+        MessageCommand::InboxTake(_) => overall(Permission::Inject),
+    }
+}
+
+fn for_plan(state: &State, command: PlanCommand<'_>) -> Permissions {
+    use PlanCommand as C;
+    match command {
+        C::CheckpointCreate(_) => overall(Permission::Inject),
+        C::TaskGraph(_) | C::TaskAdd(_) | C::TaskApprove(_) | C::TaskRetry(_) => {
+            overall(Permission::CreateWorkspace)
+        }
+        C::TaskAssign(args) => creation(state, &Asked::from(&args.as_create())),
+        C::TaskCancel(args) => cancellation(state, &args.task),
+        C::IntegrationDecide(args) => on(Permission::ApproveIntegration, &args.workspace),
+        C::IntegrationSalvage(args) => on(Permission::ApproveIntegration, &args.workspace),
+        C::ConflictResolve(args) => on(Permission::ApproveIntegration, &args.workspace),
+    }
+}
+
+fn for_highway(state: &State, command: HighwayCommand<'_>) -> Permissions {
+    match command {
+        HighwayCommand::HighwayInject(args) => on(Permission::Inject, &args.to),
+        HighwayCommand::GateResolve(args) => {
+            at_gate(state, &args.gate, args.modifications.as_deref())
+        }
+        HighwayCommand::EscalationAnswer(args) => {
             let open = state.escalations.get(&args.escalation);
             open.map_or_else(Vec::new, |open| answer(args.response, &open.workspace))
         }
-        Command::HighwayConfigure(wish) => {
+        HighwayCommand::HighwayConfigure(wish) => {
             setting(state, &Highway::clone(&state.highway).with(wish))
         }
-        Command::TaskGraph(_)
-        | Command::TaskAdd(_)
-        | Command::TaskApprove(_)
-        | Command::TaskRetry(_) => overall(Permission::CreateWorkspace),
-        Command::TaskCancel(args) => cancellation(state, &args.task),
-        Command::IntegrationDecide(args) => on(Permission::ApproveIntegration, &args.workspace),
-        Command::IntegrationSalvage(args) => on(Permission::ApproveIntegration, &args.workspace),
-        Command::ConflictResolve(args) => on(Permission::ApproveIntegration, &args.workspace),
-        Command::RightGrant(args) => between(&args.holder, &args.target),
-        Command::RightRevoke(args) => revocation(state, &args.right),
-        Command::EnvelopeSend(args) => sending(&args.to, &args.rights),
-        Command::SignalEmit(args) => said(args.signal),
-        Command::InboxTake(_) | Command::WorkspaceWrite(_) | Command::CheckpointCreate(_) => {
-            overall(Permission::Inject)
-        }
-        Command::LeaseForce(_) => overall(Permission::ForceLease),
-        Command::MemoryMove(args) => on_record(state, user, args.id),
-        Command::MemoryConverge(args) => on_record(state, user, args.id),
-        Command::MemoryArchive(args) => on_record(state, user, args.id),
-        Command::MemoryLoop(args) => in_loop(state, user, args),
-        Command::AgentRevoke(_) | Command::AgentReinstate(_) => overall(Permission::RevokeAgent),
-        Command::UserCreate(_)
-        | Command::UserSuspend(_)
-        | Command::UserResume(_)
-        | Command::UserBlock(_)
-        | Command::UserUnblock(_)
-        | Command::UserDeactivate(_)
-        | Command::UserReactivate(_)
-        | Command::CapabilityGrant(_)
-        | Command::CapabilityRevoke(_) => overall(Permission::ManageUsers),
-        // Holding leases and writing shared knowledge only requires an active user; the other
-        // commands are not for people at all.
-        Command::LeaseOpen(_)
-        | Command::SymbolSet(_)
-        | Command::FactSet(_)
-        | Command::FactDelete(_)
-        | Command::CapsuleWrite(_)
-        | Command::DecisionAppend(_)
-        | Command::DisputeRaise(_)
-        | Command::LedgerLog(_)
-        | Command::LedgerBaseline(_)
-        | Command::MessageNote(_)
-        | Command::RefusalRecord(_)
-        | Command::MemoryCreate(_)
-        | Command::MemoryUpdate(_)
-        | Command::MemoryStep(_)
-        | Command::MemoryProgress(_)
-        | Command::MemorySweep(_)
-        | Command::MemoryTurn(_)
-        | Command::MemoryOffer(_)
-        | Command::WorkBegin(_)
-        | Command::WorkFinish(_)
-        | Command::LeaseRenew(_)
-        | Command::LeaseRelease(_)
-        | Command::SessionOpen(_)
-        | Command::SessionClose(_)
-        | Command::AgentRegister(_)
-        | Command::AgentHeartbeat(_)
-        | Command::ProjectCreate(_)
-        | Command::RuntimeRekey(_)
-        | Command::RuntimeUnauthentic(_)
-        | Command::RuntimeRestored(_)
-        | Command::RuntimeDegraded(_)
-        | Command::RuntimeRecover(_)
-        | Command::RuntimeAuthentic(_)
-        | Command::RuntimeViolated(_)
-        | Command::AccessRefused(_)
-        | Command::TrailCompact(_)
-        | Command::TrailPrune(_)
-        | Command::TrailSnapshot(_)
-        | Command::TrailDenied(_) => Vec::new(),
     }
 }
 
