@@ -194,13 +194,6 @@ kinds! {
     }
 }
 
-impl Kind {
-    /// Whether the kind is from the protocol's registry, rather than Althing's own.
-    pub fn is_of_protocol(self) -> bool {
-        !self.as_str().contains('.')
-    }
-}
-
 impl std::fmt::Display for Kind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())

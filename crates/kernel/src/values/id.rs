@@ -9,7 +9,7 @@ use crate::values::string_newtype::string_newtype;
 use crate::values::time::Timestamp;
 
 /// The longest id accepted from outside, in bytes.
-pub const ID_BYTES_MAX: usize = 64;
+pub(crate) const ID_BYTES_MAX: usize = 64;
 
 /// The kinds of things that get an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::values::string_newtype::string_newtype;
 
 /// The longest label, in bytes.
-pub const LABEL_BYTES_MAX: usize = 128;
+pub(crate) const LABEL_BYTES_MAX: usize = 128;
 
 /// The longest handle, in bytes.
-pub const HANDLE_BYTES_MAX: usize = 64;
+pub(crate) const HANDLE_BYTES_MAX: usize = 64;
 
 /// The error for a name that was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

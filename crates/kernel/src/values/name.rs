@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::values::string_newtype::string_newtype;
 
 /// The longest name, in bytes.
-pub const NAME_BYTES_MAX: usize = 64;
+pub(crate) const NAME_BYTES_MAX: usize = 64;
 
 /// Reserved words, which have a meaning as actors or roles. No agent or user may have one as name.
-pub const RESERVED: &[&str] = &[
+pub(crate) const RESERVED: &[&str] = &[
     "system",
     "protocol",
     "fallback",

@@ -103,7 +103,9 @@ impl<'de> Deserialize<'de> for Timestamp {
 }
 
 /// Reads an integer, refusing those above 2^53 − 1, which JSON implementations round.
-pub fn exact_integer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+pub(crate) fn exact_integer<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<u64, D::Error> {
     let number = u64::deserialize(deserializer)?;
     if number <= JSON_INTEGER_MAX {
         return Ok(number);

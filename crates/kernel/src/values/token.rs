@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::values::string_newtype::string_newtype;
 
 /// The longest token, in bytes.
-pub const TOKEN_BYTES_MAX: usize = 64;
+pub(crate) const TOKEN_BYTES_MAX: usize = 64;
 
 /// The error for text that is not a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

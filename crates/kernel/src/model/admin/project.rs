@@ -9,7 +9,7 @@ use crate::values::key::PublicKey;
 use crate::values::text::Text;
 
 /// The version of the trail format that this kernel writes.
-pub const TRAIL_FORMAT: u32 = 1;
+pub(crate) const TRAIL_FORMAT: u32 = 1;
 
 /// The state's record of the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,13 +13,13 @@ use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 
 /// The shortest idle timeout, in seconds.
-pub const IDLE_SECS_MIN: u64 = 60;
+pub(crate) const IDLE_SECS_MIN: u64 = 60;
 
 /// The longest idle timeout, in seconds: 30 days.
-pub const IDLE_SECS_MAX: u64 = 30 * 24 * 60 * 60;
+pub(crate) const IDLE_SECS_MAX: u64 = 30 * 24 * 60 * 60;
 
 /// The default idle timeout, in seconds: 12 hours.
-pub const IDLE_SECS_DEFAULT: u64 = 12 * 60 * 60;
+pub(crate) const IDLE_SECS_DEFAULT: u64 = 12 * 60 * 60;
 
 /// The idle timeout of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub struct Session {
 
 impl Session {
     /// When it lapses if there is no further activity.
-    pub fn lapses_at(&self) -> Timestamp {
+    pub(crate) fn lapses_at(&self) -> Timestamp {
         self.touched_at.after(self.idle.span()).max(self.held_until)
     }
 }

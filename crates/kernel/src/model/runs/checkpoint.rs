@@ -14,7 +14,7 @@ use crate::values::time::Timestamp;
 use crate::values::token::TypeName;
 
 /// The most artifacts of one checkpoint.
-pub const ARTIFACTS_MAX: usize = 256;
+pub(crate) const ARTIFACTS_MAX: usize = 256;
 
 /// Whether a checkpoint is ready to be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

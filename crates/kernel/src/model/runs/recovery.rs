@@ -14,7 +14,7 @@ use crate::values::time::Span;
 pub type WriterName = Text<32>;
 
 /// The most writers one recovery can cover.
-pub const WRITERS_MAX: usize = 1_000;
+pub(crate) const WRITERS_MAX: usize = 1_000;
 
 /// `runtime.recover`: completes the work of writers that crashed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

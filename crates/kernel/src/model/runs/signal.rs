@@ -12,7 +12,7 @@ use crate::values::time::Timestamp;
 
 /// The most signals waiting for one workspace before its children must wait with emitting more.
 /// They are delivered in one commit.
-pub const PENDING_MAX: usize = 1_000;
+pub(crate) const PENDING_MAX: usize = 1_000;
 
 closed_set! {
     /// The type of a signal. The set is closed; no taxonomy adds any.

@@ -94,7 +94,7 @@ macro_rules! commands {
             }
 
             /// Whether only the runtime itself issues it.
-            pub fn is_runtimes_own(&self) -> bool {
+            pub(crate) fn is_runtimes_own(&self) -> bool {
                 match self {
                     $($( Command::$variant(_) => false, )*)*
                     $( Command::$own(_) => true, )*
@@ -110,7 +110,7 @@ macro_rules! commands {
             }
 
             /// Writes the arguments.
-            pub fn serialize_args<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            pub(crate) fn serialize_args<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
                     $($( Command::$variant(args) => args.serialize(serializer), )*)*
                     $( Command::$own(args) => args.serialize(serializer), )*

@@ -101,7 +101,12 @@ pub fn reads_all_content(state: &State, viewer: Viewer<'_>) -> bool {
 /// Whether a viewer may read an envelope: sender, receiver and coordinator may, others who can see
 /// the workspaces may not. A receiving agent cannot read mail that is stopped at a gate or was
 /// rejected there.
-pub fn reads_mail(state: &State, viewer: Viewer<'_>, id: &EnvelopeId, envelope: &Envelope) -> bool {
+pub(crate) fn reads_mail(
+    state: &State,
+    viewer: Viewer<'_>,
+    id: &EnvelopeId,
+    envelope: &Envelope,
+) -> bool {
     let on_its_way = envelope.status == envelope::Status::Validated && !state.is_stopped(id);
     let comes = envelope.delivered_at.is_some() || on_its_way;
     let to = Some(&envelope.to).filter(|_| comes || !matches!(viewer, Some(Principal::Agent(_))));

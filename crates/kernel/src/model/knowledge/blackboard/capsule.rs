@@ -13,7 +13,7 @@ use crate::values::text::Text;
 pub const CAPSULES_MAX: usize = 20_000;
 
 /// The most lines of a capsule in its written form, including five lines of frame.
-pub const LINES_MAX: usize = 10;
+pub(crate) const LINES_MAX: usize = 10;
 
 /// The number of lines of the frame.
 const FRAME_LINES: usize = 5;

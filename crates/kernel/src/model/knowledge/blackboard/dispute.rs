@@ -11,7 +11,7 @@ use crate::values::label::{Handle, Label};
 use crate::values::text::Text;
 
 /// The most disputes in a project.
-pub const DISPUTES_MAX: usize = 2_000;
+pub(crate) const DISPUTES_MAX: usize = 2_000;
 
 /// The most branches besides the first that preserve displaced work.
 pub const ALSO_PRESERVED_MAX: usize = 32;
@@ -95,12 +95,12 @@ pub struct Raise {
 
 impl Raise {
     /// The title of the decision that reports it.
-    pub fn decision_title(&self) -> Title {
+    pub(crate) fn decision_title(&self) -> Title {
         Text::lossy(&format!("conflict {} raised", self.id))
     }
 
     /// The body of that decision.
-    pub fn decision_body(&self) -> Body {
+    pub(crate) fn decision_body(&self) -> Body {
         Text::lossy(self.title.as_str())
     }
 }

@@ -17,7 +17,7 @@ pub const NAMES_MAX: usize = 5_000;
 pub const OTHER: &str = "(other)";
 
 /// The most roles with a baseline.
-pub const BASELINES_MAX: usize = 1_000;
+pub(crate) const BASELINES_MAX: usize = 1_000;
 
 /// `ledger.log` and `ledger.logged`: reports the use of tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -80,10 +80,10 @@ pub enum By {
 
 /// The most tokens of a line. No message is that large, and a larger limit would let one line fill
 /// the ledger up for everybody.
-pub const LINE_TOKENS_MAX: u64 = 1_000_000_000;
+pub(crate) const LINE_TOKENS_MAX: u64 = 1_000_000_000;
 
 /// The most messages of a line.
-pub const LINE_MESSAGES_MAX: u32 = 1_000_000;
+pub(crate) const LINE_MESSAGES_MAX: u32 = 1_000_000;
 
 /// The tokenizer whose counts are trusted; counts by others are taken as reported by the caller.
 const TOKENIZER: &str = "o200k_base";

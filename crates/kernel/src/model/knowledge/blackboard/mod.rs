@@ -25,9 +25,7 @@ use crate::model::knowledge::blackboard::symbol::{Symbol, Symbols};
 use crate::values::principal::Principal;
 use crate::values::time::Timestamp;
 
-pub use crate::values::label::HANDLE_BYTES_MAX;
 pub use crate::values::label::Handle;
-pub use crate::values::label::LABEL_BYTES_MAX;
 pub use crate::values::label::Label;
 pub use crate::values::label::LabelError;
 

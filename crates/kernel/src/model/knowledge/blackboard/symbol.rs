@@ -11,7 +11,7 @@ use crate::values::label::Label;
 use crate::values::text::Text;
 
 /// The most symbols in a project.
-pub const SYMBOLS_MAX: usize = 20_000;
+pub(crate) const SYMBOLS_MAX: usize = 20_000;
 
 /// The text that a symbol stands for.
 pub type Value = Text<1000>;

@@ -13,10 +13,10 @@ use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 
 /// The default time until an offer expires, in seconds.
-pub const ACCEPTANCE_SECS: u32 = 15 * 60;
+pub(crate) const ACCEPTANCE_SECS: u32 = 15 * 60;
 
 /// The default time a working agent may go without a heartbeat, in seconds.
-pub const HEARTBEAT_SECS: u32 = 30 * 60;
+pub(crate) const HEARTBEAT_SECS: u32 = 30 * 60;
 
 /// The default number of retries.
 pub const RETRIES: u32 = 2;

@@ -281,7 +281,7 @@ pub struct Taken {
 }
 
 /// The most turns of a loop kept in the state; the trail has all of them.
-pub const TURNS_MAX: usize = 64;
+pub(crate) const TURNS_MAX: usize = 64;
 
 macro_rules! fields {
     ($( $(#[$meta:meta])* $name:ident $key:literal : $type:ty; )*) => {

@@ -41,7 +41,7 @@ pub use crate::model::knowledge::records::record::Record;
 pub use crate::model::knowledge::records::vocabulary::Status;
 
 /// The most records in the state at a time.
-pub const RECORDS_MAX: usize = 250_000;
+pub(crate) const RECORDS_MAX: usize = 250_000;
 
 /// All records, with indexes.
 #[derive(Clone, Debug, Default)]

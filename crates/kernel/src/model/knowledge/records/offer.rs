@@ -19,7 +19,7 @@ use crate::values::label::Label;
 use crate::values::text::Text;
 
 /// The most agents that one request can offer work to.
-pub const LANES_MAX: usize = 32;
+pub(crate) const LANES_MAX: usize = 32;
 
 /// The work offered to one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

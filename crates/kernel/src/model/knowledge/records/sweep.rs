@@ -14,7 +14,7 @@ use crate::values::label::Label;
 use crate::values::time::Timestamp;
 
 /// The most assignments that one sweep changes.
-pub const SWEPT_MAX: usize = 200;
+pub(crate) const SWEPT_MAX: usize = 200;
 
 /// Evidence that somebody is working on an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

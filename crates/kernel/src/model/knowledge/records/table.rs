@@ -290,7 +290,7 @@ pub const TABLES: &[Table] = &[
 ];
 
 /// The lifecycles of the kinds that are stored.
-pub const LIFECYCLES: [Lifecycle; 10] = [
+pub(crate) const LIFECYCLES: [Lifecycle; 10] = [
     CONSTRAINT.lifecycle,
     DECISION.lifecycle,
     TRAP.lifecycle,

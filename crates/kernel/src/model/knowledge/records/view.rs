@@ -225,10 +225,10 @@ pub struct OfRecord {
 }
 
 /// The default number of records in an answer.
-pub const FOUND_DEFAULT: u32 = 50;
+pub(crate) const FOUND_DEFAULT: u32 = 50;
 
 /// The most records in an answer.
-pub const FOUND_MAX: u32 = 1_000;
+pub(crate) const FOUND_MAX: u32 = 1_000;
 
 /// `memory.find`
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -20,23 +20,22 @@ use crate::values::time::{Span, Timestamp};
 pub use crate::model::leasing::lease::surfaces::SURFACES_MAX;
 pub use crate::model::leasing::lease::surfaces::Surfaces;
 pub use crate::model::leasing::lease::surfaces::SurfacesError;
-pub use crate::model::leasing::lease::surfaces::WILD_BYTES_MAX;
 pub use crate::model::leasing::lease::using::Reuse;
 
 /// The shortest time to live, in seconds.
-pub const TTL_SECS_MIN: u64 = 1;
+pub(crate) const TTL_SECS_MIN: u64 = 1;
 
 /// The longest time to live, in seconds: 30 days.
 pub const TTL_SECS_MAX: u64 = 30 * 24 * 60 * 60;
 
 /// The default time to live, in seconds: 90 minutes.
-pub const TTL_SECS_DEFAULT: u64 = 90 * 60;
+pub(crate) const TTL_SECS_DEFAULT: u64 = 90 * 60;
 
 /// The most leases of one session: when it ends, they all end in one commit.
 pub const PER_SESSION_MAX: usize = 1_000;
 
 /// The most collisions a refusal lists.
-pub const COLLISIONS_MAX: usize = 32;
+pub(crate) const COLLISIONS_MAX: usize = 32;
 
 /// The time to live of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ pub const SURFACES_MAX: usize = 256;
 
 /// The most bytes the globs of one lease may expand to. Checking whether two leases overlap costs
 /// at most the product of theirs.
-pub const WILD_BYTES_MAX: usize = 4096;
+pub(crate) const WILD_BYTES_MAX: usize = 4096;
 
 /// A set of surfaces: at least one, at most [`SURFACES_MAX`], without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -12,7 +12,7 @@ use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 
 /// The most open gates at a time.
-pub const GATES_MAX: usize = 2_000;
+pub(crate) const GATES_MAX: usize = 2_000;
 
 /// An open gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

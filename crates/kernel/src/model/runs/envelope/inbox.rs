@@ -14,7 +14,7 @@ use crate::values::id::{EntryId, EnvelopeId, SignalId, WorkspaceId};
 use crate::values::time::Timestamp;
 
 /// The most envelopes or signals taken at once.
-pub const TAKE_MAX: usize = 256;
+pub(crate) const TAKE_MAX: usize = 256;
 
 /// `inbox.take`: takes delivered mail out of the inbox, most urgent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

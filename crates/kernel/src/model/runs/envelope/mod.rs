@@ -19,13 +19,13 @@ use crate::values::time::Timestamp;
 use crate::values::token::{Format, TypeName};
 
 /// The most attachments of one envelope.
-pub const ATTACHMENTS_MAX: usize = 64;
+pub(crate) const ATTACHMENTS_MAX: usize = 64;
 
 /// The most envelopes waiting for one workspace. They are delivered or returned in one commit.
 pub const HELD_MAX: usize = 1_000;
 
 /// The most rights one envelope carries.
-pub const RIGHTS_MAX: usize = 16;
+pub(crate) const RIGHTS_MAX: usize = 16;
 
 /// The priority of an envelope. Blocking ones come first.
 #[derive(

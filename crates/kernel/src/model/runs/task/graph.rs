@@ -11,10 +11,10 @@ use crate::values::id::{GraphId, TaskId, WorkspaceId};
 use crate::values::text::Text;
 
 /// The most tasks in one plan.
-pub const TASKS_MAX: usize = 500;
+pub(crate) const TASKS_MAX: usize = 500;
 
 /// The most direct dependencies of a task.
-pub const DEPENDENCIES_MAX: usize = 256;
+pub(crate) const DEPENDENCIES_MAX: usize = 256;
 
 /// `task.graph`: plans a graph of tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -28,7 +28,7 @@ pub use crate::model::runs::taxonomy::document::Permission;
 pub use crate::model::runs::taxonomy::document::Role;
 
 /// The version of the protocol that documents are written for.
-pub const PROTOCOL_VERSION: &str = "0.1";
+pub(crate) const PROTOCOL_VERSION: &str = "0.1";
 
 /// The most entries of any sort in a document.
 pub const ENTRIES_MAX: usize = 256;
@@ -110,7 +110,7 @@ impl Base {
 }
 
 /// The base permission matrix: sender, type, receiver. It cannot be changed.
-pub fn base_matrix() -> [(Base, TypeName, Base); 3] {
+pub(crate) fn base_matrix() -> [(Base, TypeName, Base); 3] {
     [
         (Base::Coordinator, TypeName::directive(), Base::Worker),
         (Base::Coordinator, TypeName::feedback(), Base::Worker),
@@ -199,7 +199,7 @@ impl Taxonomy {
     }
 
     /// The base of a role; `None` if the role is not registered.
-    pub fn base_of(&self, role: &RoleName) -> Option<Base> {
+    pub(crate) fn base_of(&self, role: &RoleName) -> Option<Base> {
         self.roles.get(role).map(|resolved| resolved.base)
     }
 
@@ -214,7 +214,7 @@ impl Taxonomy {
     }
 
     /// Whether a type of envelope is registered.
-    pub fn has_envelope_type(&self, kind: &TypeName) -> bool {
+    pub(crate) fn has_envelope_type(&self, kind: &TypeName) -> bool {
         self.envelope_types.contains(kind)
     }
 

@@ -46,13 +46,13 @@ pub struct PercentError(u64);
 
 impl Percent {
     /// The default share of a limit at which a warning is issued.
-    pub const WARNING: Percent = Percent(80);
+    pub(crate) const WARNING: Percent = Percent(80);
 
     /// How far an agent's figure may deviate from the meter's.
-    pub const TOLERANCE: Percent = Percent(10);
+    pub(crate) const TOLERANCE: Percent = Percent(10);
 
     /// The default headroom of critical work above a limit.
-    pub const HEADROOM: Percent = Percent(10);
+    pub(crate) const HEADROOM: Percent = Percent(10);
 
     /// Validates a percentage.
     pub fn new(percent: u64) -> Result<Self, PercentError> {

@@ -12,7 +12,7 @@ use crate::values::text::Text;
 pub type GroupName = Text<64>;
 
 /// The most workspaces in one group: one entry lists them all.
-pub const MEMBERS_MAX: usize = 10_000;
+pub(crate) const MEMBERS_MAX: usize = 10_000;
 
 /// `workspace.batch_abort`: ends every live workspace of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

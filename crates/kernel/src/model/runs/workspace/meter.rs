@@ -13,7 +13,7 @@ use crate::values::id::{CheckpointId, WorkspaceId};
 use crate::values::time::{JSON_INTEGER_MAX, Span, Timestamp};
 
 /// The flat size of an entry's frame: ids, hashes and streams around its body.
-pub const FRAME_BYTES: u64 = 512;
+pub(crate) const FRAME_BYTES: u64 = 512;
 
 /// The minimum tolerance for times: an agent's clock is not the runtime's.
 const WALL_TIME_TOLERANCE: Span = Span::from_secs(1);
@@ -157,7 +157,7 @@ impl Workspace {
     }
 
     /// The time spent in a state, active or blocked.
-    pub fn time_in(&self, status: Status, now: Timestamp) -> Span {
+    pub(crate) fn time_in(&self, status: Status, now: Timestamp) -> Span {
         let passed = match status {
             Status::Active => self.meter.active,
             Status::Blocked => self.meter.blocked,

@@ -52,22 +52,22 @@ use crate::values::token::RoleName;
 pub type Timeout = Secs<1, 2_592_000>;
 
 /// The default timeout for the work of a workspace: a day.
-pub const TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
+pub(crate) const TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
 
 /// The default time an agent may take to become ready: a day.
-pub const IDLE_TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
+pub(crate) const IDLE_TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
 
 /// How long a new agent may take to become ready after a migration: an hour.
 pub const MIGRATION_TIMEOUT: Timeout = Timeout::known::<3_600>();
 
 /// The most workspaces, surfaces or tools one workspace may list.
-pub const LIST_MAX: usize = 256;
+pub(crate) const LIST_MAX: usize = 256;
 
 /// The most live workspaces at a time: all of them may have to end in one commit.
-pub const LIVE_MAX: usize = 200_000;
+pub(crate) const LIVE_MAX: usize = 200_000;
 
 /// The most files in a working memory.
-pub const MEMORY_FILES_MAX: usize = 1_000;
+pub(crate) const MEMORY_FILES_MAX: usize = 1_000;
 
 closed_set! {
     /// The state of a workspace.

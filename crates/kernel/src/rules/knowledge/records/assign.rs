@@ -67,7 +67,7 @@ pub(crate) fn may_write(state: &State, who: &Principal, own: &Record) -> Result<
 }
 
 /// Checks whether somebody may lead a loop: assign its slots.
-pub fn may_lead(state: &State, who: &Principal, own: &Record) -> Result<(), Refusal> {
+pub(crate) fn may_lead(state: &State, who: &Principal, own: &Record) -> Result<(), Refusal> {
     may_change(state, who, own, &["slots"], false)
 }
 

@@ -4,7 +4,7 @@ use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::vocabulary::LoopKind;
 
 /// The phase in which work is checked.
-pub const VERIFY: &str = "verify";
+pub(crate) const VERIFY: &str = "verify";
 
 /// The phases of a kind of loop, each with the phases it leads to.
 pub const fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'static str])] {

@@ -36,7 +36,6 @@ use crate::values::text::Text;
 pub use crate::model::knowledge::records::loops::*;
 
 pub(crate) use crate::rules::knowledge::records::loops::apply::apply;
-pub use crate::rules::knowledge::records::loops::questions::is_asked;
 pub use crate::rules::knowledge::records::loops::questions::questions;
 
 /// The outcome of an act.

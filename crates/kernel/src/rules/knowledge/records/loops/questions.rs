@@ -17,7 +17,7 @@ use crate::values::principal::Principal;
 
 /// Whether a message is an unanswered question in a loop. Messages that announce a turn are not
 /// questions.
-pub fn is_asked(message: &Record, of: RecordId) -> bool {
+pub(crate) fn is_asked(message: &Record, of: RecordId) -> bool {
     let thread = message.fields.thread.as_ref().map(|thread| thread.as_str().to_owned());
     thread == Some(of.to_string())
         && message.fields.requires_ack == Some(true)
