@@ -346,7 +346,7 @@ fn work_is_forced_by_its_dispatcher_and_retried_as_often_as_it_may() {
     go(&mut world, &bob(), id, "failed");
     let (rule, why) = no(&mut world, &alice(), "memory.move", &to("retrying"));
     assert_eq!(rule, Rule::RecordStep);
-    assert!(why.contains("the most"), "{why}");
+    assert!(why.contains("the maximum"), "{why}");
     ok(&mut world, &alice(), "memory.move", &force("completed"));
     assert_eq!(no(&mut world, &alice(), "memory.move", &force("failed")).0, Rule::RecordStep);
     let plan = create(&mut world, Kind::Plan);

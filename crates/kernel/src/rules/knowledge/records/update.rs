@@ -112,7 +112,7 @@ fn may_show(who: &Principal, own: &Record, asked: &Update) -> Result<(), Refusal
         return Ok(());
     }
     let message =
-        format!("the visibility of {} is set by its author or a person, not by {who}", own.id);
+        format!("the visibility of {} is its author's or a person's to set, not {who}'s", own.id);
     Err(Refusal::denied(Rule::RecordOwner, message))
 }
 
