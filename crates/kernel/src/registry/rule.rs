@@ -154,7 +154,7 @@ rules! {
         "Only records that have ended are archived."
         => "Finish it first: make one of the allowed transitions with `althing memory transition`.";
     PlanTaken "A-MEM-10":
-        "A plan has at most one open assignment."
+        "A plan is given out only while it has not ended and has no open assignment."
         => "Wait for the assignment that is named, or have it rerouted or cancelled.";
     LaneCommitted "A-MEM-11":
         "Work is dispatched from committed files only, since a worktree has nothing else."
