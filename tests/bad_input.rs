@@ -75,7 +75,7 @@ fn what_cannot_be_used_is_refused_by_name_and_changes_nothing() {
         (&["status", "--store", "postgres://x"], 2, "sqlite:PATH"),
         (&["status", "--store", "sqlite:no-such.db"], 1, "no store"),
         (&["release", "held", "--force", "--as", "bob"], 2, "reason"),
-        (&["release", "held", "--force", "--reason", "r", "--as", "bob"], 1, "no right"),
+        (&["release", "held", "--force", "--reason", "r", "--as", "bob"], 1, "may not end"),
     ];
     for (args, code, words) in cases {
         let ran = project.run(args);

@@ -303,7 +303,10 @@ fn sums_stay_exact_and_a_baseline_of_nothing_is_none() {
         "--as",
         "bob",
     ]);
-    assert!(ran.err.contains("a baseline of nothing") || ran.out.contains("a baseline of nothing"));
+    assert!(
+        ran.err.contains("a baseline must be above 0 tokens")
+            || ran.out.contains("a baseline must be above 0 tokens")
+    );
     tools.project.ok(&["trail", "verify"]);
 }
 

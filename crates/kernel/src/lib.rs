@@ -1,22 +1,21 @@
 //! The rules of Althing: pure decisions and state.
 //!
-//! This crate decides and nothing else. It performs no I/O, reads no clock, draws no random
-//! number, starts no thread and knows no async runtime: the time, fresh ids and the
-//! authenticated caller all come in as arguments. That is what makes every rule here
-//! replayable, fuzzable and fit for a deterministic simulation.
+//! This crate performs no I/O, reads no clock, draws no random number, starts no thread and knows
+//! no async runtime: the time, fresh ids and the authenticated caller all come in as arguments.
+//! Every rule is therefore replayable, fuzzable and fit for deterministic simulation.
 //!
-//! Rooms, each importing only from those before it:
+//! The modules, each importing only from those before it:
 //!
 //! - `values`: ids, names, texts, times, keys; `surfaces`: paths and globs, and whether they overlap;
 //!   `registry`: rules, kinds of entries, lifecycles.
-//! - `model`: the types of every noun: its state, arguments of commands, bodies of events.
+//! - `model`: types only: state, arguments of commands, bodies of events.
 //! - `protocol`: [`Command`], [`Event`], [`Reply`] and [`Refusal`], one closed set each.
 //! - `machine`: [`State`], and the [`Transaction`] that commands are decided in.
-//! - `rules`: what each noun decides and applies.
-//! - `audit`: whether an entry is one the rules allow after what came before it.
-//! - `dispatch`: from a command to its rule, from an event to what it changes.
+//! - `rules`: decisions about commands, and how events change the state.
+//! - `audit`: checks whether the rules allow an entry after those before it.
+//! - `dispatch`: routes commands to their rules and events to the changes they make.
 //!
-//! Other crates see the nouns without their rooms: `lease` is both its types and its rules.
+//! Other crates see one module per subject: `lease` is both its types and its rules.
 
 pub mod audit;
 mod dispatch;

@@ -325,9 +325,8 @@ impl Verifier {
     ) -> Result<usize, (usize, Fault)> {
         let place = requests.iter().position(Option::is_some);
         let asked = place.and_then(|place| Some((place, requests.get(place)?.as_ref()?)));
-        let command = asked.map(|(place, asked)| {
-            asked.command().map_err(|error| (place, Fault::from(error)))
-        });
+        let command = asked
+            .map(|(place, asked)| asked.command().map_err(|error| (place, Fault::from(error))));
         let command = command.transpose()?;
         let request = asked.zip(command.as_ref()).map(|((entry, asked), command)| audit::Asked {
             entry,

@@ -1,4 +1,4 @@
-//! Who coordinates the run that goes on.
+//! The coordinator of the current run.
 
 use crate::machine::state::State;
 use crate::protocol::refusal::Refusal;
@@ -6,15 +6,15 @@ use crate::registry::rule::Rule;
 use crate::values::id::WorkspaceId;
 use crate::values::principal::Principal;
 
-/// The root of the run that goes on.
+/// The root of the current run, or a refusal if there is none.
 pub(crate) fn root(state: &State) -> Result<&WorkspaceId, Refusal> {
     state.root.as_ref().ok_or_else(|| {
-        Refusal::denied(Rule::RunNeeded, "no run goes on, so there is no coordinator")
+        Refusal::denied(Rule::RunNeeded, "there is no current run, so there is no coordinator")
     })
 }
 
-/// Whether a caller speaks for the coordinator: the system, the agent that was given the post, or a
-/// person, whose every command was checked against their capabilities before.
+/// Whether a caller acts as the coordinator: the system, the coordinating agent, or a person, whose
+/// every command was already checked against their capabilities.
 pub(crate) fn is_coordinator(state: &State, caller: &Principal) -> bool {
     match caller {
         Principal::System | Principal::User(_) => true,

@@ -1,4 +1,4 @@
-//! The machine: the state that entries lead to, and the transaction that commands are decided in.
+//! The state that entries produce, and the transaction in which commands are decided.
 
 pub(crate) mod coordinator;
 pub mod state;

@@ -1,4 +1,4 @@
-//! Types: the state of each noun, the arguments of its commands and the bodies of its events. Nothing here decides.
+//! Types only: state, command arguments, event bodies and views. Nothing here decides.
 
 pub(crate) mod admin;
 pub(crate) mod identity;

@@ -3,7 +3,7 @@
 use crate::model::knowledge::records::table::LIFECYCLES;
 use crate::registry::lifecycle::Lifecycle;
 
-/// Every lifecycle the kernel has.
+/// Every lifecycle of the kernel.
 pub const ALL: &[Lifecycle] = &[
     crate::model::runs::workspace::edges::LIFECYCLE,
     crate::model::runs::task::LIFECYCLE,

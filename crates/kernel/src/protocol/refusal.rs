@@ -1,4 +1,4 @@
-//! Refusals: a no that names its rule, and what the trail keeps of it.
+//! Refusals: errors that name the violated rule, and how each is recorded in the trail.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,43 +14,44 @@ use crate::registry::rule::Rule;
 use crate::values::principal::Principal;
 use crate::values::text::Text;
 
-/// What sort of no it is; doors turn it into exit codes and status codes.
+/// The kind of a refusal; callers get it as an exit code or a status code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalKind {
     /// The caller may not do this, or not now.
     Denied,
-    /// What it is about does not exist.
+    /// The object does not exist.
     NotFound,
-    /// Somebody else holds it.
+    /// Another principal holds it.
     Collision,
-    /// The caller is not who it says it is.
+    /// The caller could not be authenticated.
     NotAuthentic,
-    /// What it is about is not what it should be.
+    /// An integrity check failed.
     Integrity,
 }
 
-/// A command that was not carried out.
+/// The error of a command that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refusal {
-    /// What sort of no.
+    /// The kind.
     pub kind: RefusalKind,
-    /// The rule it rests on.
+    /// The rule that was violated.
     pub rule: Rule,
-    /// What is the matter, in words.
+    /// The explanation, in words.
     pub message: String,
-    /// What the caller needs to go on.
+    /// Further details for the caller.
     pub details: Details,
-    /// What the trail keeps of it.
+    /// How it is recorded in the trail.
     #[serde(skip)]
     pub(crate) record: Record,
 }
 
-/// How a refusal is recorded: by itself, or as what the protocol's registry has for it.
+/// How a refusal is recorded: as `command.refused`, or as the specific event that the protocol's
+/// registry has for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     Command,
-    /// As any refusal, of the command that is named: it was decided outside the kernel.
+    /// As `command.refused`, for the named command, whose refusal was decided outside the kernel.
     Named(Text<64>),
     Envelope(Box<envelope::Rejected>),
     Checkpoint(Box<checkpoint::Rejected>),
@@ -58,21 +59,21 @@ pub(crate) enum Record {
     Workspace(create::RejectReason),
     Capability(Box<Denial>),
     Capacity(Vec<Standing>),
-    /// As any refusal, and what is wrong with what it is about in an entry of its own.
+    /// As `command.refused`, plus an entry about the integrity violation.
     Violation(Box<integrity::IntegrityViolation>),
 }
 
-/// What comes with a refusal.
+/// Details of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Details {
-    /// The leases in the way.
+    /// The colliding leases.
     Collisions(Vec<Collision>),
     /// The places that look like secrets.
     Findings(Vec<SecretFound>),
-    /// What would have been allowed instead.
+    /// The values or transitions that would have been allowed.
     Allowed(Vec<String>),
-    /// Nothing more.
+    /// No details.
     #[serde(untagged)]
     None {},
 }
@@ -89,17 +90,17 @@ pub struct SecretFound {
 }
 
 impl Refusal {
-    /// The caller may not.
+    /// A refusal because the caller lacks permission or the state does not allow it.
     pub fn denied(rule: Rule, message: impl Into<String>) -> Self {
         Refusal::plain(RefusalKind::Denied, rule, message.into())
     }
 
-    /// It does not exist.
+    /// A refusal because the object does not exist.
     pub fn not_found(rule: Rule, message: impl Into<String>) -> Self {
         Refusal::plain(RefusalKind::NotFound, rule, message.into())
     }
 
-    /// A no of a certain sort.
+    /// A refusal of the given kind.
     pub fn of(kind: RefusalKind, rule: Rule, message: impl Into<String>) -> Self {
         Refusal::plain(kind, rule, message.into())
     }
@@ -119,13 +120,13 @@ impl Refusal {
         Refusal { kind: RefusalKind::Collision, rule: Rule::NoOverlap, message, details, record }
     }
 
-    /// The same, saying what would have been allowed.
+    /// Adds the values or transitions that would have been allowed.
     #[must_use]
     pub(crate) fn allowing(self, allowed: impl IntoIterator<Item = String>) -> Self {
         Refusal { details: Details::Allowed(allowed.into_iter().collect()), ..self }
     }
 
-    /// The same, recorded in another way.
+    /// Changes how it is recorded.
     #[must_use]
     pub(crate) fn recorded(self, record: Record) -> Self {
         Refusal { record, ..self }
@@ -136,15 +137,15 @@ impl Refusal {
     }
 }
 
-/// A sort of refusal that can be decided outside the kernel.
+/// The kind of a refusal decided outside the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutsideKind {
     /// The caller may not do this, or not now.
     Denied,
-    /// What it is about does not exist.
+    /// The object does not exist.
     NotFound,
-    /// Somebody else holds it.
+    /// Another principal holds it.
     Collision,
 }
 
@@ -169,7 +170,7 @@ pub struct RecordRefusal {
     pub kind: OutsideKind,
     /// The reason, in words.
     pub message: Text<2000>,
-    /// The id of the rule it rests on.
+    /// The id of the violated rule.
     #[schemars(with = "String")]
     pub rule: Rule,
 }
@@ -178,13 +179,13 @@ pub struct RecordRefusal {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Refused {
-    /// The command that was not carried out.
+    /// The command that was refused.
     pub command: Text<64>,
-    /// What sort of no.
+    /// The kind.
     pub kind: RefusalKind,
-    /// What was the matter.
+    /// The explanation, in words.
     pub message: Text<2000>,
-    /// The rule it rested on.
+    /// The rule that was violated.
     pub rule: Rule,
 }
 
@@ -192,12 +193,12 @@ pub struct Refused {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuthenticationFailed {
-    /// What was attempted.
+    /// The command that was attempted.
     pub context: Text<64>,
-    /// Whom the caller claimed to be.
+    /// The identity that was claimed.
     pub entity: Principal,
-    /// Why that was not so.
+    /// The reason why authentication failed.
     pub reason: Text<2000>,
-    /// What the caller could show: the key it holds.
+    /// The key that the caller presented.
     pub source: Text<128>,
 }

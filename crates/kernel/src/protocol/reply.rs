@@ -1,4 +1,4 @@
-//! Replies: what a command that was carried out returns.
+//! Replies: the results of commands that were carried out.
 
 use serde::Serialize;
 
@@ -22,60 +22,60 @@ use crate::model::runs::workspace::account::MeterView;
 use crate::model::runs::workspace::group::BatchReply;
 use crate::model::runs::workspace::view::WorkspaceView;
 
-/// What a command that was carried out returns.
+/// The result of a command that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Reply {
-    /// The lease it was about (as it was, if it ended).
+    /// The lease (in its last state, if it ended).
     Lease(LeaseView),
     /// The session it opened.
     Session(SessionView),
-    /// The person it was about.
+    /// The person.
     User(Box<UserView>),
-    /// The workspace it was about.
+    /// The workspace.
     Workspace(Box<WorkspaceView>),
     /// The envelope it sent.
     Envelope(Box<EnvelopeView>),
-    /// What was in the inbox.
+    /// The mail taken from the inbox.
     Mail(Mail),
-    /// What became of a signal.
+    /// The outcome of a signal.
     Signal(SignalReply),
     /// The checkpoint it created.
     Checkpoint(Box<CheckpointView>),
     /// The graph it planned.
     Graph(GraphReply),
-    /// The task it was about.
+    /// The task.
     Task(Box<TaskView>),
-    /// The tasks it was about.
+    /// The tasks.
     Tasks(Vec<TaskView>),
-    /// The right it was about (as it was, if it is gone).
+    /// The right (in its last state, if it is gone).
     Right(RightView),
-    /// How a merge stands.
+    /// The progress of a merge.
     Integration(IntegrationReply),
-    /// What waits for a person now, or how a gate ended.
+    /// The gate that now waits for a person, or was resolved.
     Gate(Box<GateView>),
     /// The escalation it answered.
     Escalation(Box<EscalationView>),
-    /// The highway's settings.
+    /// The approval settings.
     Highway(Box<HighwayView>),
-    /// What the workspace it was about has used.
+    /// The resources the workspace has used.
     Meter(Box<MeterView>),
-    /// What became of the workspaces of a group.
+    /// The outcome for the workspaces of a group.
     Batch(BatchReply),
-    /// The agent it was about.
+    /// The agent.
     Agent(Box<AgentView>),
-    /// What it was about of what everybody shares.
+    /// The result of a blackboard command.
     Commons(CommonsReply),
-    /// What it was about of what is remembered.
+    /// The result of a command about records.
     #[serde(serialize_with = "crate::model::knowledge::records::view::reply")]
     Memory(Box<MemoryReply>),
-    /// How somebody sits down to work.
+    /// The result of `work.begin`.
     Begun(Box<remembered::work::Begun>),
-    /// What became of a claim that was given back.
+    /// The result of `work.finish`.
     Finished(Box<remembered::work::Finished>),
-    /// What recovery did.
+    /// The summary of a recovery.
     Recovery(Box<recovery::RecoveryCompleted>),
-    /// Nothing in particular.
+    /// No result but success.
     #[serde(serialize_with = "serialize_done")]
     Done,
 }

@@ -3,7 +3,7 @@
 /// An entry that cannot follow from the state before it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApplyError {
-    /// Time went back.
+    /// The entry's stamp is not later than the one before it.
     #[error("its time {at} is not after {last}")]
     ClockRegressed {
         /// The entry's stamp, in microseconds.
@@ -11,7 +11,7 @@ pub enum ApplyError {
         /// The stamp of the entry before it.
         last: u64,
     },
-    /// A fencing epoch was given out again.
+    /// The entry reuses a fencing epoch.
     #[error("its epoch {epoch} is not above {last}")]
     EpochRegressed {
         /// The entry's epoch.
@@ -19,7 +19,7 @@ pub enum ApplyError {
         /// The last epoch given out.
         last: u64,
     },
-    /// Something happened twice that can happen once.
+    /// Something happened twice that can happen only once.
     #[error("{0} is recorded a second time")]
     Twice(&'static str),
     /// Something happened to a thing that does not exist.
@@ -28,10 +28,10 @@ pub enum ApplyError {
     /// Two parts of the record disagree.
     #[error("{0} is not what the record before it says")]
     Mismatch(&'static str),
-    /// Something happened before the project was created.
+    /// An entry precedes the creation of the project.
     #[error("it comes before the creation of the project")]
     NoProject,
-    /// The trail says that rules hold which a newer version brought.
+    /// The trail follows rules of a newer version than this kernel knows.
     #[error("the trail is kept by rules {found}, this version knows up to {known}")]
     NewerRules {
         /// The version of the rules found.
@@ -39,7 +39,7 @@ pub enum ApplyError {
         /// The newest version known.
         known: u32,
     },
-    /// The trail was begun by a newer version.
+    /// The trail has a newer format than this kernel knows.
     #[error("the trail has format {found}, this version knows up to {known}")]
     NewerFormat {
         /// The format found.

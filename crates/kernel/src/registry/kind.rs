@@ -1,5 +1,5 @@
-//! Kinds of entries: the closed set of names that an entry of the trail can have, each in the room
-//! that handles it.
+//! Kinds of entries: the closed set of event names in the trail, grouped by the part of the kernel
+//! that handles them.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -15,22 +15,22 @@ macro_rules! kinds {
             $($( #[doc = concat!("`", $kind, "`")] #[serde(rename = $kind)] $variant, )*)*
         }
 
-        /// A room of the kernel, and the events it handles.
+        /// A part of the kernel, by the events it handles.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Room {
             $( #[doc = $doc] $room, )*
         }
 
         impl Kind {
-            /// All kinds, in the order of the registry.
+            /// All kinds, in registry order.
             pub const ALL: &'static [Kind] = &[$($(Kind::$variant,)*)*];
 
-            /// The name as it stands in the trail.
+            /// The name as written in the trail.
             pub fn as_str(self) -> &'static str {
                 match self { $($(Kind::$variant => $kind,)*)* }
             }
 
-            /// The room that handles events of this kind.
+            /// The part of the kernel that handles events of this kind.
             pub fn room(self) -> Room {
                 match self { $($(Kind::$variant => Room::$room,)*)* }
             }
@@ -194,20 +194,13 @@ kinds! {
     }
 }
 
-impl Kind {
-    /// Whether it is one of the protocol's registry, and not of Althing's own.
-    pub fn is_of_protocol(self) -> bool {
-        !self.as_str().contains('.')
-    }
-}
-
 impl std::fmt::Display for Kind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// A kind that is not in the registry.
+/// The error for a kind that is not in the registry.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a kind of entry")]
 pub struct UnknownKind(pub String);

@@ -1,32 +1,32 @@
-//! Lifecycle tables: one per kind of thing. The audit checks every step against them, and the
-//! documents and tests are made from them.
+//! Lifecycle tables, one per kind of object. The audit checks every transition against them; the
+//! documents and tests are generated from them.
 
 use crate::registry::kind::Kind;
 
-/// One way from one state of a thing to another.
+/// A transition from one state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The state before; none for a beginning.
+    /// The state before; `None` for a creation.
     pub from: Option<&'static str>,
     /// The state after.
     pub to: &'static str,
-    /// The event that is this step.
+    /// The event that records the transition.
     pub event: Kind,
-    /// Who takes it, in words.
+    /// The party that makes the transition, in words.
     pub by: &'static str,
 }
 
-/// All ways of one kind of thing.
+/// All transitions of one kind of object.
 #[derive(Clone, Copy, Debug)]
 pub struct Lifecycle {
-    /// The kind of thing.
+    /// The kind of object.
     pub noun: &'static str,
-    /// Its edges.
+    /// The transitions.
     pub edges: &'static [Edge],
 }
 
 impl Lifecycle {
-    /// Whether this event is a step from that state; no state is before the beginning.
+    /// Whether this event is a transition from that state; `None` is the state before creation.
     pub fn has_step(&self, from: Option<&str>, event: Kind) -> bool {
         self.edges.iter().any(|edge| edge.from == from && edge.event == event)
     }

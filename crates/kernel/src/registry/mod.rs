@@ -1,4 +1,4 @@
-//! Closed sets that everything else names: rules, kinds of entries, the shape of a lifecycle.
+//! Registries that the rest of the kernel refers to: rules, kinds of entries, lifecycles.
 
 pub(crate) mod apply_error;
 pub mod kind;

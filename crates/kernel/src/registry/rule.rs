@@ -1,14 +1,14 @@
-//! Every rule Althing enforces and can cite, in one place, by its name.
+//! Every rule that Althing enforces and can cite, by its id.
 //!
-//! A refusal, an error on the command line and `docs/reference/rules.md` all draw on this list, so a
-//! reader who meets an id anywhere finds its meaning and the way out here.
+//! Refusals, errors of the command line and `docs/reference/rules.md` all draw on this list, so a
+//! reader who meets a rule id finds its meaning and the remedy here.
 
 use serde::Deserialize;
 use serde::Serialize;
 
 macro_rules! rules {
     ($( $variant:ident $id:literal : $text:literal => $way_out:literal; )*) => {
-        /// A rule that a refusal or an error rests on.
+        /// A rule that a refusal or an error cites.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Rule {
             $(
@@ -27,12 +27,12 @@ macro_rules! rules {
                 match self { $(Rule::$variant => $id),* }
             }
 
-            /// What the rule says.
+            /// The text of the rule.
             pub fn text(self) -> &'static str {
                 match self { $(Rule::$variant => $text),* }
             }
 
-            /// What whoever met the rule can do now.
+            /// The remedy: advice for the caller who was refused.
             pub fn way_out(self) -> &'static str {
                 match self { $(Rule::$variant => $way_out),* }
             }
@@ -45,34 +45,34 @@ rules! {
         "An agent's name belongs to the key that first used it."
         => "Use another name, or the state folder that holds this agent's key.";
     PersonNeedsCredential "A-ID-02":
-        "What only a person may do needs that person's own credential."
+        "Commands that only a person may issue require that person's own credential."
         => "Run `althing login NAME` as that person, then repeat the command with `--user NAME`.";
     UserAdmission "A-ID-03":
         "The first user of a project is admitted by signing up; every later one by a user who manages people."
         => "Ask a user who holds `deactivate_user` to run `althing users add NAME KEY`.";
     UserUnique "A-ID-04":
-        "A user id and its key belong to one person and are given once."
+        "A user id and its key belong to one person and are assigned only once."
         => "Choose another user id, and a key of that person's own.";
     SomebodyKeepsPeople "A-USER-01":
         "There is always an active person who can manage people."
         => "Grant `deactivate_user` to somebody else who is active first.";
     PeopleAmongThemselves "W-USER-01":
-        "People and agents are different in kind: agents have no say about people."
+        "Only people manage people; agents cannot."
         => "Have a person who holds `deactivate_user` do it with `--user ID`.";
     UserStep "W-USER-02":
-        "A person is active, suspended, blocked or deactivated, and takes the steps of that table."
-        => "Look at `althing users show ID`; the allowed steps are listed.";
+        "A person is active, suspended, blocked or deactivated, and makes only the transitions of that table."
+        => "Look at `althing users show ID`; the allowed transitions are listed.";
     UserActive "W-USER-04":
-        "Only an active person acts, or is given something to answer for."
+        "Only an active person can act or be made an owner."
         => "Have somebody who manages people resume, unblock or reactivate them.";
     Transfer "W-USER-12":
-        "A workspace goes over from whoever answers for it to another person."
-        => "Name somebody else; `althing workspace show` tells who answers for it.";
+        "A workspace is transferred from its owner to another person."
+        => "Name somebody else; `althing workspace show` shows the owner.";
     Capability "W-USER-41":
-        "A person does what a capability of theirs allows: on what they own, or everywhere."
+        "A person needs a capability for what they do: for the workspaces they own, or for all."
         => "Ask the owner, or a person whose capability ends in `_any`: see `althing users show ID`.";
     GrantHeld "W-USER-42":
-        "Nobody grants a capability they do not hold, and what is everybody's is never taken away."
+        "Nobody grants a capability they do not hold, and an implicit capability cannot be revoked."
         => "Look at `althing users show ID`; ask somebody who holds it.";
     SystemOnly "A-ID-05":
         "Only the runtime itself issues this command; agents and people cannot."
@@ -106,61 +106,61 @@ rules! {
         "A revoked agent opens and renews no leases."
         => "Have a person who holds `suspend_any`, or the coordinator, reinstate it: `althing do agent.reinstate`.";
     RevokeNeedsRight "A-AGENT-02":
-        "People who may, the coordinator and the system say which agents are revoked."
+        "Only the system, the coordinator and people with the capability revoke and reinstate agents."
         => "Have a person who holds `suspend_any` do it with `--user ID`, or ask the coordinator.";
     SharedRoom "A-SHARE-01":
-        "What everybody shares has a stated number: symbols, facts, capsules, disputes, baselines."
+        "The blackboard has a limit for each kind of item: symbols, facts, capsules, disputes, baselines."
         => "Do what the message says; `althing symbol list`, `althing fact list` and `althing capsule list` \
         show what there is.";
     CapsuleLines "A-SHARE-02":
-        "A capsule has at most 10 lines written out, and builds directly on at most 32 others."
+        "A capsule has at most 10 lines written out, and depends directly on at most 32 others."
         => "Say it shorter, or split it into two capsules; the one before stays as it was.";
     CapsuleCycle "A-SHARE-03":
-        "Capsules never build on each other in a circle."
-        => "Leave out the dependency that the message names; `althing do capsule.deps` shows what builds on what.";
+        "Capsules never depend on each other in a cycle."
+        => "Leave out the dependency that the message names; `althing do capsule.deps` shows the dependencies.";
     DisputeOnce "A-SHARE-04":
-        "A dispute is put on record once."
+        "A dispute id is used only once."
         => "Give it another id; `althing do dispute.get` shows the one that has this id.";
     SaySomething "A-SHARE-05":
-        "What is written for others to read says something."
+        "Text that is written for others must not be empty."
         => "Give the text that the message names.";
     RecordRoom "A-MEM-01":
-        "At most 250,000 records are at hand at a time."
+        "At most 250,000 records are stored at a time."
         => "Archive finished records with `althing memory remove KIND ID`; the trail keeps them.";
     RecordKnown "A-MEM-02":
-        "What is asked of a record is asked of one that is there."
+        "A command about a record needs a record that exists."
         => "Check the id: `althing memory find KIND` lists what there is, and `althing trail` what was archived.";
     RecordStep "A-MEM-03":
-        "A record takes the steps of its kind's table and no others."
-        => "Take one of the allowed steps, listed with the error: `althing memory transition`.";
+        "A record makes only the transitions of its kind's table."
+        => "Make one of the allowed transitions, listed with the error: `althing memory transition`.";
     RecordField "A-MEM-04":
-        "A record has the fields of its kind: what is needed is given, what the kernel writes is not."
+        "A record has the fields of its kind: required ones must be given, those the kernel writes must not."
         => "`althing do --schema memory.create` lists the fields; a state is changed with `althing memory \
         transition`.";
     RecordLinks "A-MEM-05":
-        "What a record refers to is there and fits, and plans never wait for each other in a circle."
+        "References between records name existing ones of the right kind, and plans never wait for each other in a cycle."
         => "Correct the reference that the message names; `althing memory find KIND` lists what there is.";
     RecordOwner "A-MEM-06":
-        "An assignment is its agent's to report on and its dispatcher's to give, cancel and reroute; \
-         who sees a trap is its author's to say."
+        "An assignment is reported on by its agent, and given out, cancelled and rerouted by its dispatcher; \
+         the visibility of a trap is set by its author."
         => "Ask the agent, the dispatcher or the author; people who hold `abort_any` may with `forced`.";
     RecordVersion "A-MEM-07":
-        "A change that expects a version is made to that version alone."
+        "A change that expects a version is refused if the record has another one."
         => "Read the record again with `althing memory get`, look at what changed, and repeat the change.";
     RequestOnce "A-MEM-08":
-        "A request id stands for one request, for a day."
+        "A request id (idempotency key) identifies one request, for a day."
         => "Use another request id for another request.";
     RecordOver "A-MEM-09":
-        "What goes on is not archived."
-        => "Finish it first: take one of the allowed steps with `althing memory transition`.";
+        "Only records that have ended are archived."
+        => "Finish it first: make one of the allowed transitions with `althing memory transition`.";
     PlanTaken "A-MEM-10":
-        "A plan is given out once, and again when nobody has an open assignment for it."
+        "A plan is given out only while it has not ended and has no open assignment."
         => "Wait for the assignment that is named, or have it rerouted or cancelled.";
     LaneCommitted "A-MEM-11":
-        "Work is handed out of what is committed, since a worktree has nothing else."
+        "Work is dispatched from committed files only, since a worktree has nothing else."
         => "Commit the files that are named, name a commit with `ref`, or say `allow_dirty`.";
     LaneScope "A-MEM-12":
-        "What is taken in from a lane lies in the scope it was offered with."
+        "Changes accepted from a lane must lie within the scope it was offered with."
         => "Have a person or the dispatcher look at it and pass `--allow-outside`, or take the files out of \
         the lane.";
     ProjectOnce "A-PROJ-01":
@@ -179,13 +179,13 @@ rules! {
         "A surface is a path inside the project, a glob, or `path#symbol`."
         => "Write a path from the project root, a glob, or `path#symbol`; see `docs/reference/surfaces.md`.";
     Limits "A-USE-03":
-        "Everything that comes in has a stated limit."
+        "Every input has a stated limit."
         => "Keep to the limit that the message names.";
     WhoAreYou "A-USE-04":
-        "A command that changes something needs to know who asks."
+        "A command that changes something must name its caller."
         => "Pass `--as NAME` (or set ALTHING_AGENT), a different name for each agent; people pass `--user NAME`.";
     NotFound "A-USE-05":
-        "What is asked about must exist."
+        "The object of a command or query must exist."
         => "Check the name: `althing claims`, `althing workspace tree`, `althing task list` and `althing \
         trail` show what there is.";
     NoSecrets "A-USE-06":
@@ -201,7 +201,7 @@ rules! {
         "A state folder written by a newer version is left untouched."
         => "Use that version of Althing or a newer one; `althing --version` shows yours.";
     StoreForeign "A-STORE-04":
-        "Only a store of Althing's is opened as one."
+        "Only a store written by Althing is opened."
         => "Check the store that `althing config` shows, and `--store`.";
     Integrity "A-TRAIL-01":
         "Every entry follows from the one before it, and every commit is covered by a signed head."
@@ -215,57 +215,57 @@ rules! {
         "Only entries of a workspace that has ended are moved to an archive, and once."
         => "There is nothing to do: `althing trail compact` picks what has ended.";
     ArchiveThere "A-TRAIL-04":
-        "What was moved to an archive is part of the trail, for as long as nobody deleted it on record."
+        "Archived entries are part of the trail until their deletion is recorded."
         => "Put the file back into `archive/`, from `archive/` of a backup; `althing trail tiers` lists them.";
     Retention "A-TRAIL-05":
-        "Nothing is deleted before its retention is over, and nothing without being asked to."
+        "Archives are deleted only after their retention period, and only on request."
         => "Wait, or set `archive_retention` of `[trail]` in althing.toml; by default archives are kept for ever.";
     PostGiven "A-RUN-01":
-        "Where people have signed up, one of them gives the post of coordinator; before, the first to ask has it."
+        "If there are users, one of them appoints the coordinator; otherwise the first agent to ask becomes it."
         => "Have a person run `althing coordinator start --agent NAME --user ID`.";
     RunNeeded "W-SYS-01":
-        "Work begins with the coordinator's workspace."
-        => "Begin a run with `althing coordinator start --as NAME`.";
+        "Work needs a run, which starts with the coordinator's workspace."
+        => "Start a run with `althing coordinator start --as NAME`.";
     RunOver "W-SYS-03":
-        "A run ends well once everything below its root has ended."
+        "A run ends regularly once everything below its root has ended."
         => "Wait for the workspaces named, abort them with `althing workspace abort`, or run `althing \
         coordinator stop --force`.";
     OneCoordinator "W-SEC-05":
-        "There is one coordinator, and it is there before any other workspace."
-        => "Use the run that goes on, or end it with `althing coordinator stop`.";
+        "There is one coordinator, and its workspace exists before any other."
+        => "Use the current run, or end it with `althing coordinator stop`.";
     ReferenceKnown "W-ID-07":
-        "What a command refers to exists."
+        "Everything that a command refers to must exist."
         => "Check the id: `althing workspace tree`, `althing task list`, `althing inbox` and `althing \
         users` show what there is.";
     CoordinatorOnly "W-ROLE-04":
-        "Creating, ending and pausing workspaces, plans, rights and the post itself are the coordinator's."
+        "Only the coordinator creates, ends and suspends workspaces, plans tasks, grants rights and hands over its role."
         => "Ask the coordinator, or have a person do it with `--user ID`.";
     Matrix "W-ROLE-03":
-        "An envelope travels only where the permission matrix has a row for it."
+        "An envelope is sent only if the permission matrix allows it."
         => "Send one of the allowed types, or register one in the taxonomy of the next run.";
     CreateRight "W-WS-10":
-        "Only the coordinator creates workspaces, and a delegate below itself."
+        "Only the coordinator creates workspaces, or a delegate below its own."
         => "Ask the coordinator, or create below a workspace of yours that is a delegate.";
     CreationSound "W-WS-13":
-        "A workspace is created whole or not at all: registered role, live parent, something to do."
+        "A workspace is created whole or not at all: with a registered role, a live parent and a directive."
         => "Correct what the message names and create it again.";
     AgentKnown "W-WS-16":
-        "A workspace is bound to an agent that has shown who it is."
+        "A workspace is bound only to an agent that has registered."
         => "Have the agent run `althing --as NAME agents register` once.";
     PriorityChange "W-WS-15":
         "A priority changes while its workspace is active or blocked."
         => "Set it with `althing workspace create --priority`, or once the workspace is active.";
     BudgetGrows "W-RES-07":
-        "A limit is only raised, while its workspace is idle, active or blocked, and what is not limited stays so."
+        "A limit can only be raised, while its workspace is idle, active or blocked; what is not limited stays unlimited."
         => "Raise what was limited from the start, before the work is finished; see `althing meter WS`.";
     BudgetDrawn "W-RES-08":
-        "A workspace below a limited one draws on it: limited in the same things, within what is left there."
+        "A workspace below a limited one draws on its budget: limited in the same dimensions, within what is left there."
         => "Give it limits within those that are allowed, or have the limits above raised first.";
     Capacity "W-ADM-01":
-        "A workspace is created only where there is room for it."
-        => "Wait until others end (`althing workspace list --live`), or begin the next run with other limits.";
+        "A workspace is created only within the resource limits of the run."
+        => "Wait until others end (`althing workspace list --live`), or start the next run with other limits.";
     MeterReport "W-RES-03":
-        "What a workspace used is told by the agent at work there, or by whoever commands it."
+        "The resource use of a workspace is reported by its agent, or by a caller who commands it."
         => "Report for a workspace of your own, or ask the coordinator to.";
     SignalBudget "W-SIG-13":
         "A warning about a budget comes with the signal `blocked`."
@@ -274,38 +274,38 @@ rules! {
         "An agent acts in the workspaces it is bound to, and in no others."
         => "Name one of your own with `--workspace`; `althing workspace list --as NAME` shows them.";
     StateAllows "W-WS-21":
-        "A workspace takes the steps of its state table and no others."
-        => "See its state with `althing workspace show ID`, and take one of the allowed steps.";
+        "A workspace makes only the transitions of its state table."
+        => "See its state with `althing workspace show ID`, and make one of the allowed transitions.";
     Ended "W-WS-25":
         "A workspace that has ended accepts nothing more."
         => "Create a new workspace for further work: `althing workspace create`.";
     ChildrenFirst "W-TREE-03":
-        "A workspace does not complete before the work below it that belongs to the same owner."
+        "A workspace does not complete before its live children of the same owner."
         => "Wait for the workspaces below, or have them aborted: `althing workspace abort ID`.";
     Containment "W-TREE-10":
         "A workspace sees and changes nothing that its parent does not."
         => "Ask for less, or create it below a parent that has more.";
     AskedOnce "W-GT-01":
-        "A workspace is asked once to finish; its time runs from then."
-        => "Wait until its time is over, or end it now: `althing workspace abort ID`.";
+        "A workspace is asked to finish only once; its grace period runs from then."
+        => "Wait until its grace period is over, or end it now: `althing workspace abort ID`.";
     OrphansOnly "W-TREE-08":
-        "Only a workspace that lost its parent is put below another one, and once."
+        "Only a workspace that lost its parent is given another one, and only once."
         => "Name a workspace at work that is not below it; see `althing workspace list --orphans`.";
     ShownOnce "W-VIS-02":
-        "What a workspace was shown stays shown."
-        => "There is nothing to do: it may read it already, as `althing workspace show ID` says.";
+        "Visibility of a workspace is granted only once, and permanently."
+        => "There is nothing to do: it may already read it, as `althing workspace show ID` says.";
     ShowsWhatItSees "W-VIS-03":
-        "Nobody shows a workspace what it does not see itself, or what the one above does not see."
-        => "Show it to the workspace above first, or ask the coordinator.";
+        "Visibility is granted only of workspaces that the granter and the parent of the viewer can see."
+        => "Grant it to the workspace above first, or ask the coordinator.";
     Authority "W-VIS-04":
         "A workspace changes only what it was given authority over."
         => "Leave those files out, or have a workspace created with authority over them.";
     TrailScope "W-TRAIL-30":
-        "An agent at work reads its own local trail and those it was shown, not all of it."
+        "An agent at work reads its own local trail and those it was granted, not the whole trail."
         => "Ask about your own workspace (`althing trail --workspace WS`), or ask the coordinator.";
     TypeRegistered "W-TAX-05":
         "Roles and types are registered before they are used."
-        => "Use one of the allowed names, or begin a run with a taxonomy that has it.";
+        => "Use one of the allowed names, or start a run with a taxonomy that has it.";
     TaxonomySound "W-TAX-03":
         "A taxonomy is loaded as a whole or not at all."
         => "Correct what the message names; `althing do --schema run.start` shows the form.";
@@ -316,25 +316,25 @@ rules! {
         "A workspace that is being integrated or has ended receives nothing."
         => "Send to its parent, or create a new workspace: `althing workspace create`.";
     SendRight "W-PORT-02":
-        "Nobody sends to a workspace without a right to."
+        "A workspace needs a right to send to another one."
         => "Send to one of the allowed workspaces, or have the coordinator run `althing right grant`.";
     RightTransfer "W-PORT-06":
-        "A workspace passes on only rights to send that it holds itself."
+        "A workspace transfers only rights to send that it holds itself."
         => "Leave the right out; `althing right list WS` shows the ones held.";
     RightLive "W-PORT-07":
         "Only a live right to send can be revoked."
         => "See the rights there are with `althing right list WS`.";
     MayEmit "W-SIG-03":
-        "A role emits the signals that are its own."
+        "A role emits only the signals it is allowed to."
         => "Emit one of the allowed signals.";
     SignalReason "W-SIG-02":
-        "blocked, failed and escalation say why."
+        "The signals blocked, failed and escalation need a reason."
         => "Give a reason with `--reason`.";
     CheckpointSound "W-CP-01":
-        "A checkpoint says why it exists and is made of stored content."
+        "A checkpoint has an intent and refers to stored content."
         => "Correct what the message names and create it again.";
     CheckpointType "W-CP-05":
-        "A role creates the types of checkpoints that are its own."
+        "A role creates only the types of checkpoints it is allowed to."
         => "Use a type of your role; workers create `artifact`, observers `observation`.";
     CheckpointChain "W-CP-07":
         "A checkpoint builds on the newest one of its workspace."
@@ -346,75 +346,75 @@ rules! {
         "Tasks of one graph depend on each other without a cycle."
         => "Correct what the message names and plan it again.";
     TaskStep "W-TASK-05":
-        "A task takes the steps of its state table and no others."
-        => "See its state with `althing task show ID`, and take one of the allowed steps.";
+        "A task makes only the transitions of its state table."
+        => "See its state with `althing task show ID`, and make one of the allowed transitions.";
     TaskReady "W-TASK-07":
-        "A task is taken up once everything it depends on is done."
-        => "Wait for the tasks named; `althing task ready` shows what can be taken up.";
+        "A task can be assigned once all its dependencies are done."
+        => "Wait for the tasks named; `althing task ready` shows what can be assigned.";
     Integrator "W-INT-01":
         "The coordinator decides about finished work, and a delegate about the work below it."
         => "Ask the coordinator; `althing status` says who that is.";
     OneMerge "W-INT-05":
-        "Work is merged into a workspace one after another."
-        => "First resolve the conflicts of the merge that goes on: `althing integrate WS resolve`.";
+        "Only one merge into a workspace is in progress at a time."
+        => "First resolve the conflicts of the merge in progress: `althing integrate WS resolve`.";
     FinalNeeded "W-INT-13":
         "Without a final checkpoint there is nothing to merge."
         => "Send the work back with `althing integrate WS revise`, or turn it down with `althing integrate \
         WS reject`.";
     MergeSound "W-INT-03":
-        "An evaluated merge brings its result; the others bring none, and no conflicts but failed checks."
+        "Only an evaluated merge brings merged files, and conflicts other than failed checks."
         => "Give `merged`, and conflicts other than `constraint_breach`, with `evaluated` alone.";
     SalvageFailed "W-INT-20":
-        "Saved is what a workspace that failed recorded in a checkpoint."
+        "Only work that a failed workspace recorded in a checkpoint can be salvaged."
         => "Accept or reject work that is finished; what was never recorded is lost.";
     ChecksStay "A-INT-01":
-        "The project's checks are left out by a person alone."
+        "Only a person can skip the project's checks."
         => "Have a person say so with `--no-checks --user ID`, or let the checks run.";
     ConflictOpen "W-INT-08":
-        "A conflict is resolved while it is open, each by itself."
+        "Only an open conflict can be resolved, one at a time."
         => "Name one of the open conflicts; `althing workspace show ID` lists them.";
     PersonDecides "W-HH-35":
-        "People answer at gates and for escalations, speak from outside and set the highway; each under \
-        their own name."
+        "Only people decide at gates, answer escalations, inject messages and change the highway's settings; \
+        each with their own credential."
         => "Have a person do it with their credential: `althing login NAME`, then `--user NAME`.";
     GateOpen "W-HH-06":
-        "A gate ends once."
-        => "See what waits with `althing gate list`; `althing gate list --all` also shows what has ended.";
+        "A gate is closed only once."
+        => "See what waits with `althing gate list`; `althing gate list --all` also shows closed gates.";
     GateWaits "W-HH-02":
-        "What waits for a person is not ordered again."
+        "An action that waits for a person's approval cannot be requested again."
         => "Wait for the answer, or have a person give it: `althing gate list`, then `althing gate approve`.";
     GateFields "W-HH-04":
-        "At a gate a person changes what the gate allows to be changed, and says so with modify."
+        "At a gate a person can change only the fields that the gate allows, with modify."
         => "Change one of the allowed fields, or approve or reject it as it is.";
     TaskWaits "W-HH-09":
-        "Where plans wait for approval, a person approves them, or the coordinator once nobody did in time."
-        => "Have a person run `althing gate approve --user NAME`, or wait until its time is over.";
+        "If plans need approval, a person approves them, or the coordinator once nobody did in time."
+        => "Have a person run `althing gate approve --user NAME`, or wait until the gate times out.";
     InjectionOn "W-HH-20":
-        "People send from outside where the highway takes it."
+        "People inject messages only if the run's highway allows it."
         => "Have it switched on with `althing highway set --injection on`.";
     EscalationOpen "W-HH-33":
-        "An escalation is answered once."
+        "An escalation is answered only once."
         => "See what waits for a person with `althing escalations`.";
     EscalationAnswer "W-HH-30":
-        "An escalation is answered in words, by ending the workspace, or by leaving it to the coordinator."
-        => "Answer in words with `althing escalations answer`; ending or delegating takes none.";
+        "An escalation is answered with a message, by ending the workspace, or by delegating it to the coordinator."
+        => "Answer with a message: `althing escalations answer`; ending or delegating takes none.";
     CausedBy "W-USER-31":
-        "A workspace is on a person's account if it follows from what that person sent, or stands below such a one."
+        "The originator of a workspace is the person whose message caused it, or the originator of its parent."
         => "Name an envelope that a person sent, and create the workspace below one of the system's own.";
     CheckpointProven "W-INT-11":
         "A checkpoint is merged and shown only if it is what its workspace made."
         => "Have it done again with `revise`; `althing trail --kind integrity_violation` tells what was found.";
     DeploymentComplete "W-SEC-09":
-        "A deployment model is declared only where everything it needs is in place."
+        "A deployment model can be declared only if every mechanism it requires is in place."
         => "Declare one of the allowed models with `--deployment` or in `althing.toml`.";
     ContentShown "W-SEC-10":
-        "Content is shown to whoever may read what it belongs to: mail to its two ends, work where it is seen."
+        "Content is shown only to those who may read what it belongs to: mail to sender and receiver, work to those who see it."
         => "Ask the coordinator, or have a person look at it.";
     ContentCited "W-SEC-11":
-        "Content of others is not made one's own by naming its hash."
+        "Naming the hash of another's content does not give access to it."
         => "Give the content itself, as text or as a file.";
     Conformance "A-CONF-01":
-        "What the protocol asks for is shown by tests that pass."
+        "Every requirement of the protocol is shown by a test that passes."
         => "Run the tests that are named and repair what they find, then run `scripts/test` again.";
 }
 

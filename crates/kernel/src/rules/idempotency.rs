@@ -1,4 +1,4 @@
-//! Idempotency: a request that is asked again is carried out once.
+//! Idempotency: a repeated request is carried out only once.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::values::label::Label;
 use crate::values::principal::{Actor, Caller};
 use crate::values::time::Timestamp;
 
-/// How many answers that are too old go with each new one.
+/// The most expired answers dropped with each new one.
 const SWEPT: usize = 4;
 
-/// Whether a request is new, or the answer it had before.
+/// Whether a request is new; if not, its earlier answer.
 pub(crate) enum Asked {
     New(Option<Mark>),
     Before(MemoryReply),
 }
 
-/// The hash of what is asked for.
+/// The hash of a request: its command and arguments.
 pub fn digest(command: &str, asked: &(impl std::fmt::Display + ?Sized)) -> Blob {
     Blob::of(format!("{command}\n{asked}").as_bytes())
 }
@@ -34,7 +34,7 @@ fn unreadable(error: &serde_json::Error) -> Refusal {
     Refusal::denied(Rule::Usage, error.to_string())
 }
 
-/// Looks a request up.
+/// Looks a request up by its idempotency key.
 pub(crate) fn look_up(
     state: &State,
     now: Timestamp,
@@ -58,13 +58,16 @@ pub(crate) fn look_up(
         None => Ok(Asked::New(Some(Mark { digest, id: id.clone() }))),
         Some(known) if known.digest == digest => Ok(Asked::Before(known.reply.clone())),
         Some(_) => {
-            let message = format!("{} asked for something else as {id}", caller.principal);
+            let message = format!(
+                "{} already used the request id {id} for another request",
+                caller.principal
+            );
             Err(Refusal::denied(Rule::RequestOnce, message).into())
         }
     }
 }
 
-/// Keeps the answer to a request.
+/// Stores the answer to a request.
 pub(crate) fn keep(state: &mut State, entry: &Stamped, mark: &Mark, reply: MemoryReply) {
     let Actor::Principal(by) = &entry.draft.actor else { return };
     let memory = &mut state.memory;

@@ -1,4 +1,4 @@
-//! Rules: what each noun decides, and how its events change the state.
+//! Rules: decisions about commands, and how events change the state.
 
 pub(crate) mod admin;
 pub mod idempotency;

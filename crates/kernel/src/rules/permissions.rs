@@ -1,4 +1,4 @@
-//! Permissions: which a command needs, and which an entry stands for.
+//! Permissions that commands need, and that entries imply.
 
 use crate::machine::state::State;
 use crate::model::identity::capability::Permission;
@@ -9,7 +9,10 @@ use crate::model::runs::signal::SignalType;
 use crate::model::runs::workspace::Party;
 use crate::model::runs::workspace::create::Created;
 use crate::model::runs::workspace::group::GroupName;
-use crate::protocol::command::Command;
+use crate::protocol::command::{
+    AgentCommand, Command, CommandRoom, HighwayCommand, LeaseCommand, MemoryCommand,
+    MessageCommand, PlanCommand, RightCommand, WorkspaceCommand,
+};
 use crate::protocol::refusal::Refusal;
 use crate::rules::identity::capability::{Permissions, active, may, on_record, overall};
 use crate::rules::knowledge::records::loops;
@@ -17,9 +20,9 @@ use crate::rules::runs::approvals::gate;
 use crate::values::id::{GateId, RightId, TaskId, WorkspaceId};
 use crate::values::name::{AgentName, UserId};
 
-/// Whether a person may issue a command.
+/// Checks whether a person may issue a command.
 pub(crate) fn check(state: &State, user: &UserId, command: &Command) -> Result<(), Refusal> {
-    // What does not exist is nobody's; the command itself says that it is not there.
+    // A target that does not exist needs no permission; the command itself refuses it.
     let known = |target: &Option<WorkspaceId>| {
         target.as_ref().is_none_or(|id| state.workspaces.contains_key(id))
     };
@@ -34,122 +37,136 @@ fn on(permission: Permission, target: &WorkspaceId) -> Permissions {
     vec![(permission, Some(target.clone()))]
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm for every command, so that none is forgotten")]
+/// The permissions that a command needs. An empty list only requires an active user.
 fn of_command(state: &State, user: &UserId, command: &Command) -> Permissions {
-    match command {
-        Command::RunStart(args) => beginning(user, args.agent.as_ref(), args.owner.as_ref()),
-        Command::RunHandOver(_) => overall(Permission::GrantDelegation),
-        Command::RunEnd(_) => overall(Permission::Abort),
-        Command::WorkspaceCreate(args) => creation(state, &Asked::from(args)),
-        Command::TaskAssign(args) => creation(state, &Asked::from(&args.as_create())),
-        Command::WorkspaceAbort(args) => on(Permission::Abort, &args.workspace),
-        Command::WorkspaceSuspend(args) => on(Permission::Suspend, &args.workspace),
-        Command::WorkspaceResume(args) => on(Permission::Suspend, &args.workspace),
-        Command::WorkspaceMigrate(args) => on(Permission::Suspend, &args.workspace),
-        Command::WorkspaceTransfer(args) => on(Permission::Transfer, &args.workspace),
-        Command::WorkspaceTerminate(args) => on(Permission::Abort, &args.workspace),
-        Command::WorkspaceGrantVisibility(args) => shown(&args.workspace, &args.target),
-        Command::WorkspaceReparent(args) => between(&args.workspace, &args.parent),
-        Command::WorkspaceModifyBudget(args) => on(Permission::ModifyBudget, &args.workspace),
-        Command::WorkspaceSetPriority(args) => on(Permission::ModifyBudget, &args.workspace),
-        Command::WorkspaceBatchAbort(args) => in_group(state, Permission::Abort, &args.group),
-        Command::WorkspaceBatchPriority(args) => {
-            in_group(state, Permission::ModifyBudget, &args.group)
-        }
-        Command::MeterReport(args) => match &args.workspace {
-            Some(id) => on(Permission::ModifyBudget, id),
-            None => overall(Permission::ModifyBudget),
-        },
-        Command::HighwayInject(args) => on(Permission::Inject, &args.to),
-        Command::GateResolve(args) => at_gate(state, &args.gate, args.modifications.as_deref()),
-        Command::EscalationAnswer(args) => {
-            let open = state.escalations.get(&args.escalation);
-            open.map_or_else(Vec::new, |open| answer(args.response, &open.workspace))
-        }
-        Command::HighwayConfigure(wish) => {
-            setting(state, &Highway::clone(&state.highway).with(wish))
-        }
-        Command::TaskGraph(_)
-        | Command::TaskAdd(_)
-        | Command::TaskApprove(_)
-        | Command::TaskRetry(_) => overall(Permission::CreateWorkspace),
-        Command::TaskCancel(args) => cancellation(state, &args.task),
-        Command::IntegrationDecide(args) => on(Permission::ApproveIntegration, &args.workspace),
-        Command::IntegrationSalvage(args) => on(Permission::ApproveIntegration, &args.workspace),
-        Command::ConflictResolve(args) => on(Permission::ApproveIntegration, &args.workspace),
-        Command::RightGrant(args) => between(&args.holder, &args.target),
-        Command::RightRevoke(args) => revocation(state, &args.right),
-        Command::EnvelopeSend(args) => sending(&args.to, &args.rights),
-        Command::SignalEmit(args) => said(args.signal),
-        Command::InboxTake(_) | Command::WorkspaceWrite(_) | Command::CheckpointCreate(_) => {
-            overall(Permission::Inject)
-        }
-        Command::LeaseForce(_) => overall(Permission::ForceLease),
-        Command::MemoryMove(args) => on_record(state, user, args.id),
-        Command::MemoryConverge(args) => on_record(state, user, args.id),
-        Command::MemoryArchive(args) => on_record(state, user, args.id),
-        Command::MemoryLoop(args) => in_loop(state, user, args),
-        Command::AgentRevoke(_) | Command::AgentReinstate(_) => overall(Permission::RevokeAgent),
-        Command::UserCreate(_)
-        | Command::UserSuspend(_)
-        | Command::UserResume(_)
-        | Command::UserBlock(_)
-        | Command::UserUnblock(_)
-        | Command::UserDeactivate(_)
-        | Command::UserReactivate(_)
-        | Command::CapabilityGrant(_)
-        | Command::CapabilityRevoke(_) => overall(Permission::ManageUsers),
-        // Holding leases and writing what everybody shares takes no more than being active; the
-        // rest is not for people at all.
-        Command::LeaseOpen(_)
-        | Command::SymbolSet(_)
-        | Command::FactSet(_)
-        | Command::FactDelete(_)
-        | Command::CapsuleWrite(_)
-        | Command::DecisionAppend(_)
-        | Command::DisputeRaise(_)
-        | Command::LedgerLog(_)
-        | Command::LedgerBaseline(_)
-        | Command::MessageNote(_)
-        | Command::RefusalRecord(_)
-        | Command::MemoryCreate(_)
-        | Command::MemoryUpdate(_)
-        | Command::MemoryStep(_)
-        | Command::MemoryProgress(_)
-        | Command::MemorySweep(_)
-        | Command::MemoryTurn(_)
-        | Command::MemoryOffer(_)
-        | Command::WorkBegin(_)
-        | Command::WorkFinish(_)
-        | Command::LeaseRenew(_)
-        | Command::LeaseRelease(_)
-        | Command::SessionOpen(_)
-        | Command::SessionClose(_)
-        | Command::AgentRegister(_)
-        | Command::AgentHeartbeat(_)
-        | Command::ProjectCreate(_)
-        | Command::RuntimeRekey(_)
-        | Command::RuntimeUnauthentic(_)
-        | Command::RuntimeRestored(_)
-        | Command::RuntimeDegraded(_)
-        | Command::RuntimeRecover(_)
-        | Command::RuntimeAuthentic(_)
-        | Command::RuntimeViolated(_)
-        | Command::AccessRefused(_)
-        | Command::TrailCompact(_)
-        | Command::TrailPrune(_)
-        | Command::TrailSnapshot(_)
-        | Command::TrailDenied(_) => Vec::new(),
+    match command.room() {
+        CommandRoom::Lease(command) => for_lease(command),
+        CommandRoom::User(_) => overall(Permission::ManageUsers),
+        CommandRoom::Agent(command) => for_agent(command),
+        CommandRoom::Memory(command) => for_memory(state, user, command),
+        CommandRoom::Workspace(command) => for_workspace(state, user, command),
+        CommandRoom::Message(command) => for_message(command),
+        CommandRoom::Plan(command) => for_plan(state, command),
+        CommandRoom::Highway(command) => for_highway(state, command),
+        CommandRoom::Right(RightCommand::RightGrant(args)) => between(&args.holder, &args.target),
+        CommandRoom::Right(RightCommand::RightRevoke(args)) => revocation(state, &args.right),
+        // Writing shared knowledge only requires an active user; sessions and the runtime's own
+        // commands are not for people at all.
+        CommandRoom::Commons(_)
+        | CommandRoom::Work(_)
+        | CommandRoom::Refusal(_)
+        | CommandRoom::Session(_)
+        | CommandRoom::Runtime(_) => Vec::new(),
     }
 }
 
-/// An act in a loop that has a record take a step needs the permission that the step needs.
+fn for_lease(command: LeaseCommand<'_>) -> Permissions {
+    match command {
+        LeaseCommand::LeaseForce(_) => overall(Permission::ForceLease),
+        LeaseCommand::LeaseOpen(_)
+        | LeaseCommand::LeaseRenew(_)
+        | LeaseCommand::LeaseRelease(_) => Vec::new(),
+    }
+}
+
+fn for_agent(command: AgentCommand<'_>) -> Permissions {
+    match command {
+        AgentCommand::AgentRevoke(_) | AgentCommand::AgentReinstate(_) => {
+            overall(Permission::RevokeAgent)
+        }
+        AgentCommand::AgentRegister(_) | AgentCommand::AgentHeartbeat(_) => Vec::new(),
+    }
+}
+
+fn for_memory(state: &State, user: &UserId, command: MemoryCommand<'_>) -> Permissions {
+    match command {
+        MemoryCommand::MemoryMove(args) => on_record(state, user, args.id),
+        MemoryCommand::MemoryConverge(args) => on_record(state, user, args.id),
+        MemoryCommand::MemoryArchive(args) => on_record(state, user, args.id),
+        MemoryCommand::MemoryLoop(args) => in_loop(state, user, args),
+        MemoryCommand::MemoryCreate(_)
+        | MemoryCommand::MemoryUpdate(_)
+        | MemoryCommand::MemoryStep(_)
+        | MemoryCommand::MemoryProgress(_)
+        | MemoryCommand::MemorySweep(_)
+        | MemoryCommand::MemoryTurn(_)
+        | MemoryCommand::MemoryOffer(_) => Vec::new(),
+    }
+}
+
+fn for_workspace(state: &State, user: &UserId, command: WorkspaceCommand<'_>) -> Permissions {
+    use WorkspaceCommand as C;
+    match command {
+        C::RunStart(args) => beginning(user, args.agent.as_ref(), args.owner.as_ref()),
+        C::RunHandOver(_) => overall(Permission::GrantDelegation),
+        C::RunEnd(_) => overall(Permission::Abort),
+        C::WorkspaceCreate(args) => creation(state, &Asked::from(args)),
+        C::WorkspaceAbort(args) => on(Permission::Abort, &args.workspace),
+        C::WorkspaceSuspend(args) => on(Permission::Suspend, &args.workspace),
+        C::WorkspaceResume(args) => on(Permission::Suspend, &args.workspace),
+        C::WorkspaceMigrate(args) => on(Permission::Suspend, &args.workspace),
+        C::WorkspaceTransfer(args) => on(Permission::Transfer, &args.workspace),
+        C::WorkspaceTerminate(args) => on(Permission::Abort, &args.workspace),
+        C::WorkspaceGrantVisibility(args) => shown(&args.workspace, &args.target),
+        C::WorkspaceReparent(args) => between(&args.workspace, &args.parent),
+        C::WorkspaceModifyBudget(args) => on(Permission::ModifyBudget, &args.workspace),
+        C::WorkspaceSetPriority(args) => on(Permission::ModifyBudget, &args.workspace),
+        C::WorkspaceBatchAbort(args) => in_group(state, Permission::Abort, &args.group),
+        C::WorkspaceBatchPriority(args) => in_group(state, Permission::ModifyBudget, &args.group),
+        C::MeterReport(args) => match &args.workspace {
+            Some(id) => on(Permission::ModifyBudget, id),
+            None => overall(Permission::ModifyBudget),
+        },
+        C::WorkspaceWrite(_) => overall(Permission::Inject),
+    }
+}
+
+fn for_message(command: MessageCommand<'_>) -> Permissions {
+    match command {
+        MessageCommand::EnvelopeSend(args) => sending(&args.to, &args.rights),
+        MessageCommand::SignalEmit(args) => said(args.signal),
+        MessageCommand::InboxTake(_) => overall(Permission::Inject),
+    }
+}
+
+fn for_plan(state: &State, command: PlanCommand<'_>) -> Permissions {
+    use PlanCommand as C;
+    match command {
+        C::CheckpointCreate(_) => overall(Permission::Inject),
+        C::TaskGraph(_) | C::TaskAdd(_) | C::TaskApprove(_) | C::TaskRetry(_) => {
+            overall(Permission::CreateWorkspace)
+        }
+        C::TaskAssign(args) => creation(state, &Asked::from(&args.as_create())),
+        C::TaskCancel(args) => cancellation(state, &args.task),
+        C::IntegrationDecide(args) => on(Permission::ApproveIntegration, &args.workspace),
+        C::IntegrationSalvage(args) => on(Permission::ApproveIntegration, &args.workspace),
+        C::ConflictResolve(args) => on(Permission::ApproveIntegration, &args.workspace),
+    }
+}
+
+fn for_highway(state: &State, command: HighwayCommand<'_>) -> Permissions {
+    match command {
+        HighwayCommand::HighwayInject(args) => on(Permission::Inject, &args.to),
+        HighwayCommand::GateResolve(args) => {
+            at_gate(state, &args.gate, args.modifications.as_deref())
+        }
+        HighwayCommand::EscalationAnswer(args) => {
+            let open = state.escalations.get(&args.escalation);
+            open.map_or_else(Vec::new, |open| answer(args.response, &open.workspace))
+        }
+        HighwayCommand::HighwayConfigure(wish) => {
+            setting(state, &Highway::clone(&state.highway).with(wish))
+        }
+    }
+}
+
+/// The permissions for an act in a loop: those of the transition it causes, if any.
 fn in_loop(state: &State, user: &UserId, args: &loops::InLoop) -> Permissions {
     let moved = loops::moves(state, args);
     moved.map_or_else(Vec::new, |id| on_record(state, user, id))
 }
 
-/// What is done to a group is done to every workspace in it that goes on.
+/// The permissions for an action on a group: one for every live workspace in it.
 fn in_group(state: &State, permission: Permission, group: &GroupName) -> Permissions {
     let Some(root) = &state.root else { return Vec::new() };
     let live = |id: &&WorkspaceId| {
@@ -159,7 +176,8 @@ fn in_group(state: &State, permission: Permission, group: &GroupName) -> Permiss
     members.map(|id| (permission, Some(id.clone()))).collect()
 }
 
-/// Answering at a gate: what is decided there, and what is given away by changing it.
+/// The permissions for resolving a gate: that of the action, and those for what the modifications
+/// grant.
 fn at_gate(state: &State, id: &GateId, changed: Option<&Modifications>) -> Permissions {
     let open = state.gates.get(id);
     let gate = open.or_else(|| state.closed_gates.get(id).map(|closed| &closed.gate));
@@ -175,8 +193,8 @@ fn at_gate(state: &State, id: &GateId, changed: Option<&Modifications>) -> Permi
     permissions
 }
 
-/// Setting what people are asked about: whoever takes a gate away, or says how it answers by
-/// itself, decides what is decided there.
+/// The permissions for changing the approval settings: removing a gate or changing its fallback
+/// requires the permission to decide at it.
 fn setting(state: &State, wanted: &Highway) -> Permissions {
     let mut permissions = overall(Permission::CreateWorkspace);
     let differs = |kind: &GateType| state.highway.gate(*kind) != wanted.gate(*kind);
@@ -186,21 +204,21 @@ fn setting(state: &State, wanted: &Highway) -> Permissions {
     permissions
 }
 
-/// Answering an escalation.
+/// The permissions for answering an escalation.
 fn answer(response: ResponseType, workspace: &WorkspaceId) -> Permissions {
     let permission =
         if response == ResponseType::Abort { Permission::Abort } else { Permission::Inject };
     on(permission, workspace)
 }
 
-/// Showing one workspace another: one gives what one may see oneself.
+/// The permissions for granting visibility: the caller must be able to see the target.
 fn shown(workspace: &WorkspaceId, target: &WorkspaceId) -> Permissions {
     let granted = (Permission::GrantDelegation, Some(workspace.clone()));
     vec![granted, (Permission::ViewTrail, Some(target.clone()))]
 }
 
-/// Beginning a run: whoever names a coordinator gives the post away, and whoever names another
-/// owner gives the run away.
+/// The permissions for starting a run: naming a coordinator delegates the role, and naming another
+/// owner transfers the run.
 fn beginning(user: &UserId, agent: Option<&AgentName>, owner: Option<&UserId>) -> Permissions {
     let mut permissions = overall(Permission::CreateWorkspace);
     permissions.extend(agent.map(|_| (Permission::GrantDelegation, None)));
@@ -208,7 +226,7 @@ fn beginning(user: &UserId, agent: Option<&AgentName>, owner: Option<&UserId>) -
     permissions
 }
 
-/// What matters about a workspace that somebody wants.
+/// The parts of a workspace creation that determine the permissions it needs.
 struct Asked<'a> {
     parent: Option<&'a WorkspaceId>,
     owner: Option<&'a UserId>,
@@ -244,7 +262,7 @@ impl<'a> From<&'a Created> for Asked<'a> {
     }
 }
 
-/// Creating a workspace: what it is given besides, its creator must have to give.
+/// The permissions for creating a workspace: its creator must hold everything it grants to it.
 fn creation(state: &State, asked: &Asked<'_>) -> Permissions {
     let parent = asked.parent.or(state.root.as_ref());
     let mut permissions = vec![(Permission::CreateWorkspace, parent.cloned())];
@@ -263,7 +281,7 @@ fn creation(state: &State, asked: &Asked<'_>) -> Permissions {
     permissions
 }
 
-/// Giving a task up ends the workspace that works on it.
+/// The permissions for cancelling a task, which also ends the workspace that works on it.
 fn cancellation(state: &State, id: &TaskId) -> Permissions {
     let mut permissions = overall(Permission::Abort);
     let bound = state.tasks.get(id).and_then(|task| task.workspace.clone());
@@ -281,14 +299,14 @@ fn revocation(state: &State, id: &RightId) -> Permissions {
     right.map_or_else(Vec::new, |right| between(&right.holder, &right.target))
 }
 
-/// A person writes from the root; rights that go along are the root's to give.
+/// The permissions for sending: people send from the root, and rights sent along are the root's.
 fn sending(to: &WorkspaceId, rights: &[RightId]) -> Permissions {
     let mut permissions = on(Permission::Inject, to);
     permissions.extend((!rights.is_empty()).then_some((Permission::GrantDelegation, None)));
     permissions
 }
 
-/// A person's signals are the root's; the one that fails it ends the run.
+/// The permissions for emitting a signal: people emit for the root, and `failed` ends the run.
 fn said(signal: SignalType) -> Permissions {
     overall(if signal == SignalType::Failed { Permission::Abort } else { Permission::Inject })
 }

@@ -1,15 +1,16 @@
-//! One path segment with wildcards: what names it matches, and which names two of them share.
+//! A path segment with wildcards: matching a name against it, and finding names that two of them
+//! share.
 
 use std::collections::VecDeque;
 
-/// One piece of a segment pattern.
+/// An element of a segment pattern.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Token {
     /// Exactly this character.
     Char(char),
     /// One character of a set (`?` is the set of all).
     One(CharSet),
-    /// Any run of characters, also none.
+    /// Any run of characters, possibly empty.
     Star,
 }
 
@@ -17,11 +18,11 @@ pub(crate) enum Token {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CharSet(Vec<(char, char)>);
 
-/// Neither separators nor NUL can be part of a name.
+/// The separators and NUL, which no file name contains.
 const NEVER_IN_A_NAME: [char; 3] = ['\0', '/', '\\'];
 
 impl CharSet {
-    /// Every character a name can have.
+    /// The set of all characters a name can have.
     pub(crate) fn any() -> Self {
         CharSet::complement_of(&[])
     }
@@ -123,7 +124,7 @@ impl CharSet {
         }
     }
 
-    /// A readable member other than a dot, if there is any member other than a dot.
+    /// A member other than a dot, preferably a readable one, if there is any.
     fn sample_not_dot(&self) -> Option<char> {
         let readable = ('a'..='z').chain('A'..='Z').chain('0'..='9').chain("_-+=@~ ".chars());
         readable.into_iter().find(|&c| self.contains(c)).or_else(|| {
@@ -149,9 +150,9 @@ fn after(c: char) -> Option<char> {
 /// A segment with at least one wildcard.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SegmentGlob {
-    /// As written; two globs with the same text are the same glob.
+    /// The text as written; two globs with the same text are the same glob.
     pub(super) text: std::sync::Arc<str>,
-    /// What the text means.
+    /// The parsed pattern.
     pub(super) tokens: Vec<Token>,
 }
 
@@ -242,8 +243,8 @@ impl Token {
     }
 }
 
-/// How much of a name has been read, as far as the names `.` and `..` are concerned: they are
-/// not names of anything, nor is the empty name, so a shared name must be something else.
+/// How much of a name has been read, as far as needed to exclude the empty name, `.` and `..`,
+/// which name no file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Read {
     Nothing = 0,
@@ -320,7 +321,8 @@ impl Reads {
         self.0 & (1 << Read::AName as u8) != 0
     }
 
-    /// After one more character: one that is no dot, or a dot, as far as there are such.
+    /// The set after one more character, given whether a character other than a dot is possible and
+    /// whether a dot is.
     fn then(self, (other, dot): (bool, bool)) -> Reads {
         let mut after = Reads::default();
         for read in [Read::Nothing, Read::Dot, Read::DotDot, Read::AName] {

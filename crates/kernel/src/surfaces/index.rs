@@ -1,8 +1,8 @@
-//! Which live surfaces a surface meets, without looking at all of them.
+//! An index of live surfaces that finds those overlapping a given one, without a full scan.
 //!
-//! The index is a trie of path segments. A node's children are literal names, globs, and at
-//! most one `**`; the surfaces that end at a node are its marks. A query walks the trie and its
-//! own segments in step, so it only touches places where a shared path is still possible: a
+//! The index is a trie of path segments. A node's children are literal names, globs, and at most
+//! one `**`; the surfaces that end at a node are its marks. A query walks the trie and its own
+//! segments in step, so it only visits nodes where a shared path is still possible: looking up a
 //! literal path costs its depth, however many leases are live elsewhere.
 //!
 //! The trie is persistent: a clone is one pointer, and a change copies the nodes on its path.
@@ -17,7 +17,7 @@ use crate::surfaces::small_map::SmallMap;
 use crate::values::id::LeaseId;
 use crate::values::principal::Principal;
 
-/// Live surfaces, findable by what they meet.
+/// An index of live surfaces, queried by overlap.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SurfaceIndex {
     root: Arc<Node>,
@@ -25,15 +25,15 @@ pub(crate) struct SurfaceIndex {
 
 #[derive(Clone, Debug, Default)]
 struct Node {
-    /// Each with its holder.
+    /// The leases whose surfaces end here, each with its holder.
     marks: SmallMap<Mark, Principal>,
     literals: SmallMap<Arc<str>, Arc<Node>>,
     globs: SmallMap<GlobKey, GlobChild>,
     deep: Option<Arc<Node>>,
 }
 
-/// What ends at a node. One lease may end there several times: with different symbols, or once
-/// with everything below (`src`) and once without (`{src,lib}`).
+/// A surface that ends at a node. One lease may end there several times: with different symbols, or
+/// once with everything below (`src`) and once without (`{src,lib}`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Mark {
     lease: LeaseId,
@@ -53,7 +53,7 @@ struct GlobChild {
     node: Arc<Node>,
 }
 
-/// Globs are sorted by the fixed end of their text, so that a name finds the few globs whose
+/// The sort key of a glob: the fixed end of its text, so that a name finds the few globs whose
 /// fixed end it shares instead of trying all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct GlobKey {
@@ -63,9 +63,9 @@ struct GlobKey {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Anchor {
-    /// Every match begins with this.
+    /// A prefix that every match begins with.
     Prefix(String),
-    /// Every match ends with this, read backwards.
+    /// A suffix that every match ends with, reversed.
     Suffix(String),
 }
 
@@ -94,14 +94,15 @@ impl SurfaceIndex {
         }
     }
 
-    /// Takes the surfaces of a lease out again.
+    /// Removes the surfaces of a lease.
     pub(crate) fn remove(&mut self, lease: &LeaseId, surfaces: &[Surface]) {
         for pattern in surfaces.iter().flat_map(Surface::patterns) {
             Arc::make_mut(&mut self.root).remove(&pattern.segments, &Mark::of(lease, pattern));
         }
     }
 
-    /// At most `limit` leases that meet any of the surfaces, among those `counts` accepts.
+    /// Returns at most `limit` leases that overlap any of the surfaces, among those `counts`
+    /// accepts.
     pub(crate) fn meeting(
         &self,
         surfaces: &[Surface],
@@ -211,13 +212,13 @@ impl Node {
     }
 }
 
-/// One query on its way through the trie.
+/// The state of one query walking the trie.
 struct Walk<'a> {
     pattern: &'a Pattern,
     counts: &'a dyn Fn(&LeaseId, &Principal) -> bool,
     limit: usize,
     found: &'a mut BTreeSet<LeaseId>,
-    /// Places already visited: a node (by address) and how far the query was.
+    /// Visited places: a node (by address) and the position in the query.
     seen: BTreeSet<(usize, usize)>,
 }
 
@@ -231,7 +232,7 @@ impl Walk<'_> {
             return;
         }
         let segments = self.pattern.segments.as_slice();
-        // Whatever of the query is left can be matched below a mark that covers all below it.
+        // The rest of the query can be matched below a mark that covers everything below it.
         let at_end = segments[at..].iter().all(|segment| *segment == Segment::Deep);
         self.take_marks(node, |mark| mark.below || at_end);
         if at == segments.len() && self.pattern.below {
@@ -254,7 +255,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A `**` of the trie: it may end here, or swallow segments of the query first.
+    /// Visits a `**` of the trie: it may end here, or first swallow segments of the query.
     fn visit_deep(&mut self, deep: &Arc<Node>, at: usize) {
         for swallowed_to in at..=self.pattern.segments.len() {
             self.visit(deep, swallowed_to);
@@ -288,7 +289,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The query's `**` swallows one segment: any child will do.
+    /// Visits every child: the query's `**` swallows one segment.
     fn visit_children(&mut self, node: &Arc<Node>, at: usize) {
         for (_, child) in node.literals.iter() {
             if self.is_full() {

@@ -41,29 +41,30 @@ pub use crate::surfaces::parse::SurfaceError;
 pub struct Surface(Arc<Parsed>);
 
 impl Surface {
-    /// Reads a surface.
+    /// Parses a surface.
     pub fn new(text: &str) -> Result<Self, SurfaceError> {
         parse::parse(text).map(|parsed| Surface(Arc::new(parsed)))
     }
 
-    /// A path with its special characters written so that they stand for themselves.
+    /// Escapes the special characters of a path, so that it matches only itself.
     pub fn escape(path: &str) -> String {
         parse::escape(path)
     }
 
-    /// Its normal text.
+    /// The normal form as text.
     pub fn as_str(&self) -> &str {
         &self.0.text
     }
 
-    /// Whether it holds a wildcard and so stands for other names than its own.
+    /// Whether it has wildcards or braces, and so can match other names than its own text.
     pub fn is_glob(&self) -> bool {
         // Braces make several patterns, or one that covers nothing below it.
         let other = |p: &Pattern| p.is_wild() || (!p.below && p.symbol.is_none());
         self.patterns().len() > 1 || self.patterns().iter().any(other)
     }
 
-    /// How many bytes its wildcards expand to: what deciding overlaps with it costs.
+    /// The total length of its patterns with wildcards, in bytes: a measure of the cost of overlap
+    /// checks.
     pub(crate) fn wild_bytes(&self) -> usize {
         self.patterns().iter().filter(|pattern| pattern.is_wild()).map(Pattern::bytes).sum()
     }
@@ -73,7 +74,7 @@ impl Surface {
         self.patterns().iter().any(|a| other.patterns().iter().any(|b| a.meets(b)))
     }
 
-    /// Whether the other surface lies within this one for certain. Two globs that are written
+    /// Whether the other surface certainly lies within this one. Two globs that are written
     /// differently are not compared, even if one matches all that the other does.
     pub fn covers(&self, other: &Surface) -> bool {
         let covered = |b: &Pattern| self.patterns().iter().any(|a| a.covers(b));
@@ -86,7 +87,7 @@ impl Surface {
         self.patterns().iter().find_map(with)
     }
 
-    /// The alternatives it stands for.
+    /// The patterns it expands to.
     fn patterns(&self) -> &[Pattern] {
         &self.0.patterns
     }

@@ -1,4 +1,4 @@
-//! Reading a surface: normalising it, expanding alternatives, refusing what is not a surface.
+//! Parsing of surfaces: validation, normalization and expansion of alternatives.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::surfaces::pattern::{Pattern, Segment, Symbol};
 /// The longest surface, in bytes.
 pub const SURFACE_BYTES_MAX: usize = 1024;
 
-/// The longest path segment, in bytes: what file systems allow for a name.
+/// The longest path segment, in bytes: the limit of file systems.
 pub const SEGMENT_BYTES_MAX: usize = 255;
 
 /// The most segments a surface may have.
@@ -20,48 +20,48 @@ pub const ALTERNATIVES_MAX: usize = 32;
 /// The longest symbol, in bytes.
 pub const SYMBOL_BYTES_MAX: usize = 256;
 
-/// Why a text is not a surface.
+/// The reason why a text is not a surface.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SurfaceError {
-    /// Nothing there.
+    /// The text is empty.
     #[error("a surface is empty; use `.` for the whole project")]
     Empty,
-    /// Over a limit.
+    /// The text exceeds a limit.
     #[error("a surface has {len} {what}, over the limit of {max}")]
     OverLimit {
-        /// What there is too much of.
+        /// The quantity that is limited, in words.
         what: &'static str,
-        /// How much there is.
+        /// The quantity found.
         len: usize,
-        /// How much there may be.
+        /// The limit.
         max: usize,
     },
-    /// A character that has no business in a path.
+    /// A control character.
     #[error("the surface {0:?} holds the control character U+{1:04X}")]
     Control(String, u32),
-    /// Points at one place of one machine instead of into the project.
+    /// An absolute path, which points outside the project.
     #[error("the surface {0:?} is absolute; surfaces are relative to the project root")]
     Absolute(String),
-    /// Climbs.
+    /// A `..` segment.
     #[error("the surface {0:?} contains `..`; surfaces stay inside the project")]
     Parent(String),
-    /// A glob that cannot be read.
+    /// A malformed glob.
     #[error("the surface {0:?} is not a valid glob: {1}")]
     Glob(String, &'static str),
-    /// A symbol that cannot be read.
+    /// A malformed symbol.
     #[error("the surface {0:?} has no valid symbol after `#`: {1}")]
     Symbol(String, &'static str),
 }
 
-/// A surface taken apart: its normal text and the patterns it stands for.
+/// A parsed surface: its normal text and the patterns it expands to.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(super) text: String,
     pub(super) patterns: Vec<Pattern>,
 }
 
-/// Reads a surface. Its normal text reads as the very same surface: entries of the trail hold
-/// that text, and an entry that cannot be read again would take the whole trail with it.
+/// Parses a surface. Its normal text must parse as the same surface: entries hold that text, and an
+/// entry that cannot be read again would make the whole trail unreadable.
 pub(crate) fn parse(input: &str) -> Result<Parsed, SurfaceError> {
     let parsed = parse_once(input)?;
     if parsed.text != input && parse_once(&parsed.text)?.text != parsed.text {
@@ -112,7 +112,7 @@ fn parse_once(input: &str) -> Result<Parsed, SurfaceError> {
     Ok(Parsed { text, patterns })
 }
 
-/// A path with braces, without the steps that lead nowhere. What is in its braces stays as it is.
+/// Removes `//` and `/./` from a path with braces. Text within the braces stays as it is.
 fn without_detours(path: &str) -> String {
     let mut text = path.to_owned();
     for (detour, straight) in [("/./", "/"), ("//", "/")] {
@@ -124,13 +124,13 @@ fn without_detours(path: &str) -> String {
     text.strip_suffix("/.").unwrap_or(text).to_owned()
 }
 
-/// A path without anything special in it, which is what most surfaces are.
+/// Parses a path without special characters, which most surfaces are.
 fn parse_plain(path: &str, input: &str) -> Result<Parsed, SurfaceError> {
     let (segments, text) = parse_segments(path, input)?;
     Ok(Parsed { text, patterns: vec![Pattern { segments, below: true, symbol: None }] })
 }
 
-/// Writes a path so that it stands for itself, whatever characters its names have.
+/// Escapes the special characters of a path, so that it matches only itself.
 pub(crate) fn escape(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     for c in path.chars() {
@@ -181,7 +181,7 @@ fn split_symbol(text: &str) -> Result<(&str, Option<&str>), SurfaceError> {
     Ok((text, None))
 }
 
-/// The characters that are not inside `[…]`, each with its place.
+/// The characters that are not inside `[…]`, each with its byte offset.
 fn outside_classes(text: &str) -> Result<Vec<(usize, char)>, SurfaceError> {
     let mut found = Vec::with_capacity(text.len());
     let mut at = 0;
@@ -198,8 +198,8 @@ fn outside_classes(text: &str) -> Result<Vec<(usize, char)>, SurfaceError> {
     Ok(found)
 }
 
-/// What stands between the brackets of the class that `text` begins with. A `]` directly after
-/// the opening bracket (or its negation) is a member, not the end.
+/// The text between the brackets of the class that `text` begins with. A `]` directly after the
+/// opening bracket (or its negation) is a member, not the end.
 fn class_body(text: &str) -> Option<&str> {
     let body = text.strip_prefix('[')?;
     let negation = usize::from(body.starts_with(['!', '^']));
@@ -254,7 +254,7 @@ fn expand_braces(path: &str, input: &str) -> Result<Vec<String>, SurfaceError> {
     Ok(expanded)
 }
 
-/// Takes a path without braces apart; also returns its normal text.
+/// Parses a path without braces into segments; also returns its normal text.
 fn parse_segments(path: &str, input: &str) -> Result<(Vec<Segment>, String), SurfaceError> {
     let mut segments: Vec<Segment> = Vec::new();
     let mut normal = String::with_capacity(path.len());
@@ -280,7 +280,7 @@ fn parse_segments(path: &str, input: &str) -> Result<(Vec<Segment>, String), Sur
     if segments.is_empty() {
         normal.push('.');
     }
-    // `./C:` is no way around it.
+    // Check again: `./C:` becomes the absolute `C:` once normalized.
     check_relative(&normal, input)?;
     Ok((segments, normal))
 }

@@ -1,4 +1,5 @@
-//! A path pattern: segments, what lies below, and a symbol; and whether two of them meet.
+//! A path pattern (segments, whether it covers what lies below, and a symbol) and the overlap of
+//! two of them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub(crate) enum Segment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(super) segments: Vec<Segment>,
-    /// Whether everything below the path is meant too.
+    /// Whether everything below the path is covered too.
     pub(super) below: bool,
     pub(super) symbol: Option<Symbol>,
 }
@@ -58,7 +59,7 @@ pub(crate) fn symbols_meet(a: Option<&Symbol>, b: Option<&Symbol>) -> bool {
 }
 
 impl Segment {
-    /// A name both segments match. `Deep` stands for any one name here.
+    /// A name both segments match; `Deep` matches any one name here.
     fn common_name(&self, other: &Segment) -> Option<String> {
         let any = [Token::Star];
         match (self, other) {
@@ -94,12 +95,12 @@ impl Segment {
 }
 
 impl Pattern {
-    /// Whether it stands for other names than its own.
+    /// Whether any segment is a wildcard.
     pub(crate) fn is_wild(&self) -> bool {
         self.segments.iter().any(|segment| !matches!(segment, Segment::Literal(_)))
     }
 
-    /// How long it is, in bytes.
+    /// The length in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let bytes = |segment: &Segment| match segment {
             Segment::Literal(name) => name.len(),
@@ -109,9 +110,9 @@ impl Pattern {
         self.segments.iter().map(|segment| bytes(segment) + 1).sum()
     }
 
-    /// Whether everything the other pattern covers is covered by this one, as far as that can be
-    /// told at a glance: the other lies below this path, is the same, is exactly one path that
-    /// this glob matches, or a symbol nested in this one.
+    /// Whether this pattern covers everything the other covers, as far as a cheap check can tell:
+    /// the other lies below this path, is the same, is exactly one path that this glob matches, or
+    /// is a symbol nested in this one.
     pub(crate) fn covers(&self, other: &Pattern) -> bool {
         if self == other {
             return true;
@@ -132,8 +133,8 @@ impl Pattern {
         }
     }
 
-    /// The symbol that tells it apart from others of the same file. A glob is held as a whole:
-    /// which files it stands for is not known, so neither is what a symbol means in them.
+    /// The symbol that distinguishes it from others of the same file. A glob is treated as covering
+    /// whole files: it may match several, so a symbol in it is ignored.
     pub(crate) fn scope(&self) -> Option<&Symbol> {
         self.symbol.as_ref().filter(|_| !self.is_wild())
     }
@@ -144,7 +145,7 @@ impl Pattern {
             return false;
         }
         let (a, b) = (self.with_tail(), other.with_tail());
-        // Every step leads to a later place in both, so one pass in order is enough.
+        // Every step leads to a later position in both, so one pass in order is enough.
         let mut row = vec![false; b.len() + 1];
         row[0] = true;
         for segment_a in a.iter().map(Some).chain([None]) {
@@ -180,7 +181,7 @@ impl Pattern {
 
     /// A shortest path both patterns cover, if there is one; the project root is `.`.
     pub(crate) fn common_path(&self, other: &Pattern) -> Option<String> {
-        // Most pairs share nothing, and telling that costs less than looking for a path.
+        // Most pairs share nothing, and `meets` is cheaper than the search for a path.
         if !self.meets(other) {
             return None;
         }

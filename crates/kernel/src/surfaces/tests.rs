@@ -11,7 +11,7 @@ use index::SurfaceIndex;
 use proptest::prelude::*;
 
 mod oracle {
-    //! What a surface covers, straight from the definition.
+    //! An oracle for coverage, written straight from the definition.
 
     fn expand(text: &str) -> Vec<String> {
         let Some(open) = text.find('{') else {
@@ -78,8 +78,8 @@ mod oracle {
         })
     }
 
-    /// Every path of up to `depth` segments whose names are 1 or 2 characters of `a b .`,
-    /// leaving out the names that are no names.
+    /// Every path of up to `depth` segments whose names are 1 or 2 characters of `a b .`, without
+    /// `.` and `..`.
     pub(super) fn universe(depth: usize) -> Vec<String> {
         let letters = ["a", "b", "."];
         let mut names: Vec<String> = letters.iter().map(ToString::to_string).collect();

@@ -12,7 +12,9 @@ use sha2::Digest as _;
 use sha2::Sha256;
 use std::sync::Arc;
 
-/// How a blob's name begins: the hash it is made with.
+use crate::values::string_newtype::{inline_schema, serde_as_text};
+
+/// The prefix of a blob's name: the hash algorithm.
 const PREFIX: &str = "sha256:";
 
 const HEX_DIGITS: usize = 64;
@@ -74,31 +76,8 @@ impl std::fmt::Debug for Blob {
     }
 }
 
-impl Serialize for Blob {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.to_string())
-    }
-}
-
-impl<'de> Deserialize<'de> for Blob {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "a blob", str::parse)
-    }
-}
-
-impl JsonSchema for Blob {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Blob".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" })
-    }
-}
+serde_as_text!(Blob, "a blob", str::parse);
+inline_schema!(Blob, { "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" });
 
 /// Content as a command brings it: by name, or as text that is yet to be stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,15 +3,13 @@
 //! Relations between things live in explicit fields; no code may read meaning out of an id.
 //! The kernel asks a [`Mint`] for fresh ones, so a test can use any scheme it likes.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
 use std::sync::Arc;
 
+use crate::values::string_newtype::string_newtype;
 use crate::values::time::Timestamp;
 
 /// The longest id accepted from outside, in bytes.
-pub const ID_BYTES_MAX: usize = 64;
+pub(crate) const ID_BYTES_MAX: usize = 64;
 
 /// The kinds of things that get an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,13 +40,13 @@ pub enum IdKind {
     Gate,
 }
 
-/// Where fresh ids come from. Two calls never return the same id for one kind.
+/// A source of fresh ids. Two calls never return the same id for one kind.
 pub trait Mint {
     /// A fresh id. Ids of [`IdKind::Entry`] and [`IdKind::Checkpoint`] sort in the order of `at`.
     fn mint(&mut self, kind: IdKind, at: Timestamp) -> Arc<str>;
 }
 
-/// An id that could not be one of ours.
+/// Text that is not a valid id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id is 1 to {ID_BYTES_MAX} letters, digits, `_` or `-`")]
 pub struct IdError;
@@ -59,9 +57,9 @@ fn check(text: &str) -> Result<(), IdError> {
     if fits { Ok(()) } else { Err(IdError) }
 }
 
-/// Text with a number made from all of it. Comparing two keys mostly compares two numbers that
-/// lie side by side in a map's node, instead of following two pointers to texts that begin
-/// alike. Their order means nothing, but is the same everywhere.
+/// Text with a 64-bit hash of itself. Comparing two keys mostly compares two numbers that lie side
+/// by side in a map's node, instead of following two pointers to texts that begin alike. The order
+/// carries no meaning, but is the same on every machine.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Key {
     tag: u64,
@@ -99,21 +97,10 @@ impl AsRef<str> for Key {
 
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
-        $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name($inner);
-
-        impl $name {
-            /// Takes an id that came in from outside.
-            pub fn new(text: &str) -> Result<Self, IdError> {
-                check(text).map(|()| $name(Arc::<str>::from(text).into()))
-            }
-
-            /// The id as text.
-            pub fn as_str(&self) -> &str {
-                self.0.as_ref()
-            }
-        }
+        string_newtype!(
+            $(#[$doc])*
+            $name($inner): check => IdError, "an id", "^[A-Za-z0-9_-]{1,64}$"
+        );
 
         impl From<Arc<str>> for $name {
             fn from(minted: Arc<str>) -> Self {
@@ -122,41 +109,9 @@ macro_rules! id_type {
             }
         }
 
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-
         impl std::fmt::Debug for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, "{}({})", stringify!($name), self.as_str())
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::values::de::from_str(deserializer, "an id", $name::new)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })
             }
         }
     };
@@ -232,7 +187,8 @@ id_type!(
     ProjectId(Arc<str>)
 );
 
-/// What sorts before every id of a kind; nothing has this id. It begins a range in an index.
+/// A value that sorts before every id of a kind and that no item has, used as the start of a range
+/// in an index.
 pub(crate) trait First {
     fn first() -> Self;
 }

@@ -1,4 +1,4 @@
-//! The mark a request leaves in an entry.
+//! The idempotency mark that a request leaves in its entry.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -6,12 +6,12 @@ use serde::Serialize;
 use crate::values::content::Blob;
 use crate::values::label::Label;
 
-/// What an entry says of the request that led to it.
+/// The idempotency key of the request that led to an entry, with the hash of its arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mark {
-    /// The hash of what was asked for.
+    /// The hash of the request's arguments.
     pub digest: Blob,
-    /// What the caller calls it.
+    /// The idempotency key the caller chose (`request_id`).
     pub id: Label,
 }

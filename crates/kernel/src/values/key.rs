@@ -1,8 +1,6 @@
-//! Public keys as the kernel sees them: something to compare, never something to compute with.
+//! Public keys. The kernel compares them; it never verifies a signature with them.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use crate::values::string_newtype::{inline_schema, serde_as_text};
 
 const PREFIX: &str = "ed25519:";
 
@@ -26,7 +24,7 @@ impl PublicKey {
         &self.0
     }
 
-    /// A few digits that tell keys apart at a glance.
+    /// The first twelve hexadecimal digits, enough to tell keys apart at a glance.
     pub fn short(&self) -> String {
         data_encoding::HEXLOWER.encode(&self.0[..6])
     }
@@ -54,31 +52,8 @@ impl std::str::FromStr for PublicKey {
     }
 }
 
-impl Serialize for PublicKey {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for PublicKey {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "a public key", str::parse)
-    }
-}
-
-impl JsonSchema for PublicKey {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "PublicKey".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^ed25519:[0-9a-f]{64}$" })
-    }
-}
+serde_as_text!(PublicKey, "a public key", str::parse);
+inline_schema!(PublicKey, { "type": "string", "pattern": "^ed25519:[0-9a-f]{64}$" });
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,6 @@
-//! Values: ids, names, texts, times and keys. Each checks itself when it is made.
+//! Validated values: ids, names, texts, times and keys. Each is checked when it is constructed.
 
+pub(crate) mod closed_set;
 pub mod content;
 pub(crate) mod de;
 pub mod id;
@@ -11,6 +12,7 @@ pub(crate) mod ordered;
 pub mod principal;
 pub mod seconds;
 pub mod stream;
+pub(crate) mod string_newtype;
 pub mod text;
 pub mod time;
 pub mod token;

@@ -1,10 +1,10 @@
-//! Persistent maps and sets as they are stored: `#[serde(with = "crate::ordered::map")]`.
+//! Serialization of persistent maps and sets: `#[serde(with = "crate::ordered::map")]`.
 //!
-//! The maps' own way of reading makes room for as many pairs as the input claims to have before it
-//! has read one, so that a few wrong bytes in a snapshot could take all memory there is and end the
-//! process. The crate is built without it; these read pair by pair and believe no length.
+//! The `Deserialize` of the map crate allocates for as many pairs as the input claims to have
+//! before it reads one, so a few corrupt bytes in a snapshot could exhaust memory and kill the
+//! process. That feature is off; these functions read pair by pair and trust no length.
 
-/// Maps.
+/// Serialization of maps.
 pub(crate) mod map {
     use imbl::OrdMap;
     use serde::ser::SerializeMap;
@@ -34,7 +34,7 @@ pub(crate) mod map {
     }
 }
 
-/// Sets.
+/// Serialization of sets.
 pub(crate) mod set {
     use imbl::OrdSet;
     use serde::ser::SerializeSeq;

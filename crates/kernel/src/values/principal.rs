@@ -1,4 +1,4 @@
-//! Who acts: agents, people, the coordinator — and the runtime itself.
+//! Principals and actors: agents, people, the coordinator, and the runtime itself.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -8,36 +8,37 @@ use crate::values::id::WorkspaceId;
 use crate::values::key::PublicKey;
 use crate::values::name::{AgentName, UserId};
 
-/// Whoever may ask for something or hold something.
+/// A party that can issue commands and hold leases.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Principal {
     /// A coding agent or a script, known by name and bound to a key.
     Agent(AgentName),
     /// A person.
     User(UserId),
-    /// The coordinator, which is the system.
+    /// The coordinator, which acts as the system.
     System,
 }
 
-/// Whoever caused an entry: a principal, or the runtime acting by itself.
+/// The cause of an entry: a principal, or the runtime acting by itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Actor {
-    /// Somebody asked for it.
+    /// A principal issued the command.
     Principal(Principal),
-    /// The runtime did it on its own account, for example when a lease ran out.
+    /// The runtime acted by itself, for example when a lease expired.
     Protocol,
 }
 
-/// An authenticated caller, as a door hands it to the kernel.
+/// An authenticated caller, as the API passes it to the kernel.
 ///
-/// The key is the one the caller proved to hold. Nothing in a command can change who this is.
+/// The key is the one the caller proved to hold. Nothing in a command can change the caller's
+/// identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Who it is.
+    /// The authenticated principal.
     pub principal: Principal,
-    /// The key it proved to hold.
+    /// The key the caller proved to hold.
     pub key: PublicKey,
-    /// The session it speaks in; an agent without one uses its standing session.
+    /// The session the caller speaks in; an agent without one uses its standing session.
     pub session: Option<WorkspaceId>,
 }
 
@@ -80,7 +81,7 @@ impl std::fmt::Display for Actor {
     }
 }
 
-/// Text that names no principal.
+/// The error for text that names no principal.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names nobody: expected `agent:NAME`, `user:ID`, `system` or `protocol`")]
 pub struct PrincipalError(String);

@@ -1,4 +1,4 @@
-//! Whole seconds within bounds: timeouts and their like.
+//! Bounded numbers of whole seconds, for timeouts and the like.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::values::time::Span;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Secs<const MIN: u64, const MAX: u64>(u64);
 
-/// A number of seconds that is out of bounds.
+/// The error for a number of seconds that is out of bounds.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a time of {min} to {max} seconds is needed here, not {found}")]
 pub struct SecsError {
@@ -20,7 +20,7 @@ pub struct SecsError {
 }
 
 impl<const MIN: u64, const MAX: u64> Secs<MIN, MAX> {
-    /// Checks and takes a number of seconds.
+    /// Validates a number of seconds.
     pub fn new(secs: i128) -> Result<Self, SecsError> {
         match u64::try_from(secs) {
             Ok(fits) if (MIN..=MAX).contains(&fits) => Ok(Secs(fits)),
@@ -28,25 +28,25 @@ impl<const MIN: u64, const MAX: u64> Secs<MIN, MAX> {
         }
     }
 
-    /// A number that is known to be within bounds: checked when the program is compiled.
+    /// A constant number of seconds, checked against the bounds at compile time.
     pub(crate) const fn known<const SECS: u64>() -> Self {
         const { assert!(MIN <= SECS && SECS <= MAX) };
         Secs(SECS)
     }
 
-    /// As a span.
+    /// Converts to a span.
     pub fn span(self) -> Span {
         Span::from_secs(self.0)
     }
 
-    /// In seconds.
+    /// The number of seconds.
     pub fn secs(self) -> u64 {
         self.0
     }
 }
 
-// Signed both ways, so that a negative number in JSON is told apart from nonsense and binary
-// forms that distinguish the two read what they wrote.
+// Signed both ways, so that a negative number in JSON gives an error about bounds rather than about
+// its type, and binary formats that distinguish the two read what they wrote.
 impl<const MIN: u64, const MAX: u64> Serialize for Secs<MIN, MAX> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(self.0.cast_signed())

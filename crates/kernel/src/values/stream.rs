@@ -1,12 +1,12 @@
-//! Streams: the running things that entries are about, by name.
+//! Streams: names of the objects (project, agent, workspace) that entries belong to.
 
-use serde::Deserialize;
 use serde::Serialize;
 
 use crate::values::id::{Key, ProjectId, WorkspaceId};
 use crate::values::name::AgentName;
+use crate::values::string_newtype::deserialize_text;
 
-/// The stream an entry belongs to: the running thing it is about.
+/// The stream an entry belongs to: the project, agent or workspace it is about.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stream(Key);
 
@@ -51,7 +51,7 @@ impl Serialize for Stream {
 /// The longest name of a stream, in bytes.
 const STREAM_BYTES_MAX: usize = 128;
 
-/// Text that does not name a stream.
+/// The error for text that does not name a stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a stream is named `kind:id` in at most {STREAM_BYTES_MAX} plain characters")]
 pub struct StreamError;
@@ -66,8 +66,4 @@ impl std::str::FromStr for Stream {
     }
 }
 
-impl<'de> Deserialize<'de> for Stream {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "a stream", str::parse)
-    }
-}
+deserialize_text!(Stream, "a stream", str::parse);

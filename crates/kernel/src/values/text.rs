@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 /// Text of at most `MAX` bytes, without control characters other than line breaks and tabs.
 ///
-/// The limit is checked where the text comes in, so nothing behind it has to ask again.
+/// The limit is checked when the text is constructed, so later code does not check again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Text<const MAX: usize>(Arc<str>);
 
-/// Why a text was not accepted.
+/// The reason why a text was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TextError {
     /// Longer than its limit.
@@ -23,13 +23,13 @@ pub enum TextError {
         /// The limit in bytes.
         max: usize,
     },
-    /// Holds a character that a terminal or a log would act on.
+    /// Contains a control character, which a terminal or a log would act on.
     #[error("text holds the control character U+{0:04X}")]
     Control(u32),
 }
 
 impl<const MAX: usize> Text<MAX> {
-    /// Checks and takes a text.
+    /// Validates a text.
     pub fn new(text: &str) -> Result<Self, TextError> {
         if text.len() > MAX {
             return Err(TextError::TooLong { len: text.len(), max: MAX });
@@ -45,12 +45,13 @@ impl<const MAX: usize> Text<MAX> {
         &self.0
     }
 
-    /// Whether it says nothing.
+    /// Whether it is empty or only whitespace.
     pub fn is_blank(&self) -> bool {
         self.0.trim().is_empty()
     }
 
-    /// Makes a text of anything: forbidden characters become spaces, the rest is cut to the limit.
+    /// Builds a text from any string: control characters become spaces, and the rest is cut to the
+    /// limit.
     pub fn lossy(text: &str) -> Self {
         let mut kept = String::with_capacity(text.len().min(MAX));
         for c in text.chars() {

@@ -1,7 +1,7 @@
 //! Time as a value: microseconds since the Unix epoch, and spans of them.
 //!
-//! The kernel never asks what time it is. `now` comes in with every command, and the trail's
-//! clock is `max(now, last + 1)`, so entries are strictly ordered whatever the wall clock does.
+//! The kernel never reads a clock. `now` comes in with every command, and the trail's clock is
+//! `max(now, last + 1)`, so entries are strictly ordered whatever the wall clock does.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -25,7 +25,7 @@ impl Timestamp {
     /// The latest moment a trail can hold: year 2255, the end of exact JSON integers.
     pub const MAX: Timestamp = Timestamp(JSON_INTEGER_MAX);
 
-    /// A moment from microseconds; later ones than [`Timestamp::MAX`] are cut to it.
+    /// A moment from microseconds, capped at [`Timestamp::MAX`].
     pub fn from_micros(micros: u64) -> Self {
         Timestamp(micros.min(JSON_INTEGER_MAX))
     }
@@ -41,13 +41,13 @@ impl Timestamp {
         self.0
     }
 
-    /// This moment plus a span, at the latest [`Timestamp::MAX`].
+    /// This moment plus a span, capped at [`Timestamp::MAX`].
     #[must_use]
     pub fn after(self, span: Span) -> Self {
         Timestamp::from_micros(self.0.saturating_add(span.0))
     }
 
-    /// How long after `earlier` this is; zero if it is not.
+    /// The time from `earlier` to this moment, or zero if this one is earlier.
     #[must_use]
     pub fn since(self, earlier: Timestamp) -> Span {
         Span(self.0.saturating_sub(earlier.0))
@@ -102,8 +102,10 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// Reads an integer that every JSON implementation reads the same.
-pub fn exact_integer<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+/// Reads an integer, refusing those above 2^53 − 1, which JSON implementations round.
+pub(crate) fn exact_integer<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<u64, D::Error> {
     let number = u64::deserialize(deserializer)?;
     if number <= JSON_INTEGER_MAX {
         return Ok(number);

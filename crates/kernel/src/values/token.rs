@@ -1,14 +1,13 @@
 //! Tokens: the short lower-case words that name roles, types and formats.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
 use std::sync::Arc;
 
-/// The longest token, in bytes.
-pub const TOKEN_BYTES_MAX: usize = 64;
+use crate::values::string_newtype::string_newtype;
 
-/// Text that is not a token.
+/// The longest token, in bytes.
+pub(crate) const TOKEN_BYTES_MAX: usize = 64;
+
+/// The error for text that is not a token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is not a word for a role, a type or a format: use 1 to {TOKEN_BYTES_MAX} lower-case \
@@ -26,77 +25,25 @@ fn check(text: &str) -> Result<(), TokenError> {
     Err(TokenError(text.chars().take(TOKEN_BYTES_MAX).collect()))
 }
 
-macro_rules! token_type {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        #[serde(transparent)]
-        pub struct $name(Arc<str>);
-
-        impl $name {
-            /// Checks and takes a word.
-            pub fn new(text: &str) -> Result<Self, TokenError> {
-                check(text).map(|()| $name(text.into()))
-            }
-
-            /// The word.
-            pub fn as_str(&self) -> &str {
-                &self.0
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(&self.0)
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = TokenError;
-
-            fn from_str(text: &str) -> Result<Self, TokenError> {
-                $name::new(text)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                crate::values::de::from_str(deserializer, "a word", $name::new)
-            }
-        }
-
-        impl JsonSchema for $name {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({ "type": "string", "pattern": "^[a-z][a-z0-9_./+-]{0,63}$" })
-            }
-        }
-    };
-}
-
-token_type!(
+string_newtype!(
     /// The name of a role.
-    RoleName
+    #[derive(Debug)]
+    RoleName(Arc<str>): check => TokenError, "a word", "^[a-z][a-z0-9_./+-]{0,63}$"
 );
 
-token_type!(
+string_newtype!(
     /// The name of a type of envelope or checkpoint.
-    TypeName
+    #[derive(Debug)]
+    TypeName(Arc<str>): check => TokenError, "a word", "^[a-z][a-z0-9_./+-]{0,63}$"
 );
 
-token_type!(
+string_newtype!(
     /// The name of a payload's format.
-    Format
+    #[derive(Debug)]
+    Format(Arc<str>): check => TokenError, "a word", "^[a-z][a-z0-9_./+-]{0,63}$"
 );
 
-/// Words that mean something in code are made without asking whether they are words.
+/// Constructors of tokens that the code refers to; these skip validation.
 macro_rules! known {
     ($type:ident: $($method:ident $word:literal),*) => {
         impl $type {

@@ -1,5 +1,5 @@
-//! There is no way around a gate: not by another order, not by asking again, not by somebody who
-//! may not answer, and not by changing at the gate what one may not give.
+//! Attempts to bypass a gate: by another command, by asking again, by somebody without permission,
+//! and by granting at the gate what one may not grant.
 
 use crate::gates::{answer, gate_of, gated, queue, wait};
 use crate::run::{Run, payload, person_with, second_person};
@@ -217,7 +217,7 @@ fn whoever_answers_at_a_gate_gives_only_what_they_may_give() {
     run.sound();
 }
 
-/// What a person puts into an envelope has a size and a proof of its own.
+/// A payload changed by a person has its own size and proof.
 ///
 /// Shows W-HH-04.
 #[test]

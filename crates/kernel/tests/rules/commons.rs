@@ -1,4 +1,4 @@
-//! What everybody shares: symbols, facts, capsules, decisions, disputes and tokens.
+//! The blackboard: symbols, facts, capsules, decisions, disputes and tokens.
 
 use crate::support::{Request, World, agent, system, user};
 use althing_kernel::blackboard::capsule::{CAPSULES_MAX, DEPENDS_MAX};
@@ -113,7 +113,7 @@ fn capsules_never_build_on_themselves() {
     // It closes the circle although nobody asked for it there before.
     let (rule, message) = no(&mut world, "capsule.write", &capsule("c", &["x", "a"]));
     assert_eq!(rule, Rule::CapsuleCycle);
-    assert_eq!(message, "capsule c would build on itself, by way of a");
+    assert_eq!(message, "capsule c would depend on itself, by way of a");
     ok(&mut world, "capsule.write", &capsule("b", &[]));
     ok(&mut world, "capsule.write", &capsule("c", &["a"]));
 }
@@ -280,7 +280,7 @@ fn what_is_out_of_range_is_not_a_command() {
     }
 }
 
-/// What others could have written, and did not.
+/// Forged entries that nobody wrote.
 fn forgeries(entry: &Stamped) -> Vec<Stamped> {
     let with = |change: &dyn Fn(&mut Stamped)| {
         let mut forged = entry.clone();

@@ -101,8 +101,8 @@ impl Tree {
         }
     }
 
-    /// What should be set aside for the workspaces below one: the limits of those that go on, and
-    /// what those used that have ended.
+    /// The expected reservation for the children of a workspace: the limits of live ones, and the
+    /// use of ended ones.
     fn set_aside(&self, id: &WorkspaceId) -> u64 {
         let below = self.known.iter().filter(|child| self.of(child).parent.as_ref() == Some(id));
         let part = |child: &WorkspaceId| {

@@ -1,4 +1,4 @@
-//! Ending well: time to finish, sight that is granted, workspaces that lose their parent.
+//! Graceful termination, granted visibility, and workspaces that lose their parent.
 
 use crate::run::{Run, second_person};
 use crate::support::{agent, user};
@@ -22,7 +22,7 @@ fn newest<'r>(run: &'r Run, to: &WorkspaceId) -> &'r Envelope {
     mail.max_by_key(|sent| sent.created_at).unwrap()
 }
 
-/// Everything that was recorded is allowed, and leads to the same state again.
+/// Checks that every recorded entry passes the audit and replays to the same state.
 fn replays(run: &Run) {
     run.world.is_sound();
 }

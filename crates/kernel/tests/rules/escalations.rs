@@ -1,4 +1,4 @@
-//! What people say from outside, and what agents need them for.
+//! Messages injected by people, and escalations of agents.
 
 use crate::run::{Run, payload, second_person};
 use crate::support::{agent, user};
@@ -49,7 +49,7 @@ fn a_person_says_anything_registered_to_anybody() {
     run.sound();
 }
 
-/// Has a workspace that was interrupted go on.
+/// Resumes an interrupted workspace.
 fn wake(run: &mut Run, status: Status, id: &WorkspaceId) {
     match status {
         Status::Migrating => {

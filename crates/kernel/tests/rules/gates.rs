@@ -45,7 +45,7 @@ pub(crate) fn answer(run: &mut Run, gate: &Value, action: &str) -> GateView {
     gate_of(run.ok(&user("ada"), "gate.resolve", json!({ "gate": gate, "action": action })))
 }
 
-/// Lets the minute of the gates pass.
+/// Lets the gates' timeout of a minute pass.
 pub(crate) fn wait(run: &mut Run) {
     run.world.pass(61);
     run.world.tick();
@@ -184,7 +184,7 @@ fn when_nobody_answers_the_fallback_does_to_the_second() {
     }
 }
 
-/// On whose word the last task was taken up.
+/// The approval source of the last task.
 fn source_of(run: &Run) -> Option<ApprovalSource> {
     run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
         Event::TaskApproved(body) => Some(body.approval_source),

@@ -1,4 +1,4 @@
-//! Who may act as whom: nobody but oneself.
+//! Identity: no caller can act as another.
 
 use crate::support::{World, agent, key, system, user};
 use althing_kernel::{Actor, Caller, Command, Event, Kind, RefusalKind, Rule};

@@ -1,4 +1,4 @@
-//! What a lease promises.
+//! The guarantees of leases.
 
 use crate::support::{World, agent, system, user};
 use althing_kernel::refusal::Details;

@@ -1,4 +1,4 @@
-//! The kernel's rules, tested through its public door: turns, commands and queries.
+//! The kernel's rules, tested through its public API: transactions, commands and queries.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
 mod archives;

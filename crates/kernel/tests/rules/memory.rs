@@ -1,4 +1,4 @@
-//! What is remembered: the table, and what is done to single records.
+//! Records: the table, and commands on single records.
 
 use crate::support::{World, agent, in_session, session_of, system, user};
 use althing_kernel::records::field::{Fields, WRITTEN_BY_KERNEL};
@@ -85,7 +85,7 @@ pub(crate) fn sound(world: &World) {
     }
 }
 
-/// Whoever of the two may.
+/// Issues a command as whichever of the two callers may.
 fn either(world: &mut World, args: &Value) -> Result<Value, Vec<Rule>> {
     let mut rules = Vec::new();
     for who in [alice(), bob()] {
@@ -543,8 +543,8 @@ proptest! {
     }
 }
 
-/// What is private is not there for others, whatever is asked of it; who sees it is its author's or a
-/// person's to say.
+/// Private records are invisible to other agents in every query; only the author or a person
+/// changes the visibility.
 #[test]
 fn what_is_private_is_not_there_for_others() {
     let mut world = World::new();

@@ -125,7 +125,7 @@ fn what_is_asked_in_a_loop_is_answered_by_whom_it_is_asked_of() {
     sound(&world);
 }
 
-/// Whoever writes an entry of their own does not get it past the audit.
+/// A forged entry does not pass the audit.
 #[test]
 fn an_entry_that_skips_a_phase_is_a_forgery() {
     let mut world = World::new();

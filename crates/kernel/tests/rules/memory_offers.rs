@@ -88,8 +88,8 @@ fn an_offer_is_a_claim_an_assignment_and_a_message_or_nothing() {
         (lane("bob", "docs/x"), Rule::NoOverlap, "two agents at once"),
         (unclaimed, Rule::PlanTaken, "is assigned to"),
         (nobody, Rule::RecordLinks, "no agent nobody"),
-        (claimed("claim"), Rule::RecordField, "comes with the offer"),
-        (claimed("message_id"), Rule::RecordField, "comes with the offer"),
+        (claimed("claim"), Rule::RecordField, "is set by the offer"),
+        (claimed("message_id"), Rule::RecordField, "is set by the offer"),
     ];
     for (bad, rule, why) in cases {
         let args = json!({ "lanes": [free, bad] });
@@ -432,7 +432,8 @@ fn work_that_is_tried_again_is_told_and_claimed_again() {
     sound(&world);
 }
 
-/// What an agent names as its claim is not what its work was offered with: that goes back.
+/// A claim that an agent names itself does not replace the offered surfaces: those go back to the
+/// dispatcher.
 #[test]
 fn work_goes_back_with_what_it_was_offered_with() {
     let mut world = team();
@@ -495,7 +496,7 @@ fn work_on_what_its_agent_held_is_looked_at_when_it_is_taken_up() {
     sound(&world);
 }
 
-/// What was promised to one agent is not offered to another, whatever step leads there.
+/// Surfaces promised to one agent are not offered to another, by any transition.
 #[test]
 fn no_two_offers_keep_each_other_from_being_taken_up() {
     let mut world = team();
@@ -621,7 +622,7 @@ fn a_place_in_a_loop_goes_over_with_its_work() {
     sound(&world);
 }
 
-/// A loop goes on although what a place worked on is archived.
+/// A loop continues although the assignment of a slot is archived.
 #[test]
 fn a_loop_outlives_the_work_of_its_places() {
     let mut world = team();

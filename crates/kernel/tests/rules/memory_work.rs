@@ -1,4 +1,4 @@
-//! What is remembered of work: what follows from a step for plans, leases, assignments and loops.
+//! Side effects of record transitions on plans, leases, assignments and loops.
 
 use crate::memory::{alice, bob, create, get, id_of, no, ok, sound};
 use crate::support::{World, agent, lease_of, user};
@@ -343,7 +343,7 @@ fn work_is_forced_by_its_dispatcher_and_retried_as_often_as_it_may() {
     go(&mut world, &bob(), id, "failed");
     let (rule, why) = no(&mut world, &alice(), "memory.move", &to("retrying"));
     assert_eq!(rule, Rule::RecordStep);
-    assert!(why.contains("the most"), "{why}");
+    assert!(why.contains("the maximum"), "{why}");
     ok(&mut world, &alice(), "memory.move", &force("completed"));
     assert_eq!(no(&mut world, &alice(), "memory.move", &force("failed")).0, Rule::RecordStep);
     let plan = create(&mut world, Kind::Plan);

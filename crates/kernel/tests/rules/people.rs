@@ -33,7 +33,8 @@ const NAMES: [&str; 17] = [
     "deactivate_user",
 ];
 
-/// What allows each deed on what one owns, and what allows it everywhere.
+/// The capability that grants each permission on owned workspaces, and the one that grants it
+/// everywhere.
 const DEEDS: [(Permission, Option<&str>, Option<&str>); 12] = [
     (Permission::CreateWorkspace, Some("create_workspace"), Some("create_workspace_any")),
     (Permission::Suspend, Some("suspend_own"), Some("suspend_any")),
@@ -49,7 +50,7 @@ const DEEDS: [(Permission, Option<&str>, Option<&str>); 12] = [
     (Permission::RevokeAgent, None, Some("suspend_any")),
 ];
 
-/// How a person comes to stand in each way, from being active.
+/// The command that brings an active person into each status.
 const STANDINGS: [(&str, Option<&str>); 4] = [
     ("active", None),
     ("suspended", Some("user.suspend")),
@@ -64,7 +65,7 @@ pub(crate) fn about(user: &str, command: &str) -> Value {
     }
 }
 
-/// Two trees side by side, ada's and bob's, with one workspace for every deed.
+/// Two trees side by side, ada's and bob's, with one workspace for every permission.
 struct Trees {
     run: Run,
     /// bob's, then ada's: at work, at work, finished.
@@ -90,7 +91,7 @@ fn trees() -> Trees {
     Trees { run, own, others, lease }
 }
 
-/// A command that is this deed, done to one of two trees.
+/// A command that needs this permission, applied to one of two trees.
 fn command(deed: Permission, ids: &[WorkspaceId; 3], lease: &str) -> Option<(&'static str, Value)> {
     let [at, beside, finished] = ids;
     Some(match deed {

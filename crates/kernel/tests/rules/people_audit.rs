@@ -59,7 +59,7 @@ fn forged_deeds_of_people_do_not_pass_the_audit() {
     }
 }
 
-/// Entries like this one that nobody could have asked for.
+/// Forged variants of an entry that no command could have caused.
 fn forgeries(state: &State, entry: &Stamped) -> Vec<(&'static str, Stamped)> {
     let read = |event: &Event, change: &dyn Fn(&mut Value)| {
         let mut body = serde_json::to_value(Body(event)).unwrap();

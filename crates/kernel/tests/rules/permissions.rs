@@ -294,7 +294,7 @@ fn every_checkpoint_type_of_every_role_in_every_state() {
     }
 }
 
-/// Everybody who may be about, in relation to a workspace `target` below a delegate.
+/// All possible callers, by their relation to a workspace `target` below a delegate.
 const CALLERS: [&str; 9] = [
     "coordinator",
     "person",

@@ -1,4 +1,4 @@
-//! What holds after any sequence of commands.
+//! Invariants that hold after any sequence of commands.
 
 use crate::support::{World, agent, system, user};
 use althing_kernel::{Caller, Command, LeaseId, State, Timestamp};

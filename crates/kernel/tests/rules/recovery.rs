@@ -45,7 +45,7 @@ impl Run {
         }
     }
 
-    /// Everything so far is allowed, and leads here again.
+    /// Checks that all entries so far pass the audit and replay to this state.
     #[track_caller]
     fn replays(&self) {
         self.world.is_sound();

@@ -70,7 +70,7 @@ fn a_local_trail_is_what_bears_the_workspaces_id_in_strict_order() {
     }
 }
 
-/// What one command leads to is in one piece, and tells what it follows from.
+/// The entries of one command are in one commit and name their cause.
 /// Shows W-TRAIL-02.
 #[test]
 fn what_follows_from_a_command_names_the_entry_it_follows_from() {
@@ -86,7 +86,7 @@ fn what_follows_from_a_command_names_the_entry_it_follows_from() {
     }
 }
 
-/// Somebody rewrites an entry and everything after it, and seals it all anew.
+/// Rewriting an entry and resealing everything after it is detected.
 /// Shows W-SEC-01.
 #[test]
 fn entries_that_were_never_decided_do_not_pass_the_audit() {
@@ -101,7 +101,7 @@ fn entries_that_were_never_decided_do_not_pass_the_audit() {
     assert!(caught > 200, "{caught}");
 }
 
-/// Entries that look like this one and say something nobody could have asked for.
+/// Forged variants of an entry that no command could have caused.
 fn forgeries(entry: &Stamped) -> Vec<Stamped> {
     let with = |change: &dyn Fn(&mut Stamped)| {
         let mut forged = entry.clone();
@@ -185,7 +185,7 @@ fn forgeries(entry: &Stamped) -> Vec<Stamped> {
     all
 }
 
-/// Entries of the runtime's that follow from nothing, or from something else.
+/// Entries of the runtime with no cause or a wrong cause are detected.
 /// Shows W-SEC-01, W-TRAIL-07.
 #[test]
 fn the_runtimes_entries_follow_from_what_can_lead_to_them() {
@@ -245,7 +245,7 @@ fn the_runtimes_entries_follow_from_what_can_lead_to_them() {
     assert!(story.with(at, elsewhere).is_err());
 }
 
-/// What nobody used up, nobody was silent for, and nobody ordered.
+/// Forged budget, liveness and abort entries are detected.
 /// Shows W-SEC-01.
 #[test]
 fn made_up_use_and_orders_do_not_pass_the_audit() {

@@ -1,4 +1,4 @@
-//! What workspaces use, what they may use, and what becomes of those that reach a limit.
+//! Resource use of workspaces, their budgets, and enforcement.
 
 use crate::run::{Run, blob, payload};
 use crate::support::{Around, agent, user};
@@ -15,7 +15,7 @@ fn weighed() -> Run {
     run
 }
 
-/// Everything that happened is allowed, and leads to the same state when it is read again.
+/// Checks that every entry passes the audit and replays to the same state.
 #[track_caller]
 pub(crate) fn holds(run: &Run) {
     run.world.is_sound();
@@ -33,7 +33,7 @@ pub(crate) fn report(run: &mut Run, id: &WorkspaceId, tokens: u64) -> Status {
     }
 }
 
-/// What a question about one meter is answered with.
+/// The answer to a query about one meter.
 fn meter(run: &Run, id: &WorkspaceId) -> Value {
     let all = run.world.ask("meter.get", &json!({ "workspace": id }).to_string());
     all["workspaces"][0].clone()

@@ -208,7 +208,7 @@ impl Run {
         self.world.entries.len()
     }
 
-    /// What was decided is allowed, entry by entry, and leads to the same state again.
+    /// Checks that every entry passes the audit and that replay leads to the same state.
     pub(crate) fn sound(&self) {
         self.world.is_sound();
     }

@@ -1,4 +1,4 @@
-//! Who is who, and that what was made stays what it was: authentication, proofs, deployment.
+//! Security: authentication, integrity proofs, deployment models.
 
 use crate::run::{Run, blob, payload, second_person};
 use crate::support::{World, agent, in_session, key, session_of, system, user};

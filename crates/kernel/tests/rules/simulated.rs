@@ -1,4 +1,4 @@
-//! What the simulation found, each in its smallest form.
+//! Failures that the simulation found, each in its smallest form.
 
 use crate::support::{Script, World, agent, user};
 use althing_kernel::envelope::Status as Stage;

@@ -1,4 +1,4 @@
-//! How agents stand, what they say of themselves, and leases that take the place of others.
+//! Revocation and description of agents, and leases that replace others.
 
 use crate::run::{Run, person_with};
 use crate::support::{World, agent, system, user};

@@ -52,7 +52,7 @@ fn mint() -> Box<dyn Mint> {
     }
 }
 
-/// Proofs from sums instead of hashes: whoever does not know them does not hit them by accident.
+/// Proofs made of checksums instead of HMACs, unlikely to be hit by accident.
 pub(crate) struct Sums;
 
 impl Seal for Sums {
@@ -152,9 +152,9 @@ pub(crate) struct World {
     pub(crate) requests: BTreeMap<usize, Request>,
     /// The last entries of decisions that a test cut short.
     pub(crate) cut_after: Vec<usize>,
-    /// What puts envelopes into inboxes; nothing is lost if there is none.
+    /// The carrier of envelopes; without one nothing is lost.
     pub(crate) carrier: Option<Box<dyn Carrier>>,
-    /// What lies around the trail.
+    /// The storage facts given to the kernel.
     pub(crate) around: Around,
     mint: Box<dyn Mint>,
 }
@@ -211,7 +211,7 @@ impl World {
         }
     }
 
-    /// Another world that goes on from here by itself.
+    /// A copy of this world that continues independently.
     pub(crate) fn fork(&self) -> Self {
         let mut mint = mint();
         // Its ids go on well above those that were given out.
@@ -317,7 +317,7 @@ impl World {
         audited.map(|_| ()).map_err(|(_, breach)| breach)
     }
 
-    /// Lets time pass and records what fell due.
+    /// Lets time pass and records what is due.
     pub(crate) fn pass(&mut self, secs: u64) {
         self.now = self.now.after(Span::from_secs(secs));
     }

@@ -102,7 +102,7 @@ fn a_plan_without_sense_is_refused_as_a_whole() {
         (vec![task("a", &["ghost"])], "ghost"),
         (vec![task("a", &[]), task("a", &[])], "twice"),
         (vec![], "1 to"),
-        (vec![timeless], "no time"),
+        (vec![timeless], "above 0 seconds"),
         (vec![part_of_itself], "wait for each other"),
     ] {
         let refusal = run.refused(&lead, "task.graph", json!({ "tasks": tasks }), "W-TASK-03");

@@ -1,4 +1,5 @@
-//! Questions along the tree, sight, rights, causes and dependencies, each of which stands alone.
+//! Queries along the tree, visibility, rights, causes and dependencies, each independent of the
+//! others.
 
 use crate::run::{Run, blob, payload, second_person, workspace_of};
 use crate::support::user;

@@ -1,4 +1,4 @@
-//! Sitting down to work and getting up again: one command and one commit each.
+//! `work.begin` and `work.finish`: one command and one commit each.
 
 use crate::memory::{alice, bob, create, get, no, ok, sound};
 use crate::support::{World, agent, user};
@@ -87,7 +87,7 @@ fn a_lease_on_the_same_surfaces_is_gone_on_with() {
     sound(&world);
 }
 
-/// What somebody does renews what they hold, in the same commit.
+/// A holder's activity renews its leases, in the same commit.
 #[test]
 fn leases_are_renewed_by_use() {
     let mut world = World::new();

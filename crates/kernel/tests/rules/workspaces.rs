@@ -288,7 +288,7 @@ fn the_table_has_these_steps_and_no_others() {
     }
 }
 
-/// Who may have each step taken, and why: written out from the protocol's table.
+/// The allowed initiators and triggers of each transition, from the protocol's table.
 /// Shows W-WS-21.
 #[test]
 fn every_step_has_its_reasons_and_its_initiators_and_no_others() {

@@ -91,9 +91,9 @@ fn an_adoption_of_an_earlier_build_is_history() {
     // It is sealed with a key that took over only now, so the heads are looked at one by one.
     grower = Grower::after(commits);
     grower.take_over();
-    let adopted = entries(&grower.commits).into_iter().rfind(|entry| {
-        entry.stamped.draft.event.kind() == Kind::RulesAdopted
-    });
+    let adopted = entries(&grower.commits)
+        .into_iter()
+        .rfind(|entry| entry.stamped.draft.event.kind() == Kind::RulesAdopted);
     assert_eq!(adopted.unwrap().seq, before + 1);
     assert_eq!(grower.state.project().unwrap().rules.version, RULES_VERSION);
 }

@@ -1,4 +1,4 @@
-//! A state as plain lists: what a snapshot stores, and what tests compare.
+//! The serialized form of a state: plain lists, for snapshots and for comparison in tests.
 
 use imbl::OrdMap;
 use serde::Deserialize;
@@ -38,7 +38,7 @@ use crate::values::name::{AgentName, UserId};
 use crate::values::principal::Principal;
 use crate::values::time::Timestamp;
 
-/// A state as plain lists: what a snapshot stores, and what tests compare.
+/// The serialized form of a state: plain lists, for snapshots and for comparison in tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     project: Option<Project>,
@@ -74,7 +74,7 @@ pub struct Image {
 }
 
 impl State {
-    /// The state as plain lists.
+    /// Converts the state to plain lists.
     pub fn image(&self) -> Image {
         fn list<K: Clone + Ord, V: Clone>(map: &OrdMap<K, V>) -> Vec<(K, V)> {
             map.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
@@ -118,7 +118,7 @@ impl State {
         }
     }
 
-    /// The state an image was made of.
+    /// Rebuilds the state from its serialized form.
     pub fn from_image(image: Image) -> Result<Self, ApplyError> {
         let mut state = State {
             project: image.project,

@@ -1,8 +1,8 @@
-//! The state: what is true after the entries so far, and the one function that changes it.
+//! The state: the result of all entries so far, with its indexes and deadlines.
 //!
-//! A state is persistent in the sense of data structures: a clone costs a few pointers and
-//! shares everything. The writer decides on a clone and drops it if the log refuses the commit;
-//! readers keep whichever clone they have.
+//! It is a persistent data structure: a clone costs a few pointers and shares everything. The
+//! writer decides on a clone and drops it if the log refuses the commit; readers keep whichever
+//! clone they have.
 
 pub(crate) mod image;
 
@@ -49,8 +49,8 @@ use crate::values::time::Timestamp;
 
 pub use crate::machine::state::image::Image;
 
-/// Something that falls due. Of two things due at the same moment the earlier variant is first:
-/// a lease ends before the session that holds it.
+/// An object with a deadline. Of two with the same deadline the earlier variant comes first: a
+/// lease ends before the session that holds it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Deadline {
     Lease(LeaseId),
@@ -64,7 +64,7 @@ pub(crate) enum Deadline {
     Memory(RecordId),
 }
 
-/// Everything that is true now.
+/// The result of all entries so far.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     pub(crate) project: Option<Project>,
@@ -72,57 +72,57 @@ pub struct State {
     pub(crate) epoch: u64,
     pub(crate) agents: OrdMap<AgentName, Agent>,
     pub(crate) users: OrdMap<UserId, User>,
-    /// Whose authentication is on record, for which session if for one alone, and with which key.
+    /// The keys of recorded authentications, by principal and, if limited to one, session.
     pub(crate) authenticated: OrdMap<(Principal, Option<WorkspaceId>), PublicKey>,
     pub(crate) sessions: OrdMap<WorkspaceId, Session>,
     pub(crate) leases: OrdMap<LeaseId, Arc<Lease>>,
-    /// The writers that were recovered from and may still be on the list.
+    /// The writers that were recovered from and may still be registered.
     pub(crate) recovered: Vec<WriterName>,
-    /// The root of the run that goes on.
+    /// The root of the current run.
     pub(crate) root: Option<WorkspaceId>,
-    /// The roles and types of each run, by its root.
+    /// The taxonomy of each run, by its root.
     pub(crate) runs: OrdMap<WorkspaceId, Arc<Taxonomy>>,
     pub(crate) workspaces: OrdMap<WorkspaceId, Arc<Workspace>>,
     pub(crate) envelopes: OrdMap<EnvelopeId, Arc<Envelope>>,
     pub(crate) rights: OrdMap<RightId, Right>,
-    /// Signals on their way, by receiver and the time they were emitted.
+    /// Signals in transit, by receiver and time of emission.
     pub(crate) pending_signals: OrdMap<(WorkspaceId, Timestamp), Notice>,
     /// Signals that were delivered and not taken, by receiver and time of delivery.
     pub(crate) notices: OrdMap<(WorkspaceId, Timestamp), Notice>,
-    /// What the coordinator was told of and did not take note of, by root and time.
+    /// News for the coordinator not yet taken, by root and time.
     pub(crate) news: OrdMap<(WorkspaceId, Timestamp), News>,
     pub(crate) checkpoints: OrdMap<CheckpointId, Arc<Checkpoint>>,
     pub(crate) graphs: OrdMap<GraphId, Graph>,
     pub(crate) tasks: OrdMap<TaskId, Arc<Task>>,
-    /// Merges that are not over, by the workspace whose work is merged.
+    /// Merges in progress, by the workspace whose work is merged.
     pub(crate) integrations: OrdMap<WorkspaceId, Integration>,
-    /// What people want to be asked about in the run that goes on.
+    /// The approval settings of the current run.
     pub(crate) highway: Arc<Highway>,
     pub(crate) gates: OrdMap<GateId, Arc<Gate>>,
-    /// The gates of this run that have ended.
+    /// The closed gates of this run.
     pub(crate) closed_gates: OrdMap<GateId, Arc<ClosedGate>>,
-    /// What a gate does not come up for again, and the gate that its fallback closed.
+    /// Subjects for which a gate is not opened again, and the gate that its fallback closed.
     pub(crate) guarded: OrdMap<(GateType, AnyId), GateId>,
     pub(crate) escalations: OrdMap<SignalId, Arc<Escalation>>,
-    /// What was archived.
+    /// The archives.
     pub(crate) shelves: Shelves,
-    /// What everybody shares.
+    /// The blackboard.
     pub(crate) commons: Commons,
-    /// What is remembered.
+    /// The records.
     pub(crate) memory: Memory,
-    /// How many entries led here.
+    /// The number of entries applied.
     pub(crate) seq: u64,
-    // What follows is derived from the above and kept in step by the same functions.
+    // The fields below are indexes derived from those above and updated along with them.
     pub(crate) live: usize,
-    /// How many of those have a budget.
+    /// The number of live workspaces that have a budget.
     pub(crate) limited: usize,
-    /// Bytes of context of the workspaces that go on, and of mail nobody has taken.
+    /// Bytes of context of live workspaces, and of mail not yet taken.
     pub(crate) context: u64,
     pub(crate) queued: u64,
     pub(crate) groups: OrdSet<(WorkspaceId, GroupName, Timestamp, WorkspaceId)>,
-    /// The workspaces in which nothing happens.
+    /// The workspaces without activity.
     pub(crate) quiet: OrdSet<WorkspaceId>,
-    /// When time at work and silence are looked at next.
+    /// The next check of each workspace's active time, and of its liveness.
     pub(crate) timers: OrdMap<WorkspaceId, (Option<Timestamp>, Option<Timestamp>)>,
     pub(crate) children: OrdSet<(WorkspaceId, Timestamp, WorkspaceId)>,
     pub(crate) bound: OrdSet<(AgentName, WorkspaceId)>,
@@ -132,20 +132,20 @@ pub struct State {
     pub(crate) rights_to: OrdSet<(WorkspaceId, RightId)>,
     pub(crate) registers: OrdSet<(WorkspaceId, Timestamp, CheckpointId)>,
     pub(crate) graph_tasks: OrdSet<(GraphId, Timestamp, TaskId)>,
-    /// Open salvages, by where they go and what they are of.
+    /// Open salvages, by target and source.
     pub(crate) salvages: OrdSet<(WorkspaceId, WorkspaceId)>,
     pub(crate) standing: OrdMap<AgentName, WorkspaceId>,
     pub(crate) held_in: OrdSet<(WorkspaceId, LeaseId)>,
-    /// The leases by who holds them.
+    /// The leases by holder.
     pub(crate) holders: OrdSet<(Principal, LeaseId)>,
-    /// The open gates by what they stand before.
+    /// The open gates by type and subject.
     pub(crate) stopped: OrdMap<(GateType, AnyId), GateId>,
     pub(crate) surfaces: SurfaceIndex,
-    /// The leases by their epochs, and by the task they belong to.
+    /// The leases by epoch, and by the task they belong to.
     pub(crate) epochs: OrdMap<u64, LeaseId>,
     pub(crate) tasks_held: OrdSet<(Text<128>, u64)>,
     pub(crate) deadlines: OrdSet<(Timestamp, Deadline)>,
-    /// Ended workspaces whose entries were not looked through for archiving.
+    /// Ended workspaces that have not been compacted.
     pub(crate) warm: OrdSet<(Timestamp, WorkspaceId)>,
 }
 
@@ -168,13 +168,13 @@ impl State {
         }
     }
 
-    /// When the signals that wait for a workspace were emitted.
+    /// The emission times of the signals waiting for a workspace.
     pub(crate) fn pending_of(&self, to: &WorkspaceId) -> Vec<Timestamp> {
         let from = self.pending_signals.range((to.clone(), Timestamp::default())..);
         from.take_while(|((of, _), _)| of == to).map(|((_, at), _)| *at).collect()
     }
 
-    /// The workspaces there ever were.
+    /// All workspaces ever created.
     pub fn workspaces(&self) -> impl Iterator<Item = (&WorkspaceId, &Workspace)> {
         self.workspaces.iter().map(|(id, workspace)| (id, workspace.as_ref()))
     }
@@ -184,7 +184,7 @@ impl State {
         self.workspaces.get(id).map(AsRef::as_ref)
     }
 
-    /// The envelopes that were ever accepted.
+    /// All envelopes ever accepted.
     pub fn envelopes(&self) -> impl Iterator<Item = (&EnvelopeId, &Envelope)> {
         self.envelopes.iter().map(|(id, envelope)| (id, envelope.as_ref()))
     }
@@ -194,7 +194,7 @@ impl State {
         self.rights.iter()
     }
 
-    /// The tasks that were ever planned.
+    /// All tasks ever planned.
     pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &Task)> {
         self.tasks.iter().map(|(id, task)| (id, task.as_ref()))
     }
@@ -209,12 +209,12 @@ impl State {
         self.checkpoints.get(id).map(AsRef::as_ref)
     }
 
-    /// The graphs of tasks that were ever planned.
+    /// All task graphs ever planned.
     pub fn graphs(&self) -> impl Iterator<Item = (&GraphId, &Graph)> {
         self.graphs.iter()
     }
 
-    /// The merges that are not over, by the workspace whose work is merged.
+    /// The merges in progress, by the workspace whose work is merged.
     pub fn integrations(&self) -> impl Iterator<Item = (&WorkspaceId, &Integration)> {
         self.integrations.iter()
     }
@@ -224,39 +224,39 @@ impl State {
         self.envelopes.get(id).map(AsRef::as_ref)
     }
 
-    /// The gates that are open.
+    /// The open gates.
     pub fn gates(&self) -> impl Iterator<Item = (&GateId, &Gate)> {
         self.gates.iter().map(|(id, gate)| (id, gate.as_ref()))
     }
 
-    /// The gates of this run that have ended.
+    /// The closed gates of this run.
     pub fn closed_gates(&self) -> impl Iterator<Item = (&GateId, &ClosedGate)> {
         self.closed_gates.iter().map(|(id, closed)| (id, closed.as_ref()))
     }
 
-    /// The escalations that wait for an answer.
+    /// The open escalations.
     pub fn escalations(&self) -> impl Iterator<Item = (&SignalId, &Escalation)> {
         self.escalations.iter().map(|(id, open)| (id, open.as_ref()))
     }
 
-    /// The root of the run that goes on, or of the last one.
+    /// The root of the current run, or of the last one.
     pub fn newest_root(&self) -> Option<&WorkspaceId> {
         let created =
             |root: &&WorkspaceId| self.workspaces.get(*root).map(|known| known.charter.created_at);
         self.runs.keys().max_by_key(created)
     }
 
-    /// The root of the run that goes on.
+    /// The root of the current run.
     pub fn root(&self) -> Option<&WorkspaceId> {
         self.root.as_ref()
     }
 
-    /// Whether somebody's time to answer at a gate is over.
+    /// Whether any gate has timed out.
     pub(crate) fn is_gate_due(&self, now: Timestamp) -> bool {
         self.gates.values().any(|gate| gate.due().is_some_and(|due| due <= now))
     }
 
-    /// Whether something has fallen due that is not recorded yet.
+    /// Whether a deadline has passed that is not recorded yet.
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.deadlines.get_min().is_some_and(|(at, _)| *at <= now)
     }
@@ -291,17 +291,17 @@ impl State {
         self.users.get(id)
     }
 
-    /// How many users were let in.
+    /// The number of users.
     pub fn user_count(&self) -> usize {
         self.users.len()
     }
 
-    /// The recorded leases; one may have lapsed since the last entry.
+    /// The recorded leases; some may have expired since the last entry.
     pub fn leases(&self) -> impl Iterator<Item = (&LeaseId, &Lease)> {
         self.leases.iter().map(|(id, lease)| (id, lease.as_ref()))
     }
 
-    /// How many things the state remembers, as a measure of its size.
+    /// The number of objects in the state, as a measure of its size.
     pub fn size(&self) -> usize {
         let held = self.agents.len() + self.users.len() + self.sessions.len() + self.leases.len();
         let mail = self.envelopes.len() + self.notices.len() + self.pending_signals.len();
@@ -311,7 +311,7 @@ impl State {
         held + mail + work + asked + self.rights.len() + written
     }
 
-    /// Whether a recorded lease is still good at this moment.
+    /// Whether a recorded lease has not expired.
     pub(crate) fn is_live(&self, id: &LeaseId, now: Timestamp) -> bool {
         self.leases.get(id).is_some_and(|lease| lease.is_live(now))
     }

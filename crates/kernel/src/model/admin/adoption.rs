@@ -1,23 +1,23 @@
-//! Types of `adoption`: state, arguments of commands and bodies of events.
+//! Versions of the rules: the one a trail follows, and the change to a newer one.
 
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::registry::apply_error::ApplyError;
 
-/// The version of the rules that this kernel decides and audits by. Raise it with every change of
-/// what `decide` refuses, or of the entries that follow from a command.
+/// The version of the rules that this kernel decides and audits by. Raise it with every change to
+/// what `decide` refuses, or to the entries that follow from a command.
 pub const RULES_VERSION: u32 = 3;
 
-/// The version of trails from before projects said which one holds.
+/// The rules version of trails created before projects recorded one.
 const FIRST: u32 = 1;
 
-/// The rules that hold in a trail.
+/// The version of the rules that a trail follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Their version.
+    /// The version.
     pub version: u32,
-    /// The entry that says so, by its place in the trail.
+    /// The sequence number of the entry that set it.
     pub since: u64,
 }
 
@@ -28,7 +28,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The rules of a new project.
+    /// The rules that a `project.created` entry states.
     pub(crate) fn stated(version: Option<u32>) -> Result<Self, ApplyError> {
         let rules = Rules { version: version.unwrap_or(FIRST), since: 1 };
         rules.are_known()
@@ -45,12 +45,12 @@ impl Rules {
     }
 }
 
-/// `rules.adopted`: from here on the entries are decided by another version of the rules.
+/// `rules.adopted`: entries after this one follow another version of the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adopted {
-    /// The version that held until here.
+    /// The version in force until this entry.
     pub from: u32,
-    /// The version that holds from here on.
+    /// The version in force from this entry on.
     pub version: u32,
 }

@@ -1,4 +1,4 @@
-//! Types of `archive`: state, arguments of commands and bodies of events.
+//! Archives of old entries: compaction, pruning, snapshots, and the record the state keeps of them.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -9,13 +9,13 @@ use crate::values::principal::Principal;
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
 
-/// How near entries are.
+/// The storage tier of entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// In the store, of a workspace that goes on or of the project itself.
+    /// In the store; the workspace is still active, or the entries belong to the project itself.
     Hot,
-    /// In the store, of a workspace that has ended.
+    /// In the store; the workspace has ended.
     Warm,
     /// In an archive; a stub is left in the store.
     Cold,
@@ -38,7 +38,7 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// From which entry to which.
+/// A range of entries, by sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Range {
@@ -50,7 +50,7 @@ pub struct Range {
     pub to: u64,
 }
 
-/// What was moved of one workspace.
+/// Counts of the entries of one workspace that were archived and kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moved {
@@ -64,8 +64,8 @@ pub struct Moved {
     pub workspace: WorkspaceId,
 }
 
-/// `trail.compact`: notes that an archive was written, read back and found whole, so that the
-/// store may let go of what is in it.
+/// `trail.compact`: records that an archive was written and verified, so that the store may drop
+/// the entries in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compact {
@@ -73,7 +73,7 @@ pub struct Compact {
     pub archive: Option<Number>,
     /// The hash of its manifest, which names the hashes of everything in it.
     pub hash: Option<Blob>,
-    /// What was moved, by workspace.
+    /// Counts of the archived entries, by workspace.
     pub workspaces: Vec<Moved>,
 }
 
@@ -100,19 +100,20 @@ pub struct Compacted {
     pub workspace: WorkspaceId,
 }
 
-/// `trail.prune`: notes that archives are deleted, and what replay begins with from now on.
+/// `trail.prune`: records that archives are deleted, and the state that replay starts from instead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prune {
-    /// The archives.
+    /// The archives to delete.
     pub archives: Vec<Number>,
-    /// On whose word.
+    /// The principal who asked for the deletion.
     pub asked_by: Principal,
-    /// The hash of the floor: the state after `floor_seq` entries, from where replay goes on.
+    /// The hash of the replay base: the state after `floor_seq` entries, from which replay
+    /// continues.
     pub floor_hash: Blob,
-    /// How many entries led to the floor.
+    /// The number of entries that led to the replay base.
     pub floor_seq: u64,
-    /// How long archives have to be kept here, in seconds.
+    /// The retention period of archives, in seconds.
     pub retention_s: u64,
 }
 
@@ -122,22 +123,22 @@ pub struct Prune {
 pub struct Pruned {
     /// The archives that are deleted.
     pub archives: Vec<Number>,
-    /// On whose word.
+    /// The principal who asked for the deletion.
     pub asked_by: Principal,
-    /// How many entries are gone with them.
+    /// The number of entries deleted with them.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub entries: u64,
-    /// The hash of the floor.
+    /// The hash of the replay base.
     pub floor_hash: Blob,
-    /// How many entries led to the floor.
+    /// The number of entries that led to the replay base.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub floor_seq: u64,
-    /// How long archives had to be kept, in seconds.
+    /// The retention period of archives, in seconds.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub retention_s: u64,
 }
 
-/// `trail.snapshot`: notes that a copy of the trail was taken.
+/// `trail.snapshot`: records that a copy of the trail was taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteSnapshot {
@@ -147,9 +148,9 @@ pub struct NoteSnapshot {
     pub head_hash: Text<80>,
     /// The hash of the file.
     pub snapshot_hash: Blob,
-    /// The last entry it holds.
+    /// The sequence number of the last entry it holds.
     pub up_to_entry: u64,
-    /// When that one happened.
+    /// The time of that entry.
     pub up_to_timestamp: Timestamp,
 }
 
@@ -164,48 +165,48 @@ pub struct SnapshotCreated {
     pub head_hash: Text<80>,
     /// The hash of the file.
     pub snapshot_hash: Blob,
-    /// The last entry it holds.
+    /// The sequence number of the last entry it holds.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub up_to_entry: u64,
-    /// When that one happened.
+    /// The time of that entry.
     pub up_to_timestamp: Timestamp,
 }
 
-/// What is known of an archive.
+/// The state's record of an archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
     /// The hash of its manifest.
     pub hash: Blob,
-    /// How many entries are in it, as far as is on record.
+    /// The number of entries in it, as recorded.
     pub entries: u64,
-    /// How many workspaces they are of.
+    /// The number of workspaces they belong to.
     pub workspaces: u64,
     /// The first and the last of them.
     pub range: Range,
-    /// Since when it is on record.
+    /// When the archive was recorded.
     pub since: Timestamp,
-    /// Since when it is deleted.
+    /// When the archive was deleted, if it was.
     pub pruned: Option<Timestamp>,
 }
 
-/// Where replay begins once archives are deleted.
+/// The replay base: the state that replay starts from once archives are deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Floor {
-    /// How many entries led there.
+    /// The number of entries that led to it.
     pub seq: u64,
-    /// The hash of what it holds.
+    /// The hash of that state.
     pub hash: Blob,
 }
 
-/// What the state remembers of the trail's storage.
+/// The state's record of archives, compacted workspaces and the replay base.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shelves {
-    /// The archives there ever were, by their numbers.
+    /// All archives ever written, by number.
     #[serde(with = "crate::values::ordered::map")]
     pub(crate) archives: imbl::OrdMap<Number, Archive>,
-    /// The workspaces whose entries were looked through.
+    /// The workspaces whose entries were compacted.
     #[serde(with = "crate::values::ordered::set")]
     pub(crate) compacted: imbl::OrdSet<WorkspaceId>,
-    /// Where replay begins.
+    /// The replay base, if archives were deleted.
     pub(crate) floor: Option<Floor>,
 }

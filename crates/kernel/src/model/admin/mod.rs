@@ -1,4 +1,4 @@
-//! The project itself: runtime, archives.
+//! Types of the project itself: its creation, rules version, runtime key, archives.
 
 pub(crate) mod adoption;
 pub(crate) mod archive;

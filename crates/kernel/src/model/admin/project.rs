@@ -1,4 +1,4 @@
-//! Types of `project`: state, arguments of commands and bodies of events.
+//! The project: its id, name, runtime key and rules.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -8,19 +8,19 @@ use crate::values::id::ProjectId;
 use crate::values::key::PublicKey;
 use crate::values::text::Text;
 
-/// The version of the trail's form that this kernel writes.
-pub const TRAIL_FORMAT: u32 = 1;
+/// The version of the trail format that this kernel writes.
+pub(crate) const TRAIL_FORMAT: u32 = 1;
 
-/// What the state remembers of the project.
+/// The state's record of the project.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Project {
-    /// Its id, and that of its trail.
+    /// The id of the project and of its trail.
     pub id: ProjectId,
-    /// What people call it.
+    /// The display name.
     pub name: Text<128>,
-    /// The key that signs heads now.
+    /// The key that currently signs heads.
     pub runtime_key: PublicKey,
-    /// The rules that hold.
+    /// The version of the rules in force.
     #[serde(default)]
     pub rules: Rules,
 }
@@ -29,7 +29,7 @@ pub struct Project {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// What people call it.
+    /// The display name.
     pub name: Text<128>,
     /// Its id.
     pub project: ProjectId,
@@ -39,15 +39,15 @@ pub struct Create {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Created {
-    /// The hash that chains the trail.
+    /// The hash algorithm that chains the trail.
     pub algorithm: Text<16>,
-    /// The version of the trail's form.
+    /// The version of the trail format.
     pub format: u32,
-    /// What people call the project.
+    /// The display name.
     pub name: Text<128>,
     /// Its id.
     pub project: ProjectId,
-    /// The version of the rules that holds; trails from before this was said have the first.
+    /// The version of the rules in force; absent in old trails, which follow the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<u32>,
     /// The key that signs heads.

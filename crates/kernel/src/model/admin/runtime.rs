@@ -1,4 +1,5 @@
-//! Types of `runtime`: state, arguments of commands and bodies of events.
+//! Entries about the runtime itself: key changes, restores, degraded storage, failed
+//! authentication.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -9,11 +10,11 @@ use crate::values::principal::Principal;
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
 
-/// `runtime.rekey`: a runtime that holds another key takes over and says so.
+/// `runtime.rekey`: records that a runtime with another key has taken over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rekey {
-    /// Why.
+    /// The reason.
     pub reason: Text<1000>,
 }
 
@@ -25,31 +26,31 @@ pub struct Rekeyed {
     pub new_key: PublicKey,
     /// The key that signed until then.
     pub old_key: PublicKey,
-    /// Why.
+    /// The reason.
     pub reason: Text<1000>,
 }
 
-/// `runtime.unauthentic`: notes that a door could not tell somebody to be who they said.
+/// `runtime.unauthentic`: records a failed authentication.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteUnauthentic {
-    /// Whom they said to be.
+    /// The identity that was claimed.
     pub entity: Principal,
-    /// Why that could not be shown.
+    /// The reason why authentication failed.
     pub reason: Text<2000>,
-    /// Which door it was.
+    /// The API the attempt came through.
     pub door: Text<64>,
 }
 
-/// `runtime.restored`, the command: notes that this trail was put back from a copy.
+/// `runtime.restored`, the command: records that this trail was restored from a copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteRestored {
-    /// On whose word, if somebody said who they are.
+    /// The principal who asked for the restore, if authenticated.
     pub asked_by: Option<Principal>,
-    /// How many entries the trail had that was replaced.
+    /// The number of entries of the trail that was replaced.
     pub entries_before: u64,
-    /// The last fencing epoch that trail gave out.
+    /// The last fencing epoch of the trail that was replaced.
     pub epoch: u64,
 }
 
@@ -57,46 +58,46 @@ pub struct NoteRestored {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Restored {
-    /// On whose word, if somebody said who they are.
+    /// The principal who asked for the restore, if authenticated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_by: Option<Principal>,
-    /// How many entries the trail had that was replaced.
+    /// The number of entries of the trail that was replaced.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub entries_before: u64,
-    /// Epochs go on above this one: the last that either trail gave out.
+    /// The highest fencing epoch of either trail; later epochs are above it.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub epoch: u64,
 }
 
-/// `runtime.degraded`: what the runtime notes once it can write again.
+/// `runtime.degraded`: recorded once the runtime can write again after storage failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteDegraded {
-    /// How many commands were turned away meanwhile.
+    /// The number of commands refused in the meantime.
     pub turned_away: u64,
-    /// What the storage said.
+    /// The error of the storage.
     pub reason: Text<1000>,
     /// When the first write failed.
     pub since: Timestamp,
 }
 
-/// Which part of the system was degraded.
+/// The part of the system that was degraded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// The trail could not be written.
     TrailStorage,
-    /// Everything at once.
+    /// The whole system.
     Systemic,
 }
 
-/// What the coordinator did about it.
+/// The coordinator's response to the degradation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CoordinatorAction {
-    /// It waited until writes went through again.
+    /// It waited until writes succeeded again.
     Wait,
-    /// It ended everything.
+    /// It aborted all workspaces.
     BatchAbort,
 }
 
@@ -104,17 +105,17 @@ pub enum CoordinatorAction {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Degraded {
-    /// Workspaces that were affected in particular; none means all alike.
+    /// The workspaces that were affected in particular; empty if all were.
     pub affected_workspaces: Vec<WorkspaceId>,
-    /// What was done.
+    /// The coordinator's response.
     pub coordinator_action: CoordinatorAction,
-    /// What the storage said.
+    /// The error of the storage.
     pub reason: Text<1000>,
-    /// What was degraded.
+    /// The part that was degraded.
     pub scope: Scope,
     /// When the first write failed.
     pub since: Timestamp,
-    /// How many commands were turned away meanwhile.
+    /// The number of commands refused in the meantime.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub turned_away: u64,
 }

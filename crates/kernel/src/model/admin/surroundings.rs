@@ -1,16 +1,16 @@
-//! What the kernel is told about the world outside: how large stored content is, and how much
-//! room is left.
+//! Facts about the outside world that the kernel is given: the size of stored content, and the free
+//! disk space.
 //!
-//! Entries name content by its hash and say how large it is, so that a replay, which knows no
-//! surroundings, counts the same.
+//! Entries name content by its hash and record its size, so that replay, which has no access to the
+//! outside, counts the same.
 
 use crate::values::content::Blob;
 
-/// What lies around the trail.
+/// Access to facts about storage.
 pub trait Surroundings {
-    /// How large stored content is, in bytes; nothing, if it is not there.
+    /// The size of stored content in bytes, or 0 if it is missing.
     fn bytes_of(&self, blob: &Blob) -> u64;
 
-    /// How many bytes are free where content is stored, as far as that can be told.
+    /// The free bytes where content is stored, if known.
     fn disk_free(&self) -> Option<u64>;
 }

@@ -1,4 +1,4 @@
-//! Types of `agent`: state, arguments of commands and bodies of events.
+//! Agents: names bound to keys, self-descriptions, heartbeats and revocation.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,70 +10,70 @@ use crate::values::label::Label;
 use crate::values::name::AgentName;
 use crate::values::time::Timestamp;
 
-/// What the state remembers of an agent.
+/// The state's record of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    /// The key its name is bound to.
+    /// The key the name is bound to.
     pub key: PublicKey,
-    /// When it was first seen.
+    /// When it first registered.
     pub registered_at: Timestamp,
-    /// Whether it ever had a part in a run, even one that it lost to another agent.
+    /// Whether it ever held a workspace in a run, even if it lost it to another agent.
     pub had_a_part: bool,
-    /// When it last did anything, to the second.
+    /// When it was last active, to the second.
     pub heard_at: Timestamp,
-    /// The number of the entry up to which it has seen what is remembered.
+    /// The sequence number of the entry up to which it has seen the shared records.
     pub looked: Option<u64>,
-    /// Since when it may hold nothing, if it may not.
+    /// When it was revoked, if it is.
     pub revoked_at: Option<Timestamp>,
-    /// What it says of itself.
+    /// Its self-description.
     pub about: About,
 }
 
-/// What an agent says of itself.
+/// An agent's description of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// For whom it works.
+    /// The person it works for.
     pub human: Option<Label>,
-    /// What it does.
+    /// Its role.
     pub role: Option<Label>,
-    /// What it is.
+    /// The tool it runs as.
     pub tool: Option<Label>,
-    /// Which version of that.
+    /// The version of that tool.
     pub tool_version: Option<Label>,
 }
 
-/// How an agent stands.
+/// Whether an agent may hold leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It may hold leases.
     Active,
-    /// It may not.
+    /// It may not hold leases.
     Revoked,
 }
 
 impl Agent {
-    /// How it stands.
+    /// Whether the agent is active or revoked.
     pub fn standing(&self) -> Standing {
         if self.revoked_at.is_some() { Standing::Revoked } else { Standing::Active }
     }
 }
 
-/// `agent.register`: shows up once, so that others can give this agent work; and says what the
-/// agent is. What is left out stays as it was said before.
+/// `agent.register`: registers the agent, so that others can give it work, and describes it. Fields
+/// left out keep their earlier values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Register {
-    /// For whom it works.
+    /// The person it works for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human: Option<Label>,
-    /// What it does.
+    /// Its role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Label>,
-    /// What it is.
+    /// The tool it runs as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<Label>,
-    /// Which version of that.
+    /// The version of that tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_version: Option<Label>,
 }
@@ -94,50 +94,50 @@ pub struct Registered {
 pub struct Described {
     /// The agent.
     pub agent: AgentName,
-    /// For whom it works.
+    /// The person it works for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human: Option<Label>,
-    /// What it does.
+    /// Its role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Label>,
-    /// What it is.
+    /// The tool it runs as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<Label>,
-    /// Which version of that.
+    /// The version of that tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_version: Option<Label>,
 }
 
-/// `agent.heartbeat`: says that the caller is there.
+/// `agent.heartbeat`: reports that the caller is alive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Beat {
-    /// Whether it has seen what is remembered up to now, so that it is no news any more.
+    /// Whether the caller has now seen all shared records, so that they no longer count as news.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub looked: bool,
 }
 
-/// `agent.heartbeat`, as it is recorded.
+/// The recorded `agent.heartbeat`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Beaten {
-    /// Which agent.
+    /// The agent.
     pub agent: AgentName,
-    /// Whether it has seen what is remembered up to here.
+    /// Whether it has seen all shared records up to this entry.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub looked: bool,
 }
 
-/// `agent.revoke`, `agent.reinstate` and what they leave: about one agent.
+/// Arguments and event body of `agent.revoke` and `agent.reinstate`: the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfAgent {
-    /// Which agent.
+    /// The agent.
     pub agent: AgentName,
 }
 
 impl About {
-    /// The same with what was said since.
+    /// The description with newer fields replacing older ones.
     pub(crate) fn with(&self, said: &Described) -> Self {
         let newer = |said: &Option<Label>, old: &Option<Label>| said.clone().or(old.clone());
         About {
@@ -149,31 +149,31 @@ impl About {
     }
 }
 
-/// An agent, as doors show it.
+/// An agent, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AgentView {
-    /// Its name.
+    /// The name.
     pub agent: AgentName,
-    /// The key its name is bound to.
+    /// The key the name is bound to.
     pub key: PublicKey,
-    /// When it was first seen.
+    /// When it first registered.
     pub registered_at: Timestamp,
-    /// The same, under the name others know it by.
+    /// The same as `registered_at`, under the name other tools use.
     pub first_seen: Timestamp,
-    /// When it last did anything, to the second.
+    /// When it was last active, to the second.
     pub last_heartbeat: Timestamp,
     /// Whether it may hold leases.
     pub status: Standing,
-    /// For whom it works.
+    /// The person it works for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub human: Option<Label>,
-    /// What it does.
+    /// Its role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<Label>,
-    /// What it is.
+    /// The tool it runs as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Label>,
-    /// Which version of that.
+    /// The version of that tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_version: Option<Label>,
     /// Its open sessions.

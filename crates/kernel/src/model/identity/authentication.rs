@@ -1,4 +1,4 @@
-//! Types of `authentication`: state, arguments of commands and bodies of events.
+//! Records of successful authentications.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -8,13 +8,13 @@ use crate::values::key::PublicKey;
 use crate::values::name::UserId;
 use crate::values::principal::Principal;
 
-/// How somebody showed who they are.
+/// An authentication method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// With a key that is the agent's own.
+    /// A key that belongs to the agent.
     Key,
-    /// With a key that opens with a passphrase only that person knows.
+    /// A key encrypted with a passphrase that only that person knows.
     SealedKey,
 }
 
@@ -22,24 +22,24 @@ pub enum Method {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Succeeded {
-    /// Who it is.
+    /// The principal who authenticated.
     pub entity: Principal,
-    /// The key that showed it.
+    /// The key that was proved.
     pub key: PublicKey,
-    /// How.
+    /// The method.
     pub method: Method,
-    /// The session it counts for, if it is for one alone.
+    /// The session it is valid for, if it is limited to one.
     pub session: Option<WorkspaceId>,
-    /// The person, if it is one.
+    /// The user, if the principal is a person.
     pub user_id: Option<UserId>,
 }
 
-/// `runtime.authentic`: notes that a door was shown who somebody is.
+/// `runtime.authentic`: records a successful authentication.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteAuthentic {
-    /// Who it is.
+    /// The principal who authenticated.
     pub entity: Principal,
-    /// The key that showed it.
+    /// The key that was proved.
     pub key: PublicKey,
 }

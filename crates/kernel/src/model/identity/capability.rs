@@ -1,4 +1,4 @@
-//! Types of `capability`: state, arguments of commands and bodies of events.
+//! Capabilities granted to people, the permissions they imply, and records of denials.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::values::text::Text;
 
 macro_rules! capabilities {
     ($( $variant:ident $name:literal $help:literal; )*) => {
-        /// What a person may be allowed to do. There are no others.
+        /// A capability of a person. The set is closed.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
             JsonSchema,
@@ -21,15 +21,15 @@ macro_rules! capabilities {
         }
 
         impl Capability {
-            /// All of them.
+            /// All capabilities.
             pub const ALL: &'static [Capability] = &[$(Capability::$variant),*];
 
-            /// Its name.
+            /// The name.
             pub fn as_str(self) -> &'static str {
                 match self { $(Capability::$variant => $name),* }
             }
 
-            /// What it is for.
+            /// The help text.
             pub fn help(self) -> &'static str {
                 match self { $(Capability::$variant => $help),* }
             }
@@ -59,7 +59,7 @@ capabilities! {
 }
 
 impl Capability {
-    /// What a person who is let in gets if nothing else is said.
+    /// The capabilities a new user gets by default: those over their own workspaces.
     pub const OWN_SCOPE: &'static [Capability] = &[
         Capability::CreateWorkspace,
         Capability::SuspendOwn,
@@ -69,7 +69,7 @@ impl Capability {
         Capability::ModifyBudget,
     ];
 
-    /// Whether everybody who is active has it, unasked and for good.
+    /// Whether every active user has it implicitly and permanently.
     pub fn is_implicit(self) -> bool {
         self == Capability::ViewTrailOwn
     }
@@ -81,39 +81,39 @@ impl std::fmt::Display for Capability {
     }
 }
 
-/// What a person does, as far as capabilities tell it apart.
+/// A permission: a class of actions that the capabilities distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Permission {
-    /// Plans and approves tasks, begins runs, creates workspaces.
+    /// Planning and approving tasks, starting runs, creating workspaces.
     CreateWorkspace,
-    /// Pauses, resumes or moves a workspace.
+    /// Pausing, resuming or moving a workspace.
     Suspend,
-    /// Ends a workspace, a task or a run.
+    /// Ending a workspace, a task or a run.
     Abort,
-    /// Says who answers for a workspace.
+    /// Transferring the ownership of a workspace.
     Transfer,
-    /// Writes to a workspace, or acts in the root for the coordinator.
+    /// Writing to a workspace, or acting in the root workspace for the coordinator.
     Inject,
-    /// Decides about finished work and conflicts.
+    /// Approving finished work and resolving conflicts.
     ApproveIntegration,
-    /// Changes budgets and priorities.
+    /// Changing budgets and priorities.
     ModifyBudget,
-    /// Reads the trail, or has somebody read it.
+    /// Reading the trail, or giving somebody access to it.
     ViewTrail,
-    /// Gives or takes rights, sight, delegation, or the post of coordinator.
+    /// Giving or taking rights, visibility, delegation, or the role of coordinator.
     GrantDelegation,
-    /// Lets people in, changes how they stand and what they may do.
+    /// Admitting people, changing their status and their capabilities.
     ManageUsers,
-    /// Ends somebody else's lease, which belongs to no workspace.
+    /// Ending another principal's lease; leases belong to no workspace.
     ForceLease,
-    /// Says whether an agent may hold leases.
+    /// Revoking and reinstating agents.
     RevokeAgent,
-    /// Deletes archives whose time is over, or replaces the trail by an older one.
+    /// Deleting archives after their retention period, or replacing the trail by an older copy.
     DeleteHistory,
 }
 
 impl Permission {
-    /// All of them.
+    /// All permissions.
     pub const ALL: &'static [Permission] = &[
         Permission::CreateWorkspace,
         Permission::Suspend,
@@ -130,7 +130,8 @@ impl Permission {
         Permission::DeleteHistory,
     ];
 
-    /// The capability that allows it on what one owns, and the one that allows it everywhere.
+    /// The capability that grants it on one's own workspaces, and the one that grants it
+    /// everywhere.
     pub fn needs(self) -> (Option<Capability>, Option<Capability>) {
         use Capability as C;
         match self {
@@ -152,17 +153,17 @@ impl Permission {
     }
 }
 
-/// Why a person was not allowed something.
+/// The reason why a person was denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DenialReason {
-    /// They do not hold the capability.
+    /// The person does not hold the capability.
     MissingCapability,
-    /// They hold it for what they own, and this is not theirs.
+    /// The person holds it for their own workspaces only, and does not own this one.
     WrongScope,
-    /// They are not active.
+    /// The person is not active.
     UserNotActive,
-    /// Too much waits for them already.
+    /// The person's escalation queue is full.
     EscalationQueueOverflow,
 }
 
@@ -170,19 +171,19 @@ pub enum DenialReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Denied {
-    /// What was asked for: the command.
+    /// The command that was denied.
     pub action: Text<64>,
-    /// The capability it takes; none if it takes nothing but being active.
+    /// The capability that is required; none if the person only has to be active.
     pub capability: Option<Capability>,
-    /// What was the matter.
+    /// The reason.
     pub reason: DenialReason,
-    /// What it was about.
+    /// The id of the object it was about.
     pub target: Option<AnyId>,
-    /// Who asked.
+    /// The person who was denied.
     pub user_id: Option<UserId>,
 }
 
-/// What a refusal remembers of a denial until it is recorded.
+/// A denial carried by a refusal until it is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Denial {
     pub(crate) capability: Option<Capability>,
@@ -192,7 +193,7 @@ pub(crate) struct Denial {
 }
 
 impl Denial {
-    /// The entry that records it.
+    /// The event that records the denial.
     pub(crate) fn event(&self, action: Text<64>) -> Denied {
         Denied {
             action,

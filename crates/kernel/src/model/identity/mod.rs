@@ -1,4 +1,4 @@
-//! Agents, people and what they may do.
+//! Types of agents, users, authentication and permissions.
 
 pub(crate) mod agent;
 pub(crate) mod authentication;

@@ -1,4 +1,4 @@
-//! Shared knowledge: records and the blackboard.
+//! Types of shared knowledge: records and the blackboard.
 
 pub(crate) mod blackboard;
 pub(crate) mod records;

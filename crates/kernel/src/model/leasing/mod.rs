@@ -1,4 +1,4 @@
-//! Sessions and leases.
+//! Types of sessions and leases.
 
 pub(crate) mod lease;
 pub(crate) mod session;

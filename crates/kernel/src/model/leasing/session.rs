@@ -1,4 +1,4 @@
-//! Types of `session`: state, arguments of commands and bodies of events.
+//! Sessions of agents: opening, idle timeout and closing.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,26 +12,26 @@ use crate::values::stream::Stream;
 use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 
-/// The shortest idle time, in seconds.
-pub const IDLE_SECS_MIN: u64 = 60;
+/// The shortest idle timeout, in seconds.
+pub(crate) const IDLE_SECS_MIN: u64 = 60;
 
-/// The longest idle time, in seconds: 30 days.
-pub const IDLE_SECS_MAX: u64 = 30 * 24 * 60 * 60;
+/// The longest idle timeout, in seconds: 30 days.
+pub(crate) const IDLE_SECS_MAX: u64 = 30 * 24 * 60 * 60;
 
-/// The idle time where none is given, in seconds: 12 hours.
-pub const IDLE_SECS_DEFAULT: u64 = 12 * 60 * 60;
+/// The default idle timeout, in seconds: 12 hours.
+pub(crate) const IDLE_SECS_DEFAULT: u64 = 12 * 60 * 60;
 
-/// How long a session may stay silent.
+/// The idle timeout of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle(u64);
 
-/// A number of seconds that is not an idle time.
+/// The error for a number of seconds that is not a valid idle timeout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an idle time is {IDLE_SECS_MIN} to {IDLE_SECS_MAX} seconds, not {0}")]
 pub struct IdleError(i128);
 
 impl Idle {
-    /// Checks and takes a number of seconds.
+    /// Validates a number of seconds.
     pub fn new(secs: i128) -> Result<Self, IdleError> {
         match u64::try_from(secs) {
             Ok(fits) if (IDLE_SECS_MIN..=IDLE_SECS_MAX).contains(&fits) => Ok(Idle(fits)),
@@ -39,7 +39,7 @@ impl Idle {
         }
     }
 
-    /// As a span.
+    /// Converts to a span.
     pub fn span(self) -> Span {
         Span::from_secs(self.0)
     }
@@ -51,8 +51,8 @@ impl Default for Idle {
     }
 }
 
-// Signed both ways, so that a negative number in JSON is told apart from nonsense and binary
-// forms that distinguish the two read what they wrote.
+// Signed both ways, so that a negative number in JSON gives an error about bounds rather than about
+// its type, and binary formats that distinguish the two read what they wrote.
 impl Serialize for Idle {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(self.0.cast_signed())
@@ -82,43 +82,43 @@ impl JsonSchema for Idle {
     }
 }
 
-/// What the state remembers of an open session.
+/// The state's record of an open session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
-    /// Whose it is.
+    /// The agent.
     pub agent: AgentName,
-    /// What the agent called its end of it.
+    /// The agent's label for its client.
     pub client: Option<Text<128>>,
     /// Whether it is the agent's standing session.
     pub standing: bool,
-    /// How long it may stay silent.
+    /// The idle timeout.
     pub idle: Idle,
     /// When it was opened.
     pub opened_at: Timestamp,
     /// The entry that opened it.
     pub opened_by: EntryId,
-    /// Roughly when something last happened in it.
+    /// The approximate time of the last activity in it.
     pub touched_at: Timestamp,
-    /// Until when a lease of it was ever good; it does not lapse before.
+    /// The latest expiry of any of its leases; the session does not lapse before.
     pub held_until: Timestamp,
     /// The stream its entries belong to.
     pub stream: Stream,
-    /// How many leases it has; follows from the leases.
+    /// The number of its leases; derived from the leases.
     #[serde(skip)]
     pub leases: usize,
 }
 
 impl Session {
-    /// When it lapses if nothing more happens in it.
-    pub fn lapses_at(&self) -> Timestamp {
+    /// When it lapses if there is no further activity.
+    pub(crate) fn lapses_at(&self) -> Timestamp {
         self.touched_at.after(self.idle.span()).max(self.held_until)
     }
 }
 
-/// The state of a session that goes on.
+/// The state of an open session.
 pub const OPEN: &str = "open";
 
-/// The ways of a session.
+/// The lifecycle of a session.
 pub const LIFECYCLE: Lifecycle = Lifecycle {
     noun: "session",
     edges: &[
@@ -128,23 +128,23 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
     ],
 };
 
-/// `session.open`: begins a session, in a fresh workspace.
+/// `session.open`: opens a session, in a fresh workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
-    /// What the agent calls its end of it, for people to read.
+    /// The agent's label for its client, shown to people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Text<128>>,
-    /// How long it may stay silent, in seconds (default 12 hours).
+    /// The idle timeout, in seconds (default 12 hours).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_s: Option<Idle>,
 }
 
-/// `session.close`: ends a session of the caller and the leases it holds.
+/// `session.close`: closes a session of the caller and ends its leases.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Close {
-    /// Which one; the session the caller speaks in, if left out.
+    /// The session to close; the one the caller speaks in by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceId>,
 }
@@ -153,26 +153,26 @@ pub struct Close {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Opened {
-    /// Whose session it is.
+    /// The agent.
     pub agent: AgentName,
-    /// What the agent calls its end of it.
+    /// The agent's label for its client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Text<128>>,
-    /// How long it may stay silent, in seconds.
+    /// The idle timeout, in seconds.
     pub idle_s: Idle,
     /// Whether it is the agent's standing session.
     pub standing: bool,
-    /// The workspace it opened.
+    /// The workspace of the session.
     pub workspace: WorkspaceId,
 }
 
-/// Why a session ended.
+/// The reason why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EndCause {
     /// Its agent closed it.
     Closed,
-    /// Nothing happened in it for too long.
+    /// It was idle for too long.
     Lapsed,
 }
 
@@ -180,10 +180,10 @@ pub enum EndCause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Closed {
-    /// Whose session it was.
+    /// The agent.
     pub agent: AgentName,
-    /// Why it ended.
+    /// The reason.
     pub cause: EndCause,
-    /// Its workspace.
+    /// The workspace of the session.
     pub workspace: WorkspaceId,
 }

@@ -1,4 +1,4 @@
-//! Sessions, leases and collisions as callers see them.
+//! Sessions, leases and collisions, as shown to callers.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -11,41 +11,41 @@ use crate::values::name::AgentName;
 use crate::values::principal::Principal;
 use crate::values::time::Timestamp;
 
-/// A lease that is in the way of a surface.
+/// A lease that overlaps a requested surface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Collision {
-    /// The lease in the way.
+    /// The colliding lease.
     pub lease: LeaseId,
-    /// Who holds it.
+    /// Its holder.
     pub holder: Principal,
-    /// The surface of theirs that overlaps.
+    /// The surface of that lease that overlaps.
     pub surface: Surface,
-    /// The surface that was asked for.
+    /// The surface that was requested.
     pub wanted: Surface,
-    /// A path both cover.
+    /// A path that both cover.
     pub example: String,
-    /// Under which epoch it is held.
+    /// Its fencing epoch.
     pub epoch: u64,
-    /// When it runs out if it is not renewed.
+    /// When it expires if it is not renewed.
     pub expires_at: Timestamp,
-    /// What it is held for.
+    /// Its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
 }
 
-/// A lease, as doors show it.
+/// A lease, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseView {
     /// Its id.
     pub lease: LeaseId,
-    /// Who holds it.
+    /// The holder.
     pub holder: Principal,
     /// The session it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceId>,
-    /// What it covers.
+    /// The surfaces it covers.
     pub surfaces: Vec<Surface>,
-    /// What it is for.
+    /// The purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
     /// The task it belongs to.
@@ -55,27 +55,27 @@ pub struct LeaseView {
     pub epoch: u64,
     /// When it was granted.
     pub opened_at: Timestamp,
-    /// When it runs out.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// How long a renewal lasts, in seconds.
+    /// The time to live of a renewal, in seconds.
     pub ttl_s: u64,
 }
 
-/// A session, as doors show it.
+/// A session, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionView {
-    /// The workspace it opened, which is also its id.
+    /// The workspace of the session, which is also its id.
     pub workspace: WorkspaceId,
-    /// Whose it is.
+    /// The agent.
     pub agent: AgentName,
-    /// What the agent calls its end of it.
+    /// The agent's label for its client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// Whether it is the standing one.
+    /// Whether it is the agent's standing session.
     pub standing: bool,
     /// When it was opened.
     pub opened_at: Timestamp,
-    /// When it lapses if nothing more happens in it.
+    /// When it lapses if there is no further activity.
     pub lapses_at: Timestamp,
 }
 
@@ -87,7 +87,7 @@ impl Collision {
         let met = pairs.clone().find_map(|(wanted, surface)| {
             wanted.common_path(surface).map(|example| (wanted, surface, example))
         });
-        // The index found it, so it is in the way even if no pair shows how.
+        // The index found it, so report a collision even if no pair of surfaces shows one.
         debug_assert!(met.is_some(), "{wanted:?} and {lease:?}");
         let unshown =
             || pairs.next().map(|(wanted, surface)| (wanted, surface, surface.to_string()));

@@ -1,4 +1,4 @@
-//! Questions about what everybody shares.
+//! Queries about the blackboard.
 
 use crate::model::knowledge::blackboard::Commons;
 use crate::model::knowledge::blackboard::view::{CommonsAnswer, DepsView, OfHandles};
@@ -9,7 +9,7 @@ fn found(answer: Option<CommonsAnswer>, missing: impl FnOnce() -> String) -> Ans
     answer.map_or_else(|| Answer::Missing(missing()), Answer::Commons)
 }
 
-/// Answers a question about what everybody shares.
+/// Answers a query about the blackboard.
 pub(crate) fn answer(commons: &Commons, query: &Query) -> Answer {
     use CommonsAnswer as A;
     Answer::Commons(match query {
@@ -39,7 +39,7 @@ pub(crate) fn answer(commons: &Commons, query: &Query) -> Answer {
         }
         Query::LedgerReport(of) => A::Report(commons.report(of.by)),
         Query::LedgerDelta(of) => A::Delta(commons.delta(of.role.as_ref())),
-        // The rest was answered before it came here.
+        // Other queries are answered before this point.
         _ => return Answer::Missing("there is no such question".to_owned()),
     })
 }

@@ -1,4 +1,4 @@
-//! Types of `highway`: state, arguments of commands and bodies of events.
+//! Arguments of queries about gates and escalations.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,9 +10,9 @@ use crate::values::name::UserId;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GateList {
-    /// Also those of this run that have ended.
+    /// Include gates of this run that have ended.
     pub all: bool,
-    /// Only those in this person's queue.
+    /// Only gates in this person's queue.
     pub owner: Option<UserId>,
 }
 
@@ -20,7 +20,7 @@ pub struct GateList {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfGate {
-    /// Which gate.
+    /// The gate.
     pub gate: GateId,
 }
 
@@ -28,6 +28,6 @@ pub struct OfGate {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct EscalationList {
-    /// Only those that wait for this person.
+    /// Only escalations waiting for this person.
     pub owner: Option<UserId>,
 }

@@ -1,4 +1,4 @@
-//! Types of `query`: state, arguments of commands and bodies of events.
+//! Queries of the state, their arguments and their answers.
 
 pub(crate) mod commons;
 pub(crate) mod highway;
@@ -51,7 +51,7 @@ pub use crate::model::query::work::TaxonomyName;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfUser {
-    /// Which person.
+    /// The person.
     pub user: UserId,
 }
 
@@ -72,44 +72,44 @@ pub struct LeaseList {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseCheck {
-    /// Leave out what this holder holds (`agent:NAME`, `user:ID`).
+    /// Ignore leases of this holder (`agent:NAME`, `user:ID`).
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub holder: Option<Principal>,
-    /// The epoch the holder believes to hold the surfaces under; needs `holder`.
+    /// The epoch under which the holder believes to hold the surfaces; requires `holder`.
     #[serde(default)]
     pub epoch: Option<u64>,
-    /// What is asked about.
+    /// The surfaces to check.
     pub surfaces: Surfaces,
 }
 
-/// What `lease.check` finds.
+/// The answer to `lease.check`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
-    /// Whether the surfaces could be claimed now (by the holder asked about).
+    /// Whether the surfaces could be claimed now (by `holder`, if given).
     pub free: bool,
-    /// Whether each of the surfaces lies within what the holder asked about holds.
+    /// Whether each surface is covered by a lease of `holder`.
     pub held: bool,
-    /// Whether each lies within what the holder holds under the epoch asked about.
+    /// Whether each surface is covered by a lease of `holder` under `epoch`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch_valid: Option<bool>,
-    /// The leases in the way.
+    /// The leases that collide.
     pub collisions: Vec<Collision>,
 }
 
 macro_rules! queries {
     ($( $variant:ident $name:literal => $args:ty, $help:literal; )*) => {
-        /// A question about the state.
+        /// A query of the state.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Query {
             $( #[doc = $help] $variant($args), )*
         }
 
         impl Query {
-            /// The questions that doors offer, each with what it tells.
+            /// The names of the queries that callers can make, each with its help text.
             pub const DOORS: &'static [(&'static str, &'static str)] = &[$(($name, $help)),*];
 
-            /// Reads a question that came in through a door. `None` if there is none of that name.
+            /// Parses a query by its name; `None` if there is no query of that name.
             pub fn read(name: &str, args: &str) -> Option<Result<Self, serde_json::Error>> {
                 Some(match name {
                     $( $name => serde_json::from_str::<$args>(args).map(Query::$variant), )*
@@ -117,7 +117,7 @@ macro_rules! queries {
                 })
             }
 
-            /// The JSON Schema of a question's arguments.
+            /// The JSON Schema of a query's arguments.
             pub fn schema(name: &str) -> Option<schemars::Schema> {
                 Some(match name {
                     $( $name => crate::registry::schema::schema_of::<$args>($help), )*
@@ -128,7 +128,7 @@ macro_rules! queries {
     };
 }
 
-/// A question without arguments.
+/// The empty arguments of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Everything {}
@@ -182,64 +182,64 @@ queries! {
     MemoryChanges "memory.changes" => Changes, "The records that changed since, newest change first.";
 }
 
-/// What a question is answered with.
+/// The answer to a query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// To `lease.list`.
+    /// The answer to `lease.list`.
     Leases(Vec<LeaseView>),
-    /// To `lease.check`.
+    /// The answer to `lease.check`.
     Check(CheckReport),
-    /// To `session.list`.
+    /// The answer to `session.list`.
     Sessions(Vec<SessionView>),
-    /// To `agent.list`.
+    /// The answer to `agent.list`.
     Agents(Vec<AgentView>),
-    /// To `user.list`.
+    /// The answer to `user.list`.
     Users(Vec<UserView>),
-    /// To `user.get`.
+    /// The answer to `user.get`.
     User(Box<UserWork>),
-    /// To `run.get`.
+    /// The answer to `run.get`.
     Run(RunView),
-    /// To `workspace.list`.
+    /// The answer to `workspace.list`.
     Workspaces(Vec<WorkspaceView>),
-    /// To `workspace.get`.
+    /// The answer to `workspace.get`.
     Workspace(Box<WorkspaceView>),
-    /// To `workspace.files`.
+    /// The answer to `workspace.files`.
     Files(FilesView),
-    /// To `inbox.list`.
+    /// The answer to `inbox.list`.
     Inbox(InboxView),
-    /// To `envelope.get`.
+    /// The answer to `envelope.get`.
     Envelope(Box<EnvelopeView>),
-    /// To `workspace.sees` and `workspace.seen_by`.
+    /// The answer to `workspace.sees` and `workspace.seen_by`.
     Sight(Vec<SightView>),
-    /// To `right.list`.
+    /// The answer to `right.list`.
     Rights(Vec<RightView>),
-    /// To `checkpoint.list`.
+    /// The answer to `checkpoint.list`.
     Checkpoints(Vec<CheckpointView>),
-    /// To `checkpoint.get`.
+    /// The answer to `checkpoint.get`.
     Checkpoint(Box<CheckpointView>),
-    /// To `task.list`, `task.ready` and `task.deps`.
+    /// The answer to `task.list`, `task.ready` and `task.deps`.
     Tasks(Vec<TaskView>),
-    /// To `task.get`.
+    /// The answer to `task.get`.
     Task(Box<TaskView>),
-    /// To `task.graphs`.
+    /// The answer to `task.graphs`.
     Graphs(Vec<GraphView>),
-    /// To `gate.list`.
+    /// The answer to `gate.list`.
     Gates(Vec<GateView>),
-    /// To `gate.get`.
+    /// The answer to `gate.get`.
     Gate(Box<GateView>),
-    /// To `escalation.list`.
+    /// The answer to `escalation.list`.
     Escalations(Vec<EscalationView>),
-    /// To `highway.get`.
+    /// The answer to `highway.get`.
     Highway(Box<HighwayView>),
-    /// To `meter.get`.
+    /// The answer to `meter.get`.
     Meter(Box<MeterReport>),
-    /// To `agent.get`.
+    /// The answer to `agent.get`.
     Agent(Box<AgentView>),
-    /// To questions about what everybody shares.
+    /// The answer to queries about the blackboard.
     Commons(CommonsAnswer),
-    /// To questions about what is remembered.
+    /// The answer to queries about records.
     Memory(MemoryAnswer),
-    /// There is no such thing, or not for whoever asks.
+    /// Nothing found, or nothing the viewer may see.
     Missing(String),
 }

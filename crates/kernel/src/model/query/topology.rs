@@ -1,4 +1,4 @@
-//! Types of `topology`: state, arguments of commands and bodies of events.
+//! Queries about workspaces, rights and task dependencies.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,31 +15,31 @@ use crate::values::token::RoleName;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WorkspaceList {
-    /// Only those above this one, up to the root.
+    /// Only ancestors of this workspace.
     pub above: Option<WorkspaceId>,
-    /// Only those bound to this agent.
+    /// Only workspaces bound to this agent.
     pub agent: Option<AgentName>,
-    /// Only those below this one, down to the leaves.
+    /// Only descendants of this workspace.
     pub below: Option<WorkspaceId>,
-    /// Only those with the same workspace above them as this one.
+    /// Only siblings of this workspace.
     pub beside: Option<WorkspaceId>,
-    /// Only those of this group.
+    /// Only workspaces of this group.
     pub group: Option<GroupName>,
-    /// Only those with nothing below them.
+    /// Only workspaces without children.
     pub leaves: bool,
-    /// Only those that have not ended.
+    /// Only workspaces that have not ended.
     pub live: bool,
-    /// Only those that lost their parent and go on, and were given no other.
+    /// Only live workspaces that lost their parent and have not been given another.
     pub orphans: bool,
-    /// Only those this user caused, or `system`.
+    /// Only workspaces this user caused, or `system`.
     #[schemars(with = "Option<String>")]
     pub originator: Option<Party>,
-    /// Only those this user answers for, or `system`.
+    /// Only workspaces this user owns, or `system`.
     #[schemars(with = "Option<String>")]
     pub owner: Option<Party>,
-    /// Only those of this role.
+    /// Only workspaces with this role.
     pub role: Option<RoleName>,
-    /// Only those in this state.
+    /// Only workspaces in this state.
     pub status: Option<Status>,
 }
 
@@ -47,11 +47,11 @@ pub struct WorkspaceList {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RightList {
-    /// Only rights this workspace holds: whom it may write to.
+    /// Only rights that this workspace holds: workspaces it may write to.
     pub from: Option<WorkspaceId>,
-    /// Only rights to this workspace: who may write to it.
+    /// Only rights to this workspace: workspaces that may write to it.
     pub to: Option<WorkspaceId>,
-    /// Only rights this workspace holds, and those to it.
+    /// Only rights that this workspace holds, and rights to it.
     pub workspace: Option<WorkspaceId>,
 }
 
@@ -59,29 +59,29 @@ pub struct RightList {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskDeps {
-    /// Also what those depend on, and so on.
+    /// Include indirect dependencies.
     #[serde(default)]
     pub all: bool,
-    /// The other way round: what waits for this task.
+    /// Return the tasks that depend on this one instead.
     #[serde(default)]
     pub dependents: bool,
-    /// Which task.
+    /// The task.
     pub task: TaskId,
 }
 
-/// Why one workspace sees another.
+/// The reason why one workspace can see another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Because {
-    /// It is the same.
+    /// It is the same workspace.
     Itself,
-    /// The one that is seen is below the other.
+    /// The workspace that is seen is a descendant.
     Below,
-    /// It was shown.
+    /// Visibility was granted.
     Shown,
 }
 
-/// One side of what is seen.
+/// One side of a visibility relation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SightView {
     /// The workspace.
@@ -90,14 +90,14 @@ pub struct SightView {
     pub role: RoleName,
     /// The agent bound to it.
     pub agent: Option<AgentName>,
-    /// The state it is in.
+    /// Its state.
     pub status: Status,
-    /// Why it is seen, or sees.
+    /// The reason why it is visible, or can see.
     pub because: Because,
 }
 
 impl WorkspaceList {
-    /// The workspaces the question starts from, which whoever asks must be able to read.
+    /// The workspaces the query refers to, which the viewer must be able to read.
     pub(crate) fn anchors(&self) -> impl Iterator<Item = &WorkspaceId> {
         [&self.above, &self.below, &self.beside].into_iter().flatten()
     }

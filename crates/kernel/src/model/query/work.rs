@@ -1,4 +1,4 @@
-//! Types of `work`: state, arguments of commands and bodies of events.
+//! Queries about runs, inboxes, envelopes, checkpoints and tasks.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,11 +14,11 @@ use crate::values::id::{CheckpointId, EnvelopeId, GraphId, TaskId, WorkspaceId};
 use crate::values::name::AgentName;
 use crate::values::token::{RoleName, TypeName};
 
-/// A question about one workspace.
+/// A query about one workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfWorkspace {
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -26,10 +26,10 @@ pub struct OfWorkspace {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InboxList {
-    /// Also what was taken before, and what is still on its way.
+    /// Include mail that was already taken, and mail still in transit.
     #[serde(default)]
     pub all: bool,
-    /// Whose inbox.
+    /// The workspace whose inbox it is.
     pub workspace: WorkspaceId,
 }
 
@@ -37,7 +37,7 @@ pub struct InboxList {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfEnvelope {
-    /// Which envelope.
+    /// The envelope.
     pub envelope: EnvelopeId,
 }
 
@@ -45,7 +45,7 @@ pub struct OfEnvelope {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfCheckpoint {
-    /// Which checkpoint.
+    /// The checkpoint.
     pub checkpoint: CheckpointId,
 }
 
@@ -53,11 +53,11 @@ pub struct OfCheckpoint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaskList {
-    /// Also those of runs that are over; without, those of the newest run.
+    /// Include tasks of ended runs; by default only those of the newest run.
     pub all: bool,
-    /// Only those of this graph.
+    /// Only tasks of this graph.
     pub graph: Option<GraphId>,
-    /// Only those in this state.
+    /// Only tasks in this state.
     pub status: Option<task::Status>,
 }
 
@@ -65,7 +65,7 @@ pub struct TaskList {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TaskReady {
-    /// Only those of this graph.
+    /// Only tasks of this graph.
     pub graph: Option<GraphId>,
 }
 
@@ -73,43 +73,43 @@ pub struct TaskReady {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfTask {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
 }
 
-/// What is in an inbox.
+/// The content of an inbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InboxView {
-    /// Whose inbox.
+    /// The workspace whose inbox it is.
     pub workspace: WorkspaceId,
-    /// The envelopes, most pressing first.
+    /// The envelopes, most urgent first.
     pub envelopes: Vec<EnvelopeView>,
-    /// The signals, in the order they came.
+    /// The signals, in order of arrival.
     pub signals: Vec<NoticeView>,
-    /// What else the coordinator is told of.
+    /// Other news for the coordinator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub news: Vec<News>,
-    /// The workspaces in which nothing happens; for the coordinator.
+    /// Workspaces without activity; for the coordinator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quiet: Vec<Quiet>,
 }
 
-/// The run that goes on.
+/// The current run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunView {
-    /// Its root.
+    /// Its root workspace.
     pub root: WorkspaceId,
-    /// The agent that coordinates; none if the system and people do.
+    /// The coordinating agent; none if the system and people coordinate.
     pub coordinator: Option<AgentName>,
-    /// How many workspaces go on, the root included.
+    /// The number of live workspaces, including the root.
     pub live: usize,
-    /// What it has room for, if that is limited.
+    /// Its resource limits, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// How much of that is in use; how much disk is free is not known here.
+    /// The use of those limits; free disk space is not known here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub room: Vec<Standing>,
-    /// Its taxonomy, if it has one of its own.
+    /// Its taxonomy, if it has its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taxonomy: Option<TaxonomyName>,
     /// Its roles.
@@ -118,7 +118,7 @@ pub struct RunView {
     pub envelope_types: Vec<TypeName>,
 }
 
-/// Which taxonomy it is.
+/// The id and version of a taxonomy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaxonomyName {
     /// Its id.

@@ -1,4 +1,4 @@
-//! Types of `access`: state, arguments of commands and bodies of events.
+//! Access control for reading: the viewer, and records of denied reads.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -8,18 +8,18 @@ use crate::values::id::WorkspaceId;
 use crate::values::principal::Principal;
 use crate::values::text::Text;
 
-/// Whoever asks; nobody in particular is a person at the machine.
+/// The principal who reads; `None` is a person with direct access to the machine.
 pub type Viewer<'a> = Option<&'a Principal>;
 
-/// `trail.denied`: notes that somebody asked for what it may not read.
+/// `trail.denied`: records a denied read of the trail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteDenied {
-    /// What was asked, as a hash.
+    /// The hash of the query.
     pub filter_digest: Text<80>,
-    /// Who asked.
+    /// The principal who asked.
     pub requester: Principal,
-    /// What it was about; none for the whole trail.
+    /// The workspace it was about; none for the whole trail.
     pub scope: Option<WorkspaceId>,
 }
 
@@ -27,26 +27,26 @@ pub struct NoteDenied {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessDenied {
-    /// What was asked, as a hash.
+    /// The hash of the query.
     pub filter_digest: Text<80>,
-    /// What it was about; none for the whole trail.
+    /// The workspace it was about; none for the whole trail.
     pub requested_scope: Option<WorkspaceId>,
-    /// Who asked.
+    /// The principal who asked.
     pub requester: Principal,
-    /// The workspace it works in, if it has one.
+    /// The workspace the principal works in, if any.
     pub requester_workspace: Option<WorkspaceId>,
 }
 
-/// `access.refused`: notes that somebody asked for content it may not read.
+/// `access.refused`: records a denied read of content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteRefused {
-    /// What was said to that.
+    /// The refusal message.
     pub message: Text<2000>,
-    /// Who asked.
+    /// The principal who asked.
     pub requester: Principal,
-    /// The rule it rests on.
+    /// The rule that was violated.
     pub rule: Rule,
-    /// What was asked for.
+    /// The content that was requested.
     pub what: Text<64>,
 }

@@ -1,4 +1,4 @@
-//! Types of `admission`: state, arguments of commands and bodies of events.
+//! Resource limits of a run, checked when new work is admitted.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,58 +6,47 @@ use serde::Serialize;
 
 use crate::model::runs::workspace::budget::Percent;
 use crate::model::runs::workspace::meter::Amount;
+use crate::values::closed_set::closed_set;
 
-/// What a run has room for; what is left out is not limited.
+/// The resource limits of a run; a limit left out does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Bytes of context and working memory of all workspaces that go on.
+    /// Bytes of context and working memory of all live workspaces.
     pub context_bytes: Option<Amount>,
-    /// How much further critical work may go, in hundredths of each limit (default 10).
+    /// How far critical work may exceed each limit, in percent (default 10).
     pub critical_headroom_percent: Option<Percent>,
-    /// Bytes that have to stay free where content is stored.
+    /// Bytes that must stay free where content is stored.
     pub disk_free_bytes: Option<Amount>,
-    /// Workspaces that go on at the same time, the root not counted.
+    /// Live workspaces, not counting the root.
     pub live_workspaces: Option<Amount>,
-    /// Bytes of mail that was sent and not taken yet.
+    /// Bytes of mail that was sent and not yet taken.
     pub queued_bytes: Option<Amount>,
 }
 
-/// What there is a limited amount of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Capacity {
-    /// Workspaces that go on.
-    Compute,
-    /// Context.
-    Memory,
-    /// Mail on its way.
-    Network,
-    /// Room where content is stored.
-    Storage,
-}
-
-impl Capacity {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Capacity::Compute => "compute",
-            Capacity::Memory => "memory",
-            Capacity::Network => "network",
-            Capacity::Storage => "storage",
-        }
+closed_set! {
+    /// A limited resource.
+    Capacity {
+        /// Live workspaces.
+        Compute "compute",
+        /// Context and working memory.
+        Memory "memory",
+        /// Mail in transit.
+        Network "network",
+        /// Disk space where content is stored.
+        Storage "storage",
     }
 }
 
-/// How a capacity stands.
+/// The use of a limited resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Standing {
-    /// Which.
+    /// The resource.
     pub capacity: Capacity,
-    /// The most that may be in use; of storage, the least that must be free.
+    /// The maximum use; for storage the minimum that must be free.
     pub limit: Amount,
-    /// What is in use, or would be; of storage, what is free.
+    /// The current or projected use; for storage the free space.
     pub measured: Amount,
 }
 

@@ -1,4 +1,4 @@
-//! Types of `checkpoint`: state, arguments of commands and bodies of events.
+//! Checkpoints: versioned results of the work in a workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use crate::values::time::Timestamp;
 use crate::values::token::TypeName;
 
 /// The most artifacts of one checkpoint.
-pub const ARTIFACTS_MAX: usize = 256;
+pub(crate) const ARTIFACTS_MAX: usize = 256;
 
 /// Whether a checkpoint is ready to be merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,53 +26,53 @@ pub enum Status {
     Final,
 }
 
-/// How sure the agent is. It is information and stops nothing.
+/// The agent's confidence. It is informational and blocks nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// Sure.
+    /// High.
     High,
-    /// Fairly sure.
+    /// Medium.
     #[default]
     Medium,
-    /// Not sure.
+    /// Low.
     Low,
 }
 
-/// What a checkpoint cost since the one before, as the agent tells it.
+/// Resources used since the checkpoint before, as the agent reports them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceUsage {
-    /// In millionths of the currency the deployment counts in.
+    /// Cost in millionths of the deployment's currency.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub cost: u64,
     /// Tokens.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub tokens_consumed: u64,
-    /// Microseconds.
+    /// Wall time in microseconds.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub wall_time: u64,
 }
 
-/// A thing a checkpoint holds that can be named on its own.
+/// A named artifact of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Artifact {
     /// Its id.
     pub artifact_id: ArtifactId,
-    /// What it is, by hash.
+    /// Its content, by hash.
     pub content: Blob,
-    /// What it is called.
+    /// The name.
     pub name: Text<200>,
 }
 
-/// A thing to be put into a checkpoint.
+/// An artifact to add to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ArtifactArg {
-    /// What it is.
+    /// Its content.
     pub content: Content,
-    /// What it is called.
+    /// The name.
     pub name: Text<200>,
 }
 
@@ -85,48 +85,48 @@ pub struct Checkpoint {
     pub kind: TypeName,
     /// Whether it is ready to be merged.
     pub status: Status,
-    /// How sure the agent is.
+    /// The agent's confidence.
     pub confidence: Confidence,
-    /// The one before it.
+    /// The previous checkpoint.
     pub parent: Option<CheckpointId>,
-    /// Why it exists.
+    /// Its purpose.
     pub intent: Text<2000>,
     /// The files it changes.
     pub files: Vec<File>,
-    /// What it says.
+    /// Its text.
     pub content: Option<Blob>,
-    /// What it holds.
+    /// Its artifacts.
     pub artifacts: Vec<Artifact>,
-    /// What it cost.
+    /// The resources used since the one before.
     pub usage: Option<ResourceUsage>,
-    /// The proof that its workspace made it.
+    /// The integrity proof by its workspace.
     pub integrity: Option<Integrity>,
     /// When it was made.
     pub at: Timestamp,
 }
 
-/// `checkpoint.create`: records how far the work in the caller's workspace has come.
+/// `checkpoint.create`: records the state of the work in the caller's workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// Things it holds that can be named on their own.
+    /// Its artifacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactArg>,
-    /// How sure the agent is.
+    /// The agent's confidence.
     #[serde(default)]
     pub confidence: Confidence,
-    /// What it says.
+    /// Its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
     /// The files it changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_changed: Vec<FileArg>,
-    /// Why it exists, in the agent's words.
+    /// Its purpose, in the agent's words.
     pub intent: Text<2000>,
-    /// The checkpoint before it in this workspace; none for the first.
+    /// The previous checkpoint in this workspace; none for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CheckpointId>,
-    /// What it cost since the one before.
+    /// The resources used since the one before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource_usage: Option<ResourceUsage>,
     /// Whether it is ready to be merged.
@@ -143,27 +143,27 @@ pub struct Create {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Created {
-    /// What it holds.
+    /// Its artifacts.
     pub artifacts: Vec<Artifact>,
-    /// How large everything in it is.
+    /// The total size of its content, in bytes.
     #[serde(default, skip_serializing_if = "Amount::is_zero")]
     pub bytes: Amount,
     /// The checkpoint.
     pub checkpoint_id: CheckpointId,
-    /// How sure the agent is.
+    /// The agent's confidence.
     pub confidence: Confidence,
-    /// What it says, by hash.
+    /// Its text, by hash.
     pub content: Option<Blob>,
     /// The files it changes, by hash.
     pub files_changed: Vec<File>,
-    /// The proof that its workspace made it. It is made when this is recorded.
+    /// The integrity proof by its workspace, added when the entry is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integrity: Option<Integrity>,
-    /// Why it exists.
+    /// Its purpose.
     pub intent: Text<2000>,
-    /// The one before it.
+    /// The previous checkpoint.
     pub parent: Option<CheckpointId>,
-    /// What it cost.
+    /// The resources used since the one before.
     pub resource_usage: Option<ResourceUsage>,
     /// Whether it is ready to be merged.
     pub status: Status,
@@ -175,7 +175,7 @@ pub struct Created {
 }
 
 impl Created {
-    /// The checkpoint it makes.
+    /// Builds the checkpoint that the event records.
     pub(crate) fn checkpoint(&self, at: Timestamp) -> Checkpoint {
         Checkpoint {
             workspace: self.workspace.clone(),
@@ -195,7 +195,7 @@ impl Created {
 }
 
 impl Checkpoint {
-    /// The content it cites.
+    /// The content it refers to.
     pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
         let files = self.files.iter().filter_map(|file| file.content.as_ref());
         let artifacts = self.artifacts.iter().map(|artifact| &artifact.content);
@@ -203,19 +203,19 @@ impl Checkpoint {
     }
 }
 
-/// Why a checkpoint was refused.
+/// The reason why a checkpoint was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RejectReason {
-    /// The role does not create this type, or may not change those files.
+    /// The role may not create this type or change those files.
     PermissionDenied,
     /// Its type is not registered.
     InvalidType,
-    /// It is not made as checkpoints are.
+    /// It is malformed.
     InvalidStructure,
-    /// It does not build on the newest one.
+    /// Its parent is not the newest checkpoint of the workspace.
     InvalidParent,
-    /// The workspace is not at work.
+    /// The workspace is not active.
     WorkspaceNotActive,
 }
 
@@ -223,7 +223,7 @@ pub enum RejectReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rejected {
-    /// Why.
+    /// The reason.
     pub reason: RejectReason,
     /// Its type.
     #[serde(rename = "type")]
@@ -232,7 +232,7 @@ pub struct Rejected {
     pub workspace: WorkspaceId,
 }
 
-/// A checkpoint, as doors show it.
+/// A checkpoint, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckpointView {
     /// The checkpoint.
@@ -244,22 +244,22 @@ pub struct CheckpointView {
     pub kind: TypeName,
     /// Whether it is ready to be merged.
     pub status: Status,
-    /// How sure the agent is.
+    /// The agent's confidence.
     pub confidence: Confidence,
-    /// The one before it.
+    /// The previous checkpoint.
     pub parent: Option<CheckpointId>,
-    /// Why it exists.
+    /// Its purpose.
     pub intent: String,
     /// The files it changes, by hash.
     pub files_changed: Vec<File>,
-    /// What it says, by hash.
+    /// Its text, by hash.
     pub content: Option<Blob>,
-    /// What it holds.
+    /// Its artifacts.
     pub artifacts: Vec<Artifact>,
-    /// What it cost.
+    /// The resources used since the one before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_usage: Option<ResourceUsage>,
-    /// The proof that its workspace made it.
+    /// The integrity proof by its workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integrity: Option<Integrity>,
     /// When it was made.

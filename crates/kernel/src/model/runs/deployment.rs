@@ -1,49 +1,49 @@
-//! Types of `deployment`: state, arguments of commands and bodies of events.
+//! Deployment models and the security mechanisms each requires.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// The three models.
+/// A deployment model.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Deployment {
-    /// One runtime that checks every access itself.
+    /// One runtime that enforces access control by itself.
     #[default]
     SingleRuntime,
-    /// Several parties on machines they share.
+    /// Several parties on shared machines.
     SharedInfrastructure,
     /// Parties that trust neither each other nor the machines.
     ZeroTrust,
 }
 
-/// Something that protects, and is in place or not.
+/// A security mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mechanism {
     /// The runtime checks every access.
     AccessControl,
-    /// Both ends of every connection show who they are, and nobody listens in.
+    /// Both ends of every connection authenticate over TLS.
     MutualTls,
-    /// Agents run where they reach nothing but their own.
+    /// Agents run isolated from each other.
     Isolation,
-    /// What is stored can be read with a key only.
+    /// Stored data is encrypted.
     EncryptionAtRest,
     /// Each workspace has a key that nobody else can derive.
     WorkspaceKeys,
-    /// The runtime runs where the machine's owner cannot look, and can show it.
+    /// The runtime runs in an attested execution environment, hidden from the machine's owner.
     Attestation,
-    /// Messages are readable at their two ends only.
+    /// Messages are encrypted end to end.
     EndToEndEncryption,
 }
 
 impl Deployment {
-    /// All three.
+    /// All three models.
     pub const ALL: &'static [Deployment] =
         &[Deployment::SingleRuntime, Deployment::SharedInfrastructure, Deployment::ZeroTrust];
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Deployment::SingleRuntime => "single-runtime",
@@ -52,7 +52,7 @@ impl Deployment {
         }
     }
 
-    /// What has to be in place.
+    /// The mechanisms it requires.
     pub fn needs(self) -> &'static [Mechanism] {
         match self {
             Deployment::SingleRuntime => &[Mechanism::AccessControl],
@@ -76,7 +76,7 @@ impl Deployment {
 }
 
 impl Mechanism {
-    /// Its name, in words.
+    /// The name, in words.
     pub fn as_str(self) -> &'static str {
         match self {
             Mechanism::AccessControl => "access control in the process",
@@ -96,7 +96,7 @@ impl std::fmt::Display for Deployment {
     }
 }
 
-/// Text that names no model.
+/// The error for text that names no model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a deployment model is `single-runtime`, `shared-infrastructure` or `zero-trust`")]
 pub struct DeploymentError;

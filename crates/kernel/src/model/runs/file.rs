@@ -1,4 +1,4 @@
-//! Files by their path in the project: what checkpoints change and integrations merge.
+//! Files by their path in the project, as checkpoints change and integrations merge them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::surfaces::Surface;
 use crate::surfaces::parse::{SURFACE_BYTES_MAX, SurfaceError};
 use crate::values::content::{Blob, Content};
+use crate::values::string_newtype::{inline_schema, serde_as_text};
 
 /// The most files one checkpoint or merge may name.
 pub const FILES_MAX: usize = 1_000;
@@ -20,7 +21,7 @@ pub struct FilePath {
     surface: Surface,
 }
 
-/// Text that is not the path of a file.
+/// The error for text that is not the path of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilePathError {
     /// Not a path inside the project.
@@ -32,7 +33,7 @@ pub enum FilePathError {
 }
 
 impl FilePath {
-    /// Checks and takes a path.
+    /// Validates a path.
     pub fn new(text: &str) -> Result<Self, FilePathError> {
         let escaped = Surface::escape(text);
         let surface = Surface::new(&escaped)?;
@@ -42,7 +43,7 @@ impl FilePath {
         Ok(FilePath { text: text.into(), surface })
     }
 
-    /// The path.
+    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -93,39 +94,19 @@ impl std::str::FromStr for FilePath {
     }
 }
 
-impl Serialize for FilePath {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
-    }
-}
-
-impl<'de> Deserialize<'de> for FilePath {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "a path", FilePath::new)
-    }
-}
-
-impl JsonSchema for FilePath {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "FilePath".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "minLength": 1, "maxLength": SURFACE_BYTES_MAX })
-    }
-}
+serde_as_text!(FilePath, "a path", FilePath::new);
+inline_schema!(
+    FilePath,
+    { "type": "string", "minLength": 1, "maxLength": SURFACE_BYTES_MAX }
+);
 
 /// A file as it is after a change: its content, or none if it was deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct File {
-    /// What is in it now; none if it is gone.
+    /// The content; none if the file is deleted.
     pub content: Option<Blob>,
-    /// Where it is.
+    /// The path.
     pub path: FilePath,
 }
 
@@ -133,23 +114,23 @@ pub struct File {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileArg {
-    /// What is in it now; left out if it is gone.
+    /// The content; left out if the file is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
-    /// Where it is.
+    /// The path.
     pub path: FilePath,
 }
 
-/// Why a list of files is not accepted.
+/// The reason why a list of files is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilesError {
-    /// Too many.
+    /// Too many files.
     #[error("{0} files are over the limit of {FILES_MAX}")]
     TooMany(usize),
-    /// One path twice.
+    /// A path that occurs twice.
     #[error("{0} is named twice")]
     Twice(FilePath),
-    /// Content that was not stored before.
+    /// Content that has not been stored.
     #[error("the content of {0} was not stored first")]
     NotStored(FilePath),
 }

@@ -1,4 +1,4 @@
-//! Types of `integrity`: state, arguments of commands and bodies of events.
+//! Integrity violations: data that was tampered with or damaged.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::values::id::AnyId;
 use crate::values::text::Text;
 
-/// What was tampered with.
+/// The type of object that was tampered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubjectType {
@@ -20,29 +20,29 @@ pub enum SubjectType {
     TrailEntry,
 }
 
-/// How that shows.
+/// The kind of violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Violation {
-    /// A hash or a proof is another.
+    /// A hash or a proof does not match.
     HashMismatch,
-    /// A signature is not that of its key.
+    /// A signature is invalid.
     SignatureInvalid,
-    /// There is no proof.
+    /// A proof is missing.
     ProofMissing,
-    /// An entry does not follow from the one before it.
+    /// The hash chain of the trail is broken.
     ChainBroken,
 }
 
-/// What was done about it.
+/// The response to a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionTaken {
-    /// It was refused.
+    /// The object was rejected.
     Rejected,
-    /// It was noted.
+    /// The violation was recorded.
     Flagged,
-    /// It was set aside.
+    /// The object was quarantined.
     Quarantined,
 }
 
@@ -50,21 +50,21 @@ pub enum ActionTaken {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntegrityViolation {
-    /// What was done about it.
+    /// The response.
     pub action_taken: ActionTaken,
-    /// What was found.
+    /// The value that was found.
     pub actual: Text<200>,
-    /// What should have been there.
+    /// The value that was expected.
     pub expected: Text<200>,
-    /// What it is about.
+    /// The id of the object.
     pub subject_id: AnyId,
-    /// What that is.
+    /// The type of the object.
     pub subject_type: SubjectType,
-    /// How it shows.
+    /// The kind of violation.
     pub violation: Violation,
 }
 
-/// `runtime.violated`: notes that a door found something that is not what it should be.
+/// `runtime.violated`: records an integrity violation that the runtime found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NoteViolation(pub IntegrityViolation);

@@ -1,4 +1,4 @@
-//! Runs: workspaces, tasks, messages, checkpoints, approvals.
+//! Types of runs: workspaces, tasks, messages, checkpoints, approvals.
 
 pub(crate) mod access;
 pub(crate) mod admission;

@@ -1,4 +1,4 @@
-//! Types of `news`: state, arguments of commands and bodies of events.
+//! News: events that the coordinator is notified of.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -8,15 +8,15 @@ use crate::values::id::EntryId;
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
 
-/// Something the coordinator is told of.
+/// An event that the coordinator is notified of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct News {
-    /// The entry that tells it.
+    /// The entry that records it.
     pub entry: EntryId,
-    /// What happened.
+    /// The kind of event.
     pub kind: Kind,
-    /// To whom or what.
+    /// The id or name it is about.
     pub about: Text<128>,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
 }

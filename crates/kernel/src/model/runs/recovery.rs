@@ -1,4 +1,4 @@
-//! Types of `recovery`: state, arguments of commands and bodies of events.
+//! Recovery after a writer crashed: redelivery, requeued signals, interrupted transitions.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -10,23 +10,23 @@ use crate::values::id::{EnvelopeId, SignalId, WorkspaceId};
 use crate::values::text::Text;
 use crate::values::time::Span;
 
-/// The name of a writer: whoever may write takes a fresh one.
+/// The name of a writer process; each takes a fresh one.
 pub type WriterName = Text<32>;
 
-/// The most writers one recovery is about.
-pub const WRITERS_MAX: usize = 1_000;
+/// The most writers one recovery can cover.
+pub(crate) const WRITERS_MAX: usize = 1_000;
 
-/// `runtime.recover`: makes good what somebody left behind who ended without saying so.
+/// `runtime.recover`: completes the work of writers that crashed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recover {
-    /// How many entries were examined.
+    /// The number of entries examined.
     pub examined: u64,
-    /// What was found damaged or missing.
+    /// The integrity violations found.
     pub findings: Vec<IntegrityViolation>,
-    /// How many files of interrupted work are set aside.
+    /// The number of quarantined files of interrupted writes.
     pub left_over: u64,
-    /// Who is on the list of writers and not there any more.
+    /// Registered writers that are no longer running.
     pub writers: Vec<WriterName>,
 }
 
@@ -34,81 +34,81 @@ pub struct Recover {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecoveryCompleted {
-    /// How long nothing had been recorded.
+    /// The time during which nothing was recorded.
     pub downtime: Span,
-    /// Envelopes that were on their way and are in an inbox now.
+    /// The number of envelopes in transit that were delivered.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub envelopes_redelivered: u64,
-    /// Those whom an earlier recovery was about and who were still on the list, because that
-    /// recovery was cut short.
+    /// Writers that an earlier recovery already covered and that were still registered because it
+    /// was interrupted.
     pub known_writers: Vec<WriterName>,
-    /// Things that were set aside.
+    /// The number of quarantined items.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub quarantined_entries: u64,
-    /// Signals that were on their way and are again, or have arrived.
+    /// The number of signals in transit that were requeued or delivered.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub signals_requeued: u64,
-    /// Deadlines that run.
+    /// The number of running deadlines.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub timers_reconstructed: u64,
-    /// Entries that were examined.
+    /// The number of entries examined.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub trail_entries_examined: u64,
-    /// Workspaces that failed in the course of it.
+    /// The number of workspaces that failed during recovery.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub workspaces_failed: u64,
-    /// Workspaces that go on.
+    /// The number of live workspaces.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub workspaces_recovered: u64,
-    /// The writers that ended without saying so.
+    /// The writers that crashed.
     pub writers: Vec<WriterName>,
 }
 
-/// What an agent said that leads to a step, while the step is not on record.
+/// An agent's signal whose transition has not been recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owed {
-    /// What it said.
+    /// The signal.
     pub signal: SignalType,
-    /// Why.
+    /// The reason.
     pub reason: Option<Text<1000>>,
 }
 
-/// A step that an agent asked for and that is not on record.
+/// A transition requested by a signal and not yet recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwedStep {
     /// The workspace.
     pub workspace: WorkspaceId,
-    /// What its agent said.
+    /// The agent's signal.
     pub signal: SignalType,
 }
 
-/// What recovery would do.
+/// The actions that recovery would take.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Plan {
-    /// Envelopes on their way that can be delivered, or go back because their receiver ended.
+    /// Envelopes in transit that can be delivered, or returned because their receiver ended.
     pub envelopes: Vec<EnvelopeId>,
-    /// Signals on their way, in the order of each receiver.
+    /// Signals in transit, in the order of each receiver.
     pub signals: Vec<SignalId>,
-    /// How many of them can arrive now; the others wait for their receiver.
+    /// The number of them that can be delivered now; the others wait for their receiver.
     pub arriving: usize,
-    /// Steps that agents asked for and that were not taken.
+    /// Transitions requested by agents and not yet made.
     pub steps: Vec<OwedStep>,
-    /// Deadlines that run.
+    /// The number of running deadlines.
     pub timers: usize,
-    /// How many of them have passed.
+    /// The number of deadlines that have passed.
     pub due: usize,
-    /// Workspaces that go on.
+    /// The number of live workspaces.
     pub workspaces: usize,
 }
 
 impl Plan {
-    /// Whether nothing was left half done.
+    /// Whether no work was left incomplete.
     pub fn is_empty(&self) -> bool {
         self.envelopes.is_empty() && self.steps.is_empty() && self.arriving == 0
     }
 }
 
-/// The step a signal leads to from a state, as far as recovery takes it.
+/// Whether a signal leads to a transition from the current state that recovery makes.
 pub(crate) fn leads_to_step(workspace: &Workspace, signal: SignalType) -> bool {
     let root = workspace.parent.is_none();
     match (signal, workspace.status) {

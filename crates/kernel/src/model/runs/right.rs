@@ -1,4 +1,4 @@
-//! Types of `right`: state, arguments of commands and bodies of events.
+//! Port rights: permissions of one workspace to send to another.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,13 +8,13 @@ use crate::values::id::{EnvelopeId, RightId, WorkspaceId};
 use crate::values::principal::Actor;
 use crate::values::text::Text;
 
-/// The kinds of rights. A lasting right sorts before one that is used up.
+/// The type of a right. A permanent right sorts before a single-use one.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum RightType {
-    /// Send as often as one likes.
+    /// Send any number of envelopes.
     Send,
     /// Send one envelope.
     SendOnce,
@@ -23,7 +23,7 @@ pub enum RightType {
 }
 
 impl RightType {
-    /// All kinds.
+    /// All types.
     pub const ALL: &'static [RightType] =
         &[RightType::Send, RightType::SendOnce, RightType::Receive];
 }
@@ -31,35 +31,35 @@ impl RightType {
 /// A live right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Right {
-    /// What it allows.
+    /// The type.
     pub kind: RightType,
-    /// Who holds it.
+    /// The holder.
     pub holder: WorkspaceId,
-    /// The workspace it is about.
+    /// The target workspace.
     pub target: WorkspaceId,
 }
 
-/// `right.grant`: lets one workspace send to another.
+/// `right.grant`: permits one workspace to send to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
-    /// Who may send.
+    /// The sending workspace.
     pub holder: WorkspaceId,
-    /// Whether it is used up by one envelope.
+    /// Whether it is consumed by one envelope.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
-    /// To whom.
+    /// The receiving workspace.
     pub target: WorkspaceId,
 }
 
-/// `right.revoke`: takes a right away.
+/// `right.revoke`: revokes a right.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Revoke {
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which right.
+    /// The right.
     pub right: RightId,
 }
 
@@ -67,15 +67,15 @@ pub struct Revoke {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Created {
-    /// Who gave it.
+    /// The actor who granted it.
     pub created_by: Actor,
-    /// Who holds it.
+    /// The holder.
     pub holder: WorkspaceId,
     /// The right.
     pub right_id: RightId,
-    /// What it allows.
+    /// The type.
     pub right_type: RightType,
-    /// The workspace it is about.
+    /// The target workspace.
     pub target: WorkspaceId,
 }
 
@@ -83,17 +83,17 @@ pub struct Created {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transferred {
-    /// Who held it.
+    /// The former holder.
     pub from_holder: WorkspaceId,
     /// The right.
     pub right_id: RightId,
-    /// What it allows.
+    /// The type.
     pub right_type: RightType,
-    /// The workspace it is about.
+    /// The target workspace.
     pub target: WorkspaceId,
-    /// Who holds it now.
+    /// The new holder.
     pub to_holder: WorkspaceId,
-    /// The envelope it came in.
+    /// The envelope that carried it.
     pub via_envelope: EnvelopeId,
 }
 
@@ -101,18 +101,18 @@ pub struct Transferred {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Revoked {
-    /// Who held it.
+    /// The former holder.
     pub holder: WorkspaceId,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Who took it away.
+    /// The actor who revoked it.
     pub revoked_by: Actor,
     /// The right.
     pub right_id: RightId,
-    /// What it allowed.
+    /// The type.
     pub right_type: RightType,
-    /// The workspace it was about.
+    /// The target workspace.
     pub target: WorkspaceId,
 }
 
@@ -120,27 +120,27 @@ pub struct Revoked {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Consumed {
-    /// Who held it.
+    /// The former holder.
     pub holder: WorkspaceId,
     /// The right.
     pub right_id: RightId,
-    /// The workspace it was about.
+    /// The target workspace.
     pub target: WorkspaceId,
     /// The envelope it was used for.
     pub via_envelope: EnvelopeId,
 }
 
-/// A right, as doors show it.
+/// A right, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RightView {
     /// The right.
     pub right: RightId,
-    /// What it allows.
+    /// The type.
     #[serde(rename = "type")]
     pub kind: RightType,
-    /// Who holds it.
+    /// The holder.
     pub holder: WorkspaceId,
-    /// The workspace it is about.
+    /// The target workspace.
     pub target: WorkspaceId,
 }
 

@@ -1,4 +1,4 @@
-//! Types of `run`: state, arguments of commands and bodies of events.
+//! Runs: starting, ending, and handing over the role of coordinator.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,56 +12,55 @@ use crate::values::id::WorkspaceId;
 use crate::values::name::{AgentName, UserId};
 use crate::values::text::Text;
 
-/// What a run begins with.
+/// The settings a run starts with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunHead {
-    /// The hash that chains its trail.
+    /// The hash algorithm that chains its trail.
     pub algorithm: Text<16>,
-    /// How it is deployed.
+    /// The deployment model.
     pub deployment_model: Deployment,
-    /// What people want to be asked about.
+    /// The approval settings.
     pub highway: Highway,
-    /// What it has room for.
+    /// The resource limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// Its roles and types; the base ones alone, if there is none.
+    /// The taxonomy; without one only the base roles and types exist.
     pub taxonomy: Option<Document>,
 }
 
-/// `run.start`: begins a run.
+/// `run.start`: starts a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Start {
-    /// The agent that coordinates: the caller itself, if it is an agent; otherwise the system
-    /// and people do, unless one is named here.
+    /// The coordinating agent: by default the caller, if it is an agent; otherwise the system and
+    /// people coordinate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// What stands between those who take part (default `single-runtime`). What it needs has to
-    /// be in place.
+    /// The deployment model (default `single-runtime`). The mechanisms it requires must be in
+    /// place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Deployment>,
-    /// What people want to be asked about; that plans wait a quarter of an hour for approval, if
-    /// left out.
+    /// The approval settings; by default plans wait a quarter of an hour for approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highway: Option<Wish>,
-    /// What the run has room for.
+    /// The resource limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
-    /// Who answers for it: the person who begins it, if left out, or else the first user who is
-    /// active, or the system where there are no people.
+    /// The owner: by default the person who starts it, or else the first active user, or the system
+    /// if there are no users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
-    /// Roles and types beyond the base ones.
+    /// Roles and types besides the base ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taxonomy: Option<Document>,
 }
 
-/// `run.hand_over`: gives the post of coordinator to another agent, or back to the system.
+/// `run.hand_over`: makes another agent, or the system, the coordinator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandOver {
-    /// The agent that coordinates from now on; none for the system alone.
+    /// The new coordinator; none for the system alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
 }
@@ -70,10 +69,10 @@ pub struct HandOver {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct End {
-    /// Fail whatever still goes on, instead of refusing.
+    /// Fail live workspaces instead of refusing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
 }
@@ -82,21 +81,21 @@ pub struct End {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HandedOver {
-    /// Who coordinates from now on.
+    /// The new coordinator.
     pub agent: Option<AgentName>,
-    /// Who did.
+    /// The coordinator before.
     pub before: Option<AgentName>,
     /// The root of the run.
     pub workspace_id: WorkspaceId,
 }
 
-/// `run.stopped`: somebody ordered the end of the run; what ends because of it follows.
+/// `run.stopped`: the end of the run was ordered; its consequences follow as further entries.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stopped {
-    /// Whether what still went on was failed.
+    /// Whether live workspaces were failed.
     pub forced: bool,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The root of the run.

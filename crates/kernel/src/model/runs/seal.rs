@@ -1,10 +1,11 @@
-//! Types of `seal`: state, arguments of commands and bodies of events.
+//! Integrity proofs (HMACs) of envelopes and checkpoints.
 
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::registry::apply_error::ApplyError;
 use crate::values::id::WorkspaceId;
+use crate::values::string_newtype::serde_as_text;
 
 const PROOF_BYTES: usize = 32;
 
@@ -12,7 +13,7 @@ const PROOF_BYTES: usize = 32;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Proof([u8; PROOF_BYTES]);
 
-/// Text that is no proof.
+/// The error for text that is no proof.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a proof is written as 64 lower-case hexadecimal digits")]
 pub struct ProofError;
@@ -23,7 +24,7 @@ impl Proof {
         Proof(bytes)
     }
 
-    /// Its bytes.
+    /// The bytes.
     pub fn as_bytes(&self) -> &[u8; PROOF_BYTES] {
         &self.0
     }
@@ -50,19 +51,9 @@ impl std::str::FromStr for Proof {
     }
 }
 
-impl Serialize for Proof {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+serde_as_text!(Proof, "a proof", str::parse);
 
-impl<'de> Deserialize<'de> for Proof {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "a proof", str::parse)
-    }
-}
-
-/// How a proof is made.
+/// The algorithm of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Algorithm {
     /// HMAC with SHA-256, under a secret of the workspace.
@@ -70,17 +61,17 @@ pub enum Algorithm {
     HmacSha256,
 }
 
-/// What protects a message.
+/// The integrity proof of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Integrity {
-    /// How the proof is made.
+    /// The algorithm.
     pub algorithm: Algorithm,
     /// The proof.
     pub proof: Proof,
 }
 
-/// Whose message it is: a workspace of a run.
+/// The author of a message: a workspace of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maker<'a> {
     /// The root of the run.
@@ -89,16 +80,16 @@ pub struct Maker<'a> {
     pub workspace: &'a WorkspaceId,
 }
 
-/// Something that makes and checks proofs with secrets of its own.
+/// A holder of secrets that makes and verifies proofs.
 pub trait Seal {
-    /// The proof that a workspace made a message.
+    /// Makes the proof that a workspace is the author of a message.
     fn prove(&self, maker: Maker<'_>, message: &[u8]) -> Proof;
 
-    /// Whether a proof is that of the message. It takes as long wherever two proofs differ.
+    /// Verifies a proof in constant time.
     fn check(&self, maker: Maker<'_>, message: &[u8], proof: &Proof) -> bool;
 }
 
-/// What is proved of an envelope or a checkpoint: which sort it is, and everything it says.
+/// The bytes that a proof covers: the sort of object and all its fields.
 pub(crate) fn message<T: Serialize>(sort: &str, said: &T) -> Result<Vec<u8>, ApplyError> {
     let text = serde_json::to_string(said);
     let text = text.map_err(|_| ApplyError::Mismatch("what is to be proved"))?;

@@ -1,107 +1,68 @@
-//! Types of `signal`: state, arguments of commands and bodies of events.
+//! Signals that workspaces emit, and their delivery.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::runs::workspace::{Status, budget};
+use crate::values::closed_set::closed_set;
 use crate::values::id::{AnyId, SignalId, WorkspaceId};
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
 
-/// The most signals that wait for one workspace before agents have to wait, too. They are delivered
-/// in one piece.
-pub const PENDING_MAX: usize = 1_000;
+/// The most signals waiting for one workspace before its children must wait with emitting more.
+/// They are delivered in one commit.
+pub(crate) const PENDING_MAX: usize = 1_000;
 
-/// The eleven signals. There are no others, and no taxonomy adds any.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum SignalType {
-    /// I exist and wait for input.
-    Ready,
-    /// I have begun, or go on.
-    Started,
-    /// I cannot continue.
-    Blocked,
-    /// I made a checkpoint.
-    Checkpoint,
-    /// My work is finished.
-    Complete,
-    /// I met an error I cannot recover from.
-    Failed,
-    /// The work of this workspace is being merged.
-    Integrate,
-    /// Your message is in my inbox.
-    Acknowledged,
-    /// I need a person.
-    Escalation,
-    /// This workspace is being paused.
-    Suspend,
-    /// This workspace is getting another agent.
-    Migrate,
+closed_set! {
+    /// The type of a signal. The set is closed; no taxonomy adds any.
+    SignalType {
+        /// The agent is present and waits for input.
+        Ready "ready",
+        /// The agent has started, or continues.
+        Started "started",
+        /// The agent cannot continue.
+        Blocked "blocked",
+        /// A checkpoint was made.
+        Checkpoint "checkpoint",
+        /// The work is finished.
+        Complete "complete",
+        /// An unrecoverable error occurred.
+        Failed "failed",
+        /// The work of this workspace is being merged.
+        Integrate "integrate",
+        /// An envelope has arrived in the inbox.
+        Acknowledged "acknowledged",
+        /// A person is needed.
+        Escalation "escalation",
+        /// This workspace is being paused.
+        Suspend "suspend",
+        /// This workspace is getting another agent.
+        Migrate "migrate",
+    }
 }
 
 impl SignalType {
-    /// All eleven.
-    pub const ALL: &'static [SignalType] = &[
-        SignalType::Ready,
-        SignalType::Started,
-        SignalType::Blocked,
-        SignalType::Checkpoint,
-        SignalType::Complete,
-        SignalType::Failed,
-        SignalType::Integrate,
-        SignalType::Acknowledged,
-        SignalType::Escalation,
-        SignalType::Suspend,
-        SignalType::Migrate,
-    ];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SignalType::Ready => "ready",
-            SignalType::Started => "started",
-            SignalType::Blocked => "blocked",
-            SignalType::Checkpoint => "checkpoint",
-            SignalType::Complete => "complete",
-            SignalType::Failed => "failed",
-            SignalType::Integrate => "integrate",
-            SignalType::Acknowledged => "acknowledged",
-            SignalType::Escalation => "escalation",
-            SignalType::Suspend => "suspend",
-            SignalType::Migrate => "migrate",
-        }
-    }
-
-    /// Whether it must say why.
+    /// Whether it requires a reason.
     pub fn needs_reason(self) -> bool {
         matches!(self, SignalType::Blocked | SignalType::Failed | SignalType::Escalation)
     }
 }
 
-impl std::fmt::Display for SignalType {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// `signal.emit`: says how the caller's workspace stands.
+/// `signal.emit`: reports the state of the caller's workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Emit {
-    /// Which limit is near, if that is why; with `blocked` only.
+    /// The budget limit that is near, if that is the cause; with `blocked` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_warning: Option<budget::Notice>,
-    /// Why; needed for `blocked`, `failed` and `escalation`.
+    /// The reason; required for `blocked`, `failed` and `escalation`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// What it is about: an envelope, a checkpoint or a workspace.
+    /// The envelope, checkpoint or workspace it refers to.
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub about: Option<AnyId>,
-    /// Which signal.
+    /// The type.
     #[serde(rename = "type")]
     pub signal: SignalType,
     /// The workspace it is emitted in; the caller's own if it has only one.
@@ -113,22 +74,22 @@ pub struct Emit {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Emitted {
-    /// What it says about a budget.
+    /// The budget warning it carries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_warning: Option<budget::Notice>,
     /// The workspace that emitted it.
     pub from: WorkspaceId,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// What it is about.
+    /// The subject it refers to.
     #[serde(default, rename = "ref", skip_serializing_if = "Option::is_none")]
     pub about: Option<AnyId>,
-    /// The signal.
+    /// The id of the signal.
     pub signal_id: SignalId,
-    /// Whom it is for; nobody, if the root emitted it.
+    /// The receiving workspace; none if the root emitted it.
     pub to: Option<WorkspaceId>,
-    /// Which signal.
+    /// The type.
     #[serde(rename = "type")]
     pub signal: SignalType,
 }
@@ -137,42 +98,42 @@ pub struct Emitted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delivered {
-    /// Who received it.
+    /// The receiving workspace.
     pub delivered_to: WorkspaceId,
     /// The workspace that emitted it.
     pub from: WorkspaceId,
-    /// The signal.
+    /// The id of the signal.
     pub signal_id: SignalId,
 }
 
-/// A signal on its way, or one its receiver has not looked at yet.
+/// A signal in transit, or one that its receiver has not taken yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// The signal.
+    /// The id of the signal.
     pub id: SignalId,
     /// The workspace that emitted it.
     pub from: WorkspaceId,
-    /// Which signal.
+    /// The type.
     pub signal: SignalType,
-    /// Why.
+    /// The reason.
     pub reason: Option<Text<1000>>,
-    /// What it is about.
+    /// The subject it refers to.
     pub about: Option<AnyId>,
     /// When it was emitted.
     pub at: Timestamp,
-    /// What it says about a budget.
+    /// The budget warning it carries.
     pub budget_warning: Option<budget::Notice>,
 }
 
-/// What became of a signal.
+/// The reply to `signal.emit`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SignalReply {
-    /// The signal.
+    /// The id of the signal.
     pub signal_id: SignalId,
     /// The workspace that emitted it.
     pub workspace: WorkspaceId,
-    /// The state the workspace is in now.
+    /// The current state of the workspace.
     pub status: Status,
-    /// Whether the signal changed anything; one that does not fit the state is only recorded.
+    /// Whether the signal caused a transition; one that does not fit the state is only recorded.
     pub effect: bool,
 }

@@ -1,11 +1,11 @@
-//! The content that comes with commands and is stored beside the trail.
+//! Content of commands that is stored beside the trail.
 
 use crate::model::runs::approvals::escalation;
 use crate::protocol::command::{Command, in_files, in_payload};
 use crate::values::content::Content;
 
 impl Command {
-    /// Shows every piece of content that comes with the command, so that it can be stored.
+    /// Visits every piece of content that comes with the command, so that it can be stored.
     #[expect(
         clippy::too_many_lines,
         reason = "one arm for every command, so that none is forgotten"
@@ -35,7 +35,7 @@ impl Command {
                 args.merged.as_mut().map_or(Ok(()), |files| in_files(files, visit))
             }
             Command::IntegrationSalvage(args) => in_files(&mut args.merged, visit),
-            // What its agent is told follows from the command; it is stored all the same.
+            // The notice to the agent is derived from the command, and stored too.
             Command::WorkspaceTerminate(args) => visit(&mut Content::Text(args.notice().into())),
             Command::ConflictResolve(args) => {
                 args.merged.as_mut().map_or(Ok(()), |files| in_files(files, visit))
@@ -47,7 +47,7 @@ impl Command {
             Command::GateResolve(args) => {
                 args.modifications.as_mut().map_or(Ok(()), |changed| changed.each_content(visit))
             }
-            // The rest comes with nothing that is stored beside the trail.
+            // The remaining commands have no content to store.
             Command::SessionOpen(_)
             | Command::SessionClose(_)
             | Command::LeaseOpen(_)
@@ -129,7 +129,7 @@ impl Command {
         }
     }
 
-    /// Texts of the runtime's own that have to be stored before the command is carried out.
+    /// Fixed texts that the command refers to and that must be stored before it is carried out.
     pub fn texts(&self) -> &'static [&'static str] {
         if matches!(self, Command::RunStart(_) | Command::HighwayConfigure(_)) {
             &[escalation::PROCEED]

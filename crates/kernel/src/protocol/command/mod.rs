@@ -1,4 +1,4 @@
-//! Commands: everything a caller can ask the kernel to do, by name.
+//! Commands: every request to change the state, by name.
 
 pub(crate) mod content;
 
@@ -36,14 +36,14 @@ macro_rules! commands {
         )* }
         runtime { $( $own:ident $own_name:literal => $own_args:ty; )* }
     ) => {
-        /// A request to change something.
+        /// A request to change the state.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Command {
             $($( #[doc = $help] $variant($args), )*)*
             $( #[doc = concat!("`", $own_name, "`, issued by the runtime itself.")] $own($own_args), )*
         }
 
-        /// A command, by the room of the kernel that handles it.
+        /// A command, by the part of the kernel that handles it.
         #[derive(Clone, Copy, Debug)]
         pub enum CommandRoom<'a> {
             $( #[doc = $doc] $room($commands<'a>), )*
@@ -66,7 +66,7 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// The commands that doors offer, each with what it does.
+            /// The commands that callers can issue, each with its help text.
             pub const DOORS: &'static [(&'static str, &'static str)] = &[$($(($name, $help),)*)*];
 
             /// The command's name.
@@ -77,7 +77,7 @@ macro_rules! commands {
                 }
             }
 
-            /// The command as one of its room's.
+            /// The command, by the part of the kernel that handles it.
             pub fn room(&self) -> CommandRoom<'_> {
                 match self {
                     $($( Command::$variant(args) => CommandRoom::$room($commands::$variant(args)), )*)*
@@ -85,7 +85,7 @@ macro_rules! commands {
                 }
             }
 
-            /// Reads a command that came in through a door. `None` if no door has one of that name.
+            /// Parses a command by its name. `None` if callers have no command of that name.
             pub fn read(name: &str, args: &str) -> Option<Result<Self, serde_json::Error>> {
                 Some(match name {
                     $($( $name => serde_json::from_str::<$args>(args).map(Command::$variant), )*)*
@@ -101,8 +101,8 @@ macro_rules! commands {
                 })
             }
 
-            /// Whether it is the runtime's own, with no door for anybody else.
-            pub fn is_runtimes_own(&self) -> bool {
+            /// Whether only the runtime itself issues it.
+            pub(crate) fn is_runtimes_own(&self) -> bool {
                 match self {
                     $($( Command::$variant(_) => false, )*)*
                     $( Command::$own(_) => true, )*
@@ -118,7 +118,7 @@ macro_rules! commands {
             }
 
             /// Writes the arguments.
-            pub fn serialize_args<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            pub(crate) fn serialize_args<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
                     $($( Command::$variant(args) => args.serialize(serializer), )*)*
                     $( Command::$own(args) => args.serialize(serializer), )*
@@ -128,8 +128,8 @@ macro_rules! commands {
     };
 }
 
-// Each command stands in the room that handles it, so a command that a room forgets does not
-// compile.
+// Each command is listed under the part of the kernel that handles it, so a missing handler does
+// not compile.
 commands! {
     doors {
         #[doc = "Sessions of agents."]
@@ -359,7 +359,7 @@ pub(crate) fn in_files<E>(files: &mut [FileArg], visit: Visit<'_, E>) -> Result<
     files.iter_mut().filter_map(|file| file.content.as_mut()).try_for_each(visit)
 }
 
-/// A command's arguments as something that can be serialised.
+/// A command's arguments, for serialization.
 pub struct Args<'a>(pub &'a Command);
 
 impl Serialize for Args<'_> {

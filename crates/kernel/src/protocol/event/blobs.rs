@@ -1,4 +1,4 @@
-//! The content that events cite.
+//! The stored content that events refer to.
 
 use crate::model::runs::approvals::request::Request;
 use crate::model::runs::file::File;

@@ -1,9 +1,10 @@
 //! Events: the closed set of things that can have happened.
 //!
-//! An event becomes an entry of the trail when it is stamped and chained. Fields of a body are
-//! declared in alphabetical order, because what serde writes is then already the canonical
-//! form; a test holds every kind to that. The table sorts the kinds into rooms, and every dispatch
-//! over events matches the rooms and then the kinds of one room, without a catch-all arm.
+//! An event becomes an entry of the trail when it is stamped and chained. The fields of a body are
+//! declared in alphabetical order, so that what serde writes is already canonical JSON; a test
+//! checks every kind for that. The table groups the kinds by the part of the kernel that handles
+//! them, and every dispatch over events matches the part and then its kinds, without a catch-all
+//! arm.
 
 pub(crate) mod blobs;
 
@@ -41,13 +42,13 @@ macro_rules! events {
         #[doc = $doc:literal]
         $room:ident $events:ident { $( $variant:ident => $body:ty; )* }
     )*) => {
-        /// What happened.
+        /// An event of the trail.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Event {
             $($( #[doc = concat!("An entry of [`Kind::", stringify!($variant), "`].")] $variant($body), )*)*
         }
 
-        /// An event, by the room of the kernel that handles it.
+        /// An event, by the part of the kernel that handles it.
         #[derive(Clone, Copy, Debug)]
         pub enum EventRoom<'a> {
             $( #[doc = $doc] $room($events<'a>), )*
@@ -62,26 +63,26 @@ macro_rules! events {
         )*
 
         impl Event {
-            /// Which kind it is.
+            /// The kind.
             pub fn kind(&self) -> Kind {
                 match self { $($(Event::$variant(_) => Kind::$variant,)*)* }
             }
 
-            /// The event as one of its room's.
+            /// The event, by the part of the kernel that handles it.
             pub fn room(&self) -> EventRoom<'_> {
                 match self {
                     $($( Event::$variant(body) => EventRoom::$room($events::$variant(body)), )*)*
                 }
             }
 
-            /// Reads the body of an event of a known kind.
+            /// Parses the body of an event of a known kind.
             pub fn read(kind: Kind, body: &str) -> Result<Self, serde_json::Error> {
                 Ok(match kind {
                     $($(Kind::$variant => Event::$variant(serde_json::from_str(body)?),)*)*
                 })
             }
 
-            /// Writes the body.
+            /// Serializes the body.
             pub fn serialize_body<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self { $($(Event::$variant(body) => body.serialize(serializer),)*)* }
             }
@@ -89,9 +90,8 @@ macro_rules! events {
     };
 }
 
-// Each kind stands in the room that handles it, so a kind that a room forgets does not compile.
-// Names with a dot are Althing's own, for what the protocol does not have; the other 72 are the
-// protocol's registry.
+// Each kind is listed under the part of the kernel that handles it, so a missing handler does not
+// compile. Names with a dot are Althing's own extensions; the other 72 are the protocol's registry.
 events! {
     #[doc = "The project, its runtime, and the trail itself."]
     Admin AdminEvent {
@@ -243,10 +243,10 @@ events! {
 }
 
 impl Event {
-    /// The content it cites, which must be there for it to make sense.
+    /// The stored content it refers to, which must exist for the entry to be complete.
     pub fn blobs(&self) -> Vec<&Blob> {
         match self.room() {
-            // Nothing in these rooms is too large to stand in its entry.
+            // Events of these parts refer to no stored content.
             EventRoom::Admin(_)
             | EventRoom::Agent(_)
             | EventRoom::User(_)
@@ -261,30 +261,30 @@ impl Event {
     }
 }
 
-/// An event with everything the kernel knows about it, before it is stamped.
+/// An event with its actor, workspace, stream and causes, before it is stamped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Who caused it.
+    /// The actor who caused it.
     pub actor: Actor,
-    /// The workspace whose local trail it belongs to; none for what concerns the whole project.
+    /// The workspace whose local trail it belongs to; none for events of the whole project.
     pub workspace: Option<WorkspaceId>,
     /// The stream it belongs to.
     pub stream: Stream,
-    /// The entry that began the story this one belongs to, if another did.
+    /// The first entry of the causal chain this one belongs to, if that is another entry.
     pub correlation: Option<EntryId>,
-    /// The entry that directly led to this one, if an entry did.
+    /// The entry that directly caused this one, if an entry did.
     pub causation: Option<EntryId>,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
-/// An event with its place in time: what [`crate::machine::state::State::apply`] takes.
+/// An event with its id and time, as [`crate::machine::state::State::apply`] takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamped {
     /// The id of the entry.
     pub id: EntryId,
     /// When it happened.
     pub at: Timestamp,
-    /// What happened, and around what.
+    /// The event and its surroundings.
     pub draft: Draft,
 }

@@ -1,11 +1,11 @@
-//! Versions of the rules: which one holds in a trail, and from which entry on.
+//! Versions of the rules: the one a trail follows, and from which entry on.
 //!
-//! The audit asks whether today's rules allow an entry, so it can only be asked of entries that
-//! today's rules decided. A project says which version of the rules holds when it is created. A
-//! newer build that writes to an older trail says so once, right before its first entry, and the
-//! audit begins there. What stands before is read with today's types, where a field that an earlier
-//! version did not have takes the default that says what held then, and is checked for its form,
-//! the chains and the signatures.
+//! The audit checks entries against the current rules, so it can only check entries that were
+//! decided by them. A project records the version of the rules when it is created. A newer build
+//! that writes to an older trail records the change once, right before its first entry, and the
+//! audit begins there. Earlier entries are read with today's types, where a field that an earlier
+//! version did not have takes a default, and only their form, the hash chains and the signatures
+//! are checked.
 
 use crate::machine::state::State;
 use crate::protocol::event::Stamped;
@@ -14,14 +14,14 @@ use crate::values::principal::Actor;
 
 pub use crate::model::admin::adoption::*;
 
-/// The adoption that has to be on record before this kernel writes anything else.
+/// The adoption that must be recorded before this kernel writes anything else, if one is due.
 pub(crate) fn due(state: &State) -> Option<Adopted> {
     let held = state.project.as_ref()?.rules;
     let adopted = Adopted { from: held.version, version: RULES_VERSION };
     (!held.are_current()).then_some(adopted)
 }
 
-/// Rules are adopted by the runtime, once, and never go back.
+/// Applies an adoption. Only the runtime adopts rules, and the version only grows.
 pub(crate) fn apply_adopted(
     state: &mut State,
     entry: &Stamped,

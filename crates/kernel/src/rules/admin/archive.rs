@@ -1,10 +1,10 @@
-//! The trail's storage lifecycle, as far as rules go: what may leave the store, and when.
+//! The storage lifecycle of the trail: which entries may leave the store, and when.
 //!
-//! Entries of workspaces that go on, and of the project itself, are hot; those of workspaces that
-//! ended are warm; those that were moved to an archive are cold. Nothing here moves a byte: the
-//! runtime writes archives and says so with `trail.compact`, and the kernel sees to it that only
-//! what is warm is moved, and once. Deleting an archive, after its retention and on somebody's
-//! word, is on record too.
+//! Entries of live workspaces and of the project itself are hot; those of ended workspaces are
+//! warm; those moved to an archive are cold. Nothing here moves data: the runtime writes archives
+//! and reports them with `trail.compact`, and the kernel checks that only warm entries are moved,
+//! and once. Deleting an archive, after its retention period and on a principal's request, is
+//! recorded too.
 
 use crate::machine::coordinator;
 use crate::machine::state::State;
@@ -24,8 +24,8 @@ use crate::values::time::{Span, Timestamp};
 
 pub use crate::model::admin::archive::*;
 
-/// Whether an entry may be moved to an archive. This list is closed: what is not on it tells what
-/// became of something, and stays in the store.
+/// Whether an entry may be moved to an archive. The list is closed: other entries record outcomes
+/// and stay in the store.
 pub fn is_archivable(event: &Event) -> bool {
     match event {
         Event::WorkspaceStateChanged(body) => !body.to_state.is_terminal(),
@@ -48,7 +48,7 @@ pub fn may_be_archivable(kind: Kind) -> bool {
 }
 
 impl State {
-    /// The archives there ever were, by their numbers.
+    /// All archives ever written, by number.
     pub fn archives(&self) -> impl Iterator<Item = (Number, &Archive)> {
         self.shelves.archives.iter().map(|(number, archive)| (*number, archive))
     }
@@ -58,23 +58,23 @@ impl State {
         self.shelves.archives.get(&number)
     }
 
-    /// Where replay begins, once archives are deleted.
+    /// The replay base, if archives were deleted.
     pub fn floor(&self) -> Option<&Floor> {
         self.shelves.floor.as_ref()
     }
 
-    /// The workspaces that ended and were not looked through for archiving, and since when, the
-    /// longest first.
+    /// The ended workspaces that have not been compacted, each with the time it ended, oldest
+    /// first.
     pub fn warm(&self) -> impl Iterator<Item = (Timestamp, &WorkspaceId)> {
         self.warm.iter().map(|(since, id)| (*since, id))
     }
 
-    /// Whether a workspace's entries were looked through for archiving.
+    /// Whether a workspace has been compacted.
     pub fn is_compacted(&self, id: &WorkspaceId) -> bool {
         self.shelves.compacted.contains(id)
     }
 
-    /// How near the entries of a workspace are that are still in the store. A session that is not
+    /// The storage tier of a workspace's entries that are still in the store. A session that is not
     /// open has ended.
     pub fn tier_of(&self, id: Option<&WorkspaceId>) -> Tier {
         let Some(id) = id else { return Tier::Hot };
@@ -85,12 +85,12 @@ impl State {
         if open { Tier::Hot } else { Tier::Warm }
     }
 
-    /// The number the next archive gets.
+    /// The number of the next archive.
     pub fn next_archive(&self) -> Number {
         self.shelves.archives.get_max().map_or(Number(1), |(number, _)| number.next())
     }
 
-    /// A workspace has ended: its entries are warm from now on.
+    /// Records that a workspace has ended, which makes its entries warm.
     pub(crate) fn note_warm(&mut self, id: &WorkspaceId, since: Timestamp) {
         if !self.is_compacted(id) {
             self.warm.insert((since, id.clone()));
@@ -98,14 +98,14 @@ impl State {
     }
 }
 
-/// Whether a workspace's entries can be moved: it has ended, and they were not looked through yet.
+/// Whether a workspace's entries can be moved: it has ended and has not been compacted.
 pub(crate) fn is_warm(state: &State, id: &WorkspaceId) -> bool {
     let ended = state.workspaces.get(id).is_some_and(|known| known.status.is_terminal());
     ended && !state.is_compacted(id)
 }
 
-/// Whether an archive can be the one whose number and hash these are: a new one, or the newest,
-/// of which more is told.
+/// Whether an archive number and hash are valid: those of a new archive, or of the newest one, to
+/// which more entries are added.
 fn fits(state: &State, archive: Number, hash: &Blob) -> bool {
     let known = state.archive(archive);
     let same = known.is_some_and(|known| known.hash == *hash && known.pruned.is_none());
@@ -120,7 +120,7 @@ pub(crate) fn decide_compact(
     for moved in &compact.workspaces {
         let Moved { archived, preserved, range, workspace } = moved;
         if !is_warm(tx.state(), workspace) {
-            let message = format!("workspace {workspace} goes on, or was compacted already");
+            let message = format!("workspace {workspace} has not ended, or was already compacted");
             return Err(Refusal::denied(Rule::WarmOnly, message).into());
         }
         let moves = *archived > 0;
@@ -177,13 +177,13 @@ pub(crate) fn apply_compacted(
     Ok(())
 }
 
-/// Whether an archive was kept for as long as it had to be.
+/// Whether the retention period of an archive is over.
 fn is_past(archive: &Archive, retention: Span, now: Timestamp) -> bool {
     archive.since.after(retention) <= now
 }
 
-/// Archives are deleted by a person who may say who takes part. Where nobody has signed up the
-/// coordinator does it.
+/// Whether a principal may delete archives: a person with the permission, or the coordinator if
+/// there are no users.
 pub(crate) fn may_prune(state: &State, asked_by: &Principal) -> Result<(), Refusal> {
     let denied = |rule| {
         let message = format!("{asked_by} may not delete archives");
@@ -197,8 +197,8 @@ pub(crate) fn may_prune(state: &State, asked_by: &Principal) -> Result<(), Refus
     }
 }
 
-/// A trail is replaced by an older one on the word of the same people: what came after is not in
-/// it any more.
+/// Whether a principal may replace the trail by an older copy, which loses later entries: a person
+/// with the permission to delete history, or anybody if there are no users.
 pub fn may_restore(state: &State, asked_by: Option<&Principal>) -> Result<(), Refusal> {
     match asked_by {
         _ if state.users.is_empty() => Ok(()),
@@ -218,7 +218,7 @@ pub(crate) fn decide_prune(
     prune: &Prune,
 ) -> Result<Reply, DecisionError> {
     let state = tx.state();
-    // The runtime asks; whose word it is, is in the message.
+    // The runtime issues the command; `asked_by` names the principal whose permission counts.
     may_prune(state, &prune.asked_by).map_err(|no| no.recorded(Record::Command))?;
     let retention = Span::from_secs(prune.retention_s);
     let mut entries = 0;
@@ -255,7 +255,7 @@ pub(crate) fn apply_pruned(
     for number in &body.archives {
         let known = state.shelves.archives.get_mut(number);
         let archive = known.ok_or(ApplyError::Unknown("the archive"))?;
-        // Replay has to begin behind everything that is gone.
+        // Replay has to start after everything that is deleted.
         let gone = archive.pruned.is_some() || archive.range.to > body.floor_seq;
         if gone || !is_past(archive, retention, entry.at) {
             return Err(ApplyError::Mismatch("the archive"));

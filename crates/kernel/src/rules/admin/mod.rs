@@ -1,4 +1,4 @@
-//! The project itself: runtime, archives.
+//! Rules of the project itself: its creation, rules version, runtime key, archives.
 
 pub mod adoption;
 pub mod archive;

@@ -1,4 +1,4 @@
-//! The project: the first entry of its trail, and what holds for all of it.
+//! Creation of the project: the first entry of its trail.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};

@@ -1,11 +1,11 @@
-//! Refusals that were decided outside the kernel, put on record.
+//! Recording of refusals that were decided outside the kernel.
 
 use crate::machine::transaction::DecisionError;
 use crate::protocol::refusal::{Record, RecordRefusal, Refusal};
 use crate::protocol::reply::Reply;
 use crate::registry::rule::Rule;
 
-/// Answers with the refusal that is to be recorded, so that it is recorded like any other.
+/// Returns the refusal to be recorded, so that it is recorded like any other.
 pub(crate) fn decide_record(asked: &RecordRefusal) -> Result<Reply, DecisionError> {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let mut parts = asked.command.as_str().split('.');

@@ -1,5 +1,5 @@
-//! What the runtime records about itself: a change of its key, a time without storage, a trail
-//! that was put back.
+//! Entries the runtime records about itself: a change of its key, storage failures, a restored
+//! trail.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -58,7 +58,7 @@ pub(crate) fn decide_restored(
     Ok(Reply::Done)
 }
 
-/// Epochs of the trail that was replaced are never given out again.
+/// Raises the epoch above all epochs of the replaced trail, so that none is reused.
 pub(crate) fn apply_restored(state: &mut State, restored: &Restored) {
     state.epoch = state.epoch.max(restored.epoch);
 }

@@ -1,5 +1,4 @@
-//! Agents: a name bound to the key that first used it, what the agent says of itself, and whether
-//! it may hold anything.
+//! Agents: registration of names with keys, self-descriptions, heartbeats and revocation.
 
 use crate::machine::coordinator::is_coordinator;
 use crate::machine::state::State;
@@ -17,10 +16,10 @@ use crate::values::time::{Span, Timestamp};
 
 pub use crate::model::identity::agent::*;
 
-/// How much later a sign of life has to be to be worth remembering.
+/// The minimum time between two recorded signs of activity.
 const HEARD_STEP: Span = Span::from_secs(1);
 
-/// Binds a name to a key on first use; later a different key is not that agent.
+/// Binds a name to a key on first use; later refuses other keys.
 pub(crate) fn admit(
     tx: &mut Transaction<'_>,
     name: &AgentName,
@@ -56,7 +55,8 @@ fn own_name(caller: &Caller) -> Result<&AgentName, Refusal> {
     }
 }
 
-/// Arriving is all there is to it, but for what the agent says of itself.
+/// Registers the caller. Registration itself happens on arrival; only a new description is recorded
+/// here.
 pub(crate) fn decide_register(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -89,7 +89,7 @@ pub(crate) fn decide_heartbeat(
     agent_reply(tx, name)
 }
 
-/// What is so already stays so, without an entry.
+/// Revokes an agent; revoking one that is already revoked writes no entry.
 pub(crate) fn decide_revoke(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -114,10 +114,11 @@ pub(crate) fn decide_reinstate(
     agent_reply(tx, &args.agent)
 }
 
-/// How the agent stands, for whoever may change that. What a person may, their capabilities said.
+/// The standing of an agent, if the caller may change it. Capabilities of people were checked
+/// before.
 fn may_say(state: &State, caller: &Caller, name: &AgentName) -> Result<Standing, Refusal> {
     if !is_coordinator(state, &caller.principal) {
-        let message = format!("{} has no say about agent {name}", caller.principal);
+        let message = format!("{} may not revoke or reinstate agent {name}", caller.principal);
         return Err(Refusal::denied(Rule::RevokeNeedsRight, message));
     }
     let known = state
@@ -132,7 +133,7 @@ fn agent_reply(tx: &Transaction<'_>, name: &AgentName) -> Result<Reply, Decision
     Ok(Reply::Agent(Box::new(view.ok_or(ApplyError::Unknown("the agent"))?)))
 }
 
-/// Refuses whoever was revoked, or was started by somebody who was.
+/// Refuses agents that are revoked, or were started by a revoked agent.
 pub(crate) fn not_revoked(state: &State, caller: &Principal) -> Result<(), Refusal> {
     itself_not_revoked(state, caller)?;
     let Principal::Agent(name) = caller else { return Ok(()) };
@@ -147,7 +148,8 @@ pub(crate) fn not_revoked(state: &State, caller: &Principal) -> Result<(), Refus
     }
 }
 
-/// The same of itself alone. Trails from before those it was started by counted stay sound.
+/// Refuses agents that are themselves revoked. Older trails were decided without regard to the
+/// starting agents and must stay valid.
 pub(crate) fn itself_not_revoked(state: &State, caller: &Principal) -> Result<(), Refusal> {
     match caller {
         Principal::Agent(name) if is_revoked(state, name) => {
@@ -162,8 +164,8 @@ fn is_revoked(state: &State, name: &AgentName) -> bool {
     matches!(state.agents.get(name).map(Agent::standing), Some(Standing::Revoked))
 }
 
-/// Those an agent was started by, as its name says: what stands before a `+`. Whoever is started
-/// by somebody may no more than they.
+/// The agents that an agent was started by, taken from the parts of its name before each `+`. A
+/// started agent may do no more than the one that started it.
 fn above(name: &AgentName) -> impl Iterator<Item = AgentName> {
     let name = name.as_str();
     name.match_indices('+').filter_map(|(at, _)| AgentName::new(&name[..at]).ok())
@@ -195,7 +197,7 @@ pub(crate) fn apply_described(state: &mut State, body: &Described) -> Result<(),
     Ok(())
 }
 
-/// An agent is revoked at a moment, or may hold leases again.
+/// Applies a revocation at a moment, or a reinstatement.
 pub(crate) fn apply_standing(
     state: &mut State,
     name: &AgentName,
@@ -209,7 +211,7 @@ pub(crate) fn apply_standing(
     Ok(())
 }
 
-/// Whatever an agent does is a sign of life.
+/// Updates an agent's last activity from any entry it caused.
 pub(crate) fn hear(state: &mut State, entry: &Stamped) {
     let Actor::Principal(Principal::Agent(name)) = &entry.draft.actor else { return };
     let late = |agent: &Agent| entry.at >= agent.heard_at.after(HEARD_STEP);
@@ -220,7 +222,7 @@ pub(crate) fn hear(state: &mut State, entry: &Stamped) {
     }
 }
 
-/// An agent is there, and may have looked at what is remembered.
+/// Applies a heartbeat, which may record that the agent has seen the shared records.
 pub(crate) fn apply_heartbeat(state: &mut State, body: &Beaten) {
     let seq = state.seq;
     if let Some(agent) = state.agents.get_mut(&body.agent).filter(|_| body.looked) {
@@ -229,7 +231,7 @@ pub(crate) fn apply_heartbeat(state: &mut State, body: &Beaten) {
 }
 
 impl State {
-    /// An agent gets work in a run.
+    /// Records that an agent was given work in a run.
     pub(crate) fn give_part(&mut self, name: &AgentName) {
         if let Some(agent) = self.agents.get_mut(name) {
             agent.had_a_part = true;

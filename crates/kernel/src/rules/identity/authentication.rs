@@ -1,9 +1,9 @@
-//! Authentication that went well, on record.
+//! Recording of successful authentications.
 //!
-//! Who cannot show to be who they say is recorded every time. Success is recorded once: when a
-//! key is first shown for a name, again for every session that is opened by itself, again after a
-//! failure, and whenever a door was asked for nothing else (`althing login`). Not with every
-//! command: each of those bears its caller already, mostly with a signature.
+//! Failures are recorded every time. Success is recorded once: when a key is first used for a name,
+//! again for every session opened separately, again after a failure, and whenever authentication
+//! was all that was asked for (`althing login`). It is not recorded with every command: each
+//! already names its caller, mostly with a signature.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -32,7 +32,7 @@ fn succeeded(entity: &Principal, key: PublicKey, session: Option<WorkspaceId>) -
     })
 }
 
-/// Records that a caller is who it says it is, unless that is on record.
+/// Records that a caller authenticated, unless that is already recorded.
 pub(crate) fn record(tx: &mut Transaction<'_>, caller: &Caller) -> Result<(), DecisionError> {
     let state = tx.state();
     let own = |id: &&WorkspaceId| {
@@ -92,7 +92,7 @@ fn is_bound(state: &State, entity: &Principal, key: &PublicKey) -> bool {
     }
 }
 
-/// After a failure the next success is news again.
+/// Forgets an entity's successes after a failure, so that the next one is recorded again.
 pub(crate) fn apply_failed(state: &mut State, failed: &AuthenticationFailed) {
     let from = state.authenticated.range((failed.entity.clone(), None)..);
     let own = from.take_while(|((entity, _), _)| *entity == failed.entity);

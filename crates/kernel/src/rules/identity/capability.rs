@@ -1,9 +1,9 @@
-//! What a person may do: the closed set of capabilities, and the one place that decides.
+//! Capabilities of people, and the one place that decides permissions.
 //!
-//! A person acts while active, with a capability they hold, and with one for their own scope only
-//! on the workspaces they own. Ownership is a field of every workspace, set when it is created and
-//! changed by a transfer, so a tree of one's own ends where somebody else's begins by itself.
-//! Agents and the system have no capabilities: roles and posts say what they may do.
+//! A person can act while active, with a capability they hold, and with one for their own scope
+//! only on the workspaces they own. Ownership is a field of every workspace, set at creation and
+//! changed by a transfer, so one owner's subtree ends where another's begins. Agents and the system
+//! have no capabilities: their roles determine what they may do.
 
 use crate::machine::state::State;
 use crate::model::identity::user::User;
@@ -19,9 +19,9 @@ use crate::values::principal::Principal;
 
 pub use crate::model::identity::capability::*;
 
-/// Whether a person may do something to a workspace; none means the run as a whole, which is its
-/// root's owner's. First they must be active, then hold a capability, then, if it is one for their
-/// own scope, own the target.
+/// Checks whether a person may do something to a workspace; `None` means the run as a whole, which
+/// belongs to its root's owner. They must be active, then hold a capability, then, if it is one for
+/// their own scope, own the target.
 pub(crate) fn may(
     state: &State,
     user: &UserId,
@@ -58,13 +58,13 @@ pub(crate) fn may(
 }
 
 impl Refusal {
-    /// The same, recorded as a capability that was denied.
+    /// Has the refusal recorded as `capability_denied`.
     pub(crate) fn recorded_as(self, denial: Denial) -> Self {
         self.recorded(Record::Capability(Box::new(denial)))
     }
 }
 
-/// The person, if they are active. Without a capability in question the refusal names none.
+/// Returns the user if active. The refusal names no capability.
 pub(crate) fn active<'s>(state: &'s State, user: &UserId) -> Result<&'s User, Refusal> {
     let denied = |message: String| {
         let denial = Denial {
@@ -82,7 +82,7 @@ pub(crate) fn active<'s>(state: &'s State, user: &UserId) -> Result<&'s User, Re
     }
 }
 
-/// Whether a capability for one's own scope reaches a target.
+/// Whether a capability for one's own scope covers a target.
 fn is_own(
     state: &State,
     user: &UserId,
@@ -90,20 +90,20 @@ fn is_own(
     target: Option<&WorkspaceId>,
 ) -> bool {
     let Some(id) = target.or(state.root.as_ref()) else {
-        // Where no run goes on there is nothing of anybody else's, but for the trail so far.
+        // Without a run there is nothing that others own, except the trail so far.
         return permission != Permission::ViewTrail;
     };
     let whole_trail = permission == Permission::ViewTrail && target.is_none();
     match state.workspaces.get(id).map(|known| &known.owner) {
         Some(Party::User(owner)) => owner == user && !whole_trail,
-        // What belongs to nobody can be given to somebody.
+        // A workspace owned by the system can be transferred to a person.
         Some(Party::System) => permission == Permission::Transfer,
         None => false,
     }
 }
 
 impl State {
-    /// The workspaces a person answers for, oldest run first.
+    /// The workspaces a person owns, oldest run first.
     pub fn owned_by<'s>(&'s self, user: &'s UserId) -> impl Iterator<Item = &'s WorkspaceId> {
         let own = move |party: &Party| matches!(party, Party::User(id) if id == user);
         self.workspaces.iter().filter(move |(_, known)| own(&known.owner)).map(|(id, _)| id)
@@ -116,14 +116,14 @@ impl State {
     }
 }
 
-/// Deeds, each with what it is done to; none is the run as a whole.
+/// Permissions, each with its target; `None` is the run as a whole.
 pub(crate) type Permissions = Vec<(Permission, Option<WorkspaceId>)>;
 
 pub(crate) fn overall(permission: Permission) -> Permissions {
     vec![(permission, None)]
 }
 
-/// Whether a person may have somebody else's record take its steps.
+/// Whether a person may move another principal's record.
 pub(crate) fn may_end(state: &State, user: &UserId, id: RecordId) -> Result<(), Refusal> {
     active(state, user)?;
     on_record(state, user, id)
@@ -131,7 +131,8 @@ pub(crate) fn may_end(state: &State, user: &UserId, id: RecordId) -> Result<(), 
         .try_for_each(|(permission, _)| may(state, user, *permission, None))
 }
 
-/// Ending work that somebody else gave out takes what ending their lease takes.
+/// The permissions for moving a record: ending work dispatched by others requires the permission to
+/// end their leases.
 pub(crate) fn on_record(state: &State, user: &UserId, id: RecordId) -> Permissions {
     let who = Principal::User(user.clone());
     let others = state.memory.record(id).is_some_and(|own| match id.kind {

@@ -1,4 +1,4 @@
-//! Agents, people and what they may do.
+//! Rules of agents, users, authentication and permissions.
 
 pub mod agent;
 pub mod authentication;

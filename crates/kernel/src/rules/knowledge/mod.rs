@@ -1,4 +1,4 @@
-//! Shared knowledge: records and the blackboard.
+//! Rules of shared knowledge: records and the blackboard.
 
 pub mod blackboard;
 pub mod records;

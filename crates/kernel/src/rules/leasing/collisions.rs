@@ -1,4 +1,4 @@
-//! Which live leases overlap given surfaces.
+//! Search for live leases that overlap given surfaces.
 
 use crate::machine::state::State;
 use crate::model::leasing::lease::{COLLISIONS_MAX, Lease};
@@ -9,7 +9,7 @@ use crate::values::id::LeaseId;
 use crate::values::principal::Principal;
 use crate::values::time::Timestamp;
 
-/// The live leases, in the order of their ids.
+/// The live leases that match a query, sorted by id.
 pub fn leases(state: &State, now: Timestamp, list: &LeaseList) -> Vec<LeaseView> {
     let overlapping = list
         .surfaces
@@ -34,7 +34,7 @@ pub(crate) fn collisions(
     collisions_where(state, now, surfaces, &|_, of| except != Some(of))
 }
 
-/// The live leases that meet the surfaces, among those that count.
+/// The live leases that overlap the surfaces, among those that `counts` accepts.
 pub(crate) fn collisions_where(
     state: &State,
     now: Timestamp,

@@ -1,4 +1,4 @@
-//! Sessions and leases.
+//! Rules of sessions and leases.
 
 pub(crate) mod collisions;
 pub mod lease;

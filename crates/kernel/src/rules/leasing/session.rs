@@ -1,9 +1,9 @@
 //! Sessions: an agent at work, in a workspace of its own.
 //!
-//! A door that keeps a connection opens a session and closes it when the connection ends. Calls
-//! without a connection (the command line) share one *standing* session per agent, which opens
-//! with the first call and lapses when nothing happened in it for its idle time. A session does
-//! not lapse while it holds a live lease. When a session ends, its leases end with it.
+//! A server that keeps a connection opens a session and closes it when the connection ends. Calls
+//! without a connection (the command line) share one *standing* session per agent, which opens with
+//! the first call and lapses after its idle timeout. A session does not lapse while it holds a live
+//! lease. When a session ends, its leases end with it.
 
 use crate::machine::state::{Deadline, State};
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -22,13 +22,12 @@ use crate::values::time::{Span, Timestamp};
 
 pub use crate::model::leasing::session::*;
 
-/// Activity is noted at most this many times per idle time, so that a busy session does not
-/// move its deadline with every entry. A session may lapse that much earlier than to the
-/// microsecond.
+/// How often activity is recorded per idle timeout, so that a busy session does not move its
+/// deadline with every entry. A session may lapse that fraction early.
 const TOUCHES_PER_IDLE: u64 = 64;
 
-/// The session a command of an agent runs in: the one the caller named, or its standing one,
-/// which opens on first use. People and the coordinator have none.
+/// The session an agent's command runs in: the one the caller named, or its standing one, which
+/// opens on first use. People and the coordinator have none.
 pub(crate) fn ensure(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -51,8 +50,8 @@ pub(crate) fn ensure(
     open(tx, agent, &Open::default(), true).map(Some)
 }
 
-/// The session that a caller works in, and whether it was opened for this: the one it named, or its
-/// own that it calls so; its standing one if nothing is said. People have none.
+/// The session that a caller works in, and whether it was opened just now: the one it named, or its
+/// own with this client label, or its standing one if there is no label. People have none.
 pub(crate) fn ensure_called(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -175,7 +174,7 @@ pub(crate) fn end(
     Ok(())
 }
 
-/// What is due for a session whose deadline has come.
+/// Ends a session whose idle timeout has passed.
 pub(crate) fn on_deadline(
     tx: &mut Transaction<'_>,
     workspace: &WorkspaceId,
@@ -231,7 +230,7 @@ pub(crate) fn apply_closed(
     Ok(())
 }
 
-/// Notes that something happened in a session, if it has been a while since the last note.
+/// Records activity in a session, if the last record is old enough.
 pub(crate) fn touch(state: &mut State, workspace: &WorkspaceId, at: Timestamp) {
     let Some(session) = state.sessions.get(workspace) else {
         return;
@@ -242,7 +241,7 @@ pub(crate) fn touch(state: &mut State, workspace: &WorkspaceId, at: Timestamp) {
     }
 }
 
-/// Keeps a session from lapsing before a lease of it does.
+/// Keeps a session from lapsing before its leases expire.
 pub(crate) fn hold_until(state: &mut State, workspace: &WorkspaceId, until: Timestamp) {
     if state.sessions.get(workspace).is_some_and(|session| session.lapses_at() < until) {
         reschedule(state, workspace, |session| session.held_until = until);

@@ -1,4 +1,4 @@
-//! What one may ask about the highway.
+//! Queries about gates and escalations.
 
 use crate::model::query::{Answer, Everything};
 use crate::model::runs::approvals::view::{EscalationView, GateView, HighwayView};
@@ -9,7 +9,7 @@ use crate::values::id::GateId;
 pub(crate) use crate::model::query::highway::*;
 
 impl Asked<'_> {
-    /// Whoever reads a workspace sees what waits for its sake; plans are the coordinator's.
+    /// Whether the viewer may see a gate: it can read the gate's workspace or, for tasks, the plans.
     fn sees_gate(self, gate: &GateView) -> bool {
         match &gate.workspace {
             Some(id) => self.reads(id),

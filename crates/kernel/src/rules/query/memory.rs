@@ -1,4 +1,4 @@
-//! Questions about what is remembered.
+//! Queries about records.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Questions: everything a caller can ask of the state. Asking changes nothing.
+//! Queries: read-only questions about the state, and who may see which answers.
 
 pub(crate) mod highway;
 pub(crate) mod memory;
@@ -32,12 +32,12 @@ pub use crate::model::leasing::view::SessionView;
 pub use crate::rules::leasing::collisions::leases;
 pub use crate::rules::leasing::collisions::overlapping;
 
-/// Answers a question of a person's as of `now`.
+/// Answers a query as of `now`, without a restriction on what is visible.
 pub fn answer(state: &State, now: Timestamp, query: &Query) -> Answer {
     answer_to(state, now, query, None)
 }
 
-/// Answers a question as of `now`, with what the viewer may see.
+/// Answers a query as of `now`, restricted to what the viewer may see.
 pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_>) -> Answer {
     let asked = Asked::new(state, now, viewer);
     match query {
@@ -83,7 +83,7 @@ fn agent(state: &State, now: Timestamp, name: &AgentName) -> Answer {
     }
 }
 
-/// The messages that wait: on their way, or in an inbox; in the order they were sent.
+/// The messages in transit or in an inbox, in the order they were sent.
 pub fn mail(state: &State) -> Vec<EnvelopeView> {
     let waits = |envelope: &Envelope| !envelope.taken && envelope.status != Status::Rejected;
     let all = state.envelopes().filter(|(_, envelope)| waits(envelope));
@@ -92,13 +92,13 @@ pub fn mail(state: &State) -> Vec<EnvelopeView> {
     views
 }
 
-/// The open sessions, in the order of their ids.
+/// The open sessions, sorted by id.
 pub fn sessions(state: &State, now: Timestamp) -> Vec<SessionView> {
     let open = state.sessions.iter().filter(|(_, session)| now < session.lapses_at());
     open.map(|(id, session)| SessionView::of(id, session)).collect()
 }
 
-/// The people who were let in, in the order of their ids.
+/// The users, sorted by id.
 pub fn users(state: &State) -> Vec<UserView> {
     state.users.iter().map(|(id, user)| UserView::of(id, user)).collect()
 }
@@ -142,7 +142,7 @@ fn own_leases<'s>(
     found.iter().filter_map(|id| state.leases.get(id)).map(AsRef::as_ref).collect()
 }
 
-/// The agents that ever registered, in the order of their names.
+/// All agents that ever registered, sorted by name.
 pub fn agents(state: &State, now: Timestamp) -> Vec<AgentView> {
     let mut sessions: BTreeMap<&AgentName, Vec<WorkspaceId>> = BTreeMap::new();
     for (id, session) in &state.sessions {
@@ -181,7 +181,7 @@ impl AgentView {
         }
     }
 
-    /// One agent.
+    /// The view of one agent.
     pub(crate) fn find(state: &State, now: Timestamp, name: &AgentName) -> Option<Self> {
         let agent = state.agents.get(name)?;
         let own = |session: &Session| session.agent == *name && now < session.lapses_at();

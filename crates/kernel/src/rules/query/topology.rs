@@ -1,8 +1,7 @@
-//! Questions along the structures of a run: the tree, who sees whom, who may write to whom, what
-//! has to be done before what.
+//! Queries along the structures of a run: the tree, visibility, send rights and task dependencies.
 //!
-//! The structures are independent of each other, so each has its own question. The one that is
-//! looked at hears nothing of it. An agent that asks by name finds what it may read and no more.
+//! The structures are independent of each other, so each has its own query. A query leaves no trace
+//! in the workspaces it is about. An agent sees only what it may read.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +17,7 @@ use crate::values::id::{TaskId, WorkspaceId};
 pub(crate) use crate::model::query::topology::*;
 
 impl WorkspaceList {
-    /// Whether a workspace has its place where the question asks for it.
+    /// Whether a workspace has the position in the tree that the query asks for.
     fn is_placed(&self, asked: Asked<'_>, id: &WorkspaceId, known: &Workspace) -> bool {
         let above = |above, below| sight::is_above(asked.state, above, below);
         let beside = |other: &WorkspaceId| {
@@ -50,7 +49,7 @@ impl Asked<'_> {
         self.state.workspaces.contains_key(id) && self.reads(id)
     }
 
-    /// The rights that lead out of and into workspaces. One reads those of either end.
+    /// The rights held by and to workspaces; visible to readers of either end.
     pub(crate) fn rights(self, list: &RightList) -> Answer {
         let named = [&list.workspace, &list.from, &list.to].into_iter().flatten();
         let (known, unknown): (Vec<_>, Vec<_>) = named.partition(|id| self.knows(id));
@@ -83,7 +82,7 @@ impl Asked<'_> {
         })
     }
 
-    /// Why one workspace sees another, if it does.
+    /// The reason why one workspace can see another, if it can.
     fn because(self, viewer: &WorkspaceId, target: &WorkspaceId) -> Option<Because> {
         if viewer == target {
             Some(Because::Itself)
@@ -94,12 +93,12 @@ impl Asked<'_> {
         }
     }
 
-    /// What a workspace sees.
+    /// The workspaces that a workspace can see.
     pub(crate) fn sees(self, id: &WorkspaceId) -> Answer {
         self.sight(id, |other| self.because(id, other))
     }
 
-    /// Who sees a workspace. It is not told that somebody asked.
+    /// The workspaces that can see a workspace. It is not notified of the query.
     pub(crate) fn seen_by(self, id: &WorkspaceId) -> Answer {
         self.sight(id, |other| self.because(other, id))
     }
@@ -117,7 +116,7 @@ impl Asked<'_> {
         Answer::Sight(found)
     }
 
-    /// What a task depends on, or what waits for it; what comes first, first.
+    /// The dependencies or dependents of a task, in dependency order.
     pub(crate) fn task_deps(self, asked: &TaskDeps) -> Answer {
         let Some(task) = self.state.tasks.get(&asked.task).filter(|task| self.reads_task(task))
         else {
@@ -145,8 +144,8 @@ impl Asked<'_> {
         Answer::Tasks(views)
     }
 
-    /// Tasks of one graph, each after those it depends on. A task may be planned before what it
-    /// depends on, so the order of planning does not tell.
+    /// Tasks of one graph, each after its dependencies. A plan may list a task before its
+    /// dependencies, so the order of planning is not enough.
     fn in_order(self, wanted: &BTreeSet<TaskId>) -> Vec<TaskView> {
         let mut left: Vec<(&TaskId, &Task)> = wanted
             .iter()
@@ -159,7 +158,7 @@ impl Asked<'_> {
             let free = |(_, task): &(&TaskId, &Task)| {
                 task.depends_on.iter().all(|on| placed.contains(on) || !wanted.contains(on))
             };
-            // The kernel lets no cycle in; without one something is always free.
+            // The kernel refuses cycles, so some task is always free.
             let Some(at) = left.iter().position(free) else { break };
             let (id, task) = left.remove(at);
             placed.insert(id);

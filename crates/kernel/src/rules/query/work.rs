@@ -1,6 +1,6 @@
-//! Questions about runs: workspaces, mail, rights, checkpoints and tasks.
+//! Queries about runs: workspaces, mail, rights, checkpoints and tasks.
 //!
-//! An agent that asks by name sees what it may read; everything else is not there for it.
+//! An agent sees only what it may read; everything else is reported as missing.
 
 use std::borrow::Cow;
 
@@ -31,13 +31,13 @@ use crate::values::time::Timestamp;
 
 pub(crate) use crate::model::query::work::*;
 
-/// Everything one may ask about runs.
+/// A query about runs, with its viewer.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(super) state: &'a State,
     pub(super) now: Timestamp,
     pub(super) viewer: Viewer<'a>,
-    /// Whether the viewer may read everything; found out once.
+    /// Whether the viewer may read everything; computed once.
     everything: bool,
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn missing(what: &str, id: &dyn std::fmt::Display) -> Answer {
     Answer::Missing(format!("there is no {what} {id}"))
 }
 
-/// Whether a workspace is of a group that is asked for.
+/// Whether a workspace belongs to the requested group.
 fn is_of(group: Option<&GroupName>, known: &Workspace) -> bool {
     group.is_none_or(|group| known.charter.group.as_ref() == Some(group))
 }
@@ -55,7 +55,7 @@ impl<'a> Asked<'a> {
         Asked { state, now, viewer, everything: reads_everything(state, viewer) }
     }
 
-    /// The state without the records that others keep to themselves.
+    /// The state without the private records of others.
     pub(crate) fn seen(self) -> Cow<'a, State> {
         match self.viewer {
             Some(who) => Cow::Owned(self.state.as_seen_by(who)),
@@ -74,7 +74,7 @@ impl Asked<'_> {
     }
 
     pub(crate) fn workspaces(self, list: &WorkspaceList) -> Vec<WorkspaceView> {
-        // What is asked from a place one may not read is asked of nothing.
+        // A list relative to a workspace that the viewer may not read is empty.
         let anchored = list.anchors().all(|id| self.reads(id));
         let fits = |id: &WorkspaceId, known: &Workspace| {
             anchored && list.fits(self, id, known) && self.reads(id)
@@ -99,7 +99,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Whether the viewer is who a workspace is for: its agent, or a person who reads it.
+    /// Whether the viewer is the workspace's agent, or a person who may read it.
     fn is_of(self, id: &WorkspaceId) -> bool {
         match self.viewer {
             None | Some(Principal::System) => true,
@@ -174,14 +174,14 @@ impl Asked<'_> {
         }
     }
 
-    /// Plans are the coordinator's and the run's owner's; others see the tasks they work or worked
-    /// on.
+    /// Whether the viewer may read a task: the coordinator and the run's owner read all plans,
+    /// others the tasks they work or worked on.
     pub(crate) fn reads_task(self, task: &Task) -> bool {
         let planned = self.run_of_task(task).is_some_and(|root| self.reads_plans(root));
         planned || task.history.iter().any(|id| self.reads(id))
     }
 
-    /// Whether the viewer sees the plans of a run as a whole.
+    /// Whether the viewer may read the plans of a run as a whole.
     pub(crate) fn reads_plans(self, root: &WorkspaceId) -> bool {
         match self.viewer {
             None | Some(Principal::System) => true,
@@ -209,7 +209,7 @@ impl Asked<'_> {
         views
     }
 
-    /// What can be taken up now, most urgent first.
+    /// The tasks that can be assigned now, most urgent first.
     pub(crate) fn ready(self, asked: &TaskReady) -> Vec<TaskView> {
         let list = TaskList {
             all: false,
@@ -237,7 +237,7 @@ impl Asked<'_> {
         views
     }
 
-    /// What was used by the workspaces one may read.
+    /// The resources used by the workspaces the viewer may read.
     pub(crate) fn meter(self, get: &MeterGet) -> Answer {
         if let Some(id) = &get.workspace
             && (!self.state.workspaces.contains_key(id) || !self.reads(id))

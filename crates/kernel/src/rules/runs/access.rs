@@ -1,10 +1,10 @@
-//! Who reads what: visibility decides, never the knowledge of an id.
+//! Access control for reading: visibility decides, never the knowledge of an id.
 //!
-//! An agent that works in a run reads its own workspaces, what they were shown and what is below
-//! them. The coordinator reads everything; so does an observer that was created to, and an agent
-//! that never had a part in a run. A person reads the workspaces they own, or everything, as their
-//! capabilities have it. A question without a name is that of whoever sits at the machine that
-//! holds the state folder.
+//! An agent that works in a run reads its own workspaces, those it was granted and their
+//! descendants. The coordinator reads everything; so does an observer created with access to the
+//! whole trail, and an agent that never took part in a run. A person reads the workspaces they own,
+//! or everything, depending on their capabilities. A query without a principal comes from somebody
+//! with direct access to the state folder.
 
 use std::collections::BTreeSet;
 
@@ -28,11 +28,11 @@ use crate::values::principal::{Actor, Principal};
 
 pub use crate::model::runs::access::*;
 
-/// Whether a viewer may read all of the trail.
+/// Whether a viewer may read the whole trail.
 pub fn reads_everything(state: &State, viewer: Viewer<'_>) -> bool {
     let agent = match viewer {
         None | Some(Principal::System) => return true,
-        // Where nobody has signed up yet there is nobody whose trail it is.
+        // Without users there is nobody whose trail it could be.
         Some(Principal::User(user)) => {
             return state.users.is_empty() || may(state, user, Permission::ViewTrail, None).is_ok();
         }
@@ -45,14 +45,14 @@ pub fn reads_everything(state: &State, viewer: Viewer<'_>) -> bool {
     watches(state, agent)
 }
 
-/// Whether an agent was made an observer of everything.
+/// Whether an agent is an observer with access to the whole trail.
 fn watches(state: &State, agent: &AgentName) -> bool {
     let watches = |known: &Workspace| {
         let base = state.run_of(known).base_of(&known.charter.role);
         let observer = base == Some(Base::Observer);
         known.charter.global_trail && observer
     };
-    // Those it is bound to are the ones that go on.
+    // The workspaces it is bound to are all live.
     let mut own = state.bound_to(agent).filter_map(|id| state.workspaces.get(id));
     own.any(|known| watches(known))
 }
@@ -62,7 +62,7 @@ pub fn reads(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) -> bool {
     reads_some(state, viewer, target) || reads_everything(state, viewer)
 }
 
-/// Whether a viewer may read a workspace although it may not read everything.
+/// Whether a viewer may read a workspace without access to everything.
 pub(crate) fn reads_some(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) -> bool {
     let agent = match viewer {
         None | Some(Principal::System) => return true,
@@ -71,15 +71,15 @@ pub(crate) fn reads_some(state: &State, viewer: Viewer<'_>, target: &WorkspaceId
         }
         Some(Principal::Agent(agent)) => agent,
     };
-    // What ended stays readable to whoever worked there.
+    // An ended workspace stays readable to its agent.
     let was_own = state.workspaces.get(target).is_some_and(|w| w.agent.as_ref() == Some(agent));
     let session = || state.sessions.get(target).is_some_and(|own| own.agent == *agent);
     was_own || session() || state.bound_to(agent).any(|id| sight::sees(state, id, target))
 }
 
-/// Whether a viewer may read the content of a workspace: what it was given, what it works on, its
-/// checkpoints. Each such right is on record: who is bound, who is above, who was shown it. To have
-/// had no part in a run is none.
+/// Whether a viewer may read the content of a workspace: its context, files and checkpoints. Each
+/// such permission is recorded: a binding, an ancestor, a grant. An agent that never took part in a
+/// run has none.
 pub fn reads_content(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) -> bool {
     let watching = match viewer {
         Some(Principal::Agent(agent)) => watches(state, agent),
@@ -88,7 +88,8 @@ pub fn reads_content(state: &State, viewer: Viewer<'_>, target: &WorkspaceId) ->
     watching || reads_some(state, viewer, target) || reads_all_content(state, viewer)
 }
 
-/// Whether a viewer may read all content there is, mail included: the coordinator and people.
+/// Whether a viewer may read all content, including mail: the coordinator, and people who may read
+/// everything.
 pub fn reads_all_content(state: &State, viewer: Viewer<'_>) -> bool {
     match viewer {
         None | Some(Principal::System) => true,
@@ -97,17 +98,23 @@ pub fn reads_all_content(state: &State, viewer: Viewer<'_>) -> bool {
     }
 }
 
-/// Whether a viewer may read an envelope: its two ends and the coordinator, not whoever sees the
-/// workspaces. An agent does not read what is stopped before its inbox, or was sent back there.
-pub fn reads_mail(state: &State, viewer: Viewer<'_>, id: &EnvelopeId, envelope: &Envelope) -> bool {
+/// Whether a viewer may read an envelope: sender, receiver and coordinator may, others who can see
+/// the workspaces may not. A receiving agent cannot read mail that is stopped at a gate or was
+/// rejected there.
+pub(crate) fn reads_mail(
+    state: &State,
+    viewer: Viewer<'_>,
+    id: &EnvelopeId,
+    envelope: &Envelope,
+) -> bool {
     let on_its_way = envelope.status == envelope::Status::Validated && !state.is_stopped(id);
     let comes = envelope.delivered_at.is_some() || on_its_way;
     let to = Some(&envelope.to).filter(|_| comes || !matches!(viewer, Some(Principal::Agent(_))));
     reads_between(state, viewer, &envelope.from, to)
 }
 
-/// Whether a viewer may read what an envelope brought when it was made, or when somebody changed
-/// it. Its receiver reads what arrived, and nothing that came in its place or was replaced.
+/// Whether a viewer may read a payload that an envelope was created with or changed to. The
+/// receiver reads only the payload that arrived.
 fn reads_payload(state: &State, viewer: Viewer<'_>, id: &EnvelopeId, brought: &Payload) -> bool {
     let Some(envelope) = state.envelopes.get(id) else { return false };
     match viewer {
@@ -126,7 +133,7 @@ fn reads_between(
 ) -> bool {
     let own = |id: &WorkspaceId| match viewer {
         None | Some(Principal::System) => true,
-        // A person reads the mail of what they answer for.
+        // A person reads the mail of workspaces they own.
         Some(Principal::User(_)) => reads_some(state, viewer, id),
         Some(Principal::Agent(agent)) => {
             state.workspaces.get(id).is_some_and(|known| known.agent.as_ref() == Some(agent))
@@ -135,7 +142,7 @@ fn reads_between(
     reads_all_content(state, viewer) || own(from) || to.is_some_and(own)
 }
 
-/// Whether a viewer may read the content that an entry cites.
+/// Whether a viewer may read the content that an entry refers to.
 pub fn reads_cited(state: &State, viewer: Viewer<'_>, entry: &Stamped) -> bool {
     let in_task = |id: &TaskId| {
         let history = state.tasks.get(id).map(|task| task.history.as_slice()).unwrap_or_default();
@@ -153,14 +160,14 @@ pub fn reads_cited(state: &State, viewer: Viewer<'_>, entry: &Stamped) -> bool {
     }
 }
 
-/// The envelope a person changed at a gate, and what they put into it.
+/// The envelope a person modified at a gate, and its new payload.
 fn changed_mail(state: &State, resolved: &Resolved) -> Option<(EnvelopeId, Payload)> {
     let payload = resolved.modifications.as_ref()?.payload.as_ref()?.stored().ok()?;
     let gate = &state.closed_gates.get(&resolved.gate_id)?.gate;
     Some((EnvelopeId::new(gate.subject.as_str()).ok()?, payload))
 }
 
-/// The workspaces a viewer may read, its sessions included.
+/// The workspaces and sessions a viewer may read.
 pub fn readable(state: &State, viewer: Viewer<'_>) -> BTreeSet<WorkspaceId> {
     let everything = reads_everything(state, viewer);
     let all = state.workspaces.keys().chain(state.sessions.keys());
@@ -177,8 +184,8 @@ pub(crate) fn decide_refused(
         message: note.message.clone(),
         rule: note.rule,
     });
-    // Whoever is not registered has no name on record yet, and what a person asked was not signed:
-    // the message says who it was.
+    // An unregistered agent has no recorded name yet, and a person's query was not signed: the
+    // message names the requester instead.
     let actor = match &note.requester {
         own @ Principal::Agent(agent) if tx.state().agents.contains_key(agent) => {
             own.clone().into()

@@ -1,8 +1,8 @@
-//! Admission: whether there is room for one more workspace.
+//! Admission control: whether resource limits allow one more workspace.
 //!
-//! A run may be begun with limits for four capacities. All four are asked about when a workspace
-//! is to be created, and everything that is short is named. What is critical may go a little
-//! further than the rest.
+//! A run may be started with limits for four resources. All four are checked when a workspace is to
+//! be created, and the refusal names every one that is short. Critical work may exceed the limits a
+//! little.
 
 use crate::machine::state::State;
 use crate::model::runs::workspace::Priority;
@@ -13,7 +13,7 @@ use crate::registry::rule::Rule;
 
 pub use crate::model::runs::admission::*;
 
-/// What one more workspace needs.
+/// The resources one more workspace needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Need {
     pub(crate) workspaces: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Need {
     pub(crate) mail: u64,
 }
 
-/// How each limited capacity stands, with what is needed on top.
+/// The use of each limited resource, including the additional need.
 pub(crate) fn standing(state: &State, disk_free: Option<u64>, need: Need) -> Vec<Standing> {
     let root = state.root.as_ref().and_then(|root| state.workspaces.get(root));
     let Some(limits) = root.and_then(|root| root.charter.limits.clone()) else {
@@ -32,7 +32,7 @@ pub(crate) fn standing(state: &State, disk_free: Option<u64>, need: Need) -> Vec
         (Capacity::Compute, limits.live_workspaces, Some(live + need.workspaces)),
         (Capacity::Memory, limits.context_bytes, Some(state.context + need.context)),
         (Capacity::Network, limits.queued_bytes, Some(state.queued + need.mail)),
-        // Where it cannot be told, nothing is known to be short.
+        // Unknown free space counts as sufficient.
         (Capacity::Storage, limits.disk_free_bytes, disk_free),
     ];
     let known = all.into_iter().filter_map(|(capacity, limit, measured)| {
@@ -41,7 +41,7 @@ pub(crate) fn standing(state: &State, disk_free: Option<u64>, need: Need) -> Vec
     known.collect()
 }
 
-/// Refuses a workspace that there is no room for, naming everything that is short.
+/// Refuses a workspace that exceeds a limit, naming every resource that is short.
 pub(crate) fn admit(
     state: &State,
     disk_free: Option<u64>,

@@ -1,8 +1,7 @@
 //! Checkpoints: immutable snapshots of work, in one line per workspace.
 //!
-//! Each checkpoint builds on the one before it in its workspace; there are no branches. What is
-//! in it lies beside the trail. A provisional checkpoint is never promoted: a final one comes
-//! after it.
+//! Each checkpoint builds on the previous one in its workspace; there are no branches. Its content
+//! is stored beside the trail. A provisional checkpoint is never promoted: a final one follows it.
 
 use crate::values::id::First as _;
 use serde::Serialize;
@@ -32,7 +31,7 @@ use crate::values::token::TypeName;
 
 pub use crate::model::runs::checkpoint::*;
 
-/// What is proved of a checkpoint: everything its workspace said.
+/// The fields of a checkpoint that its integrity proof covers: everything its workspace set.
 #[derive(Serialize)]
 struct Said<'a> {
     artifacts: &'a [Artifact],
@@ -49,7 +48,7 @@ struct Said<'a> {
     workspace: &'a WorkspaceId,
 }
 
-/// What is proved of a checkpoint.
+/// The bytes that a checkpoint's integrity proof covers.
 pub(crate) fn message(id: &CheckpointId, made: &Checkpoint) -> Result<Vec<u8>, ApplyError> {
     let said = Said {
         artifacts: &made.artifacts,
@@ -67,7 +66,7 @@ pub(crate) fn message(id: &CheckpointId, made: &Checkpoint) -> Result<Vec<u8>, A
     seal::message("checkpoint", &said)
 }
 
-/// What is in a checkpoint, once it is stored.
+/// The content of a checkpoint, once stored.
 struct Stored {
     artifacts: Vec<(Text<200>, Blob)>,
     content: Option<Blob>,

@@ -1,8 +1,8 @@
-//! Deployment models: what stands between those who take part, and what each model needs.
+//! Deployment models, and the check that the mechanisms each requires are in place.
 //!
-//! Whoever begins a run declares one. It is refused while a mechanism it needs is not in place,
-//! so that nobody believes to be protected by something that is not there. The kernel knows what
-//! is needed; what is in place comes in from outside.
+//! A run declares its model when it starts. A model is refused while a required mechanism is
+//! missing, so that nobody relies on protection that is not there. The kernel knows the
+//! requirements; the caller says which mechanisms are in place.
 
 use crate::protocol::refusal::Refusal;
 use crate::registry::rule::Rule;
@@ -10,7 +10,7 @@ use crate::registry::rule::Rule;
 pub use crate::model::runs::deployment::*;
 
 impl Deployment {
-    /// Refuses a model that lacks something, and names everything it lacks.
+    /// Refuses a model whose requirements are not met, naming every missing mechanism.
     pub fn check(self, is_in_place: &dyn Fn(Mechanism) -> bool) -> Result<(), Refusal> {
         let lacks = self.needs().iter().filter(|mechanism| !is_in_place(**mechanism));
         let lacks: Vec<&str> = lacks.map(|mechanism| mechanism.as_str()).collect();

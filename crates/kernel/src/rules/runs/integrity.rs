@@ -1,4 +1,4 @@
-//! Violations of integrity: something is not what it should be, and that is on record.
+//! Recording of integrity violations.
 
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::protocol::event::Event;

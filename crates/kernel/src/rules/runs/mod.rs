@@ -1,4 +1,4 @@
-//! Runs: workspaces, tasks, messages, checkpoints, approvals.
+//! Rules of runs: workspaces, tasks, messages, checkpoints, approvals.
 
 pub mod access;
 pub mod admission;

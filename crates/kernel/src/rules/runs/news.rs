@@ -1,5 +1,5 @@
-//! What the coordinator is told of besides mail and signals: things that happened outside of its
-//! tree and may matter to it. They wait in the root's inbox until somebody takes them.
+//! News for the coordinator besides mail and signals: events outside of its tree that may matter.
+//! They wait in the root's inbox until taken.
 
 use crate::machine::state::State;
 use crate::model::runs::approvals::escalation::ResponseType;
@@ -12,14 +12,14 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::news::*;
 
-/// Whom or what an event is about, if the coordinator is told of it.
+/// The subject of an event, if the coordinator is notified of it.
 fn told(event: &Event) -> Option<Text<128>> {
     if let EventRoom::User(event) = event.room()
         && let Some((user, _)) = standing::outcome(event)
     {
         return Some(Text::lossy(&format!("user:{user}")));
     }
-    // What somebody decided about orders that waited, and what people left to the coordinator.
+    // Decisions about waiting actions, and escalations delegated to the coordinator.
     match event {
         Event::GateResolved(body) => Some(Text::lossy(&format!("gate:{}", body.gate_id))),
         Event::EscalationResolved(body) if body.response_type == ResponseType::Delegation => {
@@ -29,7 +29,7 @@ fn told(event: &Event) -> Option<Text<128>> {
     }
 }
 
-/// What `apply` keeps for the coordinator. Where no run goes on there is nobody to tell.
+/// Keeps an event as news for the coordinator. Without a run there is nobody to notify.
 pub(crate) fn remember(state: &mut State, entry: &Stamped) {
     let Some(about) = told(&entry.draft.event) else { return };
     let Some(root) = state.root.clone() else { return };
@@ -37,7 +37,7 @@ pub(crate) fn remember(state: &mut State, entry: &Stamped) {
     state.news.insert((root, at), News { entry: entry.id.clone(), kind, about, at });
 }
 
-/// The coordinator has taken note.
+/// Removes news that the coordinator has taken.
 pub(crate) fn apply_taken(
     state: &mut State,
     owner: &WorkspaceId,

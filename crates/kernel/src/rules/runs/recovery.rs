@@ -1,10 +1,10 @@
-//! Recovery: what is made good after a writer ended without saying so.
+//! Recovery after a writer crashed.
 //!
-//! The trail says everything that happened, and the state that follows from it is rebuilt by
-//! `apply` and nothing else. What is left to do is what the trail says was begun and not ended:
-//! envelopes and signals on their way, a step that an agent asked for, deadlines that passed
-//! meanwhile. [`plan`] only looks; the command does what the plan says, records what was found
-//! damaged, and ends with one `recovery_completed`. Done a second time it finds nothing to do.
+//! The trail records everything that happened, and `apply` alone rebuilds the state from it.
+//! Recovery completes what the trail shows as begun and not ended: envelopes and signals in
+//! transit, a transition that an agent requested, deadlines that passed meanwhile. [`plan`] only
+//! looks; the command carries the plan out, records the damage that was found, and ends with one
+//! `recovery_completed`. It is idempotent: a second recovery finds nothing to do.
 
 use std::collections::BTreeSet;
 
@@ -26,11 +26,11 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::recovery::*;
 
-/// About the most overdue things one recovery records; what is due beyond that is recorded before
+/// The approximate number of overdue deadlines one recovery records; the rest is recorded before
 /// the next command.
 const DUE_MAX: usize = 100_000;
 
-/// Looks at what was begun and not ended.
+/// Finds what was begun and not ended.
 pub fn plan(state: &State, now: Timestamp) -> Plan {
     let on_their_way = state.held.iter().filter(|(to, _, id)| {
         let receiver = state.workspaces.get(to);
@@ -57,7 +57,7 @@ pub fn plan(state: &State, now: Timestamp) -> Plan {
     }
 }
 
-/// Envelopes in an inbox whose sender was not told, and which nothing is going to tell.
+/// Delivered envelopes that were never acknowledged to their sender and have no retry planned.
 fn unanswered(state: &State) -> impl Iterator<Item = (&EnvelopeId, &envelope::Envelope)> {
     state.envelopes().filter(|(_, known)| {
         let untold = known.status == envelope::Status::Delivered && known.retry_at.is_none();
@@ -67,7 +67,7 @@ fn unanswered(state: &State) -> impl Iterator<Item = (&EnvelopeId, &envelope::En
     })
 }
 
-/// What an entry refers to and is not there, where `apply` can do without.
+/// The ids an entry refers to that do not exist, where `apply` tolerates that.
 pub fn orphans(state: &State, event: &Event) -> Vec<AnyId> {
     let missing = match event {
         Event::SignalEmitted(body) => body.about.clone().filter(|about| !state.knows(about)),
@@ -125,15 +125,16 @@ pub(crate) fn decide_recover(
     Ok(Reply::Recovery(Box::new(completed)))
 }
 
-/// Puts what was on its way where it belongs, receiver by receiver, each channel in its order.
-/// Returns how many envelopes arrived.
+/// Delivers mail and signals in transit, receiver by receiver, each channel in order. Returns how
+/// many envelopes arrived.
 fn deliver_what_waits(tx: &mut Transaction<'_>, plan: &Plan) -> Result<u64, ApplyError> {
     let first = tx.entries().len();
     for id in &plan.envelopes {
         let Some(envelope) = tx.state().envelopes.get(id).cloned() else { continue };
         tx.begin_story();
         match envelope.status {
-            // One for whom mail waits gets all of it at once; then there is nothing left here.
+            // All waiting mail of a receiver is delivered at once; later ids of the same receiver
+            // find nothing.
             envelope::Status::Validated => deliver::re_evaluate(tx, &envelope.to)?,
             envelope::Status::Delivered => deliver::on_deadline(tx, id)?,
             _ => {}
@@ -153,7 +154,7 @@ fn deliver_what_waits(tx: &mut Transaction<'_>, plan: &Plan) -> Result<u64, Appl
     Ok(arrived)
 }
 
-/// What an agent said takes effect now, as it would have then.
+/// Makes the transitions that agents' signals requested.
 fn take_owed_steps(tx: &mut Transaction<'_>, plan: &Plan) -> Result<(), DecisionError> {
     for step in &plan.steps {
         let known = tx.state().workspaces.get(&step.workspace);
@@ -173,7 +174,7 @@ fn failed_since(tx: &Transaction<'_>, first: usize) -> u64 {
     tx.entries().iter().skip(first).filter(|entry| failed(&entry.draft.event)).count() as u64
 }
 
-/// Whoever coordinates finds a notice in the root's inbox.
+/// Notifies the coordinator with a signal in the root's inbox.
 fn tell_coordinator(
     tx: &mut Transaction<'_>,
     root: &WorkspaceId,
@@ -192,6 +193,6 @@ fn tell_coordinator(
 }
 
 pub(crate) fn apply_completed(state: &mut State, completed: &RecoveryCompleted) {
-    // Whoever is not on the list any more is never asked about again.
+    // Writers that are no longer registered are dropped from the list.
     state.recovered = [&completed.known_writers[..], &completed.writers].concat();
 }

@@ -1,9 +1,9 @@
-//! Port rights: nobody sends to a workspace without holding a right to.
+//! Port rights: no workspace sends to another without holding a right to it.
 //!
-//! A `send` right lasts, a `send_once` right is gone with its first use, a `receive` right is
-//! every workspace's own and nobody else's. Rights come with a workspace's creation, are granted
-//! and revoked by the coordinator, travel in envelopes, and expire when their holder or their
-//! target ends. Only live ones are remembered.
+//! A `send` right is permanent, a `send_once` right is consumed by its first use, and every
+//! workspace alone holds the `receive` right to itself. Rights are created with a workspace,
+//! granted and revoked by the coordinator, transferred in envelopes, and end when their holder or
+//! their target ends. Only live ones are kept.
 
 use crate::values::id::First as _;
 
@@ -41,12 +41,12 @@ fn create(
     Ok(right_id)
 }
 
-/// Every workspace may receive in its own inbox.
+/// Grants a workspace the right to receive in its own inbox.
 pub(crate) fn grant_receive(tx: &mut Transaction<'_>, id: &WorkspaceId) -> Result<(), ApplyError> {
     create(tx, RightType::Receive, id, id, Actor::Protocol).map(|_| ())
 }
 
-/// What the matrix grants a new workspace: a worker and its parent may write to each other.
+/// Grants the initial rights of a new workspace: a worker and its parent may send to each other.
 pub(crate) fn grant_at_creation(
     tx: &mut Transaction<'_>,
     parent: &WorkspaceId,
@@ -57,7 +57,8 @@ pub(crate) fn grant_at_creation(
     if base == Base::Worker { grant_between(tx, parent, child) } else { Ok(()) }
 }
 
-/// Lets a parent and a child that is a worker write to each other, as far as they cannot yet.
+/// Grants a parent and a child that is a worker permanent rights to send to each other, where
+/// missing.
 pub(crate) fn grant_between(
     tx: &mut Transaction<'_>,
     parent: &WorkspaceId,
@@ -97,7 +98,8 @@ pub(crate) fn decide_grant(
     tx.right_reply(&id)
 }
 
-/// The coordinator grants any right, a delegate those between itself and what is below it.
+/// Checks whether a caller may grant a right: the coordinator any, a delegate those between itself
+/// and its descendants.
 pub(crate) fn may_grant(state: &State, caller: &Caller, grant: &Grant) -> Result<(), Refusal> {
     let below = |id: &WorkspaceId| {
         let own = state.workspaces.get(id).is_some_and(|known| {
@@ -126,7 +128,7 @@ pub(crate) fn decide_revoke(
         return Err(Refusal::not_found(Rule::RightLive, message).into());
     };
     if right.kind == RightType::Receive {
-        let message = "the right to receive in one's own inbox is not taken away";
+        let message = "the right to receive in one's own inbox cannot be revoked";
         return Err(Refusal::denied(Rule::RightLive, message).into());
     }
     let reply = tx.right_reply(&revoke.right)?;
@@ -143,7 +145,7 @@ pub(crate) fn decide_revoke(
     Ok(reply)
 }
 
-/// Uses a right up, if it is one that can be.
+/// Consumes a right, if it is a single-use one.
 pub(crate) fn consume(
     tx: &mut Transaction<'_>,
     id: &RightId,
@@ -162,7 +164,7 @@ pub(crate) fn consume(
     tx.note(Some(&right.holder), Actor::Protocol, event)
 }
 
-/// Moves a right to the receiver of the envelope it came in, if it is still the sender's.
+/// Transfers a right to the receiver of the envelope that carried it, if the sender still holds it.
 pub(crate) fn transfer(
     tx: &mut Transaction<'_>,
     id: &RightId,
@@ -172,7 +174,7 @@ pub(crate) fn transfer(
 ) -> Result<(), ApplyError> {
     let Some(right) = tx.state().rights.get(id).filter(|right| right.holder == *from).cloned()
     else {
-        // Revoked or used up while it was on the way.
+        // Revoked or consumed while in transit.
         return Ok(());
     };
     let event = Event::PortRightTransferred(Transferred {
@@ -259,7 +261,7 @@ impl State {
         Some(right)
     }
 
-    /// The right one workspace sends to another with; a lasting one first.
+    /// The right with which one workspace sends to another, preferably a permanent one.
     pub(crate) fn send_right(
         &self,
         holder: &WorkspaceId,

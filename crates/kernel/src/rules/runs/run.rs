@@ -1,8 +1,8 @@
-//! Runs: a root workspace with its coordinator, begun and ended.
+//! Runs: a root workspace with its coordinator, started and ended.
 //!
-//! A trail holds one run after another. A run begins with the creation of its root, which fixes
-//! the taxonomy, and ends when the root does: well, once everything below has ended, or by
-//! force. The post of coordinator is the system's; it may be given to one agent.
+//! A trail holds one run after another. A run starts with the creation of its root, which fixes the
+//! taxonomy, and ends when the root does: regularly, once everything below has ended, or by force.
+//! The system is the coordinator unless the role is given to an agent.
 
 use std::sync::Arc;
 
@@ -40,30 +40,30 @@ use crate::values::token::RoleName;
 
 pub use crate::model::runs::run::*;
 
-/// The hash that chains a run's trail.
+/// The hash algorithm that chains a run's trail.
 const ALGORITHM: &str = "sha256";
 
-/// How many of the workspaces that still go on are named.
+/// The most live workspaces that a refusal names.
 const NAMED_MAX: usize = 20;
 
-/// Whether somebody may begin a run, and for whom: people decide that, and where there are none
-/// yet, the first agent to ask is it.
+/// Checks whether somebody may start a run, and returns the coordinating agent: people decide that;
+/// without users, the first agent to ask becomes coordinator.
 pub(crate) fn may_start(
     state: &State,
     caller: &Principal,
     wanted: Option<&AgentName>,
 ) -> Result<Option<AgentName>, Refusal> {
     if let Some(root) = &state.root {
-        let message = format!("a run goes on already, with the root {root}");
+        let message = format!("there is already a run, with the root {root}");
         return Err(Refusal::denied(Rule::OneCoordinator, message));
     }
     let Principal::Agent(own) = caller else { return Ok(wanted.cloned()) };
     if !state.users.is_empty() {
-        let message = format!("agent {own} cannot take the post of coordinator by itself");
+        let message = format!("agent {own} cannot make itself the coordinator");
         return Err(Refusal::denied(Rule::PostGiven, message));
     }
     if wanted.is_some_and(|wanted| wanted != own) {
-        let message = format!("agent {own} cannot give the post of coordinator to another");
+        let message = format!("agent {own} cannot make another agent the coordinator");
         return Err(Refusal::denied(Rule::PostGiven, message));
     }
     Ok(Some(own.clone()))
@@ -125,7 +125,7 @@ pub(crate) fn decide_start(
     tx.workspace_reply(&id)
 }
 
-/// What a run begins with. Where nobody has signed up there is nobody to wait for.
+/// The approval settings of a new run. Without users there are no gates by default.
 pub(crate) fn highway_for(state: &State, wish: Option<&Wish>) -> Highway {
     match wish {
         Some(wish) => Highway::default().with(wish),
@@ -136,7 +136,7 @@ pub(crate) fn highway_for(state: &State, wish: Option<&Wish>) -> Highway {
     }
 }
 
-/// Who answers for a run that somebody begins.
+/// The owner of a new run.
 pub(crate) fn owner_for(
     state: &State,
     caller: &Principal,
@@ -157,7 +157,7 @@ fn known_agent(state: &State, agent: Option<&AgentName>) -> Result<(), Refusal> 
     match agent.filter(|agent| !state.agents.contains_key(*agent)) {
         None => Ok(()),
         Some(agent) => {
-            let message = format!("agent {agent} has never shown who it is");
+            let message = format!("agent {agent} has never registered");
             Err(Refusal::not_found(Rule::AgentKnown, message))
         }
     }
@@ -211,7 +211,7 @@ pub(crate) fn decide_end(
             .iter()
             .filter(|(id, known)| **id != root && !known.status.is_terminal());
         let named: Vec<String> = going_on.take(NAMED_MAX).map(|(id, _)| id.to_string()).collect();
-        let message = format!("{live} workspaces still go on: {}", named.join(", "));
+        let message = format!("{live} workspaces are still live: {}", named.join(", "));
         return Err(Refusal::denied(Rule::RunOver, message).into());
     }
     if live > 0 {
@@ -258,7 +258,7 @@ fn by_force(tx: &mut Transaction<'_>, root: &WorkspaceId) -> Result<(), ApplyErr
     change::shut_down(tx, root)
 }
 
-/// What the creation of a root does to the run.
+/// Applies the start of a run, with the creation of its root.
 pub(crate) fn apply_begun(
     state: &mut State,
     root: &WorkspaceId,
@@ -300,7 +300,7 @@ pub(crate) fn apply_handed_over(state: &mut State, handed: &HandedOver) -> Resul
 }
 
 impl State {
-    /// The roles and types of the run a workspace belongs to.
+    /// The taxonomy of the run a workspace belongs to.
     pub(crate) fn run_of(&self, workspace: &Workspace) -> &Taxonomy {
         static BASE: std::sync::LazyLock<Taxonomy> = std::sync::LazyLock::new(Taxonomy::base);
         self.runs.get(&workspace.charter.root).map_or(&BASE, |run| run)

@@ -1,9 +1,9 @@
-//! Proofs of messages: that an envelope or a checkpoint is still what its workspace made.
+//! Integrity proofs: that an envelope or a checkpoint is unchanged since its workspace made it.
 //!
-//! A proof is made by the runtime when something is recorded, under a secret of the workspace it
-//! comes from, and checked before it is delivered or merged. What waits in between, in a snapshot
-//! or on its way, cannot be changed by whoever does not know the secret. The kernel knows no
-//! secrets: it says what is proved, and a [`Seal`] that comes in from outside does the rest.
+//! The runtime makes a proof when something is recorded, with a secret of the workspace it comes
+//! from, and verifies it before delivery or merge. In between, in a snapshot or in transit, nobody
+//! can alter it without knowing the secret. The kernel knows no secrets: it defines which bytes are
+//! covered, and a [`Seal`] passed in from outside does the rest.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -21,7 +21,7 @@ use crate::values::text::Text;
 
 pub use crate::model::runs::seal::*;
 
-/// What is said of a message whose proof does not hold.
+/// A failed verification of a proof.
 pub(crate) struct Broken {
     violation: Violation,
     expected: String,
@@ -38,7 +38,7 @@ impl Broken {
         }
     }
 
-    /// The entry about it. What the proof should have been is not told: it would be a proof.
+    /// The entry that records it. The expected proof is left out: it would be a valid proof.
     pub(crate) fn entry(self, subject_type: SubjectType, subject_id: AnyId) -> IntegrityViolation {
         IntegrityViolation {
             action_taken: ActionTaken::Rejected,
@@ -51,7 +51,7 @@ impl Broken {
     }
 }
 
-/// Whether a proof holds. A workspace that is not known made nothing.
+/// Verifies a proof. An unknown workspace has no valid proofs.
 fn checked(
     seal: &dyn Seal,
     state: &State,
@@ -76,7 +76,7 @@ fn checked(
 }
 
 impl Transaction<'_> {
-    /// Gives what is about to be recorded its proof, if it is something that has one.
+    /// Adds the integrity proof to an event about to be recorded, if it carries one.
     pub(crate) fn proven(&self, mut draft: Draft) -> Result<Draft, ApplyError> {
         let Some(seal) = self.seal else { return Ok(draft) };
         let (workspace, message, integrity) = match &mut draft.event {
@@ -87,7 +87,8 @@ impl Transaction<'_> {
                 };
                 (body.from.clone(), parcel.message()?, &mut body.integrity)
             }
-            // What a person changed is not what its sender made, but what was let through.
+            // The proof of a modified envelope covers the content that was approved, not what the
+            // sender wrote.
             Event::GateResolved(body) => match resolve::changed_envelope(self.state(), body) {
                 Some(parcel) => {
                     (parcel.envelope.from.clone(), parcel.message()?, &mut body.integrity)
@@ -108,7 +109,7 @@ impl Transaction<'_> {
         Ok(draft)
     }
 
-    /// Whether an envelope is what its sender made. Where there is no seal, nothing is asked.
+    /// Verifies an envelope. Without a seal nothing is verified.
     pub(crate) fn check_parcel(&self, parcel: &Parcel) -> Result<Result<(), Broken>, ApplyError> {
         if let Some(recorded) = self.recorded_parcel(&parcel.id) {
             return Ok(recorded.map_or(Ok(()), |violation| Err(Broken::again(violation))));
@@ -118,7 +119,7 @@ impl Transaction<'_> {
         Ok(checked(seal, self.state(), &sent.from, &message, sent.integrity.as_ref()))
     }
 
-    /// Refuses a checkpoint that is not what its workspace made.
+    /// Refuses a checkpoint whose proof does not match.
     pub(crate) fn check_checkpoint(&self, id: &CheckpointId) -> Result<(), DecisionError> {
         let known = self.state().checkpoints.get(id);
         let made = known.ok_or(ApplyError::Unknown("the checkpoint"))?;
@@ -130,7 +131,7 @@ impl Transaction<'_> {
         match checked {
             Ok(()) => Ok(()),
             Err(broken) => {
-                let text = format!("checkpoint {id} is not what its workspace made");
+                let text = format!("the integrity proof of checkpoint {id} does not match");
                 let refusal = Refusal::of(RefusalKind::Integrity, Rule::CheckpointProven, text);
                 let entry = broken.entry(SubjectType::Checkpoint, id.into());
                 Err(refusal.recorded(Record::Violation(Box::new(entry))).into())
@@ -149,13 +150,13 @@ fn check_checkpoint(
     Ok(checked(seal, state, &made.workspace, &message, made.integrity.as_ref()))
 }
 
-/// Whether a checkpoint has the proof that its workspace made it. One that is not there has none.
+/// Whether a checkpoint exists and has a valid proof.
 pub fn is_proven(seal: &dyn Seal, state: &State, id: &CheckpointId) -> bool {
     let made = state.checkpoints.get(id);
     made.is_some_and(|made| matches!(check_checkpoint(seal, state, id, made), Ok(Ok(()))))
 }
 
-/// Whether a checkpoint is the one that an entry made.
+/// Whether a checkpoint equals the one that an entry recorded.
 pub fn is_as_recorded(state: &State, id: &CheckpointId, entry: &Stamped) -> bool {
     match (&entry.draft.event, state.checkpoints.get(id)) {
         (Event::CheckpointCreated(body), Some(made)) if body.checkpoint_id == *id => {

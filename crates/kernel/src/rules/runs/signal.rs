@@ -1,10 +1,10 @@
-//! Signals: the closed set of eleven notifications, and how they travel.
+//! Signals: the closed set of eleven notifications, and their delivery.
 //!
 //! A signal goes from a workspace to its parent and nowhere else. Two are receipts and go to the
-//! sender of an envelope instead: `acknowledged`, and the `failed` that says delivery was given
-//! up. Signals of one workspace arrive in the order they were emitted. While the receiver is
-//! blocked, migrating or suspended they wait; if it has ended they are recorded only. A signal
-//! that the state table has no step for is recorded and changes nothing.
+//! sender of an envelope instead: `acknowledged`, and the `failed` that reports that delivery was
+//! given up. Signals of one workspace arrive in order. They wait while the receiver is blocked,
+//! migrating or suspended; if it has ended they are only recorded. A signal for which the state
+//! table has no transition is recorded and changes nothing.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -26,7 +26,7 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::signal::*;
 
-/// What a signal that the runtime or an agent emits says.
+/// The content of a signal emitted by the runtime or an agent.
 pub(crate) struct Saying {
     pub(crate) signal: SignalType,
     pub(crate) reason: Option<Text<1000>>,
@@ -48,7 +48,7 @@ pub(crate) fn decide_emit(
     may_emit(tx.state(), &from, emit)?;
     let status = workspace::get(tx.state(), &from)?.status;
     if status == Status::Idle && emit.signal == SignalType::Started {
-        // Whoever starts is there: what waits for it to be ready comes first.
+        // Starting makes the agent ready, and waiting mail is delivered first.
         make_ready(tx, &from, caller)?;
     }
     let saying =
@@ -65,7 +65,7 @@ pub(crate) fn decide_emit(
     Ok(Reply::Signal(SignalReply { signal_id: id, workspace: from, status, effect }))
 }
 
-/// Whether a signal may be emitted at all: role, reason, reference and state.
+/// Checks whether a signal may be emitted: role, reason, reference and state.
 pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result<(), Refusal> {
     let workspace = workspace::get(state, from)?;
     let run = state.run_of(workspace);
@@ -76,11 +76,11 @@ pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result
         return Err(Refusal::denied(Rule::MayEmit, message).allowing(allowed));
     }
     if emit.signal.needs_reason() && emit.reason.as_ref().is_none_or(Text::is_blank) {
-        let message = format!("the signal {} says nothing about why", emit.signal);
+        let message = format!("the signal {} needs a reason", emit.signal);
         return Err(Refusal::denied(Rule::SignalReason, message));
     }
     if emit.budget_warning.is_some() && emit.signal != SignalType::Blocked {
-        let message = format!("the signal {} says nothing about a budget", emit.signal);
+        let message = format!("the signal {} cannot carry a budget warning", emit.signal);
         return Err(Refusal::denied(Rule::SignalBudget, message));
     }
     if let Some(about) = &emit.about
@@ -102,14 +102,13 @@ pub(crate) fn may_emit(state: &State, from: &WorkspaceId, emit: &Emit) -> Result
     }
     let leaves = emit.signal == SignalType::Complete && workspace.status == Status::Active;
     if leaves && let Some(child) = change::live_child_of_same_owner(state, from) {
-        let message = format!("workspace {from} has work going on in {child}");
+        let message = format!("workspace {from} still has live work in {child}");
         return Err(Refusal::denied(Rule::ChildrenFirst, message));
     }
     Ok(())
 }
 
-/// An agent shows up in its workspace, or in one it was moved to: mail that waited for it is
-/// delivered.
+/// Makes an agent ready in its workspace, or in one it was moved to, and delivers waiting mail.
 pub(crate) fn make_ready(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -130,7 +129,7 @@ pub(crate) fn make_ready(
     Ok(())
 }
 
-/// The step of the state table a signal leads to, if there is one. Returns whether there was.
+/// Makes the transition a signal leads to, if the state table has one. Returns whether it had.
 pub(crate) fn take_effect(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -167,7 +166,7 @@ pub(crate) fn take_effect(
     Ok(true)
 }
 
-/// Emits a signal and lets it travel.
+/// Emits a signal and delivers it if possible.
 pub(crate) fn emit_to(
     tx: &mut Transaction<'_>,
     from: &WorkspaceId,
@@ -178,7 +177,7 @@ pub(crate) fn emit_to(
     emit_about(tx, from, to, saying, None, actor)
 }
 
-/// The same, with a word about a budget.
+/// Emits a signal with a budget warning.
 fn emit_about(
     tx: &mut Transaction<'_>,
     from: &WorkspaceId,
@@ -204,7 +203,7 @@ fn emit_about(
     Ok(signal_id)
 }
 
-/// The runtime tells a workspace's parent something.
+/// Emits a signal of the runtime to a workspace's parent.
 pub(crate) fn tell_parent(
     tx: &mut Transaction<'_>,
     from: &WorkspaceId,
@@ -214,7 +213,7 @@ pub(crate) fn tell_parent(
     emit_to(tx, from, to, saying, Actor::Protocol).map(|_| ())
 }
 
-/// The runtime tells the sender of an envelope what became of it.
+/// Emits a signal of the runtime to the sender of an envelope.
 pub(crate) fn tell_sender(
     tx: &mut Transaction<'_>,
     receiver: &WorkspaceId,
@@ -224,7 +223,7 @@ pub(crate) fn tell_sender(
     emit_to(tx, receiver, Some(sender.clone()), saying, Actor::Protocol).map(|_| ())
 }
 
-/// Delivers the signals that wait for a workspace, if it takes them now.
+/// Delivers the signals waiting for a workspace, if it takes signals now.
 pub(crate) fn deliver_pending(
     tx: &mut Transaction<'_>,
     to: &WorkspaceId,
@@ -294,7 +293,7 @@ pub(crate) fn apply_delivered(
         return Err(ApplyError::Mismatch("the signal that is next"));
     }
     state.pending_signals.remove(&(to.clone(), notice.at));
-    // A receipt is nothing to look at; the sender asked for it by sending.
+    // A receipt is not shown in the inbox.
     if notice.signal != SignalType::Acknowledged {
         state.notices.insert((to.clone(), entry.at), notice);
     }
@@ -302,7 +301,7 @@ pub(crate) fn apply_delivered(
 }
 
 impl State {
-    /// Whether something of this id exists that a signal may be about.
+    /// Whether a workspace, envelope or checkpoint with this id exists, for a signal to refer to.
     pub(crate) fn knows(&self, id: &AnyId) -> bool {
         let text = id.as_str();
         let workspace = WorkspaceId::new(text).is_ok_and(|id| self.workspaces.contains_key(&id));
@@ -312,13 +311,13 @@ impl State {
         workspace || envelope() || checkpoint()
     }
 
-    /// The signal a workspace receives next.
+    /// The next signal waiting for a workspace.
     pub(crate) fn first_pending(&self, to: &WorkspaceId) -> Option<&Notice> {
         let mut from = self.pending_signals.range((to.clone(), Timestamp::default())..);
         from.next().filter(|((of, _), _)| of == to).map(|(_, notice)| notice)
     }
 
-    /// The oldest signals a workspace received and did not take yet.
+    /// The oldest signals a workspace received and has not taken.
     pub(crate) fn notices_of(&self, to: &WorkspaceId, max: usize) -> Vec<(Timestamp, Notice)> {
         let from = self.notices.range((to.clone(), Timestamp::default())..);
         let own = from.take_while(|((of, _), _)| of == to).take(max);

@@ -1,4 +1,4 @@
-//! Types of `grant`: state, arguments of commands and bodies of events.
+//! Granting and revoking capabilities of users.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,26 +9,26 @@ use crate::values::name::UserId;
 use crate::values::principal::Actor;
 use crate::values::text::Text;
 
-/// `capability.grant`: lets a person do more.
+/// `capability.grant`: grants a capability to a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Grant {
-    /// What they may do from now on.
+    /// The capability to grant.
     pub capability: Capability,
-    /// Which person.
+    /// The person.
     pub user: UserId,
 }
 
-/// `capability.revoke`: lets a person do less.
+/// `capability.revoke`: revokes a capability of a person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Revoke {
-    /// What they may not do any more.
+    /// The capability to revoke.
     pub capability: Capability,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which person.
+    /// The person.
     pub user: UserId,
 }
 
@@ -36,9 +36,9 @@ pub struct Revoke {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Granted {
-    /// What was granted.
+    /// The capability.
     pub capability: Capability,
-    /// Who granted it; the system to the first user.
+    /// The actor who granted it; the system for the first user.
     pub granted_by: Actor,
     /// The person.
     pub user_id: UserId,
@@ -48,12 +48,12 @@ pub struct Granted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Revoked {
-    /// What was taken away.
+    /// The capability.
     pub capability: Capability,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Who took it away.
+    /// The actor who revoked it.
     pub revoked_by: Actor,
     /// The person.
     pub user_id: UserId,

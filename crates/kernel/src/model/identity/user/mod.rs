@@ -1,4 +1,4 @@
-//! Types of `user`: state, arguments of commands and bodies of events.
+//! Users: people with a key, a status and capabilities.
 
 pub(crate) mod grant;
 pub(crate) mod standing;
@@ -19,45 +19,45 @@ use crate::values::time::Timestamp;
 pub use crate::model::identity::user::standing::LIFECYCLE;
 pub use crate::model::identity::user::standing::Status;
 
-/// What the state remembers of a user. Nobody is ever forgotten.
+/// The state's record of a user. Users are never deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct User {
-    /// The key only that person can use.
+    /// The public key; only that person can use its private key.
     pub key: PublicKey,
-    /// Who let them in.
+    /// The principal who admitted them.
     pub created_by: Principal,
-    /// When.
+    /// When they were admitted.
     pub created_at: Timestamp,
-    /// How they stand.
+    /// Their status.
     pub status: Status,
-    /// Since when.
+    /// When that status began.
     pub since: Timestamp,
-    /// Why, if somebody said so.
+    /// The reason for that status, if given.
     pub reason: Option<Text<1000>>,
-    /// What they were granted; what everybody has is not listed.
+    /// The capabilities granted to them, without the implicit ones.
     pub granted: BTreeSet<Capability>,
-    /// What they were let in with and is not granted yet.
+    /// The capabilities announced by `user_created` that no `capability_granted` has granted yet.
     pub promised: BTreeSet<Capability>,
 }
 
 impl User {
-    /// Whether they hold a capability. Whether they may use it now is another question.
+    /// Whether they hold a capability. It can only be used while they are active.
     pub fn holds(&self, capability: Capability) -> bool {
         capability.is_implicit() || self.granted.contains(&capability)
     }
 
-    /// Whether they can manage people now.
+    /// Whether they are active and can manage people.
     pub(crate) fn keeps_people(&self) -> bool {
         self.status == Status::Active && self.holds(Capability::DeactivateUser)
     }
 }
 
-/// `user.create`: signs up the first user, or lets another person in.
+/// `user.create`: signs up the first user, or admits another person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// What that person may do; if left out, what concerns their own workspaces. The first user
-    /// may do everything.
+    /// The capabilities of that person; by default those over their own workspaces. The first user
+    /// gets all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<Capability>>,
     /// The public key of that person.
@@ -67,7 +67,7 @@ pub struct Create {
 }
 
 impl Create {
-    /// What was asked for, each once; what everybody has needs no asking.
+    /// The requested capabilities without duplicates and without implicit ones.
     pub(crate) fn asked(&self) -> Option<BTreeSet<Capability>> {
         let asked = self.capabilities.as_ref()?.iter().copied();
         Some(asked.filter(|capability| !capability.is_implicit()).collect())
@@ -78,11 +78,11 @@ impl Create {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Created {
-    /// What they are let in with; each is granted by an entry of its own that follows.
+    /// The capabilities they are admitted with; a separate entry grants each of them.
     pub capabilities: Vec<Capability>,
-    /// Who let them in; the first user did so alone.
+    /// The principal who admitted them; the first user signs up without one.
     pub created_by: Principal,
-    /// The key only that person can use.
+    /// The public key; only that person can use its private key.
     pub key: PublicKey,
     /// The id of that person.
     pub user_id: UserId,

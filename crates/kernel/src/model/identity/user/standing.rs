@@ -1,4 +1,4 @@
-//! Types of `standing`: state, arguments of commands and bodies of events.
+//! The status of users: suspending, blocking, deactivating, and the way back.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -6,45 +6,22 @@ use serde::Serialize;
 
 use crate::registry::kind::Kind;
 use crate::registry::lifecycle::{Edge, Lifecycle};
+use crate::values::closed_set::closed_set;
 use crate::values::name::UserId;
 use crate::values::principal::Actor;
 use crate::values::text::Text;
 
-/// The four states.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// May act.
-    Active,
-    /// Told to wait by somebody.
-    Suspended,
-    /// Kept from acting by something that has to be resolved first.
-    Blocked,
-    /// Gone, but not forgotten.
-    Deactivated,
-}
-
-impl Status {
-    /// All four.
-    pub const ALL: &'static [Status] =
-        &[Status::Active, Status::Suspended, Status::Blocked, Status::Deactivated];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Active => "active",
-            Status::Suspended => "suspended",
-            Status::Blocked => "blocked",
-            Status::Deactivated => "deactivated",
-        }
-    }
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
+closed_set! {
+    /// The status of a user.
+    Status {
+        /// Can act.
+        Active "active",
+        /// Kept from acting by another person.
+        Suspended "suspended",
+        /// Kept from acting until a condition is resolved.
+        Blocked "blocked",
+        /// Has left; their record stays.
+        Deactivated "deactivated",
     }
 }
 
@@ -57,7 +34,7 @@ macro_rules! edges {
     };
 }
 
-/// The ways of a person.
+/// The lifecycle of a user.
 pub const LIFECYCLE: Lifecycle = Lifecycle {
     noun: "user",
     edges: edges! {
@@ -83,10 +60,10 @@ macro_rules! said_of_a_user {
             #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
             #[serde(deny_unknown_fields)]
             pub struct $name {
-                /// Why, for others to read.
+                /// The reason, shown to others.
                 #[serde(default, skip_serializing_if = "Option::is_none")]
                 pub reason: Option<Text<1000>>,
-                /// Which person.
+                /// The person.
                 pub user: UserId,
             }
         )*
@@ -98,29 +75,29 @@ said_of_a_user! {
     Suspend;
     /// `user.resume`: lets a suspended person act again.
     Resume;
-    /// `user.deactivate`: a person leaves. Everything they did and own stays.
+    /// `user.deactivate`: records that a person has left. Everything they did and own stays.
     Deactivate;
-    /// `user.reactivate`: a person who left is back.
+    /// `user.reactivate`: records that a person who left is back.
     Reactivate;
 }
 
-/// `user.block`: keeps a person from acting until something is resolved.
+/// `user.block`: keeps a person from acting until a condition is resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
-    /// What has to be resolved first.
+    /// The condition that has to be resolved first.
     pub condition: Text<1000>,
-    /// Which person.
+    /// The person.
     pub user: UserId,
 }
 
-/// `user.unblock`: what kept a person from acting is resolved.
+/// `user.unblock`: records that the blocking condition is resolved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Unblock {
-    /// What was resolved.
+    /// The condition that was resolved.
     pub condition: Text<1000>,
-    /// Which person.
+    /// The person.
     pub user: UserId,
 }
 
@@ -128,10 +105,10 @@ pub struct Unblock {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suspended {
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Reason,
-    /// Who did it.
+    /// The actor who suspended them.
     pub suspended_by: Actor,
     /// The person.
     pub user_id: UserId,
@@ -141,10 +118,10 @@ pub struct Suspended {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resumed {
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Reason,
-    /// Who did it.
+    /// The actor who resumed them.
     pub resumed_by: Actor,
     /// The person.
     pub user_id: UserId,
@@ -154,9 +131,9 @@ pub struct Resumed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blocked {
-    /// Who did it.
+    /// The actor who blocked them.
     pub blocked_by: Actor,
-    /// What has to be resolved first.
+    /// The condition that has to be resolved first.
     pub blocking_condition: Text<1000>,
     /// The person.
     pub user_id: UserId,
@@ -166,7 +143,7 @@ pub struct Blocked {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Unblocked {
-    /// What was resolved.
+    /// The condition that was resolved.
     pub resolved_condition: Text<1000>,
     /// The person.
     pub user_id: UserId,
@@ -176,11 +153,11 @@ pub struct Unblocked {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deactivated {
-    /// Who did it.
+    /// The actor who deactivated them.
     pub deactivated_by: Actor,
-    /// How the person stood before.
+    /// The person's status before.
     pub prior_state: Status,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Reason,
     /// The person.
@@ -191,9 +168,9 @@ pub struct Deactivated {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reactivated {
-    /// Who did it.
+    /// The actor who reactivated them.
     pub reactivated_by: Actor,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Reason,
     /// The person.

@@ -1,4 +1,4 @@
-//! Types of `view`: state, arguments of commands and bodies of events.
+//! Users, as shown to callers.
 
 use serde::Serialize;
 
@@ -11,25 +11,25 @@ use crate::values::name::UserId;
 use crate::values::principal::Principal;
 use crate::values::time::Timestamp;
 
-/// A user, as doors show it.
+/// A user, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UserView {
     /// The user's id.
     pub user: UserId,
-    /// How they stand.
+    /// Their status.
     pub status: Status,
-    /// Since when.
+    /// When that status began.
     pub since: Timestamp,
-    /// Why, if somebody said so.
+    /// The reason for that status, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What they may do while they are active.
+    /// The capabilities they hold, usable while they are active.
     pub capabilities: Vec<Capability>,
     /// The user's key.
     pub key: PublicKey,
-    /// Who let them in.
+    /// The principal who admitted them.
     pub created_by: Principal,
-    /// When.
+    /// When they were admitted.
     pub created_at: Timestamp,
 }
 
@@ -49,18 +49,18 @@ impl UserView {
     }
 }
 
-/// A user with the work that is theirs.
+/// A user with the workspaces they own or caused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UserWork {
     /// The user.
     #[serde(flatten)]
     pub user: UserView,
-    /// The workspaces that go on and that they answer for.
+    /// The active workspaces they own.
     pub owns: Vec<WorkspaceId>,
-    /// How many they answered for in all.
+    /// The number of workspaces they ever owned.
     pub owned: usize,
-    /// The workspaces that go on because of them.
+    /// The active workspaces they caused.
     pub causes: Vec<WorkspaceId>,
-    /// How many there were because of them in all.
+    /// The number of workspaces they ever caused.
     pub caused: usize,
 }

@@ -1,4 +1,4 @@
-//! Types of `capsule`: state, arguments of commands and bodies of events.
+//! Capsules: short notes about a change, which can depend on each other.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,16 +9,16 @@ use crate::model::knowledge::blackboard::{Commons, Mark};
 use crate::values::label::Handle;
 use crate::values::text::Text;
 
-/// The most capsules of a project.
+/// The most capsules in a project.
 pub const CAPSULES_MAX: usize = 20_000;
 
-/// The most lines of a capsule, written out with its five lines of frame.
-pub const LINES_MAX: usize = 10;
+/// The most lines of a capsule in its written form, including five lines of frame.
+pub(crate) const LINES_MAX: usize = 10;
 
-/// The lines of the frame.
+/// The number of lines of the frame.
 const FRAME_LINES: usize = 5;
 
-/// The most capsules one builds on directly.
+/// The most direct dependencies of a capsule.
 pub const DEPENDS_MAX: usize = 32;
 
 /// A field of a capsule.
@@ -27,52 +27,52 @@ pub type Field = Text<1000>;
 /// A capsule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capsule {
-    /// What changed.
+    /// The change.
     pub what: Field,
-    /// Where.
+    /// The place of the change.
     pub place: Option<Field>,
-    /// What was decided.
+    /// The decision that was made.
     pub decision: Option<Field>,
-    /// What to beware of.
+    /// A warning to readers.
     pub gotcha: Option<Field>,
-    /// The capsules it builds on.
+    /// The capsules it depends on.
     pub depends: Vec<Handle>,
     /// Who wrote it last, and when.
     pub written: Mark,
 }
 
-/// `capsule.write`, and `capsule.written`: writes a capsule, or writes it anew.
+/// `capsule.write` and `capsule.written`: writes a capsule, or overwrites it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Write {
-    /// What was decided.
+    /// The decision that was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Field>,
-    /// The capsules it builds on; they need not be there yet.
+    /// The capsules it depends on; they need not exist yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     pub depends: Vec<Handle>,
-    /// What to beware of.
+    /// A warning to readers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gotcha: Option<Field>,
-    /// The capsule.
+    /// The id of the capsule.
     pub id: Handle,
-    /// What changed.
+    /// The change.
     pub what: Field,
-    /// Where.
+    /// The place of the change.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<Field>,
 }
 
 impl Write {
-    /// How many lines it has, written out.
+    /// The number of lines in its written form.
     pub fn lines(&self) -> usize {
         lines([Some(&self.what), self.place.as_ref(), self.decision.as_ref(), self.gotcha.as_ref()])
     }
 }
 
 impl Capsule {
-    /// How many lines it has, written out.
+    /// The number of lines in its written form.
     pub fn lines(&self) -> usize {
         lines([Some(&self.what), self.place.as_ref(), self.decision.as_ref(), self.gotcha.as_ref()])
     }
@@ -83,14 +83,14 @@ pub(crate) fn lines(fields: [Option<&Field>; 4]) -> usize {
     FRAME_LINES + fields.into_iter().flatten().map(of).sum::<usize>()
 }
 
-/// What capsules build on, in order.
+/// Capsules with all their dependencies, in dependency order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Closure {
-    /// The capsules, each after everything it builds on.
+    /// The capsules, each after everything it depends on.
     pub ids: Vec<Handle>,
-    /// Named as something to build on, but not there.
+    /// Dependencies that do not exist.
     pub missing: Vec<Handle>,
-    /// Asked for, but not there.
+    /// Requested ids that do not exist.
     pub unknown: Vec<Handle>,
 }
 
@@ -100,7 +100,8 @@ impl Commons {
         self.capsules.get(id).map(AsRef::as_ref)
     }
 
-    /// The first of `depends` from which a way leads to `id`.
+    /// The first of `depends` that depends on `id`, directly or indirectly: the dependency would be
+    /// a cycle.
     pub(crate) fn leads_back<'d>(&self, id: &Handle, depends: &'d [Handle]) -> Option<&'d Handle> {
         let mut seen: BTreeSet<&Handle> = BTreeSet::new();
         depends.iter().find(|first| {
@@ -117,7 +118,7 @@ impl Commons {
         })
     }
 
-    /// Everything that some capsules build on, and themselves, each after what it builds on.
+    /// Collects capsules and all their dependencies, each after everything it depends on.
     pub fn closure(&self, asked: &[Handle]) -> Closure {
         let mut closure = Closure::default();
         let mut seen: BTreeSet<&Handle> = BTreeSet::new();
@@ -128,7 +129,7 @@ impl Commons {
                 }
                 continue;
             }
-            // A capsule is looked at twice: when it is met, and when all below it is done.
+            // A capsule is visited twice: when it is met, and when all its dependencies are done.
             let mut open = vec![(first, false)];
             while let Some((id, done)) = open.pop() {
                 if done {

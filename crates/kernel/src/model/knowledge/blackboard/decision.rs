@@ -1,4 +1,4 @@
-//! Types of `decision`: state, arguments of commands and bodies of events.
+//! The decision log.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,37 +9,37 @@ use crate::values::label::{Handle, Label};
 use crate::values::principal::Principal;
 use crate::values::text::Text;
 
-/// How many decisions are at hand; the trail has all of them.
+/// The number of newest decisions kept in the state; the trail has all of them.
 pub const DECISIONS_KEPT: usize = 1_000;
 
-/// What a decision is called.
+/// The title of a decision or a dispute.
 pub type Title = Text<200>;
 
-/// What was decided, and why.
+/// The decision and its rationale.
 pub type Body = Text<8000>;
 
-/// A decision.
+/// An entry of the decision log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// What it is called.
+    /// The title.
     pub title: Title,
-    /// What was decided, and why.
+    /// The decision and its rationale.
     pub body: Body,
-    /// The dispute it tells of, if it does.
+    /// The dispute it reports, if it does.
     pub dispute: Option<Handle>,
     /// Who wrote it, and when.
     pub written: Mark,
 }
 
-/// `decision.append`: writes a decision down.
+/// `decision.append`: appends to the decision log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Append {
-    /// What was decided, and why.
+    /// The decision and its rationale.
     pub body: Body,
-    /// What it is called.
+    /// The title.
     pub title: Title,
-    /// What it came through: the name of a server.
+    /// The name of the server it came through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Label>,
 }
@@ -48,16 +48,16 @@ pub struct Append {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Appended {
-    /// What was decided, and why.
+    /// The decision and its rationale.
     pub body: Body,
-    /// Whose words they are.
+    /// The author.
     pub by: Principal,
-    /// The dispute it tells of, if it does.
+    /// The dispute it reports, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispute: Option<Handle>,
-    /// What it is called.
+    /// The title.
     pub title: Title,
-    /// What it came through: the name of a server.
+    /// The name of the server it came through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Label>,
 }

@@ -1,4 +1,4 @@
-//! Types of `dispute`: state, arguments of commands and bodies of events.
+//! Disputes: one principal's work displaces another's; the displaced work is preserved on branches.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,16 +10,16 @@ use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::values::label::{Handle, Label};
 use crate::values::text::Text;
 
-/// The most disputes of a project.
-pub const DISPUTES_MAX: usize = 2_000;
+/// The most disputes in a project.
+pub(crate) const DISPUTES_MAX: usize = 2_000;
 
-/// The most branches that keep displaced work besides the first.
+/// The most branches besides the first that preserve displaced work.
 pub const ALSO_PRESERVED_MAX: usize = 32;
 
-/// The most files that are named as not preserved.
+/// The most files listed as not preserved.
 pub const NOT_PRESERVED_MAX: usize = 64;
 
-/// What somebody wants.
+/// The intent of a party to the dispute.
 pub type Intent = Text<1000>;
 
 /// The name of a branch.
@@ -31,76 +31,76 @@ pub type NotPreserved = Text<500>;
 /// A dispute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dispute {
-    /// What it is called.
+    /// The title.
     pub title: Title,
-    /// What it is about.
+    /// The surfaces in dispute.
     pub surfaces: Surfaces,
-    /// Whose work has to give way.
+    /// The party whose work is displaced.
     pub displaced: Option<Label>,
-    /// What whoever raised it wants.
+    /// The intent of the party who raised it.
     pub overriding_intent: Option<Intent>,
-    /// What the other wants.
+    /// The intent of the displaced party.
     pub displaced_intent: Option<Intent>,
-    /// The branch that keeps the displaced work.
+    /// The branch that preserves the displaced work.
     pub preserved_branch: Option<Branch>,
-    /// Further branches that do: work lay in several places.
+    /// Further such branches, if the work was in several places.
     pub also_preserved: Vec<Branch>,
-    /// What of it is on none of them.
+    /// Displaced work that is on none of them.
     pub not_preserved: Vec<NotPreserved>,
-    /// The branch that has the record for review.
+    /// The branch with the record for review.
     pub conflict_branch: Option<Branch>,
-    /// What it came through.
+    /// The name of the server it came through.
     pub via: Option<Label>,
     /// Who raised it, and when.
     pub raised: Mark,
 }
 
-/// `dispute.raise`, and `dispute.raised`: puts a dispute on record, once.
+/// `dispute.raise` and `dispute.raised`: records a dispute, once per id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Raise {
-    /// Further branches that keep displaced work: it lay in several places.
+    /// Further branches that preserve displaced work, if it was in several places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 32))]
     pub also_preserved: Vec<Branch>,
-    /// The branch that has the record for review.
+    /// The branch with the record for review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conflict_branch: Option<Branch>,
-    /// Whose work has to give way.
+    /// The party whose work is displaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Label>,
-    /// What the other wants.
+    /// The intent of the displaced party.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced_intent: Option<Intent>,
-    /// The dispute.
+    /// The id of the dispute.
     pub id: Handle,
-    /// What of the displaced work is on no branch, a line each.
+    /// Displaced work that is on no branch, one line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub not_preserved: Vec<NotPreserved>,
-    /// What whoever raises it wants.
+    /// The intent of the party who raises it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overriding_intent: Option<Intent>,
-    /// The branch that keeps the displaced work.
+    /// The branch that preserves the displaced work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preserved_branch: Option<Branch>,
-    /// What it is about.
+    /// The surfaces in dispute.
     pub surfaces: Surfaces,
-    /// What it is called.
+    /// The title.
     pub title: Title,
-    /// What it came through: the name of a server.
+    /// The name of the server it came through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Label>,
 }
 
 impl Raise {
-    /// What the decision that tells of it is called.
-    pub fn decision_title(&self) -> Title {
+    /// The title of the decision that reports it.
+    pub(crate) fn decision_title(&self) -> Title {
         Text::lossy(&format!("conflict {} raised", self.id))
     }
 
-    /// What that decision says.
-    pub fn decision_body(&self) -> Body {
+    /// The body of that decision.
+    pub(crate) fn decision_body(&self) -> Body {
         Text::lossy(self.title.as_str())
     }
 }

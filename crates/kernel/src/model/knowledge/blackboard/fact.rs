@@ -1,4 +1,4 @@
-//! Types of `fact`: state, arguments of commands and bodies of events.
+//! Facts: shared keys with values.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,35 +8,35 @@ use crate::model::knowledge::blackboard::Mark;
 use crate::values::label::Label;
 use crate::values::text::Text;
 
-/// The most facts of a project.
+/// The most facts in a project.
 pub const FACTS_MAX: usize = 10_000;
 
-/// What a fact says.
+/// The value of a fact.
 pub type Value = Text<4000>;
 
 /// A fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it says.
+    /// The value.
     pub value: Value,
     /// Who set it last, and when.
     pub set: Mark,
 }
 
-/// `fact.set`, and what it leaves: writes a fact.
+/// `fact.set` and its event: sets a fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
-    /// What it is about.
+    /// The key.
     pub key: Label,
-    /// What it says.
+    /// The value.
     pub value: Value,
 }
 
-/// `fact.delete`, and `fact.deleted`: wipes a fact off.
+/// `fact.delete` and `fact.deleted`: deletes a fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Delete {
-    /// Which one.
+    /// The key.
     pub key: Label,
 }

@@ -1,4 +1,4 @@
-//! Types of `ledger`: state, arguments of commands and bodies of events.
+//! The token ledger: reported token use, summed by role, agent, task, tool and kind.
 
 use imbl::OrdMap;
 use schemars::JsonSchema;
@@ -10,56 +10,56 @@ use crate::model::runs::workspace::meter::Amount;
 use crate::values::label::Label;
 use crate::values::time::JSON_INTEGER_MAX;
 
-/// The most names of one sort with sums of their own; what comes after is added up as [`OTHER`].
+/// The most names per grouping with sums of their own; further names are summed as [`OTHER`].
 pub const NAMES_MAX: usize = 5_000;
 
-/// The name that stands for those beyond.
+/// The name under which further names are summed.
 pub const OTHER: &str = "(other)";
 
 /// The most roles with a baseline.
-pub const BASELINES_MAX: usize = 1_000;
+pub(crate) const BASELINES_MAX: usize = 1_000;
 
-/// `ledger.log`, and `ledger.logged`: counts tokens.
+/// `ledger.log` and `ledger.logged`: reports the use of tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// Whose tokens they are; the caller's own if left out.
+    /// The agent that used them; the caller by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Label>,
-    /// What sort of message they were.
+    /// The kind of message.
     pub kind: Label,
-    /// How many messages they were in; one if left out.
+    /// The number of messages; one by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<NonZeroU32>,
-    /// Which message.
+    /// The id of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub msg_id: Option<Label>,
-    /// In which role.
+    /// The role.
     pub role: Label,
-    /// For which task.
+    /// The task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Label>,
-    /// What counted them; if left out, the caller reports a number of its own.
+    /// The tokenizer that counted them; without one the number is the caller's estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<Label>,
-    /// How many.
+    /// The number of tokens.
     pub tokens: Amount,
-    /// For which tool.
+    /// The tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<Label>,
 }
 
-/// `ledger.baseline`, and `ledger.baselined`: says what a role used before.
+/// `ledger.baseline` and `ledger.baselined`: sets the tokens that a role used before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// Which role.
+    /// The role.
     pub role: Label,
-    /// How many tokens.
+    /// The number of tokens.
     pub tokens: Amount,
 }
 
-/// By what tokens are summed up.
+/// The grouping of a token report.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -68,43 +68,43 @@ pub enum By {
     /// The role.
     #[default]
     Role,
-    /// Whose they are.
+    /// The agent.
     Agent,
     /// The task.
     Task,
     /// The tool.
     Tool,
-    /// The sort of message.
+    /// The kind of message.
     Kind,
 }
 
-/// The most tokens of a line. No message is that large, and a ledger that somebody fills to the
-/// brim with one line would be closed to everybody.
-pub const LINE_TOKENS_MAX: u64 = 1_000_000_000;
+/// The most tokens of a line. No message is that large, and a larger limit would let one line fill
+/// the ledger up for everybody.
+pub(crate) const LINE_TOKENS_MAX: u64 = 1_000_000_000;
 
 /// The most messages of a line.
-pub const LINE_MESSAGES_MAX: u32 = 1_000_000;
+pub(crate) const LINE_MESSAGES_MAX: u32 = 1_000_000;
 
-/// What counts tokens here. Whatever else counted them, the number is what the caller says.
+/// The tokenizer whose counts are trusted; counts by others are taken as reported by the caller.
 const TOKENIZER: &str = "o200k_base";
 
-/// How kinds of lines begin that cost tokens only because there are tools.
+/// The prefix of kinds that are counted as tool overhead.
 const TOOL_KINDS: &str = "tool_";
 
-/// A sum.
+/// A sum of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// All tokens.
     pub tokens: u64,
-    /// Those among them that a tokenizer counted.
+    /// The tokens that a trusted tokenizer counted.
     pub counted: u64,
-    /// Those among them that are spent only because there are tools.
+    /// The tokens that are tool overhead.
     pub tools: u64,
-    /// In how many messages.
+    /// The number of messages.
     pub messages: u64,
 }
 
-/// What one line adds to a sum.
+/// A ledger line, in the form in which it is added to a sum.
 #[derive(Clone, Copy)]
 pub(crate) struct Line {
     pub(crate) tokens: u64,
@@ -123,7 +123,7 @@ impl Line {
 }
 
 impl Sum {
-    /// Whether a line can be added and the sum stays exact.
+    /// Whether a line can be added without the sum exceeding exact JSON integers.
     pub(crate) fn takes(&self, line: Line) -> bool {
         let fits =
             |sum: u64, more: u64| sum.checked_add(more).is_some_and(|sum| sum <= JSON_INTEGER_MAX);
@@ -139,10 +139,10 @@ impl Sum {
     }
 }
 
-/// Sums of tokens by names of one sort.
+/// Sums by name, within one grouping.
 pub(crate) type Sums = OrdMap<Label, Sum>;
 
-/// What was counted.
+/// The token ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
     #[serde(with = "crate::values::ordered::map")]
@@ -161,7 +161,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// The sums by one sort of name, in the order of the names.
+    /// The sums of one grouping, sorted by name.
     pub fn by(&self, by: By) -> &Sums {
         match by {
             By::Role => &self.roles,
@@ -172,17 +172,17 @@ impl Ledger {
         }
     }
 
-    /// Everything that was counted.
+    /// The sum over everything.
     pub fn all(&self) -> Sum {
         self.all
     }
 
-    /// What roles used before, in the order of their names.
+    /// The baselines, sorted by role.
     pub fn baselines(&self) -> impl Iterator<Item = (&Label, u64)> {
         self.baselines.iter().map(|(role, tokens)| (role, *tokens))
     }
 
-    /// What a role used before.
+    /// The baseline of a role, if set.
     pub fn baseline(&self, role: &Label) -> Option<u64> {
         self.baselines.get(role).copied()
     }

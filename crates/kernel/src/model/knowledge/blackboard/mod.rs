@@ -1,4 +1,4 @@
-//! Types of `blackboard`: state, arguments of commands and bodies of events.
+//! The blackboard: symbols, facts, capsules, decisions, disputes and the token ledger.
 
 pub(crate) mod capsule;
 pub(crate) mod decision;
@@ -25,13 +25,11 @@ use crate::model::knowledge::blackboard::symbol::{Symbol, Symbols};
 use crate::values::principal::Principal;
 use crate::values::time::Timestamp;
 
-pub use crate::values::label::HANDLE_BYTES_MAX;
 pub use crate::values::label::Handle;
-pub use crate::values::label::LABEL_BYTES_MAX;
 pub use crate::values::label::Label;
 pub use crate::values::label::LabelError;
 
-/// Everything that is shared now.
+/// The current content of the blackboard.
 #[derive(Clone, Debug, Default)]
 pub struct Commons {
     pub(crate) symbols: Symbols,
@@ -39,22 +37,22 @@ pub struct Commons {
     pub(crate) capsules: OrdMap<Handle, Arc<Capsule>>,
     /// The newest decisions, by number.
     pub(crate) decisions: OrdMap<u64, Arc<Decision>>,
-    /// How many decisions there ever were.
+    /// The number of decisions ever made.
     pub(crate) decided: u64,
     pub(crate) disputes: OrdMap<Handle, Arc<Dispute>>,
     pub(crate) ledger: Ledger,
 }
 
-/// Who wrote something, and when.
+/// The author and time of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// Who.
+    /// The author.
     pub by: Principal,
 }
 
-/// What is shared, as plain lists.
+/// The serialized form of the blackboard: plain lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommonsImage {
     symbols: Vec<(u64, Label, Symbol)>,
@@ -97,7 +95,7 @@ impl Commons {
         }
     }
 
-    /// How many things these are.
+    /// The number of items, for statistics.
     pub(crate) fn size(&self) -> usize {
         let written = self.symbols.shelf().len() + self.facts.len() + self.capsules.len();
         written + self.decisions.len() + self.disputes.len() + self.ledger.size()

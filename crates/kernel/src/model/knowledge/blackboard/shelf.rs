@@ -1,4 +1,4 @@
-//! A map that remembers the order in which its keys came. A new value keeps the key's place.
+//! A map that remembers insertion order. Replacing a value keeps the key's position.
 
 use imbl::OrdMap;
 
@@ -23,12 +23,12 @@ impl<K: Clone + Ord, V: Clone> Shelf<K, V> {
         self.things.get(key).map(|(_, value)| value)
     }
 
-    /// The key in a place.
+    /// The key at a position.
     pub(crate) fn at(&self, place: u64) -> Option<&K> {
         self.order.get(&place)
     }
 
-    /// Puts a value in its place. Returns the place and what was there before.
+    /// Inserts or replaces a value. Returns its position and the previous value.
     pub(crate) fn put(&mut self, key: K, value: V) -> (u64, Option<V>) {
         let known = self.things.get(&key).map(|(place, _)| *place);
         let place = known.unwrap_or_else(|| self.order.get_max().map_or(0, |(last, _)| last + 1));
@@ -44,7 +44,7 @@ impl<K: Clone + Ord, V: Clone> Shelf<K, V> {
         Some(value)
     }
 
-    /// What there is, in the order it came.
+    /// The items in insertion order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.order.values().filter_map(|key| self.get(key).map(|value| (key, value)))
     }

@@ -1,4 +1,4 @@
-//! Types of `symbol`: state, arguments of commands and bodies of events.
+//! Symbols: short names that stand for longer text.
 
 use imbl::OrdSet;
 use schemars::JsonSchema;
@@ -10,36 +10,36 @@ use crate::model::knowledge::blackboard::shelf::Shelf;
 use crate::values::label::Label;
 use crate::values::text::Text;
 
-/// The most symbols of a project.
-pub const SYMBOLS_MAX: usize = 20_000;
+/// The most symbols in a project.
+pub(crate) const SYMBOLS_MAX: usize = 20_000;
 
-/// What a symbol stands for.
+/// The text that a symbol stands for.
 pub type Value = Text<1000>;
 
 /// A symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbol {
-    /// What it stands for.
+    /// The text it stands for.
     pub value: Value,
     /// Who set it last, and when.
     pub set: Mark,
 }
 
-/// `symbol.set`, and what it leaves: says what a symbol stands for.
+/// `symbol.set` and its event: defines a symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Set {
-    /// The symbol.
+    /// The id of the symbol.
     pub id: Label,
-    /// What it stands for.
+    /// The text it stands for.
     pub value: Value,
 }
 
-/// The symbols, and which stands for what.
+/// The symbols, with an index by value.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Symbols {
     shelf: Shelf<Label, Symbol>,
-    /// Values with the places of their symbols.
+    /// Values, each with the position of its symbol.
     values: OrdSet<(Value, u64)>,
 }
 

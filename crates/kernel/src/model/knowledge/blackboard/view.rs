@@ -1,4 +1,4 @@
-//! Types of `view`: state, arguments of commands and bodies of events.
+//! The blackboard, as shown to callers: replies, queries and their answers.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use crate::values::label::{Handle, Label};
 use crate::values::principal::Principal;
 use crate::values::time::Timestamp;
 
-/// What a command about what is shared returns.
+/// The reply to a blackboard command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CommonsReply {
@@ -24,20 +24,20 @@ pub enum CommonsReply {
     Symbol(SymbolView),
     /// The fact that was set.
     Fact(FactView),
-    /// Whether there was a fact to delete.
+    /// The outcome of deleting a fact.
     Deleted {
-        /// Whether it was there.
+        /// Whether the fact existed.
         deleted: bool,
-        /// Which one.
+        /// The key of the fact.
         key: Label,
     },
     /// The capsule that was written.
     Capsule(Box<CapsuleView>),
-    /// The decision that was written down.
+    /// The decision that was appended.
     Decision(Box<DecisionView>),
     /// The dispute that was raised.
     Dispute(Box<DisputeView>),
-    /// What the role used so far.
+    /// The sum of the role so far.
     Sum(SumView),
     /// The baseline of a role.
     Baseline(BaselineView),
@@ -46,13 +46,13 @@ pub enum CommonsReply {
 /// A symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SymbolView {
-    /// The symbol.
+    /// The id of the symbol.
     pub id: Label,
-    /// What it stands for.
+    /// The text it stands for.
     pub value: symbol::Value,
     /// When it was set last.
     pub set_at: Timestamp,
-    /// By whom.
+    /// The principal who set it last.
     pub set_by: Principal,
 }
 
@@ -66,13 +66,13 @@ impl SymbolView {
 /// A fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FactView {
-    /// What it is about.
+    /// The key.
     pub key: Label,
-    /// What it says.
+    /// The value.
     pub value: fact::Value,
     /// When it was set last.
     pub set_at: Timestamp,
-    /// By whom.
+    /// The principal who set it last.
     pub set_by: Principal,
 }
 
@@ -86,26 +86,26 @@ impl FactView {
 /// A capsule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CapsuleView {
-    /// The capsule.
+    /// The id of the capsule.
     pub id: Handle,
-    /// What changed.
+    /// The change.
     pub what: String,
-    /// Where.
+    /// The place of the change.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// What was decided.
+    /// The decision that was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<String>,
-    /// What to beware of.
+    /// A warning to readers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gotcha: Option<String>,
-    /// The capsules it builds on.
+    /// The capsules it depends on.
     pub depends: Vec<Handle>,
-    /// How many lines it has, written out.
+    /// The number of lines in its written form.
     pub lines: usize,
     /// When it was written last.
     pub written_at: Timestamp,
-    /// By whom.
+    /// The principal who wrote it last.
     pub written_by: Principal,
 }
 
@@ -126,21 +126,21 @@ impl CapsuleView {
     }
 }
 
-/// A decision.
+/// An entry of the decision log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DecisionView {
     /// Its number, from 1.
     pub number: u64,
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What was decided, and why.
+    /// The decision and its rationale.
     pub body: String,
-    /// The dispute it tells of.
+    /// The dispute it reports, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dispute: Option<Handle>,
-    /// When it was written down.
+    /// When it was appended.
     pub at: Timestamp,
-    /// Whose words they are.
+    /// The author.
     pub by: Principal,
 }
 
@@ -160,39 +160,39 @@ impl DecisionView {
 /// A dispute.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DisputeView {
-    /// The dispute.
+    /// The id of the dispute.
     pub id: Handle,
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What it is about.
+    /// The surfaces in dispute.
     pub surfaces: Vec<Surface>,
-    /// Whose work has to give way.
+    /// The party whose work is displaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Label>,
-    /// What whoever raised it wants.
+    /// The intent of the party who raised it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overriding_intent: Option<String>,
-    /// What the other wants.
+    /// The intent of the displaced party.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub displaced_intent: Option<String>,
-    /// The branch that keeps the displaced work.
+    /// The branch that preserves the displaced work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserved_branch: Option<String>,
-    /// Further branches that do.
+    /// Further such branches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_preserved: Vec<String>,
-    /// What of it is on none of them.
+    /// Displaced work that is on none of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_preserved: Vec<String>,
-    /// The branch that has the record for review.
+    /// The branch with the record for review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conflict_branch: Option<String>,
-    /// What it came through.
+    /// The name of the server it came through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub via: Option<Label>,
     /// When it was raised.
     pub raised_at: Timestamp,
-    /// By whom.
+    /// The principal who raised it.
     pub raised_by: Principal,
 }
 
@@ -218,20 +218,20 @@ impl DisputeView {
     }
 }
 
-/// Tokens under one name.
+/// The tokens summed under one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SumView {
     /// The name.
     pub name: Label,
     /// All tokens.
     pub tokens: u64,
-    /// Those that a tokenizer counted.
+    /// The tokens that a trusted tokenizer counted.
     pub counted: u64,
-    /// Those that callers reported.
+    /// The tokens reported by callers without a trusted tokenizer.
     pub reported: u64,
-    /// Those that are spent only because there are tools.
+    /// The tokens that are tool overhead.
     pub tools: u64,
-    /// In how many lines.
+    /// The number of messages.
     pub messages: u64,
 }
 
@@ -246,76 +246,76 @@ impl SumView {
 /// A baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BaselineView {
-    /// Which role.
+    /// The role.
     pub role: Label,
-    /// What it used before.
+    /// The tokens it used before.
     pub tokens: u64,
 }
 
-/// What `capsule.deps` finds.
+/// The answer to `capsule.deps`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DepsView {
-    /// The capsules, each after everything it builds on.
+    /// The capsules, each after everything it depends on.
     pub ids: Vec<Handle>,
-    /// Named as something to build on, but not there.
+    /// Dependencies that do not exist.
     pub missing: Vec<Handle>,
-    /// Asked for, but not there.
+    /// Requested ids that do not exist.
     pub unknown: Vec<Handle>,
 }
 
-/// What `capsule.hydrate` finds.
+/// The answer to `capsule.hydrate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HydratedView {
-    /// The capsules, each after everything it builds on.
+    /// The capsules, each after everything it depends on.
     pub capsules: Vec<CapsuleView>,
-    /// Named as something to build on, but not there.
+    /// Dependencies that do not exist.
     pub missing: Vec<Handle>,
-    /// Asked for, but not there.
+    /// Requested ids that do not exist.
     pub unknown: Vec<Handle>,
 }
 
-/// What `ledger.report` finds.
+/// The answer to `ledger.report`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ReportView {
-    /// By what tokens were summed up.
+    /// The grouping.
     pub by: By,
-    /// The sums, in the order of the names.
+    /// The sums, sorted by name.
     pub rows: Vec<SumView>,
-    /// All tokens there are, also those without such a name.
+    /// The sum over all tokens, including those without such a name.
     pub total: TotalView,
 }
 
-/// Everything that was counted.
+/// The sum over everything.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TotalView {
     /// All tokens.
     pub tokens: u64,
-    /// Those that a tokenizer counted.
+    /// The tokens that a trusted tokenizer counted.
     pub counted: u64,
-    /// Those that callers reported.
+    /// The tokens reported by callers without a trusted tokenizer.
     pub reported: u64,
-    /// In how many lines.
+    /// The number of messages.
     pub messages: u64,
 }
 
-/// A role's tokens beside what it used before.
+/// A role's tokens compared with its baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeltaView {
     /// The role.
     pub role: Label,
-    /// What it used before, if that was said.
+    /// The baseline, if one is set.
     pub baseline: Option<u64>,
-    /// What was counted since.
+    /// The tokens logged since.
     pub measured: u64,
-    /// How much of that is spent only because there are tools.
+    /// The part of them that is tool overhead.
     pub tools: u64,
 }
 
-/// About one symbol.
+/// A query for one symbol.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfSymbol {
-    /// Which one.
+    /// The id of the symbol.
     pub id: Label,
 }
 
@@ -323,31 +323,31 @@ pub struct OfSymbol {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfValue {
-    /// What the symbol stands for.
+    /// The text that the symbol stands for.
     pub value: symbol::Value,
 }
 
-/// About one fact.
+/// A query for one fact.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfFact {
-    /// Which one.
+    /// The key of the fact.
     pub key: Label,
 }
 
-/// About one capsule or dispute.
+/// A query for one capsule or dispute.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfHandle {
-    /// Which one.
+    /// The id.
     pub id: Handle,
 }
 
-/// About some capsules.
+/// A query for several capsules.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfHandles {
-    /// Which ones.
+    /// The ids.
     pub ids: Vec<Handle>,
 }
 
@@ -355,7 +355,7 @@ pub struct OfHandles {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Report {
-    /// By what to sum up.
+    /// The grouping.
     pub by: By,
 }
 
@@ -363,43 +363,43 @@ pub struct Report {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Delta {
-    /// One role; all that have a baseline if left out.
+    /// The role; by default all roles that have a baseline.
     pub role: Option<Label>,
 }
 
-/// What a question about what is shared is answered with.
+/// The answer to a blackboard query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum CommonsAnswer {
-    /// To `symbol.get` and `symbol.reverse`.
+    /// The answer to `symbol.get` and `symbol.reverse`.
     Symbol(SymbolView),
-    /// To `symbol.list`.
+    /// The answer to `symbol.list`.
     Symbols(Vec<SymbolView>),
-    /// To `fact.get`.
+    /// The answer to `fact.get`.
     Fact(FactView),
-    /// To `fact.list`.
+    /// The answer to `fact.list`.
     Facts(Vec<FactView>),
-    /// To `capsule.get`.
+    /// The answer to `capsule.get`.
     Capsule(Box<CapsuleView>),
-    /// To `capsule.list`.
+    /// The answer to `capsule.list`.
     Capsules(Vec<CapsuleView>),
-    /// To `capsule.deps`.
+    /// The answer to `capsule.deps`.
     Deps(DepsView),
-    /// To `capsule.hydrate`.
+    /// The answer to `capsule.hydrate`.
     Hydrated(HydratedView),
-    /// To `decision.list`.
+    /// The answer to `decision.list`.
     Decisions(Vec<DecisionView>),
-    /// To `dispute.list`.
+    /// The answer to `dispute.list`.
     Disputes(Vec<DisputeView>),
-    /// To `dispute.get`.
+    /// The answer to `dispute.get`.
     Dispute(Box<DisputeView>),
-    /// To `ledger.report`.
+    /// The answer to `ledger.report`.
     Report(ReportView),
-    /// To `ledger.delta`.
+    /// The answer to `ledger.delta`.
     Delta(Vec<DeltaView>),
 }
 
-/// What there is, for whoever reads all of it.
+/// Read access to the whole blackboard.
 impl Commons {
     /// A symbol by its id.
     pub fn symbol(&self, id: &Label) -> Option<SymbolView> {
@@ -411,7 +411,7 @@ impl Commons {
         self.symbols.reverse(value).map(|(id, own)| SymbolView::of(id, own))
     }
 
-    /// The symbols, in the order they came.
+    /// The symbols, in the order in which they were first set.
     pub fn symbols(&self) -> impl Iterator<Item = SymbolView> {
         self.symbols.shelf().iter().map(|(id, own)| SymbolView::of(id, own))
     }
@@ -421,17 +421,17 @@ impl Commons {
         self.facts.get(key).map(|own| FactView::of(key, own))
     }
 
-    /// The facts, in the order they came.
+    /// The facts, in the order in which they were first set.
     pub fn facts(&self) -> impl Iterator<Item = FactView> {
         self.facts.iter().map(|(key, own)| FactView::of(key, own))
     }
 
-    /// The capsules, in the order of their ids.
+    /// The capsules, sorted by id.
     pub fn capsules(&self) -> impl Iterator<Item = CapsuleView> {
         self.capsules.iter().map(|(id, own)| CapsuleView::of(id, own))
     }
 
-    /// What some capsules build on, and themselves, in order.
+    /// Returns capsules with all their dependencies, in dependency order.
     pub fn hydrate(&self, ids: &[Handle]) -> HydratedView {
         let found = self.closure(ids);
         let known = found.ids.iter().filter_map(|id| self.capsule(id).map(|own| (id, own)));
@@ -439,7 +439,7 @@ impl Commons {
         HydratedView { capsules, missing: found.missing, unknown: found.unknown }
     }
 
-    /// The newest decisions, oldest first.
+    /// The newest decisions, oldest of them first.
     pub fn decisions(&self) -> impl DoubleEndedIterator<Item = DecisionView> {
         self.decisions.iter().map(|(number, own)| DecisionView::of(*number, own))
     }
@@ -462,7 +462,7 @@ impl Commons {
         views
     }
 
-    /// The tokens that were counted, by one sort of name.
+    /// The tokens logged, by one grouping.
     pub fn report(&self, by: By) -> ReportView {
         let rows = self.ledger.by(by).iter().map(|(name, sum)| SumView::of(name, *sum)).collect();
         let Sum { tokens, counted, messages, .. } = self.ledger.all();
@@ -470,7 +470,7 @@ impl Commons {
         ReportView { by, rows, total: TotalView { tokens, counted, reported, messages } }
     }
 
-    /// Tokens beside what was used before: of one role, or of all that have a baseline.
+    /// Tokens compared with baselines: of one role, or of all roles that have a baseline.
     pub fn delta(&self, role: Option<&Label>) -> Vec<DeltaView> {
         let of = |role: &Label, baseline| {
             let sum = self.ledger.by(By::Role).get(role).copied().unwrap_or_default();
@@ -482,7 +482,7 @@ impl Commons {
         }
     }
 
-    /// What roles used before.
+    /// The baselines of roles.
     pub fn baselines(&self) -> Vec<BaselineView> {
         let all = self.ledger.baselines();
         all.map(|(role, tokens)| BaselineView { role: role.clone(), tokens }).collect()

@@ -1,4 +1,4 @@
-//! Types of `archive`: state, arguments of commands and bodies of events.
+//! Archiving and expiry of records.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,19 +10,19 @@ use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::text::Text;
 
-/// `memory.archive`: takes a record that is over out of what is at hand.
+/// `memory.archive`: removes a finished record from the state; the trail keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Archive {
-    /// The version it is expected to be at; refused if it is not.
+    /// The expected version; the command is refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u32>,
-    /// Which record. An assignment that goes on is cancelled with it.
+    /// The record. An assignment still in progress is cancelled with it.
     pub id: RecordId,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
 }
@@ -31,22 +31,22 @@ pub struct Archive {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Archived {
-    /// What followed.
+    /// The side effects.
     pub effects: Vec<Effect>,
-    /// Which record.
+    /// The record.
     pub id: RecordId,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
 }
 
-/// `memory.expired`: something stopped to hold.
+/// `memory.expired`: a record reached its expiry time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expired {
-    /// Which record.
+    /// The record.
     pub id: RecordId,
 }

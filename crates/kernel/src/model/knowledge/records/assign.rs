@@ -1,4 +1,4 @@
-//! Types of `assign`: state, arguments of commands and bodies of events.
+//! Progress of assignments: progress reports, which count as heartbeats, and convergence.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,57 +12,57 @@ use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::text::Text;
 
-/// `memory.progress`: tells how the work on an assignment goes, which is a sign of life too.
+/// `memory.progress`: reports progress on an assignment; counts as a heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
-    /// What came of it so far; added to what there is.
+    /// The artifacts produced so far; added to those recorded.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub artifacts: Few<Artifact, 64>,
-    /// The version it is expected to be at; refused if it is not.
+    /// The expected version; the command is refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u32>,
-    /// Which assignment.
+    /// The assignment.
     pub id: RecordId,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
-    /// How it goes, in words.
+    /// The progress, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Text<1000>>,
 }
 
-/// `memory.converge`: brings a stuck assignment to an end.
+/// `memory.converge`: ends a stuck assignment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Converge {
-    /// Which assignment.
+    /// The assignment.
     pub id: RecordId,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
-    /// How it ends: completed or cancelled.
+    /// The final state: completed or cancelled.
     pub to: Label,
 }
 
-/// `memory.heard`: the agent of an assignment gave a sign of life.
+/// `memory.heard`: the agent of an assignment sent a heartbeat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Heard {
-    /// What came of it so far.
+    /// The artifacts produced so far.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub artifacts: Few<Artifact, 64>,
-    /// Which assignment.
+    /// The assignment.
     pub id: RecordId,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
-    /// How it goes, in words.
+    /// The progress, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Text<1000>>,
 }
 
-/// Whether a step that the table does not have may be forced.
+/// Whether a transition that the table does not allow may be forced.
 pub(crate) fn is_forcible(own: &Record, to: Status) -> bool {
     let ends = matches!(
         to,

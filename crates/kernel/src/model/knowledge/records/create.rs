@@ -1,4 +1,4 @@
-//! Types of `create`: state, arguments of commands and bodies of events.
+//! Creation of records.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,42 +12,42 @@ use crate::values::id::WorkspaceId;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 
-/// How long an offer stands, in seconds.
-pub const ACCEPTANCE_SECS: u32 = 15 * 60;
+/// The default time until an offer expires, in seconds.
+pub(crate) const ACCEPTANCE_SECS: u32 = 15 * 60;
 
-/// How long whoever is at work may be silent, in seconds.
-pub const HEARTBEAT_SECS: u32 = 30 * 60;
+/// The default time a working agent may go without a heartbeat, in seconds.
+pub(crate) const HEARTBEAT_SECS: u32 = 30 * 60;
 
-/// How often work may be tried again.
+/// The default number of retries.
 pub const RETRIES: u32 = 2;
 
-/// `memory.create`: remembers something.
+/// `memory.create`: creates a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// What else it says; the kind says which fields it has.
+    /// Further fields; the kind determines which are allowed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fields: Fields,
-    /// Of which kind.
+    /// The kind.
     pub kind: Kind,
-    /// Where it comes from, besides its author; by default the author alone.
+    /// The provenance besides the author; by default derived from the author.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
-    /// The state it begins in, where the kind has more than one.
+    /// The initial state, for kinds that have more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Label>,
-    /// What it is filed under.
+    /// The tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// What it says.
+    /// The text.
     pub text: Body,
 }
 
 impl Create {
-    /// A record that says nothing but its text.
+    /// A record with only a text.
     pub fn plain(kind: Kind, text: Body) -> Self {
         Create {
             fields: Fields::default(),
@@ -69,24 +69,24 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Created {
-    /// What else it says.
+    /// Further fields.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fields: Fields,
-    /// Which record.
+    /// The id of the record.
     pub id: RecordId,
-    /// Where it comes from.
+    /// The provenance.
     pub provenance: Provenance,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
     /// The session it was written in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<WorkspaceId>,
-    /// The state it begins in.
+    /// The initial state.
     pub status: Status,
-    /// What it is filed under.
+    /// The tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// What it says.
+    /// The text.
     pub text: Body,
 }

@@ -1,4 +1,4 @@
-//! Types of `effect`: state, arguments of commands and bodies of events.
+//! Side effects of a step on other records and leases.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -7,20 +7,20 @@ use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::vocabulary::{Action, Status};
 use crate::values::text::Text;
 
-/// Something that followed.
+/// A side effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effect {
-    /// What.
+    /// The change.
     pub action: Action,
-    /// More about it, in words.
+    /// Details, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Text<400>>,
-    /// To which record or claim.
+    /// The record or claim that changed.
     pub id: RecordId,
-    /// Of which kind.
+    /// Its kind.
     pub kind: Kind,
-    /// The state it is in now.
+    /// Its new state, if that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Status>,
 }

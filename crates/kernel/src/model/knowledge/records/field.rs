@@ -1,7 +1,7 @@
-//! The fields of records: one struct for all kinds, in which everything is left out by default.
+//! The fields of records: one struct for all kinds, in which every field is optional.
 //!
-//! The table says which kind has which of them. They stand in the order of their names, which is
-//! the order canonical JSON has them in.
+//! The table says which kind has which fields. They are sorted by name, the order of canonical
+//! JSON.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,6 +19,7 @@ use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::values::label::Label;
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;
+use crate::values::string_newtype::{inline_schema, serde_as_text};
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
 
@@ -28,7 +29,7 @@ use crate::values::time::Timestamp;
 pub struct Few<T, const MAX: usize>(Vec<T>);
 
 impl<T, const MAX: usize> Few<T, MAX> {
-    /// Takes a list, if it is not too long.
+    /// Takes a list, or returns an error if it is too long.
     pub fn new(list: Vec<T>) -> Result<Self, String> {
         match list.len() {
             count if count <= MAX => Ok(Few(list)),
@@ -77,9 +78,9 @@ impl<T: JsonSchema, const MAX: usize> JsonSchema for Few<T, MAX> {
     }
 }
 
-/// Something that may be left out.
+/// A field that can be unset.
 pub(crate) trait Held {
-    /// Whether it is.
+    /// Whether it is unset.
     fn is_unset(&self) -> bool;
 }
 
@@ -101,23 +102,23 @@ impl Held for BTreeMap<Status, Timestamp> {
     }
 }
 
-/// A path, or something else that is said in a line.
+/// A path, or other text of one line.
 pub type Line = Text<400>;
 
 /// A step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Who takes it.
+    /// The assignee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee: Option<Label>,
-    /// Which one, `stp_1` and on. The kernel counts.
+    /// The id, `stp_1` and on, assigned by the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<StepId>,
-    /// How it stands; `todo` if left out.
+    /// The status; `todo` by default.
     #[serde(default = "todo")]
     pub status: StepStatus,
-    /// What is to be done.
+    /// The task.
     pub text: Text<2000>,
 }
 
@@ -129,7 +130,7 @@ fn todo() -> StepStatus {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StepId(pub u32);
 
-/// Text that is no id of a step.
+/// The error for text that is no id of a step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no id of a step: expected `stp_` and a number")]
 pub struct StepIdError(String);
@@ -151,33 +152,10 @@ impl std::str::FromStr for StepId {
     }
 }
 
-impl Serialize for StepId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+serde_as_text!(StepId, "the id of a step", str::parse);
+inline_schema!(StepId, { "type": "string", "pattern": "^stp_[1-9][0-9]*$" });
 
-impl<'de> Deserialize<'de> for StepId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "the id of a step", str::parse)
-    }
-}
-
-impl JsonSchema for StepId {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "StepId".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "pattern": "^stp_[1-9][0-9]*$" })
-    }
-}
-
-/// What is handed over with a handoff, to be relied on.
+/// The guarantees that a handoff makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Contract {
@@ -185,42 +163,42 @@ pub struct Contract {
     pub files_touched: Few<Line, 200>,
     /// The plans it belongs to.
     pub linked_plans: Few<Line, 64>,
-    /// What holds after.
+    /// Conditions that hold after the handoff.
     pub post_conditions: Few<Line, 64>,
-    /// What has to hold before.
+    /// Conditions that must hold before it.
     pub pre_conditions: Few<Line, 64>,
-    /// The tests that show it.
+    /// The tests that verify it.
     pub tests_to_verify: Few<Line, 64>,
 }
 
-/// What a review said.
+/// The result of a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Review {
-    /// What has to change before.
+    /// Issues that block approval.
     #[serde(default)]
     pub blocking_issues: Few<Line, 64>,
-    /// Who looked at it.
+    /// The reviewer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<Label>,
-    /// What was found.
+    /// The findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Text<4000>>,
-    /// What it came to.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// Something that work left behind.
+/// An artifact produced by work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Artifact {
-    /// What it is, in words.
+    /// A description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Text<2000>>,
-    /// Where it is.
+    /// The path, URL or other reference.
     #[serde(rename = "ref")]
     pub reference: Text<1000>,
-    /// What sort of thing it is.
+    /// The type of artifact.
     #[serde(rename = "type")]
     pub kind: Label,
 }
@@ -229,53 +207,53 @@ pub struct Artifact {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Item {
-    /// The plans that have to be done before.
+    /// The plans that must be done before.
     #[serde(default)]
     pub hard_after: Few<RecordId, 64>,
-    /// The lane it goes in.
+    /// The lane.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane: Option<Label>,
-    /// Which plan.
+    /// The plan.
     pub plan: RecordId,
-    /// Its place; no two have the same.
+    /// Its rank; unique within the sequence.
     pub rank: u32,
-    /// What it is likely to touch.
+    /// The paths it is likely to touch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope_hint: Option<Line>,
-    /// The plans that had better be done before.
+    /// The plans that should be done before.
     #[serde(default)]
     pub soft_after: Few<RecordId, 64>,
 }
 
-/// A place in a loop.
+/// A slot in a loop: a role taken by an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Slot {
-    /// Who has it.
+    /// The agent that has the slot.
     pub agent: AgentName,
-    /// The assignment that it is worked on under.
+    /// The assignment it works under.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignment: Option<RecordId>,
     /// Whether its turn is over.
     #[serde(default)]
     pub done: bool,
-    /// Which place.
+    /// The id of the slot.
     pub id: Label,
-    /// What came of its turn.
+    /// The outcome of its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Text<4000>>,
-    /// What for.
+    /// The role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<Label>,
 }
 
-/// What the lease of an assignment covers, to be opened again if it ran out before its time.
+/// The terms of an assignment's lease, kept to reopen it if it expired early.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cover {
-    /// What it covers.
+    /// The surfaces it covers.
     pub surfaces: Surfaces,
-    /// For how many seconds it is granted.
+    /// Its time to live, in seconds.
     pub ttl_s: Ttl,
 }
 
@@ -283,31 +261,31 @@ pub struct Cover {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Taken {
-    /// Whose turn it was.
+    /// The agent that took the turn.
     pub agent: AgentName,
     /// When, in microseconds since 1970.
     pub at: Timestamp,
-    /// The how manieth round it was.
+    /// The number of the round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u32>,
-    /// What came of it; the entry has it whole.
+    /// The outcome, shortened; the entry has the full text.
     pub outcome: Text<1000>,
-    /// In which phase.
+    /// The phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Label>,
-    /// The entry of the trail that tells of it.
+    /// The sequence number of the entry that records it.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub seq: u64,
-    /// Which place.
+    /// The id of the slot.
     pub slot: Label,
 }
 
-/// The most turns of a loop that are at hand; the trail has them all.
-pub const TURNS_MAX: usize = 64;
+/// The most turns of a loop kept in the state; the trail has all of them.
+pub(crate) const TURNS_MAX: usize = 64;
 
 macro_rules! fields {
     ($( $(#[$meta:meta])* $name:ident $key:literal : $type:ty; )*) => {
-        /// What a record says besides its text. The kind says which of these it has.
+        /// The fields of a record besides its text. The kind determines which are allowed.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct Fields {
@@ -322,18 +300,18 @@ macro_rules! fields {
             /// The names of all fields.
             pub const NAMES: &'static [&'static str] = &[$($key),*];
 
-            /// The names of those that are given.
+            /// The names of the fields that are set.
             pub fn given(&self) -> Vec<&'static str> {
                 let all = [$( (self.$name.is_unset(), $key) ),*];
                 all.into_iter().filter(|(unset, _)| !unset).map(|(_, name)| name).collect()
             }
 
-            /// Takes over what another gives.
+            /// Copies the fields that are set in another.
             pub(crate) fn take_over(&mut self, other: &Fields) {
                 $( if !other.$name.is_unset() { self.$name = other.$name.clone(); } )*
             }
 
-            /// Leaves out a field.
+            /// Unsets a field.
             pub(crate) fn clear(&mut self, name: &str) {
                 match name {
                     $( $key => self.$name = Default::default(), )*
@@ -345,132 +323,132 @@ macro_rules! fields {
 }
 
 fields! {
-    /// How long an offer stands, in seconds (default 900).
+    /// Time until an offer expires, in seconds (default 900).
     acceptance_ttl_secs "acceptance_ttl_secs": Option<u32>;
-    /// How long it took, in minutes.
+    /// Actual effort, in minutes.
     actual_effort "actual_effort": Option<u32>;
-    /// Who is to do it.
+    /// The agent to do the work.
     agent "agent": Option<AgentName>;
-    /// What came of it.
+    /// Artifacts produced.
     artifacts "artifacts": Few<Artifact, 64>;
-    /// Who has it.
+    /// The assignee.
     assignee "assignee": Option<Label>;
     /// The assignment it is about.
     assignment_id "assignment_id": Option<RecordId>;
-    /// The how manieth attempt it is; written by the kernel.
+    /// The number of the attempt; written by the kernel.
     attempt "attempt": Option<u32>;
-    /// What a candidate becomes.
+    /// The kind of record that the candidate is promoted to.
     candidate_type "candidate_type": Option<CandidateType>;
-    /// What a constraint is about.
+    /// The category of the constraint.
     category "category": Option<Category>;
     /// The fencing epoch of the lease it is worked on under.
     claim "claim": Option<u64>;
-    /// When it was done; written by the kernel.
+    /// When it was completed; written by the kernel.
     completed_at "completed_at": Option<Timestamp>;
-    /// What can be relied on.
+    /// The guarantees of the handoff.
     contract "contract": Option<Arc<Contract>>;
-    /// What the lease it is worked on under covers; written by the kernel.
+    /// The terms of the lease it is worked on under; written by the kernel.
     covers "covers": Option<Arc<Cover>>;
-    /// The plans that have to be done before.
+    /// The plans that must be done before.
     depends_on "depends_on": Few<RecordId, 64>;
-    /// The changes themselves.
+    /// The changes as a diff.
     diff "diff": Option<Text<200_000>>;
-    /// Who gave the work out; written by the kernel.
+    /// The principal who dispatched the work; written by the kernel.
     #[schemars(with = "Option<String>")]
     dispatcher "dispatcher": Option<Principal>;
-    /// What went wrong.
+    /// The error message.
     error_message "error_message": Option<Text<4000>>;
-    /// How long it should take, in minutes.
+    /// Estimated effort, in minutes.
     estimated_effort "estimated_effort": Option<u32>;
-    /// When it stops to hold, in microseconds since 1970.
+    /// When it expires, in microseconds since 1970.
     expires_at "expires_at": Option<Timestamp>;
-    /// Whose it is: the author; whatever is given must be that.
+    /// The sender: always the author; any other value is refused.
     from "from": Option<Label>;
-    /// How long whoever is at work may be silent, in seconds (default 1800).
+    /// How long a working agent may go without a heartbeat, in seconds (default 1800).
     heartbeat_ttl_secs "heartbeat_ttl_secs": Option<u32>;
     /// The plans of a sequence.
     items "items": Few<Item, 256>;
-    /// The how manieth round it is.
+    /// The number of the round.
     iteration "iteration": Option<u32>;
-    /// The lane it goes in.
+    /// The lane.
     lane "lane": Option<Label>;
-    /// When its agent was last heard of; written by the kernel.
+    /// The time of the agent's last heartbeat; written by the kernel.
     last_heartbeat_at "last_heartbeat_at": Option<Timestamp>;
-    /// What a loop is for.
+    /// The kind of loop.
     loop_kind "loop_kind": Option<LoopKind>;
-    /// How often it may be tried again (default 2).
+    /// The maximum number of retries (default 2).
     max_retries "max_retries": Option<u32>;
-    /// What it was merged into; written by the kernel.
+    /// The record it was merged into; written by the kernel.
     merged_into "merged_into": Option<RecordId>;
-    /// The message that told of it.
+    /// The message that announced it.
     message_id "message_id": Option<RecordId>;
-    /// The whole story.
+    /// The full narrative.
     narrative "narrative": Option<Text<64_000>>;
-    /// What tells this attempt's results from others.
+    /// A nonce that distinguishes this attempt's results from others.
     nonce "nonce": Option<Label>;
-    /// What a candidate was made of.
+    /// The origin of the candidate.
     origin "origin": Option<Label>;
-    /// How far a loop is.
+    /// The phase of the loop.
     phase "phase": Option<Label>;
     /// The plan it belongs to.
     plan_id "plan_id": Option<RecordId>;
-    /// The platform it holds on.
+    /// The platform it applies to.
     platform_scope "platform_scope": Option<Label>;
-    /// How urgent it is (default medium).
+    /// The priority (default medium).
     priority "priority": Option<Priority>;
-    /// What became of a candidate; written by the kernel.
+    /// The record the candidate was promoted to; written by the kernel.
     promoted_to "promoted_to": Option<RecordId>;
     /// The paths it is about.
     related_paths "related_paths": Few<Line, 64>;
-    /// Whether whoever gets it has to say so.
+    /// Whether the recipient has to acknowledge it.
     requires_ack "requires_ack": Option<bool>;
-    /// Why it ended; written by the kernel.
+    /// The reason why it ended; written by the kernel.
     resolved_reason "resolved_reason": Option<Text<1000>>;
-    /// How often it was tried again; written by the kernel.
+    /// The number of retries; written by the kernel.
     retry_count "retry_count": Option<u32>;
-    /// What a review said.
+    /// The result of the review.
     review "review": Option<Arc<Review>>;
-    /// Where it holds, or what it covers.
+    /// The scope it applies to or covers.
     scope "scope": Option<Line>;
-    /// How bad it is (default medium).
+    /// The severity (default medium).
     severity "severity": Option<Severity>;
-    /// The places of a loop.
+    /// The slots of a loop.
     slots "slots": Few<Slot, 32>;
     /// When each state was entered last; written by the kernel.
     stamps "stamps": BTreeMap<Status, Timestamp>;
-    /// When it was begun; written by the kernel.
+    /// When work started; written by the kernel.
     started_at "started_at": Option<Timestamp>;
-    /// How it stands, in words.
+    /// A comment on the status.
     status_reason "status_reason": Option<Text<1000>>;
     /// The steps of a plan.
     steps "steps": Few<Step, 128>;
-    /// How many steps the plan ever had; written by the kernel.
+    /// The number of steps the plan ever had; written by the kernel.
     steps_made "steps_made": Option<u32>;
-    /// When a loop is over.
+    /// The conditions under which the loop ends.
     stop_conditions "stop_conditions": Option<Text<4000>>;
-    /// What corrects it; written by the kernel.
+    /// The record that supersedes it; written by the kernel.
     superseded_by "superseded_by": Option<RecordId>;
-    /// What it corrects, or takes the place of.
+    /// The record that it supersedes.
     supersedes "supersedes": Option<RecordId>;
-    /// The conversation it belongs to.
+    /// The message thread.
     thread "thread": Option<Label>;
-    /// For whom it is.
+    /// The recipient.
     to "to": Option<Label>;
-    /// The last turns that were taken in a loop; written by the kernel.
+    /// The latest turns taken in the loop; written by the kernel.
     turns "turns": Few<Taken, TURNS_MAX>;
-    /// What sort of work a plan is.
+    /// The type of plan.
     plan_type "type": Option<PlanType>;
-    /// When it was last found to hold, in microseconds since 1970.
+    /// When it was last verified, in microseconds since 1970.
     verified_at "verified_at": Option<Timestamp>;
-    /// What shows that it holds.
+    /// The command that verifies it.
     verify_cmd "verify_cmd": Option<Text<1000>>;
-    /// Who is meant to see it (default shared).
+    /// The visibility (default shared).
     visibility "visibility": Option<Visibility>;
-    /// Where it is worked on.
+    /// The path of the worktree.
     worktree_path "worktree_path": Option<Text<1000>>;
 }
 
-/// What the kernel alone writes.
+/// The fields that only the kernel writes.
 pub const WRITTEN_BY_KERNEL: &[&str] = &[
     "attempt",
     "completed_at",

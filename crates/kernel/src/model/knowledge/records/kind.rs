@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::values::string_newtype::{inline_schema, serde_as_text};
 use crate::values::time::JSON_INTEGER_MAX;
 
 macro_rules! kinds {
     ($( $variant:ident $name:literal $prefix:literal; )*) => {
-        /// What sort of thing is remembered. There are no others.
+        /// The kind of a record. The set is closed.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
             JsonSchema,
@@ -19,15 +20,15 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &'static [Kind] = &[$(Kind::$variant),*];
 
-            /// Its name.
+            /// The name.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Kind::$variant => $name),* }
             }
 
-            /// What its ids begin with.
+            /// The prefix of its ids.
             pub const fn prefix(self) -> &'static str {
                 match self { $(Kind::$variant => $prefix),* }
             }
@@ -50,12 +51,12 @@ kinds! {
 }
 
 impl Kind {
-    /// Whether there are records of it. A claim is a lease, shown as if it were one.
+    /// Whether records of this kind are stored. A claim is not: it is a lease, shown like a record.
     pub const fn is_stored(self) -> bool {
         !matches!(self, Kind::Claim)
     }
 
-    /// The word for it before its name.
+    /// The indefinite article for its name.
     pub const fn article(self) -> &'static str {
         if matches!(self, Kind::Assignment) { "an" } else { "a" }
     }
@@ -79,7 +80,7 @@ pub struct RecordId {
     pub number: u64,
 }
 
-/// Text that is no id of a record.
+/// The error for text that is no id of a record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no id of a record: expected a prefix with `_` and at least 8 hexadecimal digits, \
@@ -87,16 +88,16 @@ pub struct RecordId {
 )]
 pub struct RecordIdError(String);
 
-/// The fewest digits of an id.
+/// The minimum number of digits of an id.
 const DIGITS_MIN: usize = 8;
 
 impl RecordId {
-    /// The id of a claim: that of a lease, by its fencing epoch.
+    /// The id of a claim, from the fencing epoch of its lease.
     pub const fn claim(epoch: u64) -> Self {
         RecordId { kind: Kind::Claim, number: epoch }
     }
 
-    /// What people say: `pln#42`.
+    /// The short form for people: `pln#42`.
     pub fn label(&self) -> String {
         format!("{}#{}", self.kind.prefix(), self.number)
     }
@@ -129,33 +130,11 @@ impl std::str::FromStr for RecordId {
     }
 }
 
-impl Serialize for RecordId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for RecordId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        crate::values::de::from_str(deserializer, "the id of a record", str::parse)
-    }
-}
-
-impl JsonSchema for RecordId {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "RecordId".into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string", "pattern": "^[a-z]{3,4}(_[0-9a-f]{8,}|#[0-9]+)$"
-        })
-    }
-}
+serde_as_text!(RecordId, "the id of a record", str::parse);
+inline_schema!(
+    RecordId,
+    { "type": "string", "pattern": "^[a-z]{3,4}(_[0-9a-f]{8,}|#[0-9]+)$" }
+);
 
 #[cfg(test)]
 mod tests {

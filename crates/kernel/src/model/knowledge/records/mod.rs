@@ -1,4 +1,4 @@
-//! Types of `records`: state, arguments of commands and bodies of events.
+//! Records: plans, decisions, assignments, messages and other shared memory.
 
 pub(crate) mod archive;
 pub(crate) mod assign;
@@ -40,29 +40,29 @@ pub use crate::model::knowledge::records::kind::RecordId;
 pub use crate::model::knowledge::records::record::Record;
 pub use crate::model::knowledge::records::vocabulary::Status;
 
-/// The most records there are at a time.
-pub const RECORDS_MAX: usize = 250_000;
+/// The most records in the state at a time.
+pub(crate) const RECORDS_MAX: usize = 250_000;
 
-/// Everything that is remembered now.
+/// All records, with indexes.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     pub(crate) records: OrdMap<RecordId, Arc<Record>>,
     /// The last number given out, by kind.
     pub(crate) numbers: OrdMap<Kind, u64>,
     pub(crate) requests: OrdMap<(Principal, Label), Arc<Request>>,
-    // What follows is derived from the above.
-    /// By kind, whether they are to be reckoned with, and the entry that changed them last.
+    // The fields below are indexes derived from those above.
+    /// Records by kind, whether they are live, and the entry that last changed them.
     pub(crate) newest: OrdSet<(Kind, bool, u64, u64)>,
     pub(crate) changed: OrdSet<(u64, RecordId)>,
     pub(crate) counts: OrdMap<(Kind, bool), usize>,
-    /// Those that their authors keep to themselves.
+    /// Records that only their authors and people may see.
     pub(crate) private: OrdSet<RecordId>,
-    /// The assignments that are worked on, by plan.
+    /// Active assignments, by plan.
     pub(crate) at_work: OrdSet<(RecordId, RecordId)>,
     pub(crate) asked: OrdSet<(Timestamp, Principal, Label)>,
 }
 
-/// What is remembered, as plain lists.
+/// The serialized form of the records: plain lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryImage {
     pub(crate) records: Vec<Packed<Record>>,
@@ -70,7 +70,7 @@ pub struct MemoryImage {
     pub(crate) requests: Vec<(Principal, Label, Packed<Request>)>,
 }
 
-/// Something with fields that may be left out, stored as JSON so that any form can hold it.
+/// A value with optional fields, serialized as JSON text so that binary formats can hold it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packed<T>(pub(crate) Arc<T>);
 
@@ -82,7 +82,7 @@ impl<T: Serialize> Serialize for Packed<T> {
 }
 
 impl Memory {
-    /// How many records there are.
+    /// The number of records.
     pub fn len(&self) -> usize {
         self.records.len()
     }
@@ -92,19 +92,18 @@ impl Memory {
         self.records.is_empty()
     }
 
-    /// How many there are of a kind: all, or those that are to be reckoned with, or the others.
+    /// The number of records of a kind: all, only live ones, or only ended ones.
     pub fn count(&self, kind: Kind, live: Option<bool>) -> usize {
         let of = |live: bool| self.counts.get(&(kind, live)).copied().unwrap_or_default();
         live.map_or_else(|| of(true) + of(false), of)
     }
 
-    /// The records of a kind, newest change first: all, or those that are to be reckoned with,
-    /// or the others.
+    /// The records of a kind, most recently changed first: all, only live ones, or only ended ones.
     pub fn newest(&self, kind: Kind, live: Option<bool>) -> impl Iterator<Item = &Record> {
         self.newest_shared(kind, live).map(AsRef::as_ref)
     }
 
-    /// The records that an entry after this one changed, newest change first.
+    /// The records changed after this entry, most recently changed first.
     pub fn changed_since(&self, seq: u64) -> impl Iterator<Item = &Record> {
         self.changed_shared(seq).map(AsRef::as_ref)
     }
@@ -114,7 +113,7 @@ impl Memory {
         self.changed.range(after..).rev().filter_map(|(_, id)| self.records.get(id))
     }
 
-    /// The records of a kind that are to be reckoned with, oldest change first.
+    /// The live records of a kind, least recently changed first.
     pub fn oldest(&self, kind: Kind) -> impl Iterator<Item = &Record> {
         let range = (kind, true, 0, 0)..=(kind, true, u64::MAX, u64::MAX);
         let all = self.newest.range(range);
@@ -122,14 +121,14 @@ impl Memory {
             .map(AsRef::as_ref)
     }
 
-    /// The assignments for a plan that are worked on, or will be.
+    /// The active assignments for a plan.
     pub(crate) fn at_work_on(&self, plan: RecordId) -> impl Iterator<Item = RecordId> {
         let first = (plan, RecordId { kind: Kind::ALL[0], number: 0 });
         self.at_work.range(first..).take_while(move |(of, _)| *of == plan).map(|(_, id)| *id)
     }
 
-    /// What somebody's request was answered with within the last day, and the hash of what was
-    /// asked for.
+    /// The answer to a request of the last day, by its idempotency key, with the hash of its
+    /// arguments.
     pub fn answered(
         &self,
         who: &Principal,

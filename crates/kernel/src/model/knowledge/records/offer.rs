@@ -1,4 +1,4 @@
-//! Types of `offer`: state, arguments of commands and bodies of events.
+//! Offers of work to agents: an assignment, a message and a provisional claim for each.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,41 +18,41 @@ use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::text::Text;
 
-/// The most agents that one request offers work to.
-pub const LANES_MAX: usize = 32;
+/// The most agents that one request can offer work to.
+pub(crate) const LANES_MAX: usize = 32;
 
-/// Work for one agent.
+/// The work offered to one agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Lane {
-    /// What the assignment says besides its text; its `agent` is needed, its claim and its message
-    /// come with the offer.
+    /// The fields of the assignment. `agent` is required; the claim and the message are set by the
+    /// offer.
     pub fields: Fields,
-    /// What is claimed for it until it is accepted, in the caller's name.
+    /// The surfaces to claim in the caller's name until the offer is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surfaces: Option<Surfaces>,
-    /// What is to be done.
+    /// The task.
     pub text: Body,
-    /// The conversation that the message belongs to.
+    /// The message thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<Label>,
-    /// For how many seconds it is claimed (default 90 minutes).
+    /// The time to live of the claim, in seconds (default 90 minutes).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<Ttl>,
 }
 
-/// `memory.offer`: offers work to agents, each with a claim, an assignment and a message. All of it
-/// is done or nothing.
+/// `memory.offer`: offers work to agents, each with a claim, an assignment and a message. It
+/// succeeds or fails as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Offer {
-    /// The hash of what the request was at its door. With it, the same `request_id` is the same
-    /// request although the lanes would be others by now.
+    /// The hash of the original request. With it, a repeated `request_id` counts as the same
+    /// request even if its lanes would be computed differently by now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Blob>,
-    /// The work, for each agent.
+    /// The work offered, one lane per agent.
     pub lanes: Few<Lane, LANES_MAX>,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
 }
@@ -63,22 +63,22 @@ pub struct Offer {
 pub struct OfferedLane {
     /// The assignment.
     pub assignment: RecordId,
-    /// The fencing epoch of what was claimed, unless the agent has it already.
+    /// The fencing epoch of the claim, unless the agent already holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<u64>,
-    /// What the assignment says besides its text.
+    /// The fields of the assignment.
     pub fields: Fields,
     /// The message.
     pub message: RecordId,
-    /// What it covers.
+    /// The surfaces claimed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub surfaces: Option<Surfaces>,
-    /// What is to be done.
+    /// The task.
     pub text: Body,
-    /// The conversation that the message belongs to.
+    /// The message thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<Label>,
-    /// For how many seconds it is claimed.
+    /// The time to live of the claim, in seconds.
     pub ttl_s: Ttl,
 }
 
@@ -86,11 +86,11 @@ pub struct OfferedLane {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Offered {
-    /// What followed.
+    /// The side effects.
     pub effects: Vec<Effect>,
     /// The lanes.
     pub lanes: Vec<OfferedLane>,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
     /// The session it was written in.
@@ -98,9 +98,7 @@ pub struct Offered {
     pub session: Option<WorkspaceId>,
 }
 
-impl Offered {}
-
-/// What a lease is opened with because of a step of a record.
+/// The terms of a lease that is opened because of a record's step.
 pub(crate) struct Terms {
     pub(crate) purpose: Option<Text<1000>>,
     pub(crate) surfaces: Surfaces,

@@ -1,4 +1,4 @@
-//! Types of `record`: state, arguments of commands and bodies of events.
+//! The record itself: its text, state, author, provenance and fields.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,16 +18,16 @@ use crate::values::time::{Span, Timestamp};
 /// The most tags of a record.
 pub const TAGS_MAX: usize = 32;
 
-/// What a record says.
+/// The text of a record.
 pub type Body = Text<16_000>;
 
-/// Tags: sorted, none twice, at most [`TAGS_MAX`].
+/// Tags: sorted, without duplicates, at most [`TAGS_MAX`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Tags(Vec<Label>);
 
 impl Tags {
-    /// Takes a list, if it is not too long.
+    /// Takes a list, or returns an error if it is too long.
     pub fn new(mut list: Vec<Label>) -> Result<Self, String> {
         list.sort();
         list.dedup();
@@ -68,26 +68,26 @@ impl JsonSchema for Tags {
     }
 }
 
-/// Where a record comes from, besides its author.
+/// The provenance of a record, besides its author.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// How sure whoever made it is, from 0 to 100.
+    /// The author's confidence in it, from 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 100))]
     pub confidence_percent: Option<u8>,
-    /// More about it.
+    /// Details.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Label>,
-    /// What sort of origin.
+    /// The kind of origin.
     pub kind: Origin,
-    /// What it was made of.
+    /// The source it was derived from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<Label>,
 }
 
 impl Provenance {
-    /// What goes without saying for an author.
+    /// The default provenance for an author.
     pub(crate) fn of(author: &Principal) -> Self {
         let kind = match author {
             Principal::Agent(_) => Origin::Agent,
@@ -98,22 +98,22 @@ impl Provenance {
     }
 }
 
-/// Something that is remembered.
+/// A record of shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Which one.
+    /// The id.
     pub id: RecordId,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
-    /// What it says.
+    /// The text.
     pub text: Body,
-    /// What it is filed under.
+    /// The tags.
     pub tags: Tags,
-    /// Who wrote it.
+    /// The author.
     pub author: Principal,
-    /// Who changed it last; the runtime where time did.
+    /// The principal who changed it last; the system for changes by timeout.
     pub updated_by: Principal,
-    /// When.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it was last changed.
     pub updated_at: Timestamp,
@@ -123,55 +123,54 @@ pub struct Record {
     /// The entry that last changed it.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub updated_seq: u64,
-    /// How often it was written: 1 at its creation.
+    /// The version: 1 at creation, plus one with each change.
     pub version: u32,
     /// The session it was written in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<WorkspaceId>,
-    /// Where it comes from.
+    /// The provenance.
     pub provenance: Provenance,
-    /// What else it says.
+    /// Further fields.
     pub fields: Fields,
 }
 
 impl Record {
-    /// What the table says about its kind.
+    /// The table of its kind.
     pub fn table(&self) -> &'static Table {
         self.id.kind.table()
     }
 
-    /// Whether it is to be reckoned with.
+    /// Whether it is live: not in an ended state.
     pub fn is_live(&self) -> bool {
         self.table().is_live(self.status)
     }
 
-    /// Whether no step leads on.
+    /// Whether its state is final.
     pub fn is_terminal(&self) -> bool {
         self.table().is_terminal(self.status)
     }
 
-    /// Whether it is this agent's to work on.
+    /// Whether it is assigned to this principal.
     pub fn is_for(&self, who: &Principal) -> bool {
         matches!(who, Principal::Agent(name) if self.fields.agent.as_ref() == Some(name))
     }
 
-    /// Whether this one gave it out.
+    /// Whether this principal dispatched it.
     pub fn is_dispatched_by(&self, who: &Principal) -> bool {
         self.fields.dispatcher.as_ref() == Some(who)
     }
 
-    /// The agent who is to do it.
+    /// The agent to do the work.
     pub fn agent(&self) -> Option<&AgentName> {
         self.fields.agent.as_ref()
     }
 
-    /// When its state was entered.
+    /// When it entered its current state.
     pub fn since(&self) -> Timestamp {
         self.fields.stamps.get(&self.status).copied().unwrap_or(self.created_at)
     }
 
-    /// When an assignment has been silent for too long, if nothing else shows that somebody is at
-    /// work on it.
+    /// When an assignment becomes overdue unless a heartbeat or other evidence of work arrives.
     pub fn silent_from(&self) -> Option<Timestamp> {
         let span = |secs: Option<u32>| Span::from_secs(secs.unwrap_or_default().into());
         let fields = &self.fields;
@@ -185,27 +184,27 @@ impl Record {
         .filter(|_| fields.agent.is_some())
     }
 
-    /// Whether nothing was heard of it for too long.
+    /// Whether it is overdue for a heartbeat.
     pub fn is_overdue(&self, now: Timestamp) -> bool {
         self.silent_from().is_some_and(|from| from <= now)
     }
 
-    /// When it runs out by itself.
+    /// When it expires.
     pub(crate) fn runs_out(&self) -> Option<Timestamp> {
         self.fields.expires_at.filter(|_| self.status == Status::Active)
     }
 
-    /// Whether somebody may see it: what is private is for its author and for people.
+    /// Whether somebody may see it: private records are visible to their author and to people.
     pub(crate) fn is_seen_by(&self, who: &Principal) -> bool {
         !self.is_private() || self.author == *who || !matches!(who, Principal::Agent(_))
     }
 
-    /// Whether its author keeps it to themselves.
+    /// Whether it is private to its author.
     pub(crate) fn is_private(&self) -> bool {
         self.fields.visibility == Some(Visibility::Private)
     }
 
-    /// It enters a state.
+    /// Moves the record to a state and updates its timestamps and counters.
     pub(crate) fn enter(&mut self, to: Status, at: Timestamp) {
         self.status = to;
         let fields = &mut self.fields;

@@ -1,4 +1,4 @@
-//! Requests with an id: asked again, they are answered as before and nothing happens twice.
+//! Idempotent requests: a repeated request id gets the stored answer and changes nothing.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -10,10 +10,10 @@ use crate::values::time::{Span, Timestamp};
 /// How long the answer to a request is kept.
 pub(crate) const KEPT: Span = Span::from_secs(24 * 60 * 60);
 
-/// The most answers that are kept; beyond, the oldest goes.
+/// The most answers kept; beyond that the oldest is dropped.
 pub(crate) const REQUESTS_MAX: usize = 20_000;
 
-/// A request that was carried out.
+/// A request that was carried out, with its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Request {
     pub(crate) at: Timestamp,

@@ -1,4 +1,4 @@
-//! Types of `round`: state, arguments of commands and bodies of events.
+//! Turns of agents in a loop.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,22 +10,22 @@ use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::text::Text;
 
-/// `memory.turn`: says what came of a turn in a loop (the slot's agent, or the loop's author).
+/// `memory.turn`: records the outcome of a turn in a loop (the slot's agent, or the loop's author).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TakeTurn {
-    /// The version the loop is expected to be at; refused if it is not.
+    /// The expected version of the loop; the command is refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u32>,
-    /// Which loop.
+    /// The loop.
     #[serde(rename = "loop")]
     pub of: RecordId,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Text<4000>,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
-    /// Which place.
+    /// The slot.
     pub slot: Label,
 }
 
@@ -33,16 +33,16 @@ pub struct TakeTurn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turned {
-    /// What followed.
+    /// The side effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
-    /// Which loop.
+    /// The loop.
     pub id: RecordId,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Text<4000>,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
-    /// Which place.
+    /// The slot.
     pub slot: Label,
 }

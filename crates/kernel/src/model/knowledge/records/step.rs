@@ -1,4 +1,4 @@
-//! Types of `step`: state, arguments of commands and bodies of events.
+//! Steps of plans.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,21 +11,22 @@ use crate::model::knowledge::records::vocabulary::StepStatus;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 
-/// `memory.step`: a step of a plan stands otherwise. With the last one done, the plan is done.
+/// `memory.step`: changes the status of a plan's step. When the last step is done, the plan is
+/// done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TakeStep {
-    /// The version the plan is expected to be at; refused if it is not.
+    /// The expected version of the plan; the command is refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u32>,
-    /// Of which plan.
+    /// The plan.
     pub plan: RecordId,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
-    /// How it stands now.
+    /// The new status.
     pub status: StepStatus,
-    /// Which step.
+    /// The step.
     pub step: StepId,
 }
 
@@ -33,22 +34,22 @@ pub struct TakeStep {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stepped {
-    /// Whether the plan is done with it.
+    /// Whether this completes the plan.
     pub completed: bool,
-    /// What followed.
+    /// The side effects.
     pub effects: Vec<Effect>,
-    /// Of which plan.
+    /// The plan.
     pub plan: RecordId,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
-    /// How it stands now.
+    /// The new status.
     pub status: StepStatus,
-    /// Which step.
+    /// The step.
     pub step: StepId,
 }
 
-/// Remembers the highest number that was given to a step.
+/// Records the highest number given to a step.
 pub(crate) fn count(fields: &mut Fields) {
     let highest = fields.steps.iter().filter_map(|step| step.id).map(|id| id.0).max();
     if let Some(highest) = highest {

@@ -1,4 +1,4 @@
-//! Types of `sweep`: state, arguments of commands and bodies of events.
+//! Sweeping of assignments that are overdue for a heartbeat.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,48 +13,48 @@ use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::time::Timestamp;
 
-/// The most assignments that one sweep moves.
-pub const SWEPT_MAX: usize = 200;
+/// The most assignments that one sweep changes.
+pub(crate) const SWEPT_MAX: usize = 200;
 
-/// Something that shows that somebody is at work.
+/// Evidence that somebody is working on an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sign {
     /// When, in microseconds since 1970.
     pub at: Timestamp,
-    /// What.
+    /// The kind of evidence.
     pub evidence: Evidence,
-    /// On which assignment.
+    /// The assignment.
     pub id: RecordId,
 }
 
-/// `memory.sweep`: has assignments move on of which nothing was heard for too long.
+/// `memory.sweep`: moves assignments on that are overdue for a heartbeat.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// The assignments that were looked at; others stay as they are. All, if left out.
+    /// The assignments that were inspected; others are left alone. All by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub looked_at: Option<Few<RecordId, 2000>>,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
-    /// What was seen of them outside.
+    /// Evidence of work that was seen outside the kernel.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub signs: Few<Sign, 2000>,
 }
 
-/// What became of one.
+/// The outcome of the sweep for one assignment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Swept {
     /// The state before.
     pub from: Status,
-    /// Which assignment.
+    /// The assignment.
     pub id: RecordId,
-    /// What showed that somebody is at work on it.
+    /// The evidence of work, if there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign: Option<Sign>,
-    /// The state after; the same if it was only heard of.
+    /// The state after; unchanged if there was evidence of work.
     pub to: Status,
 }
 
@@ -62,13 +62,13 @@ pub struct Swept {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweptAll {
-    /// What followed.
+    /// The side effects.
     pub effects: Vec<Effect>,
-    /// Whether there is more to sweep.
+    /// Whether more assignments remain to be swept.
     pub more: bool,
-    /// What moved, or was heard of.
+    /// The assignments that changed state or were refreshed by evidence.
     pub moved: Vec<Swept>,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
 }

@@ -1,35 +1,34 @@
-//! The one table of records: for each kind its states, steps, names and fields.
+//! The table of record kinds: for each its states, transitions, aliases and fields.
 //!
-//! What a command may do, what the audit lets pass, the documents and the tests all read it, so
-//! they cannot say different things.
+//! Commands, the audit, the documents and the tests all read this table, so they cannot disagree.
 
 use crate::model::knowledge::records::kind::Kind;
 use crate::model::knowledge::records::vocabulary::Status;
 use crate::registry::kind::Kind as Event;
 use crate::registry::lifecycle::{Edge, Lifecycle};
 
-/// What one kind of record is like.
+/// The description of one kind of record.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
     /// The kind.
     pub kind: Kind,
-    /// Its states, the usual first one first.
+    /// The states, the usual initial one first.
     pub states: &'static [Status],
-    /// The states it may begin in, the usual one first.
+    /// The states it may be created in, the usual one first.
     pub initial: &'static [Status],
-    /// The steps it may take. Nothing else is one.
+    /// The transitions it may make; no others are allowed.
     pub steps: &'static [(Status, Status)],
-    /// The states in which it is no longer to be reckoned with.
+    /// The states in which it is no longer live.
     pub ended: &'static [Status],
-    /// Other names for its states, which are understood too.
+    /// Accepted aliases of state names.
     pub aliases: &'static [(&'static str, Status)],
-    /// The fields that may be given when it is created.
+    /// The fields that may be set at creation.
     pub fields: &'static [&'static str],
-    /// Those among them that must be.
+    /// The fields that must be set at creation.
     pub required: &'static [&'static str],
-    /// Those that may be changed later.
+    /// The fields that may be changed later.
     pub updatable: &'static [&'static str],
-    /// Its ways, for the documents.
+    /// The lifecycle, for the documents.
     pub lifecycle: Lifecycle,
 }
 
@@ -100,7 +99,7 @@ const DECISION: Table = table! {
         Pending => Approved | Rejected | Deferred, MemoryMoved, "anybody";
         Deferred => Approved | Rejected, MemoryMoved, "anybody";
     }
-    // What was decided goes on to hold.
+    // Decisions stay live once they are made.
     ended: [Rejected]
     aliases: ["proposed" Pending, "accepted" Approved]
     fields: ["plan_id" "related_paths" "scope" "verified_at" "verify_cmd"]
@@ -284,14 +283,14 @@ const LOOP: Table = table! {
     updatable: ["artifacts" "scope" "stop_conditions"]
 };
 
-/// All kinds.
+/// The tables of all kinds.
 pub const TABLES: &[Table] = &[
     CONSTRAINT, DECISION, TRAP, PLAN, CLAIM, HANDOFF, CANDIDATE, ASSIGNMENT, MESSAGE, SEQUENCE,
     LOOP,
 ];
 
-/// The ways of the kinds there are records of.
-pub const LIFECYCLES: [Lifecycle; 10] = [
+/// The lifecycles of the kinds that are stored.
+pub(crate) const LIFECYCLES: [Lifecycle; 10] = [
     CONSTRAINT.lifecycle,
     DECISION.lifecycle,
     TRAP.lifecycle,
@@ -305,7 +304,7 @@ pub const LIFECYCLES: [Lifecycle; 10] = [
 ];
 
 impl Kind {
-    /// What the table says about it.
+    /// The table of this kind.
     pub const fn table(self) -> &'static Table {
         match self {
             Kind::Constraint => &CONSTRAINT,
@@ -324,19 +323,19 @@ impl Kind {
 }
 
 impl Table {
-    /// The state that a word means here: its name, or another one for it.
+    /// The state that a word denotes: its name or an alias.
     pub fn state(&self, word: &str) -> Option<Status> {
         let named = Status::named(word).filter(|status| self.states.contains(status));
         let alias = || self.aliases.iter().find(|(alias, _)| *alias == word);
         named.or_else(|| alias().map(|(_, status)| *status))
     }
 
-    /// Whether there is a step from one state to another.
+    /// Whether there is a transition from one state to another.
     pub fn has_step(&self, from: Status, to: Status) -> bool {
         self.steps.contains(&(from, to))
     }
 
-    /// Where a state leads to, each once.
+    /// The states that can follow a state, without duplicates.
     pub fn ways_from(&self, from: Status) -> Vec<Status> {
         let mut ways: Vec<Status> = Vec::new();
         for (_, to) in self.steps.iter().filter(|(own, _)| *own == from) {
@@ -347,12 +346,12 @@ impl Table {
         ways
     }
 
-    /// Whether a record in this state is to be reckoned with.
+    /// Whether a record in this state is live.
     pub fn is_live(&self, status: Status) -> bool {
         !self.ended.contains(&status)
     }
 
-    /// Whether no step leads out of a state.
+    /// Whether no transition leads out of a state.
     pub fn is_terminal(&self, status: Status) -> bool {
         self.steps.iter().all(|(from, _)| *from != status)
     }

@@ -1,4 +1,4 @@
-//! Types of `transition`: state, arguments of commands and bodies of events.
+//! Transitions of records between states.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,13 +12,13 @@ use crate::values::label::Label;
 use crate::values::name::AgentName;
 use crate::values::text::Text;
 
-/// What becomes of the plan that an assignment belongs to.
+/// The new status of the plan that an assignment belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
-    /// It is done, unless others are at work on it.
+    /// Done, unless other assignments are still active on it.
     Done,
-    /// It is blocked.
+    /// Blocked.
     Blocked,
 }
 
@@ -31,47 +31,47 @@ impl PlanStatus {
     }
 }
 
-/// `memory.move`: has a record take a step.
+/// `memory.move`: moves a record to another state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Move {
-    /// Who gets the work instead, for an assignment that is rerouted.
+    /// The new agent, for an assignment that is rerouted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// What the caller held for a plan that is blocked and gives back with it.
+    /// The caller's claim for a plan that becomes blocked; it is released along with the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<RecordId>,
-    /// The version it is expected to be at; refused if it is not.
+    /// The expected version; the command is refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u32>,
-    /// Have an assignment take a step that its table does not have (its dispatcher, or whoever
-    /// commands).
+    /// Force a transition of an assignment that its table does not allow (its dispatcher, or
+    /// somebody with command over it).
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub forced: bool,
-    /// Which record.
+    /// The record.
     pub id: RecordId,
-    /// Give back what is held for an assignment that is blocked, which it would keep. What failed
-    /// gives it back anyway.
+    /// Release the claims of an assignment that becomes blocked, which it would otherwise keep. A
+    /// failed one releases them anyway.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub let_go: bool,
-    /// What a candidate is merged into.
+    /// The record that the candidate is merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_into: Option<RecordId>,
-    /// What becomes of the plan that an assignment belongs to.
+    /// The new status of the plan that the assignment belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_status: Option<PlanStatus>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
-    /// The state it goes to.
+    /// The target state.
     pub to: Label,
 }
 
 impl Move {
-    /// A step that takes nothing else along.
+    /// A move with no optional arguments.
     pub fn plain(id: RecordId, to: Status) -> Self {
         Move {
             agent: None,
@@ -93,47 +93,47 @@ impl Move {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Moved {
-    /// Who gets the work instead.
+    /// The new agent of a rerouted assignment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
-    /// What was held for the plan and is given back with it.
+    /// The claim for the plan that is released along with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<RecordId>,
-    /// What followed.
+    /// The side effects.
     pub effects: Vec<Effect>,
-    /// Whether it was had to take the step.
+    /// Whether the transition was forced.
     pub forced: Force,
     /// The state before.
     pub from: Status,
-    /// Which record.
+    /// The record.
     pub id: RecordId,
-    /// Whether what is held for it is given back although it is not over.
+    /// Whether its claims are released although it has not ended.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub let_go: bool,
-    /// What it is merged into.
+    /// The record it is merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged_into: Option<RecordId>,
-    /// What was to become of its plan.
+    /// The requested status of its plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_status: Option<PlanStatus>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
     /// The state after.
     pub to: Status,
 }
 
-/// How a step came about that the table may not have.
+/// How a transition came about that the table may not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Force {
-    /// Whoever takes such steps took one of the table.
+    /// An ordinary transition of the table.
     Plain,
-    /// Whoever gave the work out had it taken.
+    /// Forced by the dispatcher.
     Forced,
-    /// It was stuck, and what it belongs to is over.
+    /// Made by convergence: it was stuck, and the plan it belongs to has ended.
     Converged,
 }

@@ -1,4 +1,4 @@
-//! Types of `update`: state, arguments of commands and bodies of events.
+//! Updates of a record's text, tags and fields.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,28 +11,29 @@ use crate::model::knowledge::records::record::{Body, Tags};
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 
-/// `memory.update`: changes what a record says. Its state is changed with `memory.move`.
+/// `memory.update`: changes a record's text, tags or fields. Its state is changed with
+/// `memory.move`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
-    /// The fields to leave out from now on.
+    /// The fields to unset.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub clear: Few<Label, 64>,
-    /// The version it is expected to be at; refused if it is not.
+    /// The expected version; the command is refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u32>,
-    /// The fields to change, each as a whole.
+    /// The fields to set, each as a whole.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub fields: Fields,
-    /// Which record.
+    /// The record.
     pub id: RecordId,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
-    /// What to file it under instead.
+    /// The new tags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Tags>,
-    /// What it says instead.
+    /// The new text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Body>,
 }
@@ -41,27 +42,27 @@ pub struct Update {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Updated {
-    /// The fields that are left out.
+    /// The fields that were unset.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub clear: Few<Label, 64>,
-    /// Whether the plan is done with it, since all of its steps are.
+    /// Whether this completes the plan, since all its steps are done.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub completed: bool,
-    /// What followed.
+    /// The side effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
     /// The fields that changed.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub fields: Fields,
-    /// Which record.
+    /// The record.
     pub id: RecordId,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
-    /// What it is filed under.
+    /// The new tags.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Tags>,
-    /// What it says.
+    /// The new text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Body>,
 }

@@ -1,4 +1,4 @@
-//! What doors show of what is remembered.
+//! Records, as shown to callers: replies, queries and their answers.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,127 +16,127 @@ use crate::values::label::Label;
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;
 
-/// What became of a command about records.
+/// The reply to a command about records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MemoryReply {
-    /// The record it was about.
+    /// The record.
     Record(Arc<Record>),
-    /// A plan that is done with what was changed of it.
+    /// A plan that the change completed.
     Completed(Completed),
-    /// The step a record took.
+    /// A state transition.
     Moved(Moved),
-    /// How the steps of a plan stand.
+    /// A change to a plan's steps.
     Stepped(Stepped),
-    /// What was found to be silent.
+    /// The outcome of a sweep.
     Swept(SweptReply),
-    /// What is gone from here.
+    /// A record that was archived.
     Archived(Archived),
-    /// The work that was offered.
+    /// Work that was offered.
     Offered(OfferedReply),
-    /// The turn that is over.
+    /// A turn that ended.
     Turned(Turned),
-    /// The loop that something was done in.
+    /// A loop in which an act was done.
     Looped(Turned),
     /// The lease that was opened.
     Lease(Box<LeaseView>),
 }
 
-/// A plan that is done with what was changed of it.
+/// A plan that the change completed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Completed {
     /// The plan.
     pub record: Arc<Record>,
-    /// What followed.
+    /// The side effects.
     pub side_effects: Vec<Effect>,
 }
 
-/// What was done in a loop.
+/// A loop that changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turned {
     /// The loop.
     pub record: Arc<Record>,
-    /// What followed.
+    /// The side effects.
     pub side_effects: Vec<Effect>,
 }
 
-/// The step a record took.
+/// A state transition of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
-    /// The record, as it is now; none if there is none.
+    /// The record as it is now; `None` if it does not exist.
     pub record: Option<Arc<Record>>,
     /// The state before.
     pub from: Option<Status>,
-    /// The state it is in.
+    /// The state now.
     pub to: Option<Status>,
     /// Whether anything changed.
     pub changed: bool,
-    /// What followed.
+    /// The side effects.
     pub side_effects: Vec<Effect>,
 }
 
-/// How the steps of a plan stand.
+/// The progress of a plan's steps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stepped {
     /// The plan.
     pub record: Arc<Record>,
-    /// How many steps it has.
+    /// The number of steps.
     pub total: usize,
-    /// How many of them are done.
+    /// The number of steps that are done.
     pub done: usize,
-    /// Whether the plan is done with that.
+    /// Whether this completed the plan.
     pub auto_completed: bool,
-    /// What followed.
+    /// The side effects.
     pub side_effects: Vec<Effect>,
 }
 
-/// What a sweep did.
+/// The outcome of a sweep.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweptReply {
-    /// What moved, or was heard of.
+    /// The assignments that changed state or were refreshed by evidence.
     pub moved: Vec<Swept>,
-    /// What followed.
+    /// The side effects.
     pub side_effects: Vec<Effect>,
-    /// Whether there is more to sweep.
+    /// Whether more assignments remain to be swept.
     pub more: bool,
 }
 
-/// What is gone from here.
+/// A record that was archived.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archived {
-    /// Which record.
+    /// The record.
     pub archived: RecordId,
-    /// What followed.
+    /// The side effects.
     pub side_effects: Vec<Effect>,
 }
 
 /// The work that was offered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OfferedReply {
-    /// One for each lane, in their order.
+    /// One per lane, in the order of the request.
     pub offers: Vec<LaneReply>,
 }
 
 /// Work that was offered to an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneReply {
-    /// Who it was offered to.
+    /// The agent it was offered to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
     /// The assignment.
     pub assignment: RecordId,
-    /// The claim, unless the agent held it already.
+    /// The claim, unless the agent already held it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<RecordId>,
     /// The message.
     pub message: RecordId,
 }
 
-/// A record, as doors show it.
+/// A record, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RecordView {
     /// Its kind.
     pub kind: Kind,
-    /// What people call it.
+    /// The short label, such as `pln#42`.
     pub short_label: String,
     /// The record.
     #[serde(flatten)]
@@ -150,7 +150,7 @@ impl RecordView {
     }
 }
 
-/// Shows what became of a command.
+/// Serializes the reply to a command about records.
 pub(crate) fn reply<S: Serializer>(reply: &MemoryReply, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Shown<'a, T: Serialize> {
@@ -220,42 +220,42 @@ pub(crate) fn reply<S: Serializer>(reply: &MemoryReply, serializer: S) -> Result
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OfRecord {
-    /// Which record.
+    /// The record.
     pub id: RecordId,
 }
 
-/// How many records an answer has if nothing else is said.
-pub const FOUND_DEFAULT: u32 = 50;
+/// The default number of records in an answer.
+pub(crate) const FOUND_DEFAULT: u32 = 50;
 
-/// The most an answer has.
-pub const FOUND_MAX: u32 = 1_000;
+/// The most records in an answer.
+pub(crate) const FOUND_MAX: u32 = 1_000;
 
 /// `memory.find`
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Find {
-    /// Only those of this author (`agent:NAME`, `user:ID`).
+    /// Only records of this author (`agent:NAME`, `user:ID`).
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub author: Option<Principal>,
-    /// Of which kind.
+    /// The kind.
     pub kind: Kind,
-    /// How many (default 50, at most 1,000).
+    /// The most records to return (default 50, at most 1,000).
     #[serde(default)]
     pub limit: Option<u32>,
-    /// How many to leave out first.
+    /// The number of records to skip.
     #[serde(default)]
     pub offset: Option<u32>,
-    /// Only those that belong to this plan.
+    /// Only records that belong to this plan.
     #[serde(default)]
     pub plan_id: Option<RecordId>,
-    /// Only those in this state.
+    /// Only records in this state.
     #[serde(default)]
     pub status: Option<Label>,
-    /// Only those with this tag.
+    /// Only records with this tag.
     #[serde(default)]
     pub tag: Option<Label>,
-    /// Only those with one of these tags.
+    /// Only records with one of these tags.
     #[serde(default)]
     pub tags: Vec<Label>,
 }
@@ -264,34 +264,34 @@ pub struct Find {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Changes {
-    /// How many (default 50, at most 1,000).
+    /// The most records to return (default 50, at most 1,000).
     #[serde(default)]
     pub limit: Option<u32>,
-    /// Only what an entry after this one changed.
+    /// Only records changed after the entry with this sequence number.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub since: u64,
 }
 
-/// What was found.
+/// The records found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// How many there are in all.
+    /// The total number of matches.
     pub total: usize,
-    /// The newest entry of the trail.
+    /// The sequence number of the newest entry.
     pub seq: u64,
-    /// These of them, newest change first.
+    /// The records of this page, most recently changed first.
     pub items: Vec<RecordView>,
-    /// Where to go on.
+    /// The offset of the next page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<usize>,
 }
 
-/// What a question about records is answered with.
+/// The answer to a query about records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum MemoryAnswer {
-    /// To `memory.get`.
+    /// The answer to `memory.get`.
     Record(RecordView),
-    /// To `memory.find` and `memory.changes`.
+    /// The answer to `memory.find` and `memory.changes`.
     Found(Found),
 }

@@ -1,48 +1,20 @@
 //! The closed sets of words that records use: states and the values of fields.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use crate::values::closed_set::closed_set;
 
 macro_rules! words {
     ($( #[$doc:meta] $name:ident { $( $variant:ident $word:literal; )* } )*) => {
         $(
-            #[$doc]
-            #[derive(
-                Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-                JsonSchema,
-            )]
-            #[serde(rename_all = "snake_case")]
-            pub enum $name {
-                $( #[doc = concat!("`", $word, "`")] $variant, )*
-            }
-
-            impl $name {
-                /// All of them.
-                pub const ALL: &'static [$name] = &[$($name::$variant),*];
-
-                /// The word.
-                pub const fn as_str(self) -> &'static str {
-                    match self { $($name::$variant => $word),* }
-                }
-
-                /// The one that is written so.
-                pub fn named(word: &str) -> Option<Self> {
-                    $name::ALL.iter().copied().find(|own| own.as_str() == word)
-                }
-            }
-
-            impl std::fmt::Display for $name {
-                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                    f.pad(self.as_str())
-                }
+            closed_set! {
+                #[$doc]
+                $name { $( #[doc = concat!("`", $word, "`")] $variant $word, )* }
             }
         )*
     };
 }
 
 words! {
-    /// The states of all kinds of records, in the order of their words.
+    /// The states of all kinds of records, in alphabetical order.
     Status {
         Accepted "accepted"; Acknowledged "acknowledged"; Active "active"; Approved "approved";
         Blocked "blocked"; Cancelled "cancelled"; Closed "closed"; Completed "completed";
@@ -56,39 +28,39 @@ words! {
     StepStatus {
         Blocked "blocked"; Done "done"; InProgress "in_progress"; Testing "testing"; Todo "todo";
     }
-    /// What a constraint is about.
+    /// The category of a constraint.
     Category {
         Architecture "architecture"; Performance "performance"; Security "security";
         Reliability "reliability"; Compatibility "compatibility"; Process "process";
         Other "other";
     }
-    /// How bad it is.
+    /// The severity of a trap.
     Severity { Low "low"; Medium "medium"; High "high"; }
-    /// Who is meant to see it.
+    /// The audience of a record.
     Visibility { Shared "shared"; Machine "machine"; Private "private"; }
-    /// What sort of work a plan is.
+    /// The type of a plan.
     PlanType { Feat "feat"; Fix "fix"; Chore "chore"; Spike "spike"; Doc "doc"; }
-    /// How urgent a plan is.
+    /// The priority of a plan.
     Priority { Low "low"; Medium "medium"; High "high"; Urgent "urgent"; }
-    /// What a review came to.
+    /// The verdict of a review.
     Verdict { Approve "approve"; RequestChanges "request_changes"; }
-    /// What a candidate becomes once it is accepted.
+    /// The kind of record that an accepted candidate becomes.
     CandidateType {
         Constraint "constraint"; Decision "decision"; Trap "trap"; Handoff "handoff";
     }
-    /// What a loop is for.
+    /// The kind of a loop.
     LoopKind {
         Review "review"; Ideation "ideation"; Implementation "implementation";
         Research "research"; Debug "debug";
     }
-    /// Where a record comes from.
+    /// The origin of a record.
     Origin { Agent "agent"; Human "human"; Auto "auto"; Legacy "legacy"; }
-    /// What shows that somebody is at work.
+    /// Evidence that somebody is working.
     Evidence {
         ResultFile "result_file"; Commit "commit"; HeartbeatFile "heartbeat_file";
         WorktreeFile "worktree_file"; AckFile "ack_file";
     }
-    /// What followed from a step of a record.
+    /// A side effect of a record's transition.
     Action {
         Released "released"; AlreadyOver "already_over"; OwnershipDenied "ownership_denied";
         HandedOver "handed_over"; Opened "opened"; Moved "moved"; Followed "followed"; KeptOpen "kept_open";
@@ -97,7 +69,7 @@ words! {
     }
 }
 
-/// The steps that a step of a plan may take.
+/// The transitions that a plan's step may make.
 pub const STEP_EDGES: &[(StepStatus, StepStatus)] = {
     use StepStatus as S;
     &[

@@ -1,4 +1,4 @@
-//! Types of `work`: state, arguments of commands and bodies of events.
+//! Starting and finishing work: session, claim and plan status in one command.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,80 +11,80 @@ use crate::model::leasing::view::{Collision, LeaseView};
 use crate::values::id::{LeaseId, WorkspaceId};
 use crate::values::text::Text;
 
-/// `work.begin`: begins to work. Opens the caller's session if none is open, claims surfaces if
-/// that is asked for, and renews the caller's leases that have used up a quarter of their time.
+/// `work.begin`: starts work. Opens the caller's session if none is open, claims surfaces if
+/// requested, and renews the caller's leases that have used up a quarter of their time.
 ///
-/// A lease of the caller's that covers exactly the same surfaces is gone on with. If somebody else
-/// holds a part of them, the session is opened all the same, the refusal of the claim is an entry
-/// of the same commit, and the reply says who is in the way.
+/// A lease of the caller that covers exactly the same surfaces is reused. If another principal
+/// holds some of them, the session is opened all the same, the refusal of the claim is recorded in
+/// the same commit, and the reply lists the collisions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Begin {
-    /// What to claim.
+    /// The claim to open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<lease::Open>,
-    /// What the agent calls its end of the session; its standing session if left out.
+    /// The agent's label for its client; without one the standing session is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Text<128>>,
-    /// Note that the agent has seen what is remembered up to now.
+    /// Record that the agent has seen all shared records up to now.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub looked: bool,
 }
 
-/// `work.finish`: gives a claim back and says what becomes of the plan it was held for.
+/// `work.finish`: releases a claim and sets the status of the plan it was held for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finish {
-    /// The epoch the caller believes to hold; refused if it is not the lease's.
+    /// The epoch under which the caller believes to hold the lease; refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
-    /// Which lease.
+    /// The lease.
     pub lease: LeaseId,
-    /// What becomes of the plan. It is done only if nothing else is claimed for it.
+    /// The new status of the plan. It becomes done only if nothing else is claimed for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_status: Option<PlanStatus>,
 }
 
-/// How a claim stands that came with `work.begin`.
+/// The outcome of the claim in `work.begin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimStatus {
-    /// None was asked for.
+    /// No claim was requested.
     None,
-    /// It was opened.
+    /// The claim was opened.
     Created,
-    /// The caller had it.
+    /// The caller already held it.
     Existing,
-    /// The same request was answered before, and what it opened is over.
+    /// The same request was answered before, and the lease it opened has ended.
     Over,
-    /// Somebody else holds a part of it.
+    /// Another principal holds some of the surfaces.
     Conflict,
 }
 
-/// What `work.begin` replies with.
+/// The reply to `work.begin`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Begun {
     /// The caller's session; people have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<WorkspaceId>,
-    /// Whether it was opened just now.
+    /// Whether the session was just opened.
     pub session_opened: bool,
-    /// How the claim stands.
+    /// The outcome of the claim.
     pub claim_status: ClaimStatus,
     /// The claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim: Option<LeaseView>,
-    /// The leases in the way of it.
+    /// The leases that collide with it.
     pub collisions: Vec<Collision>,
-    /// The leases that were renewed because their holder is at work.
+    /// The leases that were renewed because their holder is working.
     pub renewed: Vec<LeaseId>,
 }
 
-/// What `work.finish` replies with.
+/// The reply to `work.finish`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finished {
-    /// The lease, as it was.
+    /// The lease, as it was before it ended.
     pub claim: LeaseView,
-    /// What followed, the end of the lease too.
+    /// The side effects, including the end of the lease.
     pub side_effects: Vec<Effect>,
 }

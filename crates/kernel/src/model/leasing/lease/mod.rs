@@ -1,4 +1,4 @@
-//! Types of `lease`: state, arguments of commands and bodies of events.
+//! Leases on surfaces: opening, renewal, release, expiry and forced end.
 
 pub(crate) mod surfaces;
 pub(crate) mod using;
@@ -20,35 +20,34 @@ use crate::values::time::{Span, Timestamp};
 pub use crate::model::leasing::lease::surfaces::SURFACES_MAX;
 pub use crate::model::leasing::lease::surfaces::Surfaces;
 pub use crate::model::leasing::lease::surfaces::SurfacesError;
-pub use crate::model::leasing::lease::surfaces::WILD_BYTES_MAX;
 pub use crate::model::leasing::lease::using::Reuse;
 
-/// The shortest time a lease is granted for, in seconds.
-pub const TTL_SECS_MIN: u64 = 1;
+/// The shortest time to live, in seconds.
+pub(crate) const TTL_SECS_MIN: u64 = 1;
 
-/// The longest, in seconds: 30 days.
+/// The longest time to live, in seconds: 30 days.
 pub const TTL_SECS_MAX: u64 = 30 * 24 * 60 * 60;
 
-/// The time where none is given, in seconds: 90 minutes.
-pub const TTL_SECS_DEFAULT: u64 = 90 * 60;
+/// The default time to live, in seconds: 90 minutes.
+pub(crate) const TTL_SECS_DEFAULT: u64 = 90 * 60;
 
-/// The most leases of one session: they end with it, in one commit.
+/// The most leases of one session: when it ends, they all end in one commit.
 pub const PER_SESSION_MAX: usize = 1_000;
 
 /// The most collisions a refusal lists.
-pub const COLLISIONS_MAX: usize = 32;
+pub(crate) const COLLISIONS_MAX: usize = 32;
 
-/// How long a lease is granted for.
+/// The time to live of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ttl(u64);
 
-/// A number of seconds that is not a time to live.
+/// The error for a number of seconds that is not a valid time to live.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a lease lives {TTL_SECS_MIN} to {TTL_SECS_MAX} seconds, not {0}")]
 pub struct TtlError(i128);
 
 impl Ttl {
-    /// Checks and takes a number of seconds.
+    /// Validates a number of seconds.
     pub fn new(secs: i128) -> Result<Self, TtlError> {
         match u64::try_from(secs) {
             Ok(fits) if (TTL_SECS_MIN..=TTL_SECS_MAX).contains(&fits) => Ok(Ttl(fits)),
@@ -56,12 +55,12 @@ impl Ttl {
         }
     }
 
-    /// As a span.
+    /// Converts to a span.
     pub fn span(self) -> Span {
         Span::from_secs(self.0)
     }
 
-    /// In seconds.
+    /// The number of seconds.
     pub fn secs(self) -> u64 {
         self.0
     }
@@ -73,8 +72,8 @@ impl Default for Ttl {
     }
 }
 
-// Signed both ways, so that a negative number in JSON is told apart from nonsense and binary
-// forms that distinguish the two read what they wrote.
+// Signed both ways, so that a negative number in JSON gives an error about bounds rather than about
+// its type, and binary formats that distinguish the two read what they wrote.
 impl Serialize for Ttl {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_i64(self.0.cast_signed())
@@ -107,13 +106,13 @@ impl JsonSchema for Ttl {
 /// A live lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// Who holds it.
+    /// The holder.
     pub holder: Principal,
-    /// The session it was opened in, and ends with.
+    /// The session it was opened in; it ends when the session ends.
     pub workspace: Option<WorkspaceId>,
-    /// What it covers.
+    /// The surfaces it covers.
     pub surfaces: Surfaces,
-    /// What it is for.
+    /// The purpose.
     pub purpose: Option<Text<1000>>,
     /// The task it belongs to.
     pub task: Option<Text<128>>,
@@ -123,7 +122,7 @@ pub struct Lease {
     pub opened_at: Timestamp,
     /// The entry that granted it.
     pub opened_by: EntryId,
-    /// When it runs out.
+    /// When it expires.
     pub expires_at: Timestamp,
     /// The fencing epoch it was granted under.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
@@ -133,7 +132,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Whether it is still good at this moment.
+    /// Whether it has not expired yet.
     pub fn is_live(&self, now: Timestamp) -> bool {
         now < self.expires_at
     }
@@ -142,7 +141,7 @@ impl Lease {
 /// The state of a lease that is held.
 pub const LIVE: &str = "live";
 
-/// The ways of a lease.
+/// The lifecycle of a lease.
 pub const LIFECYCLE: Lifecycle = Lifecycle {
     noun: "lease",
     edges: &[
@@ -159,64 +158,64 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
     ],
 };
 
-/// `lease.open`: asks for surfaces, all or none.
+/// `lease.open`: claims surfaces, all or none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
-    /// What for, for others to read.
+    /// The purpose, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Text<1000>>,
-    /// Give up what the caller holds in this session, all or nothing, instead of adding to it.
+    /// Replace the caller's leases in this session, all or nothing, instead of adding to them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replace: bool,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
-    /// Go on with a lease of the caller's that covers exactly these surfaces, if there is one.
+    /// Reuse a lease of the caller that covers exactly these surfaces, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Reuse>,
-    /// What to hold.
+    /// The surfaces to claim.
     pub surfaces: Surfaces,
     /// The task it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Text<128>>,
-    /// For how many seconds (default 90 minutes).
+    /// The time to live in seconds (default 90 minutes).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<Ttl>,
 }
 
-/// `lease.renew`: keeps a lease for its time to live from now on.
+/// `lease.renew`: extends a lease by its time to live, from now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Renew {
-    /// The epoch the caller believes to hold; refused if it is not the lease's.
+    /// The epoch under which the caller believes to hold the lease; refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
-    /// Which lease.
+    /// The lease.
     pub lease: LeaseId,
-    /// A new time to live in seconds; as before if left out.
+    /// A new time to live in seconds; unchanged if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<Ttl>,
 }
 
-/// `lease.release`: gives a lease back.
+/// `lease.release`: releases a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
-    /// The epoch the caller believes to hold; refused if it is not the lease's.
+    /// The epoch under which the caller believes to hold the lease; refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<u64>,
-    /// Which lease.
+    /// The lease.
     pub lease: LeaseId,
 }
 
-/// `lease.force`: ends somebody else's lease.
+/// `lease.force`: ends another principal's lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Force {
-    /// Which lease.
+    /// The lease.
     pub lease: LeaseId,
-    /// Why; the holder and everybody else can read it.
+    /// The reason, shown to the holder and everybody else.
     pub reason: Text<1000>,
 }
 
@@ -227,24 +226,24 @@ pub struct Opened {
     /// The fencing epoch.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub epoch: u64,
-    /// When it runs out.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// Who holds it.
+    /// The holder.
     pub holder: Principal,
     /// The lease.
     pub lease: LeaseId,
-    /// What it is for.
+    /// The purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Text<1000>>,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
-    /// What it covers.
+    /// The surfaces it covers.
     pub surfaces: Surfaces,
     /// The task it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<Text<128>>,
-    /// Its time to live in seconds.
+    /// The time to live in seconds.
     pub ttl_s: Ttl,
 }
 
@@ -255,27 +254,27 @@ pub struct Renewed {
     /// The fencing epoch, unchanged.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub epoch: u64,
-    /// When it runs out now.
+    /// The new expiry time.
     pub expires_at: Timestamp,
     /// The lease.
     pub lease: LeaseId,
-    /// Its time to live in seconds.
+    /// The time to live in seconds.
     pub ttl_s: Ttl,
 }
 
-/// Why a lease was given back.
+/// The reason why a lease was released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReleaseCause {
-    /// Its holder gave it back.
+    /// Its holder released it.
     Released,
     /// The session it was opened in ended.
     SessionEnded,
-    /// Its holder opened another in its place.
+    /// Its holder opened another lease in its place.
     Replaced,
-    /// The work it was held for is over.
+    /// The work it was held for has ended.
     WorkOver,
-    /// Whoever does the work now holds another in its place.
+    /// The agent that now does the work holds another lease in its place.
     HandedOver,
 }
 
@@ -283,12 +282,12 @@ pub enum ReleaseCause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Released {
-    /// Why.
+    /// The reason.
     pub cause: ReleaseCause,
     /// The fencing epoch it was granted under.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub epoch: u64,
-    /// Who held it.
+    /// The former holder.
     pub holder: Principal,
     /// The lease.
     pub lease: LeaseId,
@@ -301,9 +300,9 @@ pub struct Expired {
     /// The fencing epoch it was granted under.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub epoch: u64,
-    /// When it ran out.
+    /// When it expired.
     pub expires_at: Timestamp,
-    /// Who held it.
+    /// The former holder.
     pub holder: Principal,
     /// The lease.
     pub lease: LeaseId,
@@ -316,10 +315,10 @@ pub struct Forced {
     /// The fencing epoch it was granted under.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub epoch: u64,
-    /// Who held it.
+    /// The former holder.
     pub holder: Principal,
     /// The lease.
     pub lease: LeaseId,
-    /// Why it was ended.
+    /// The reason why it was ended.
     pub reason: Text<1000>,
 }

@@ -1,4 +1,4 @@
-//! The surfaces of a lease: a set, granted as a whole.
+//! The set of surfaces of a lease, granted as a whole.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,22 +10,22 @@ use crate::surfaces::Surface;
 /// The most surfaces one lease may have.
 pub const SURFACES_MAX: usize = 256;
 
-/// The most bytes the globs of one lease may expand to. Deciding whether two leases overlap costs
+/// The most bytes the globs of one lease may expand to. Checking whether two leases overlap costs
 /// at most the product of theirs.
-pub const WILD_BYTES_MAX: usize = 4096;
+pub(crate) const WILD_BYTES_MAX: usize = 4096;
 
-/// A set of surfaces: at least one, at most [`SURFACES_MAX`], none twice.
+/// A set of surfaces: at least one, at most [`SURFACES_MAX`], without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Surfaces(Arc<[Surface]>);
 
-/// A list that is not a set of surfaces.
+/// The error for a list that is not a valid set of surfaces.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SurfacesError {
-    /// None, or too many.
+    /// The list is empty or too long.
     #[error("a lease has 1 to {SURFACES_MAX} surfaces, not {0}")]
     Count(usize),
-    /// More wildcards than overlaps can be decided for in good time.
+    /// The globs are too large to check overlaps quickly.
     #[error(
         "the globs of one lease expand to at most {WILD_BYTES_MAX} bytes, not {0}; claim folders"
     )]
@@ -33,7 +33,7 @@ pub enum SurfacesError {
 }
 
 impl Surfaces {
-    /// Checks and takes a list; repeated surfaces are kept once.
+    /// Validates a list and drops duplicates.
     pub fn new(mut list: Vec<Surface>) -> Result<Self, SurfacesError> {
         if list.is_empty() || list.len() > SURFACES_MAX {
             return Err(SurfacesError::Count(list.len()));
@@ -54,7 +54,7 @@ impl Surfaces {
         &self.0
     }
 
-    /// Whether each of them is covered by one of the others.
+    /// Whether each surface is covered by one of the others.
     pub fn is_within(&self, others: &Surfaces) -> bool {
         self.0.iter().all(|own| others.0.iter().any(|other| other.covers(own)))
     }

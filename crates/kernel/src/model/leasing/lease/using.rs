@@ -1,15 +1,15 @@
-//! Types of `using`: state, arguments of commands and bodies of events.
+//! Reuse of a lease that covers exactly the requested surfaces.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// How a request for surfaces goes on with a lease of the caller's that covers exactly these.
+/// How `lease.open` reuses a lease of the caller that covers exactly the requested surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reuse {
-    /// The lease stays as it is.
+    /// Keep the lease unchanged.
     AsIs,
-    /// The lease is renewed for the time that is asked for.
+    /// Renew the lease for the requested time to live.
     Renewed,
 }

@@ -1,4 +1,4 @@
-//! Types of `escalation`: state, arguments of commands and bodies of events.
+//! Escalations: agents' requests for a person's help, with timeout and fallback.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,59 +11,59 @@ use crate::values::id::{AnyId, SignalId, WorkspaceId};
 use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 
-/// The most escalations that wait for one person. One more drops the oldest, on record.
+/// The most escalations waiting for one person. One more drops the oldest, which is recorded.
 pub const ESCALATIONS_MAX: usize = 100;
 
-/// What an agent is told when nobody answered and the fallback says to go on.
+/// The message to an agent when nobody answered in time and the fallback is to proceed.
 pub const PROCEED: &str = "Nobody answered in time. Go on as you see fit.";
 
-/// An escalation that waits for an answer.
+/// An escalation waiting for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Escalation {
     /// The workspace it comes from.
     pub workspace: WorkspaceId,
-    /// What a person is needed for.
+    /// The reason why a person is needed.
     pub reason: Text<1000>,
-    /// When it came.
+    /// When it was received.
     pub at: Timestamp,
     /// How long it waits.
     pub timeout: Option<Span>,
-    /// What happens then.
+    /// The fallback after the timeout.
     pub fallback: EscalationFallback,
 }
 
 impl Escalation {
-    /// When its fallback happens.
+    /// When the fallback applies.
     pub fn due(&self) -> Option<Timestamp> {
         self.timeout.map(|timeout| self.at.after(timeout))
     }
 }
 
-/// How an escalation is answered.
+/// The kind of answer to an escalation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseType {
-    /// With a message to the agent.
+    /// A message to the agent.
     Envelope,
-    /// By ending the workspace.
+    /// The abort of the workspace.
     Abort,
-    /// By leaving it to the coordinator.
+    /// Delegation to the coordinator.
     Delegation,
 }
 
-/// `escalation.answer`: answers what an agent needs a person for.
+/// `escalation.answer`: answers an escalation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// Which escalation: the signal that brought it.
+    /// The escalation, by the id of its signal.
     pub escalation: SignalId,
-    /// With `envelope`: what is in it.
+    /// With `envelope`: the payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<PayloadArg>,
-    /// With `abort`: why, for others to read.
+    /// With `abort`: the reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// How it is answered.
+    /// The kind of answer.
     pub response: ResponseType,
 }
 
@@ -71,9 +71,9 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Received {
-    /// What happens if nobody answers.
+    /// The fallback after the timeout.
     pub fallback: EscalationFallback,
-    /// What a person is needed for.
+    /// The reason why a person is needed.
     pub reason: Text<1000>,
     /// The signal.
     pub signal_id: SignalId,
@@ -87,11 +87,11 @@ pub struct Received {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resolved {
-    /// Who answered.
+    /// The party that answered.
     pub actor: Resolver,
-    /// The envelope it was answered with, if it was.
+    /// The envelope it was answered with, if any.
     pub response_ref: Option<AnyId>,
-    /// How it was answered.
+    /// The kind of answer.
     pub response_type: ResponseType,
     /// The signal.
     pub signal_id: SignalId,
@@ -105,7 +105,7 @@ pub struct Resolved {
 pub struct TimedOut {
     /// How long it waited.
     pub elapsed: Span,
-    /// What happens now.
+    /// The fallback that applies.
     pub fallback_action: EscalationFallback,
     /// The signal.
     pub signal_id: SignalId,

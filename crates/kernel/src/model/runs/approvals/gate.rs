@@ -1,4 +1,4 @@
-//! Types of `gate`: state, arguments of commands and bodies of events.
+//! Gates: actions that wait for a person's approval, with timeout and fallback.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -11,15 +11,15 @@ use crate::values::principal::Actor;
 use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 
-/// The most gates that are open at the same time.
-pub const GATES_MAX: usize = 2_000;
+/// The most open gates at a time.
+pub(crate) const GATES_MAX: usize = 2_000;
 
-/// A gate that is open.
+/// An open gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gate {
-    /// What it stands before.
+    /// The type of action that waits.
     pub kind: GateType,
-    /// What waits: a task, an envelope, a conflict or a workspace.
+    /// The subject that waits: a task, an envelope, a conflict or a workspace.
     pub subject: AnyId,
     /// The workspace it is about; none for tasks.
     pub workspace: Option<WorkspaceId>,
@@ -27,70 +27,70 @@ pub struct Gate {
     pub task: Option<TaskId>,
     /// The graph of that task.
     pub graph: Option<GraphId>,
-    /// Who ordered what waits.
+    /// The actor who ordered the action.
     pub asked_by: Actor,
-    /// The order, where there is one to carry out later.
+    /// The command to carry out once approved, if there is one.
     pub request: Option<Request>,
     /// When it was triggered.
     pub at: Timestamp,
     /// How long it waits.
     pub timeout: Option<Span>,
-    /// What happens then.
+    /// The fallback after the timeout.
     pub fallback: GateFallback,
-    /// Its place in the queue of its owner, from one, when it was triggered.
+    /// Its position in the owner's queue when it was triggered, from one.
     pub position: u32,
 }
 
 impl Gate {
-    /// When its fallback happens.
+    /// When the fallback applies.
     pub fn due(&self) -> Option<Timestamp> {
         self.timeout.map(|timeout| self.at.after(timeout))
     }
 }
 
-/// What was answered at a gate.
+/// A person's decision at a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateAction {
-    /// Go on as proposed.
+    /// Proceed as proposed.
     Approve,
-    /// Do not.
+    /// Do not proceed.
     Reject,
-    /// Go on, with something changed.
+    /// Proceed with modifications.
     Modify,
 }
 
-/// How a gate ended.
+/// The outcome of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateEnd {
-    /// It went on as proposed.
+    /// The action proceeded as proposed.
     Approve,
-    /// It did not.
+    /// The action was rejected.
     Reject,
-    /// It went on, with something changed.
+    /// The action proceeded with modifications.
     Modify,
     /// Nobody answered, and the coordinator decides.
     Escalate,
 }
 
-/// What is remembered of a gate that has ended, as long as its run goes on.
+/// A closed gate, kept while its run lasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClosedGate {
-    /// The gate as it was.
+    /// The gate before it was closed.
     pub gate: Arc<Gate>,
-    /// How it ended.
+    /// The outcome.
     pub end: GateEnd,
-    /// Who ended it.
+    /// The party that closed it.
     pub by: resolve::Resolver,
-    /// When.
+    /// When it was closed.
     pub at: Timestamp,
-    /// Whether the coordinator, to whom it was left, has let it go on since.
+    /// Whether the coordinator, to whom it was escalated, has since let it proceed.
     pub released: bool,
 }
 
 impl ClosedGate {
-    /// Whether it waits for the coordinator, to whom people left it.
+    /// Whether it still waits for the coordinator, to whom it was escalated.
     pub fn is_left(&self) -> bool {
         self.end == GateEnd::Escalate && !self.released
     }
@@ -100,19 +100,19 @@ impl ClosedGate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Triggered {
-    /// What happens if nobody answers.
+    /// The fallback after the timeout.
     pub fallback: GateFallback,
     /// The gate.
     pub gate_id: GateId,
-    /// What it stands before.
+    /// The type of action that waits.
     pub gate_type: GateType,
     /// The graph of the task it is about.
     pub graph_ref: Option<GraphId>,
-    /// Its place in the queue of its owner, from one.
+    /// Its position in the owner's queue, from one.
     pub queue_position: u32,
-    /// The order that waits, where there is one to carry out later.
+    /// The command to carry out once approved, if there is one.
     pub request: Option<Request>,
-    /// What waits.
+    /// The subject that waits.
     pub subject: AnyId,
     /// The task it is about.
     pub task_ref: Option<TaskId>,
@@ -128,29 +128,29 @@ pub struct Triggered {
 pub struct TimedOut {
     /// How long it waited.
     pub elapsed: Span,
-    /// What happens now.
+    /// The fallback that applies.
     pub fallback_action: GateFallback,
     /// The gate.
     pub gate_id: GateId,
-    /// What it stood before.
+    /// The type of action that waited.
     pub gate_type: GateType,
 }
 
-/// `gate_reentry_blocked`: a gate that its fallback had closed was not asked again.
+/// `gate_reentry_blocked`: a gate that its fallback had closed was not opened again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReentryBlocked {
-    /// What happened instead.
+    /// The outcome that was applied instead.
     pub converted_to: GateAction,
     /// The gate that had been closed.
     pub gate_id: GateId,
-    /// What it stood before.
+    /// The type of action that waited.
     pub gate_type: GateType,
-    /// What had waited.
+    /// The subject that had waited.
     pub subject_id: AnyId,
 }
 
-/// A reason in words that is part of what an entry says.
+/// A fixed reason text of `gate_resolved` entries.
 pub(crate) const SUBJECT_INVALIDATED: &str = "subject_invalidated";
 
 pub(crate) fn words(text: &str) -> Text<1000> {

@@ -1,4 +1,4 @@
-//! Types of `inject`: state, arguments of commands and bodies of events.
+//! Messages that people inject into workspaces.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,32 +13,32 @@ use crate::values::token::TypeName;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Inject {
-    /// The envelope it answers.
+    /// The envelope it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<EnvelopeId>,
-    /// What is in it.
+    /// The payload.
     pub payload: PayloadArg,
-    /// How soon it wants to be read.
+    /// The priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// Whom it is for.
+    /// The receiving workspace.
     pub to: WorkspaceId,
     /// Its type: `directive`, `feedback`, `query`, or one the taxonomy adds.
     #[serde(rename = "type")]
     pub kind: TypeName,
 }
 
-/// What became of an injected envelope.
+/// The outcome of an injected envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InjectionStatus {
     /// It is in the inbox, or waits until the workspace takes mail.
     Delivered,
-    /// It was turned away.
+    /// It was rejected.
     Rejected,
 }
 
-/// Why an injected envelope was turned away.
+/// The reason why an injected envelope was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InjectionReason {
@@ -46,7 +46,7 @@ pub enum InjectionReason {
     WorkspaceTerminal,
     /// The workspace is being integrated.
     WorkspaceSealed,
-    /// It is not made as envelopes are, or names what is not there.
+    /// It is malformed, or refers to something that does not exist.
     InvalidStructure,
     /// Its type is not registered.
     InvalidType,
@@ -56,15 +56,15 @@ pub enum InjectionReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Injection {
-    /// Who said it.
+    /// The person who sent it.
     pub actor: UserId,
-    /// The envelope; the id is used up, whatever became of it.
+    /// The envelope; the id is used up whatever the outcome.
     pub envelope_id: EnvelopeId,
-    /// Why it was turned away.
+    /// The reason why it was rejected.
     pub reason: Option<InjectionReason>,
-    /// What became of it.
+    /// The outcome.
     pub status: InjectionStatus,
-    /// Whom it was for.
+    /// The receiving workspace.
     pub to: WorkspaceId,
     /// Its type.
     #[serde(rename = "type")]

@@ -1,4 +1,4 @@
-//! Types of `approvals`: state, arguments of commands and bodies of events.
+//! Settings of human approvals (the "highway"): gates, escalations, timeouts and fallbacks.
 
 pub(crate) mod escalation;
 pub(crate) mod gate;
@@ -16,28 +16,28 @@ use std::collections::BTreeSet;
 use crate::model::runs::workspace::Timeout;
 use crate::values::id::WorkspaceId;
 
-/// What a gate stands before. In alphabetical order, since it is a key in what is written.
+/// The type of action that a gate guards. Sorted by name, since it is a key in what is written.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum GateType {
-    /// The settling of a conflict.
+    /// Resolving a conflict.
     ConflictResolution,
-    /// An envelope's way into the inbox.
+    /// Delivering an envelope.
     EnvelopeDelivery,
-    /// A merge.
+    /// Merging work.
     Integration,
-    /// The taking up of a task.
+    /// Approving a task.
     TaskApproval,
-    /// The abort of a workspace.
+    /// Aborting a workspace.
     WorkspaceAbort,
-    /// The creation of a workspace.
+    /// Creating a workspace.
     WorkspaceCreate,
 }
 
 impl GateType {
-    /// All six.
+    /// All six types.
     pub const ALL: [GateType; 6] = [
         GateType::ConflictResolution,
         GateType::EnvelopeDelivery,
@@ -47,7 +47,7 @@ impl GateType {
         GateType::WorkspaceCreate,
     ];
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             GateType::ConflictResolution => "conflict_resolution",
@@ -66,69 +66,69 @@ impl std::fmt::Display for GateType {
     }
 }
 
-/// What happens at a gate that nobody answers in time.
+/// The fallback for a gate that nobody answers in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateFallback {
-    /// It is let through.
+    /// The action is approved.
     Approve,
-    /// It is turned back.
+    /// The action is rejected.
     Reject,
     /// The coordinator decides.
     EscalateToCoordinator,
 }
 
-/// What happens to an escalation that nobody answers in time.
+/// The fallback for an escalation that nobody answers in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EscalationFallback {
-    /// The agent is told to go on as it sees fit.
+    /// The agent is told to proceed at its own discretion.
     Approve,
-    /// The workspace is failed.
+    /// The workspace fails.
     Reject,
-    /// The coordinator deals with it.
+    /// The coordinator handles it.
     DelegateToCoordinator,
 }
 
-/// How long a gate waits, and what happens then.
+/// The timeout and fallback of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GatePolicy {
-    /// What happens if nobody answers.
+    /// The fallback after the timeout.
     pub fallback: GateFallback,
-    /// How long it waits, in seconds; for ever, if null.
+    /// The timeout in seconds; `null` waits forever.
     pub timeout_s: Option<Timeout>,
 }
 
-/// What happens to escalations.
+/// The policy for escalations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EscalationPolicy {
-    /// Whether they reach people at all.
+    /// Whether escalations reach people at all.
     pub enabled: bool,
-    /// What happens if nobody answers.
+    /// The fallback after the timeout.
     pub fallback: EscalationFallback,
-    /// How long they wait, in seconds; for ever, if null.
+    /// The timeout in seconds; `null` waits forever.
     pub timeout_s: Option<Timeout>,
 }
 
-/// The settings people start from.
+/// A preset of the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// People watch; plans wait half a minute for them and then go on.
+    /// Plans wait half a minute for approval and then proceed.
     Autonomous,
     /// Plans and merges wait a quarter of an hour, then the coordinator decides.
     Supervised,
-    /// Nothing moves without a person.
+    /// Every type of action waits for a person, without a timeout.
     Gated,
 }
 
 impl Preset {
-    /// All three.
+    /// All three presets.
     pub const ALL: [Preset; 3] = [Preset::Autonomous, Preset::Supervised, Preset::Gated];
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Preset::Autonomous => "autonomous",
@@ -142,25 +142,25 @@ const SHORT: Timeout = Timeout::known::<30>();
 
 const MEDIUM: Timeout = Timeout::known::<900>();
 
-/// Which gates there are in a run, and what happens at them.
+/// The approval settings of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Highway {
-    /// What happens to escalations.
+    /// The policy for escalations.
     pub escalation: EscalationPolicy,
-    /// How gates work where nothing else is said.
+    /// The default policy of gates.
     pub gate_defaults: GatePolicy,
-    /// How single types of gates work.
+    /// The policies of individual gate types.
     pub gate_overrides: BTreeMap<GateType, GatePolicy>,
-    /// The gates there are.
+    /// The gate types in use.
     pub gates: BTreeSet<GateType>,
-    /// Whether people may send envelopes from outside.
+    /// Whether people may inject envelopes from outside.
     pub injection: bool,
 }
 
 impl Default for Highway {
-    /// What a run has where nothing was said: plans wait a quarter of an hour for a person, then
-    /// the coordinator decides.
+    /// The default settings: plans wait a quarter of an hour for a person, then the coordinator
+    /// decides.
     fn default() -> Self {
         let fallback = GateFallback::EscalateToCoordinator;
         Highway {
@@ -203,18 +203,18 @@ impl Highway {
         }
     }
 
-    /// The preset it is, if nothing was changed about one.
+    /// The preset these settings equal, if any.
     pub fn name(&self) -> Option<Preset> {
         Preset::ALL.into_iter().find(|preset| Highway::preset(*preset) == *self)
     }
 
-    /// How a gate works, if there is one of that type.
+    /// The policy of a gate type, or `None` if it is not in use.
     pub fn gate(&self, kind: GateType) -> Option<GatePolicy> {
         let policy = self.gate_overrides.get(&kind).copied().unwrap_or(self.gate_defaults);
         self.gates.contains(&kind).then_some(policy)
     }
 
-    /// The same, with what somebody wants to be different.
+    /// The settings with the requested changes applied.
     #[must_use]
     pub fn with(mut self, wish: &Wish) -> Self {
         if let Some(preset) = wish.preset {
@@ -239,23 +239,23 @@ impl Highway {
     }
 }
 
-/// What somebody wants of a highway; what is left out stays as it is.
+/// Requested changes of the settings; fields left out stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wish {
-    /// What happens to escalations.
+    /// The policy for escalations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<EscalationPolicy>,
-    /// How gates work where nothing else is said.
+    /// The default policy of gates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate_defaults: Option<GatePolicy>,
-    /// How single types of gates work.
+    /// The policies of individual gate types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate_overrides: Option<BTreeMap<GateType, GatePolicy>>,
-    /// The gates there are.
+    /// The gate types in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gates: Option<BTreeSet<GateType>>,
-    /// Whether people may send envelopes from outside.
+    /// Whether people may inject envelopes from outside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub injection: Option<bool>,
     /// The preset to start from.
@@ -267,7 +267,7 @@ pub struct Wish {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configured {
-    /// How it is from now on. Gates that are open go on as they were.
+    /// The new settings. Open gates keep the policy they were triggered with.
     pub highway: Highway,
     /// The root of the run.
     pub workspace_id: WorkspaceId,

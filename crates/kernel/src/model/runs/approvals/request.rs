@@ -1,4 +1,4 @@
-//! Types of `request`: state, arguments of commands and bodies of events.
+//! Commands that wait at a gate until they are approved.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -10,24 +10,24 @@ use crate::model::runs::workspace::abort::Abort;
 use crate::model::runs::workspace::create::Create;
 use crate::values::content::{Blob, Content};
 
-/// An order that waits.
+/// A command that waits for approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// To end a workspace.
+    /// Aborts a workspace.
     Abort(Box<Abort>),
-    /// To make one.
+    /// Creates a workspace.
     Create(Box<Create>),
-    /// To merge what one finished.
+    /// Merges finished work.
     Integrate(Box<Decide>),
-    /// To settle a conflict.
+    /// Resolves a conflict.
     Resolve(Box<Resolve>),
-    /// To merge what can be saved of one that failed.
+    /// Salvages work of a failed workspace.
     Salvage(Box<Salvage>),
 }
 
 impl Request {
-    /// The content it cites.
+    /// The content it refers to.
     pub(crate) fn blobs(&self) -> Vec<&Blob> {
         match self {
             Request::Abort(_) => Vec::new(),

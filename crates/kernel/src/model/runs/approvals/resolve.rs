@@ -1,4 +1,4 @@
-//! Types of `resolve`: state, arguments of commands and bodies of events.
+//! Resolving gates: approve, reject or modify.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,16 +16,17 @@ use crate::model::runs::{task, workspace};
 use crate::values::content::{Blob, Content};
 use crate::values::id::{GateId, WorkspaceId};
 use crate::values::name::UserId;
+use crate::values::string_newtype::serde_as_text;
 use crate::values::text::Text;
 
-/// Who ended a gate.
+/// The party that closed a gate or an escalation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resolver {
     /// A person.
     User(UserId),
-    /// The fallback, since nobody answered.
+    /// The fallback, because nobody answered in time.
     Fallback,
-    /// The runtime, since there was nothing left to decide about.
+    /// The runtime, because there was nothing left to decide.
     Protocol,
 }
 
@@ -39,61 +40,49 @@ impl std::fmt::Display for Resolver {
     }
 }
 
-impl Serialize for Resolver {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+// `fallback` and `protocol` are reserved words, so no user can have them as id.
+serde_as_text!(Resolver, "a user, `fallback` or `protocol`", |text| match text {
+    "fallback" => Ok(Resolver::Fallback),
+    "protocol" => Ok(Resolver::Protocol),
+    id => UserId::new(id).map(Resolver::User),
+});
 
-impl<'de> Deserialize<'de> for Resolver {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // No user can be called so: these are reserved words.
-        crate::values::de::from_str(deserializer, "a user, `fallback` or `protocol`", |text| {
-            match text {
-                "fallback" => Ok(Resolver::Fallback),
-                "protocol" => Ok(Resolver::Protocol),
-                id => UserId::new(id).map(Resolver::User),
-            }
-        })
-    }
-}
-
-/// What a person may change about what waits. Each type of gate has its own fields; ids, times,
-/// graphs and dependencies are not among them.
+/// Changes that a person makes to the action that waits. Each type of gate allows its own fields;
+/// ids, times, graphs and dependencies cannot be changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Modifications {
-    /// Of a new workspace: what it may use.
+    /// For a new workspace: its budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
-    /// Of a task: what is to be done.
+    /// For a task: its description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Content>,
-    /// Of a task: what it is thought to cost.
+    /// For a task: its estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// Of a conflict that was handed to a person: files as they should be.
+    /// For a conflict that was escalated to a person: the merged files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Vec<FileArg>>,
-    /// Of a task: what people call it.
+    /// For a task: its display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Text<200>>,
-    /// Of an envelope: what is in it.
+    /// For an envelope: its payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<PayloadArg>,
-    /// Of a task: how urgent it is.
+    /// For a task: its priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<task::Priority>,
-    /// Of a new workspace: what it may read.
+    /// For a new workspace: the workspaces it may read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visibility: Option<Vec<WorkspaceId>>,
-    /// Of a new workspace: how urgent it is.
+    /// For a new workspace: its priority.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_priority: Option<workspace::Priority>,
 }
 
 impl Modifications {
-    /// The content it cites.
+    /// The content it refers to.
     pub(crate) fn blobs(&self) -> Vec<&Blob> {
         let payload = self.payload.iter();
         let payload =
@@ -102,7 +91,7 @@ impl Modifications {
         self.description.iter().chain(payload).chain(files).filter_map(Content::blob).collect()
     }
 
-    /// The fields that were given.
+    /// The names of the fields that are set.
     pub(crate) fn given(&self) -> Vec<&'static str> {
         let fields = [
             ("budget", self.budget.is_some()),
@@ -119,24 +108,24 @@ impl Modifications {
     }
 }
 
-/// `gate.resolve`: answers at a gate.
+/// `gate.resolve`: decides at a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resolve {
-    /// What to do.
+    /// The decision.
     pub action: GateAction,
-    /// Which gate.
+    /// The gate.
     pub gate: GateId,
-    /// With `modify`: what is different.
+    /// With `modify`: the changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modifications: Option<Box<Modifications>>,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
 }
 
 impl Resolve {
-    /// What is different, if anything is.
+    /// The changes, if there are any.
     pub(crate) fn changed(&self) -> Option<&Modifications> {
         self.modifications.as_deref().filter(|changed| !changed.given().is_empty())
     }
@@ -146,22 +135,22 @@ impl Resolve {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resolved {
-    /// How it ended.
+    /// The outcome.
     pub action: GateEnd,
-    /// Who ended it.
+    /// The party that closed it.
     pub actor: Resolver,
     /// The gate.
     pub gate_id: GateId,
-    /// What it stood before.
+    /// The type of action that waited.
     pub gate_type: GateType,
-    /// The proof of an envelope that a person changed.
+    /// The new integrity proof of an envelope that a person modified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integrity: Option<Integrity>,
-    /// What a person changed.
+    /// The changes a person made.
     pub modifications: Option<Box<Modifications>>,
-    /// How much is in an envelope that a person changed.
+    /// The new payload size of an envelope that a person modified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload_bytes: Option<Amount>,
-    /// Why.
+    /// The reason.
     pub reason: Option<Text<1000>>,
 }

@@ -1,4 +1,4 @@
-//! Types of `view`: state, arguments of commands and bodies of events.
+//! Gates and escalations, as shown to callers.
 
 use serde::Serialize;
 
@@ -13,15 +13,15 @@ use crate::values::id::{AnyId, GateId, SignalId, WorkspaceId};
 use crate::values::principal::Actor;
 use crate::values::time::{Span, Timestamp};
 
-/// A gate, as doors show it.
+/// A gate, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GateView {
     /// The gate.
     pub gate: GateId,
-    /// What it stands before.
+    /// The type of action that waits.
     #[serde(rename = "type")]
     pub kind: GateType,
-    /// What waits.
+    /// The subject that waits.
     pub subject: AnyId,
     /// The workspace it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,85 +32,85 @@ pub struct GateView {
     /// The envelope that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub envelope: Option<Box<EnvelopeView>>,
-    /// The order that waits.
+    /// The command that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
-    /// Who ordered it.
+    /// The actor who ordered it.
     pub asked_by: Actor,
-    /// Whose queue it is in.
+    /// The owner of the queue it is in.
     pub owner: Party,
-    /// Its place in that queue now, from one; none once it has ended.
+    /// Its current position in that queue, from one; none once it is closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
-    /// What a person may change about it.
+    /// The fields a person may change.
     pub changeable: &'static [&'static str],
     /// When it was triggered.
     pub since: Timestamp,
-    /// When its fallback happens.
+    /// When the fallback applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
-    /// What happens then.
+    /// The fallback after the timeout.
     pub fallback: GateFallback,
-    /// How it ended.
+    /// The outcome, once closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<EndView>,
 }
 
-/// How a gate ended.
+/// The outcome of a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EndView {
-    /// With what.
+    /// The decision.
     pub action: GateEnd,
-    /// By whom.
+    /// The party that closed it.
     pub by: Resolver,
-    /// When.
+    /// When it was closed.
     pub at: Timestamp,
 }
 
-/// An escalation, as doors show it.
+/// An escalation, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EscalationView {
-    /// The signal that brought it.
+    /// The id of its signal.
     pub escalation: SignalId,
     /// The workspace it comes from.
     pub workspace: WorkspaceId,
-    /// Who is asked.
+    /// The owner of the queue it is in.
     pub owner: Party,
-    /// What a person is needed for.
+    /// The reason why a person is needed.
     pub reason: String,
-    /// When it came.
+    /// When it was received.
     pub since: Timestamp,
-    /// When its fallback happens.
+    /// When the fallback applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
-    /// What happens then.
+    /// The fallback after the timeout.
     pub fallback: EscalationFallback,
-    /// Whether its owner can answer now; somebody who is suspended or blocked finds it later.
+    /// Whether the owner can answer now; a suspended or blocked person sees it later.
     pub presented: bool,
-    /// Whether it still waits.
+    /// Whether it is still open.
     pub open: bool,
 }
 
-/// The highway's settings, as doors show them.
+/// The approval settings, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HighwayView {
-    /// The preset it is, if nothing was changed about one.
+    /// The preset these settings equal, if any.
     pub preset: Option<Preset>,
     /// The settings.
     #[serde(flatten)]
     pub highway: Highway,
-    /// How long each gate there is waits, in words of the settings.
+    /// The effective policy of each gate type in use.
     pub effective: Vec<EffectiveGate>,
 }
 
-/// How one gate works.
+/// The effective policy of one gate type.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EffectiveGate {
-    /// What it stands before.
+    /// The type of action it guards.
     #[serde(rename = "type")]
     pub kind: GateType,
-    /// How long it waits.
+    /// The timeout.
     pub timeout: Option<Span>,
-    /// What happens then.
+    /// The fallback after the timeout.
     pub fallback: GateFallback,
 }

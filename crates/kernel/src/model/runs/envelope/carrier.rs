@@ -1,9 +1,9 @@
-//! Carriers: what lies between the runtime and an inbox.
+//! Carriers: the transport between the runtime and an inbox.
 //!
-//! The kernel decides when an envelope is sent and how often; a carrier says what became of one
-//! attempt. In one process the inbox is part of the state, and nothing is ever lost between the
-//! two. A carrier over a network can lose an envelope, or the answer to it; the kernel then sends
-//! it again, three times at most, waiting one, two and three times the carrier's base timeout.
+//! The kernel decides when and how often an envelope is sent; a carrier reports the outcome of each
+//! attempt. In one process the inbox is part of the state, and nothing is lost. A carrier over a
+//! network can lose an envelope or its acknowledgement; the kernel then retries, at most three
+//! times, after one, two and three times the carrier's base timeout.
 
 use serde::Serialize;
 
@@ -15,30 +15,30 @@ use crate::values::id::{EnvelopeId, RightId, TaskId, WorkspaceId};
 use crate::values::time::Span;
 use crate::values::token::TypeName;
 
-/// How often an envelope is sent again: a constant of the protocol.
+/// The number of retries of a delivery: a constant of the protocol.
 pub const REDELIVERIES: u8 = 3;
 
-/// What became of one attempt to put an envelope into an inbox.
+/// The outcome of one attempt to deliver an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carried {
-    /// It is there, and the runtime knows.
+    /// It was delivered and acknowledged.
     Acknowledged,
-    /// It did not arrive.
+    /// It was lost.
     Lost,
-    /// It arrived, but the answer did not.
+    /// It was delivered, but the acknowledgement was lost.
     AnswerLost,
 }
 
-/// An envelope as it travels, with its proof.
+/// An envelope in transit, with its integrity proof.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parcel {
     /// The envelope.
     pub id: EnvelopeId,
-    /// What it says, and its proof.
+    /// The content of the envelope, with its integrity proof.
     pub envelope: Envelope,
 }
 
-/// What is proved of an envelope: everything its sender said.
+/// The fields of an envelope that its integrity proof covers: everything its sender set.
 #[derive(Serialize)]
 struct Said<'a> {
     from: &'a WorkspaceId,
@@ -56,7 +56,7 @@ struct Said<'a> {
 }
 
 impl Parcel {
-    /// What is proved of it.
+    /// The bytes that its integrity proof covers.
     pub(crate) fn message(&self) -> Result<Vec<u8>, ApplyError> {
         let sent = &self.envelope;
         let said = Said {
@@ -76,24 +76,24 @@ impl Parcel {
     }
 }
 
-/// Something that puts envelopes into inboxes.
+/// A transport that delivers envelopes to inboxes.
 pub trait Carrier {
-    /// Tries once. `attempt` counts from zero.
+    /// Attempts one delivery. `attempt` counts from zero.
     fn carry(&mut self, envelope: &EnvelopeId, attempt: u8) -> Carried;
 
-    /// What came out at the other end for what was put in. A carrier others can reach may find it
-    /// changed; whether it was is not the carrier's to say, but its proof's.
+    /// Returns the envelope as it arrives at the receiver. A carrier that others can reach may have
+    /// it altered; the integrity proof detects that, not the carrier.
     fn hand_over(&mut self, sent: Parcel) -> Parcel {
         sent
     }
 
-    /// How long to wait for an answer the first time.
+    /// How long to wait for the first acknowledgement.
     fn base_timeout(&self) -> Span {
         Span::from_secs(1)
     }
 }
 
-/// The inbox is here: nothing is lost on the way to it.
+/// The carrier within one process, which loses nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Local;
 

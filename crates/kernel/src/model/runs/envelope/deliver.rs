@@ -1,4 +1,4 @@
-//! Types of `deliver`: state, arguments of commands and bodies of events.
+//! Delivery of envelopes, retries and undeliverable mail.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -13,21 +13,21 @@ use crate::values::time::Timestamp;
 pub struct Delivered {
     /// The envelope.
     pub envelope_id: EnvelopeId,
-    /// Who sent it.
+    /// The sending workspace.
     pub from: WorkspaceId,
-    /// Whose inbox it is in.
+    /// The receiving workspace.
     pub to: WorkspaceId,
 }
 
-/// `envelope_redelivered`: it came a second time and was not shown again.
+/// `envelope_redelivered`: a duplicate arrived and was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Redelivered {
     /// The envelope.
     pub envelope_id: EnvelopeId,
-    /// Who sent it.
+    /// The sending workspace.
     pub from: WorkspaceId,
-    /// Whose inbox it is in.
+    /// The receiving workspace.
     pub to: WorkspaceId,
 }
 
@@ -37,37 +37,37 @@ pub struct Redelivered {
 pub struct Undeliverable {
     /// The envelope.
     pub envelope_id: EnvelopeId,
-    /// Who sent it.
+    /// The sending workspace.
     pub from: WorkspaceId,
-    /// Why it never arrived.
+    /// The reason why it was not delivered.
     pub reason: UndeliverableReason,
-    /// Whom it was for.
+    /// The receiving workspace.
     pub to: WorkspaceId,
 }
 
-/// What went missing in an attempt.
+/// The message that was lost in an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
     /// The envelope.
     Envelope,
-    /// The answer to it.
+    /// Its acknowledgement.
     Answer,
 }
 
-/// `envelope.attempted`: an attempt to deliver was not answered.
+/// `envelope.attempted`: a delivery attempt was not acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attempted {
-    /// How many attempts there were so far.
+    /// The number of attempts so far.
     pub attempt: u8,
     /// The envelope.
     pub envelope_id: EnvelopeId,
-    /// What went missing.
+    /// The message that was lost.
     pub missing: Missing,
-    /// When it is tried again; not by the clock, if the attempts are used up, the receiver holds
-    /// its mail or has ended.
+    /// The time of the next retry; none if retries are exhausted, or the receiver holds its mail or
+    /// has ended.
     pub retry_at: Option<Timestamp>,
-    /// Whom it is for.
+    /// The receiving workspace.
     pub to: WorkspaceId,
 }

@@ -1,4 +1,4 @@
-//! Types of `inbox`: state, arguments of commands and bodies of events.
+//! Inboxes: taking delivered envelopes, signals and news.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,16 +14,16 @@ use crate::values::id::{EntryId, EnvelopeId, SignalId, WorkspaceId};
 use crate::values::time::Timestamp;
 
 /// The most envelopes or signals taken at once.
-pub const TAKE_MAX: usize = 256;
+pub(crate) const TAKE_MAX: usize = 256;
 
-/// `inbox.take`: takes what was delivered out of the inbox, most pressing first.
+/// `inbox.take`: takes delivered mail out of the inbox, most urgent first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Take {
-    /// At most this many envelopes, and as many signals (default 16, at most 256).
+    /// The most envelopes, and the most signals, to take (default 16, at most 256).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<u16>,
-    /// Whose inbox; the caller's own if it has only one workspace.
+    /// The workspace whose inbox it is; the caller's own if it has only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceId>,
 }
@@ -34,53 +34,53 @@ pub struct Take {
 pub struct Taken {
     /// The envelopes that were taken, in order.
     pub envelopes: Vec<EnvelopeId>,
-    /// The news that was taken, by the entries that tell it.
+    /// The news that was taken, by the ids of their entries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub news: Vec<EntryId>,
     /// The signals that were taken, in order.
     pub signals: Vec<SignalId>,
-    /// Whose inbox.
+    /// The workspace whose inbox it is.
     pub workspace_id: WorkspaceId,
 }
 
-/// What `inbox.take` returns.
+/// The reply to `inbox.take`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mail {
-    /// Whose inbox.
+    /// The workspace whose inbox it is.
     pub workspace: WorkspaceId,
-    /// The envelopes, most pressing first.
+    /// The envelopes, most urgent first.
     pub envelopes: Vec<EnvelopeView>,
-    /// The signals of the workspaces below, in the order they came.
+    /// The signals of child workspaces, in order of arrival.
     pub signals: Vec<NoticeView>,
-    /// What else the coordinator is told of.
+    /// Other news for the coordinator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub news: Vec<News>,
-    /// How many envelopes are left in the inbox.
+    /// The number of envelopes left in the inbox.
     pub left: usize,
-    /// The workspaces in which nothing happens; for the coordinator.
+    /// Workspaces without activity; for the coordinator.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quiet: Vec<Quiet>,
 }
 
-/// A signal, as doors show it.
+/// A signal, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NoticeView {
-    /// The signal.
+    /// The id of the signal.
     pub signal: SignalId,
     /// The workspace that emitted it.
     pub from: WorkspaceId,
-    /// Which signal.
+    /// The type of signal.
     #[serde(rename = "type")]
     pub kind: signal::SignalType,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What it is about.
+    /// The subject it refers to.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// When it was emitted.
     pub at: Timestamp,
-    /// What it says about a budget.
+    /// The budget warning it carries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_warning: Option<budget::Notice>,
 }

@@ -1,4 +1,4 @@
-//! Types of `envelope`: state, arguments of commands and bodies of events.
+//! Envelopes: messages between workspaces, their types, states and rejection reasons.
 
 pub mod carrier;
 pub(crate) mod deliver;
@@ -12,21 +12,22 @@ use serde::Serialize;
 use crate::model::runs::seal::Integrity;
 use crate::model::runs::workspace::Party;
 use crate::model::runs::workspace::meter::Amount;
+use crate::values::closed_set::closed_set;
 use crate::values::content::{Blob, Content};
 use crate::values::id::{EnvelopeId, RightId, TaskId, WorkspaceId};
 use crate::values::time::Timestamp;
 use crate::values::token::{Format, TypeName};
 
 /// The most attachments of one envelope.
-pub const ATTACHMENTS_MAX: usize = 64;
+pub(crate) const ATTACHMENTS_MAX: usize = 64;
 
-/// The most envelopes that wait for one workspace. They are delivered, or go back, in one piece.
+/// The most envelopes waiting for one workspace. They are delivered or returned in one commit.
 pub const HELD_MAX: usize = 1_000;
 
 /// The most rights one envelope carries.
-pub const RIGHTS_MAX: usize = 16;
+pub(crate) const RIGHTS_MAX: usize = 16;
 
-/// How soon an envelope wants to be read. What blocks comes first.
+/// The priority of an envelope. Blocking ones come first.
 #[derive(
     Clone,
     Copy,
@@ -43,16 +44,16 @@ pub const RIGHTS_MAX: usize = 16;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// Nothing goes on before it is read.
+    /// The receiver must read it before anything else.
     Blocking,
-    /// Soon.
+    /// To be read soon.
     Urgent,
-    /// As usual.
+    /// The default.
     #[default]
     Normal,
 }
 
-/// Where an envelope comes from.
+/// The origin of an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -62,92 +63,82 @@ pub enum Origin {
     Human,
 }
 
-/// How far an envelope has come.
+/// The delivery state of an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Made, and not checked yet. Nobody sees it in this state.
+    /// Created and not yet validated. Nobody observes this state.
     Created,
-    /// Accepted, and on its way.
+    /// Accepted and in transit.
     Validated,
     /// In the receiver's inbox.
     Delivered,
-    /// In the inbox, and the sender knows.
+    /// In the inbox, and acknowledged to the sender.
     Acknowledged,
-    /// Refused, or given up.
+    /// Refused, or undeliverable.
     Rejected,
 }
 
-/// Why an envelope was refused. There are no other reasons.
+/// The reason why an envelope was rejected. The set is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RejectReason {
-    /// The matrix has no such row, or the sender's state sends nothing.
+    /// The permission matrix does not allow it, or the sender's state does not allow sending.
     PermissionDenied,
-    /// The sender holds no right to the receiver.
+    /// The sender holds no send right to the receiver.
     NoSendRight,
     /// Its type is not registered.
     InvalidType,
-    /// It is not made as envelopes are.
+    /// It is malformed.
     InvalidStructure,
-    /// There is no such receiver.
+    /// The receiver does not exist.
     TargetNotFound,
     /// The receiver's inbox is sealed.
     TargetTerminal,
-    /// It is not what its sender made.
+    /// Its integrity proof does not match.
     IntegrityViolation,
-    /// A person stopped it.
+    /// A person rejected it at a gate.
     GateRejectedByHuman,
 }
 
-/// Why an accepted envelope never arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UndeliverableReason {
-    /// The receiver ended first.
-    TargetTerminal,
-    /// Every attempt was lost.
-    DeliveryExhausted,
-}
-
-impl UndeliverableReason {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            UndeliverableReason::TargetTerminal => "target_terminal",
-            UndeliverableReason::DeliveryExhausted => "delivery_exhausted",
-        }
+closed_set! {
+    /// The reason why an accepted envelope was not delivered.
+    UndeliverableReason {
+        /// The receiver ended first.
+        TargetTerminal "target_terminal",
+        /// All delivery attempts failed.
+        DeliveryExhausted "delivery_exhausted",
     }
 }
 
-/// What is in an envelope.
+/// The payload of an envelope, by hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Payload {
-    /// What comes with it.
+    /// The attachments.
     pub attachments: Vec<Blob>,
     /// The message.
     pub content: Blob,
-    /// How the message is written; nobody but its reader looks inside.
+    /// The format of the message; only the reader interprets it.
     pub format: Format,
 }
 
-/// What is to be put in an envelope.
+/// The payload of an envelope, as a command brings it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PayloadArg {
-    /// What comes with it.
+    /// The attachments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Content>,
     /// The message.
     pub content: Content,
-    /// How the message is written (default `markdown`).
+    /// The format of the message (default `markdown`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
 }
 
 impl PayloadArg {
-    /// The payload, once everything in it is stored.
+    /// The payload by hash, once all content is stored.
     pub(crate) fn stored(&self) -> Result<Payload, String> {
         if self.attachments.len() > ATTACHMENTS_MAX {
             let count = self.attachments.len();
@@ -167,39 +158,39 @@ impl PayloadArg {
 /// An envelope that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// How large it is.
+    /// The size of its payload, in bytes.
     pub bytes: u64,
-    /// Who sent it.
+    /// The sending workspace.
     pub from: WorkspaceId,
-    /// Whom it is for.
+    /// The receiving workspace.
     pub to: WorkspaceId,
     /// Its type.
     pub kind: TypeName,
-    /// What is in it.
+    /// The payload.
     pub payload: Payload,
-    /// What it answers.
+    /// The envelope it replies to.
     pub in_reply_to: Option<EnvelopeId>,
-    /// The proof that its sender made it.
+    /// The integrity proof by its sender.
     pub integrity: Option<Integrity>,
     /// The rights it carries.
     pub rights: Vec<RightId>,
-    /// How soon it wants to be read.
+    /// The priority.
     pub priority: Priority,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
-    /// Who caused the work it belongs to.
+    /// The party that caused the work it belongs to.
     pub originator: Party,
     /// The task it is about.
     pub task: Option<TaskId>,
-    /// How far it has come.
+    /// The delivery state.
     pub status: Status,
     /// When it was accepted.
     pub created_at: Timestamp,
-    /// How often it was sent so far without an answer.
+    /// The number of attempts so far without acknowledgement.
     pub attempts: u8,
-    /// When it is sent again.
+    /// When delivery is retried.
     pub retry_at: Option<Timestamp>,
-    /// When it was put into the inbox.
+    /// When it was delivered to the inbox.
     pub delivered_at: Option<Timestamp>,
     /// Whether its receiver has taken it out of the inbox.
     pub taken: bool,
@@ -209,18 +200,18 @@ pub struct Envelope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Send {
-    /// The envelope it answers.
+    /// The envelope it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<EnvelopeId>,
-    /// What is in it.
+    /// The payload.
     pub payload: PayloadArg,
-    /// How soon it wants to be read.
+    /// The priority.
     #[serde(default, skip_serializing_if = "is_normal")]
     pub priority: Priority,
-    /// Rights of the sender's that go over to the receiver with it.
+    /// Rights of the sender that are transferred to the receiver with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rights: Vec<RightId>,
-    /// Whom it is for.
+    /// The receiving workspace.
     pub to: WorkspaceId,
     /// Its type: `directive`, `feedback`, `query`, or one the taxonomy adds.
     #[serde(rename = "type")]
@@ -239,31 +230,31 @@ fn is_normal(priority: &Priority) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Created {
-    /// How large what is in it is.
+    /// The size of its payload, in bytes.
     #[serde(default, skip_serializing_if = "Amount::is_zero")]
     pub bytes: Amount,
     /// The envelope.
     pub envelope_id: EnvelopeId,
-    /// Who sent it.
+    /// The sending workspace.
     pub from: WorkspaceId,
-    /// What it answers.
+    /// The envelope it replies to.
     pub in_reply_to: Option<EnvelopeId>,
-    /// The proof that its sender made it. It is made when this is recorded.
+    /// The integrity proof by its sender, added when the entry is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub integrity: Option<Integrity>,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
-    /// Who caused the work it belongs to.
+    /// The party that caused the work it belongs to.
     pub originator: Party,
-    /// What is in it, by hash.
+    /// The payload, by hash.
     pub payload: Payload,
-    /// How soon it wants to be read.
+    /// The priority.
     pub priority: Priority,
     /// The rights it carries.
     pub rights: Vec<RightId>,
     /// The task it is about.
     pub task_ref: Option<TaskId>,
-    /// Whom it is for.
+    /// The receiving workspace.
     pub to: WorkspaceId,
     /// Its type.
     #[serde(rename = "type")]
@@ -276,11 +267,11 @@ pub struct Created {
 pub struct Rejected {
     /// The envelope; the id is used up.
     pub envelope_id: EnvelopeId,
-    /// Who sent it.
+    /// The sending workspace.
     pub from: WorkspaceId,
-    /// Why.
+    /// The reason.
     pub reason: RejectReason,
-    /// Whom it was for.
+    /// The receiving workspace.
     pub to: WorkspaceId,
     /// Its type.
     #[serde(rename = "type")]
@@ -288,7 +279,7 @@ pub struct Rejected {
 }
 
 impl Created {
-    /// The envelope it makes.
+    /// Builds the envelope that the event records.
     pub(crate) fn envelope(&self, at: Timestamp) -> Envelope {
         Envelope {
             bytes: self.bytes.get(),

@@ -1,4 +1,4 @@
-//! Envelopes, as doors show them.
+//! Envelopes, as shown to callers.
 
 use serde::Serialize;
 
@@ -9,42 +9,42 @@ use crate::values::id::{EnvelopeId, RightId, TaskId, WorkspaceId};
 use crate::values::time::Timestamp;
 use crate::values::token::TypeName;
 
-/// An envelope, as doors show it.
+/// An envelope, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EnvelopeView {
     /// The envelope.
     pub envelope: EnvelopeId,
-    /// Who sent it.
+    /// The sending workspace.
     pub from: WorkspaceId,
-    /// Whom it is for.
+    /// The receiving workspace.
     pub to: WorkspaceId,
     /// Its type.
     #[serde(rename = "type")]
     pub kind: TypeName,
-    /// What is in it, by hash.
+    /// The payload, by hash.
     pub payload: Payload,
-    /// What it answers.
+    /// The envelope it replies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<EnvelopeId>,
-    /// The proof that its sender made it.
+    /// The integrity proof by its sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integrity: Option<Integrity>,
     /// The rights it carries.
     pub rights: Vec<RightId>,
-    /// How soon it wants to be read.
+    /// The priority.
     pub priority: Priority,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
-    /// Who caused the work it belongs to.
+    /// The party that caused the work it belongs to.
     pub originator: Party,
     /// The task it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// How far it has come.
+    /// The delivery state.
     pub status: Status,
     /// When it was accepted.
     pub created_at: Timestamp,
-    /// When it was put into the inbox.
+    /// When it was delivered to the inbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered_at: Option<Timestamp>,
     /// Whether its receiver has taken it.

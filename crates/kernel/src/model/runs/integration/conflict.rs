@@ -1,4 +1,4 @@
-//! Types of `conflict`: state, arguments of commands and bodies of events.
+//! Conflicts found while merging, and their resolution.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,10 +9,10 @@ use crate::model::runs::integration::Mode;
 use crate::values::id::{ConflictId, WorkspaceId};
 use crate::values::text::Text;
 
-/// The most conflicts of one merge.
+/// The most conflicts in one merge.
 pub const CONFLICTS_MAX: usize = 64;
 
-/// The four kinds of conflicts.
+/// The type of a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConflictType {
@@ -20,90 +20,90 @@ pub enum ConflictType {
     ContentOverlap,
     /// Two workspaces came to opposite conclusions.
     SemanticContradiction,
-    /// The work breaks what an earlier merge rests on.
+    /// The work breaks something an earlier merge depends on.
     DependencyViolation,
     /// The result would break a rule of the project.
     ConstraintBreach,
 }
 
-/// A conflict the coordinator found.
+/// A conflict reported by the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConflictArg {
-    /// What does not go together, in words.
+    /// A description of the conflict.
     pub description: Text<1000>,
-    /// What it is about.
+    /// The resources in conflict.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<Text<1000>>,
-    /// Which kind it is.
+    /// The type.
     #[serde(rename = "type")]
     pub kind: ConflictType,
 }
 
-/// A conflict that is not resolved.
+/// An unresolved conflict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenConflict {
     /// Its id.
     pub id: ConflictId,
-    /// Which kind it is.
+    /// The type.
     pub kind: ConflictType,
-    /// What does not go together.
+    /// A description of the conflict.
     pub description: Text<1000>,
-    /// What it is about.
+    /// The resources in conflict.
     pub resources: Vec<Text<1000>>,
 }
 
-/// How a conflict is settled.
+/// A strategy for resolving a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolution {
-    /// The coordinator settles it.
+    /// The coordinator resolves it.
     CoordinatorResolve,
-    /// A person settles it.
+    /// A person resolves it.
     Escalate,
     /// The work is done again.
     AgentRework,
 }
 
-/// How a conflict was settled, or that it never was.
+/// How a conflict was resolved, if it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settled {
-    /// The coordinator settled it.
+    /// The coordinator resolved it.
     CoordinatorResolve,
-    /// A person settled it.
+    /// A person resolved it.
     Escalate,
     /// The work is done again.
     AgentRework,
-    /// Nobody settled it in time.
+    /// Nobody resolved it in time.
     Timeout,
     /// The workspace ended for another reason.
     Aborted,
 }
 
-/// What a conflict's end means for its workspace. A workspace whose work is salvaged has failed
-/// already: there it says whether the files come out of it.
+/// The consequence of a conflict's resolution for its workspace. A workspace whose work is salvaged
+/// has already failed: there it says whether the files are merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// It can close.
+    /// The workspace can close.
     Closed,
-    /// It fails.
+    /// The workspace fails.
     Failed,
 }
 
-/// `conflict.resolve`: settles a conflict.
+/// `conflict.resolve`: resolves a conflict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resolve {
-    /// Which conflict.
+    /// The conflict.
     pub conflict: ConflictId,
-    /// Files as they should be; of what is left out, what came in wins.
+    /// The merged files; for files left out, the incoming version wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Vec<FileArg>>,
-    /// What was decided, in words.
+    /// The decision, in words.
     pub resolution: Text<1000>,
-    /// How it is settled.
+    /// The strategy.
     pub strategy: Resolution,
     /// The workspace whose work it is.
     pub workspace: WorkspaceId,
@@ -115,13 +115,13 @@ pub struct Resolve {
 pub struct Detected {
     /// The conflict.
     pub conflict_id: ConflictId,
-    /// Which kind it is.
+    /// The type.
     pub conflict_type: ConflictType,
-    /// What does not go together.
+    /// A description of the conflict.
     pub description: Text<1000>,
-    /// What sort of merge it is.
+    /// The kind of merge.
     pub mode: Mode,
-    /// What it is about.
+    /// The resources in conflict.
     pub resources: Vec<Text<1000>>,
     /// The workspace whose work is merged.
     pub workspace_id: WorkspaceId,
@@ -133,17 +133,17 @@ pub struct Detected {
 pub struct Resolved {
     /// The conflict.
     pub conflict_id: ConflictId,
-    /// Which kind it is.
+    /// The type.
     pub conflict_type: ConflictType,
-    /// The files as they should be, if somebody said so.
+    /// The merged files, if given.
     pub merged: Option<Vec<File>>,
-    /// What sort of merge it is.
+    /// The kind of merge.
     pub mode: Mode,
-    /// What it means for the workspace.
+    /// The consequence for the workspace.
     pub outcome: End,
-    /// What was decided.
+    /// The decision.
     pub resolution: Option<Text<1000>>,
-    /// How it was settled.
+    /// How it was resolved.
     pub resolution_strategy: Settled,
     /// The workspace whose work is merged.
     pub workspace_id: WorkspaceId,

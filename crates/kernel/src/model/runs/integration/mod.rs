@@ -1,4 +1,4 @@
-//! Types of `integration`: state, arguments of commands and bodies of events.
+//! Integration: accepting finished work and merging it into the parent workspace.
 
 pub(crate) mod conflict;
 pub(crate) mod salvage;
@@ -14,15 +14,15 @@ use crate::model::runs::workspace::{Party, Status, Trigger};
 use crate::values::id::{CheckpointId, WorkspaceId};
 use crate::values::text::Text;
 
-/// What the coordinator thinks of finished work.
+/// The coordinator's decision about finished work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It is good: merge it.
+    /// Merge it.
     Accept,
-    /// It could be good: somebody does it again.
+    /// Have it revised.
     Revise,
-    /// It is of no use.
+    /// Discard it.
     Reject,
 }
 
@@ -30,45 +30,45 @@ pub enum Decision {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// Copied as it is.
+    /// Copy the files as they are.
     #[default]
     Direct,
-    /// Copied over what is there; files that others changed are noticed.
+    /// Copy the files over the existing ones; report files that others changed.
     Layered,
-    /// The coordinator made one result of both.
+    /// Merge both versions into files given by the coordinator.
     Evaluated,
 }
 
-/// What sort of merge it is.
+/// The kind of merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Finished work of a workspace that completed.
     Normal,
-    /// What can be saved of a workspace that failed.
+    /// Salvaged work of a workspace that failed.
     Salvage,
 }
 
-/// `integration.decide`: accepts, revises or rejects what a workspace finished.
+/// `integration.decide`: accepts, revises or rejects the finished work of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Decide {
-    /// What does not go together; with other strategies than `evaluated` what breaks a rule of the
-    /// project (`constraint_breach`) alone.
+    /// The conflicts found; with strategies other than `evaluated` only breaches of a project rule
+    /// (`constraint_breach`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictArg>,
-    /// What to do with it.
+    /// The decision.
     pub decision: Decision,
-    /// With `evaluated`: files as they should be; the others stay as the work has them.
+    /// With `evaluated`: the merged files; the others stay as the work has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Vec<FileArg>>,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// How it is merged (default `direct`).
+    /// The merge strategy (default `direct`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -76,35 +76,35 @@ pub struct Decide {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Started {
-    /// What is merged.
+    /// The checkpoint that is merged.
     pub checkpoint_ref: CheckpointId,
-    /// What salvaged work counts for; for finished work the checkpoint itself says so.
+    /// The confidence in salvaged work; finished work has that of its checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
-    /// With `evaluated`: the files as they should be.
+    /// With `evaluated`: the merged files.
     pub merged: Option<Vec<File>>,
-    /// What sort of merge it is.
+    /// The kind of merge.
     pub mode: Mode,
-    /// Who answers for the work.
+    /// The owner of the work.
     pub owner: Party,
-    /// Why, of a salvage.
+    /// For a salvage: the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace whose work is merged.
     pub source: WorkspaceId,
-    /// How.
+    /// The merge strategy.
     pub strategy: Strategy,
     /// The workspace it is merged into.
     pub target: WorkspaceId,
 }
 
-/// How a merge went.
+/// The outcome of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Without a conflict.
+    /// No conflict occurred.
     Success,
-    /// With conflicts that were resolved.
+    /// Conflicts occurred and were resolved.
     ConflictResolved,
 }
 
@@ -112,13 +112,13 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Completed {
-    /// What sort of merge it was.
+    /// The kind of merge.
     pub mode: Mode,
-    /// How it went.
+    /// The outcome.
     pub result: Outcome,
     /// The workspace whose work was merged.
     pub source: WorkspaceId,
-    /// How.
+    /// The merge strategy.
     pub strategy: Strategy,
     /// The workspace it was merged into.
     pub target: WorkspaceId,
@@ -128,9 +128,9 @@ pub struct Completed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Aborted {
-    /// What sort of merge it was.
+    /// The kind of merge.
     pub mode: Mode,
-    /// Why it was given up.
+    /// The reason why it was aborted.
     pub reason: Trigger,
     /// The workspace whose work was to be merged.
     pub source: WorkspaceId,
@@ -138,35 +138,36 @@ pub struct Aborted {
     pub target: WorkspaceId,
 }
 
-/// A merge that was begun and is not over.
+/// A merge in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Integration {
-    /// What is merged.
+    /// The checkpoint that is merged.
     pub checkpoint: CheckpointId,
-    /// How.
+    /// The merge strategy.
     pub strategy: Strategy,
-    /// The files as they should be, if somebody said so.
+    /// The merged files, if given.
     pub merged: Option<Vec<File>>,
-    /// What does not go together and is not resolved.
+    /// The unresolved conflicts.
     pub conflicts: Vec<OpenConflict>,
-    /// Where salvaged work goes; none for finished work, which goes to the workspace above.
+    /// The workspace salvaged work is merged into; none for finished work, which goes to the
+    /// parent.
     pub salvaged_into: Option<WorkspaceId>,
 }
 
 impl Integration {
-    /// What sort of merge it is.
+    /// The kind of merge.
     pub fn mode(&self) -> Mode {
         if self.salvaged_into.is_some() { Mode::Salvage } else { Mode::Normal }
     }
 }
 
-/// What `integration.decide`, `integration.salvage` and `conflict.resolve` return.
+/// The reply to `integration.decide`, `integration.salvage` and `conflict.resolve`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct IntegrationReply {
     /// The workspace it was about.
     pub workspace: WorkspaceId,
-    /// The state it is in now.
+    /// Its current state.
     pub status: Status,
-    /// The conflicts that are open.
+    /// The open conflicts.
     pub conflicts: Vec<OpenConflict>,
 }

@@ -1,4 +1,4 @@
-//! Types of `salvage`: state, arguments of commands and bodies of events.
+//! Salvaging the work of a failed workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,19 +9,19 @@ use crate::model::runs::integration::conflict::ConflictArg;
 use crate::values::id::{CheckpointId, WorkspaceId};
 use crate::values::text::Text;
 
-/// `integration.salvage`: merges what can be saved of a workspace that failed.
+/// `integration.salvage`: merges usable work of a failed workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Salvage {
-    /// Which of its checkpoints; the newest final one, else the newest, if left out.
+    /// The checkpoint; by default the newest final one, or else the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointId>,
-    /// What does not go together.
+    /// The conflicts found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictArg>,
-    /// The files that come out of it, as they should be; no others do.
+    /// The files to merge; no others are taken.
     pub merged: Vec<FileArg>,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace that failed.

@@ -1,4 +1,4 @@
-//! Types of `follow`: state, arguments of commands and bodies of events.
+//! Task events that follow from the workspaces that work on them.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -17,7 +17,7 @@ pub struct StatusChanged {
     pub task_id: TaskId,
     /// The state after.
     pub to_status: Status,
-    /// The workspace that led to it.
+    /// The workspace that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_id: Option<WorkspaceId>,
 }
@@ -26,7 +26,7 @@ pub struct StatusChanged {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Assigned {
-    /// Which attempt this is, from one.
+    /// The number of the attempt, from one.
     pub attempt_number: u32,
     /// The task.
     pub task_id: TaskId,
@@ -50,9 +50,9 @@ pub struct Completed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failed {
-    /// Which attempt it was, from one.
+    /// The number of the attempt, from one.
     pub attempt_number: u32,
-    /// Why its workspace failed.
+    /// The reason why its workspace failed.
     pub failure_reason: Trigger,
     /// The task.
     pub task_id: TaskId,

@@ -1,4 +1,4 @@
-//! Types of `graph`: state, arguments of commands and bodies of events.
+//! Planning of task graphs.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,17 +10,17 @@ use crate::values::content::{Blob, Content};
 use crate::values::id::{GraphId, TaskId, WorkspaceId};
 use crate::values::text::Text;
 
-/// The most tasks planned in one command.
-pub const TASKS_MAX: usize = 500;
+/// The most tasks in one plan.
+pub(crate) const TASKS_MAX: usize = 500;
 
-/// The most tasks one task depends on.
-pub const DEPENDENCIES_MAX: usize = 256;
+/// The most direct dependencies of a task.
+pub(crate) const DEPENDENCIES_MAX: usize = 256;
 
 /// `task.graph`: plans a graph of tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The tasks; they name each other by their keys. The first one is the graph's root.
+    /// The tasks; they refer to each other by key. The first one is the graph's root.
     pub tasks: Vec<Planned>,
 }
 
@@ -28,22 +28,22 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Planned {
-    /// The keys of the tasks that have to be done before.
+    /// The keys of the tasks it depends on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<Text<64>>,
-    /// What is to be done.
+    /// The description.
     pub description: Content,
-    /// What it is thought to cost.
+    /// The estimated cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// What other tasks of this plan call it.
+    /// The key by which other tasks of this plan refer to it.
     pub key: Text<64>,
-    /// What people call it.
+    /// The display name.
     pub name: Text<200>,
-    /// The key of the task it is a part of.
+    /// The key of its parent task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Text<64>>,
-    /// How urgent it is.
+    /// The priority.
     #[serde(default, skip_serializing_if = "is_normal")]
     pub priority: Priority,
 }
@@ -52,22 +52,22 @@ pub struct Planned {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Add {
-    /// The tasks that have to be done before.
+    /// The tasks it depends on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
-    /// What is to be done.
+    /// The description.
     pub description: Content,
-    /// What it is thought to cost.
+    /// The estimated cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
     /// The graph.
     pub graph: GraphId,
-    /// What people call it.
+    /// The display name.
     pub name: Text<200>,
-    /// The task it is a part of.
+    /// The parent task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_task: Option<TaskId>,
-    /// How urgent it is.
+    /// The priority.
     #[serde(default, skip_serializing_if = "is_normal")]
     pub priority: Priority,
 }
@@ -83,9 +83,9 @@ fn is_normal(priority: &Priority) -> bool {
 pub struct GraphCreated {
     /// The graph.
     pub graph_id: GraphId,
-    /// The task it begins with.
+    /// The root task.
     pub root_task_id: TaskId,
-    /// How many tasks it begins with.
+    /// The number of tasks it starts with.
     pub task_count: u32,
     /// The root of the run it is planned in.
     pub workspace_id: WorkspaceId,
@@ -95,29 +95,29 @@ pub struct GraphCreated {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Created {
-    /// What has to be done before.
+    /// The tasks it depends on.
     pub depends_on: Vec<TaskId>,
-    /// What is to be done, by hash.
+    /// The description, by hash.
     pub description: Blob,
-    /// What it is thought to cost.
+    /// The estimated cost.
     pub estimate: Option<Estimate>,
     /// The graph it belongs to.
     pub graph_id: GraphId,
-    /// What people call it.
+    /// The display name.
     pub name: Text<200>,
-    /// The task it is a part of.
+    /// The parent task.
     pub parent_task: Option<TaskId>,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
     /// The task.
     pub task_id: TaskId,
 }
 
-/// What `task.graph` returns.
+/// The reply to `task.graph`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GraphReply {
     /// The graph.
     pub graph: GraphId,
-    /// The tasks, by the keys of the plan.
+    /// The ids of the tasks, by their keys in the plan.
     pub tasks: BTreeMap<String, TaskId>,
 }

@@ -1,4 +1,4 @@
-//! Types of `task`: state, arguments of commands and bodies of events.
+//! Tasks: their states, priorities and estimates.
 
 pub(crate) mod follow;
 pub(crate) mod graph;
@@ -13,81 +13,48 @@ use crate::model::runs::envelope::Payload;
 use crate::model::runs::workspace;
 use crate::registry::kind::Kind;
 use crate::registry::lifecycle::{Edge, Lifecycle};
+use crate::values::closed_set::closed_set;
 use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, GraphId, TaskId, WorkspaceId};
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
 use crate::values::token::Format;
 
-/// The eight states of a task.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Planned, not approved.
-    Draft,
-    /// Approved, waiting to be taken up.
-    Pending,
-    /// Bound to a workspace.
-    Assigned,
-    /// Being worked on.
-    InProgress,
-    /// Done, not merged.
-    Completed,
-    /// Not done; may be tried again.
-    Failed,
-    /// Done and merged.
-    Integrated,
-    /// Given up.
-    Cancelled,
+closed_set! {
+    /// The state of a task.
+    Status {
+        /// Planned, not yet approved.
+        Draft "draft",
+        /// Approved, waiting to be assigned.
+        Pending "pending",
+        /// Assigned to a workspace.
+        Assigned "assigned",
+        /// In progress.
+        InProgress "in_progress",
+        /// Completed, not yet merged.
+        Completed "completed",
+        /// Failed; can be retried.
+        Failed "failed",
+        /// Completed and merged.
+        Integrated "integrated",
+        /// Cancelled.
+        Cancelled "cancelled",
+    }
 }
 
 impl Status {
-    /// All eight.
-    pub const ALL: &'static [Status] = &[
-        Status::Draft,
-        Status::Pending,
-        Status::Assigned,
-        Status::InProgress,
-        Status::Completed,
-        Status::Failed,
-        Status::Integrated,
-        Status::Cancelled,
-    ];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Draft => "draft",
-            Status::Pending => "pending",
-            Status::Assigned => "assigned",
-            Status::InProgress => "in_progress",
-            Status::Completed => "completed",
-            Status::Failed => "failed",
-            Status::Integrated => "integrated",
-            Status::Cancelled => "cancelled",
-        }
-    }
-
-    /// Whether what depends on it may begin.
+    /// Whether tasks that depend on it may start.
     pub fn is_done(self) -> bool {
         matches!(self, Status::Completed | Status::Integrated)
     }
 
-    /// Whether it will never change again.
+    /// Whether the state is final.
     pub fn is_terminal(self) -> bool {
         matches!(self, Status::Integrated | Status::Cancelled)
     }
 }
 
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// The steps a task may take after its creation. Nothing else is one.
+/// The transitions a task may make after its creation; no others are allowed.
 pub const STEPS: &[(Status, Status)] = &[
     (Status::Draft, Status::Pending),
     (Status::Draft, Status::Cancelled),
@@ -115,7 +82,7 @@ macro_rules! edges {
     };
 }
 
-/// The ways of a task, for the documents; a test holds it to [`STEPS`].
+/// The lifecycle of a task, for the documents; a test checks it against [`STEPS`].
 pub const LIFECYCLE: Lifecycle = Lifecycle {
     noun: "task",
     edges: edges! {
@@ -137,7 +104,7 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
     },
 };
 
-/// How urgent a task is.
+/// The priority of a task.
 #[derive(
     Clone,
     Copy,
@@ -154,11 +121,11 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
-    /// Before the others.
+    /// Before all others.
     Urgent,
-    /// Sooner than usual.
+    /// Above normal.
     Elevated,
-    /// As usual.
+    /// The default.
     #[default]
     Normal,
 }
@@ -174,17 +141,17 @@ impl Priority {
     }
 }
 
-/// What a task is thought to cost. It is information and limits nothing.
+/// The estimated cost of a task. It is informational and limits nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
-    /// In millionths of the currency the deployment counts in.
+    /// Cost in millionths of the deployment's currency.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub cost: u64,
     /// Tokens.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub tokens: u64,
-    /// Seconds, more than none.
+    /// Wall time in seconds, above zero.
     #[serde(deserialize_with = "crate::values::time::exact_integer")]
     pub wall_time_s: u64,
 }
@@ -194,19 +161,19 @@ pub struct Estimate {
 pub struct Task {
     /// The graph it belongs to.
     pub graph: GraphId,
-    /// What people call it.
+    /// The display name.
     pub name: Text<200>,
-    /// What is to be done.
+    /// The description.
     pub description: Blob,
-    /// What has to be done before.
+    /// The tasks it depends on.
     pub depends_on: Vec<TaskId>,
-    /// The task it is a part of.
+    /// The parent task.
     pub parent: Option<TaskId>,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
-    /// What it is thought to cost.
+    /// The estimated cost.
     pub estimate: Option<Estimate>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
     /// The workspace it is bound to.
     pub workspace: Option<WorkspaceId>,
@@ -219,21 +186,21 @@ pub struct Task {
 }
 
 impl Task {
-    /// The directive it makes.
+    /// The payload of the directive that orders it.
     pub(crate) fn as_payload(&self) -> Payload {
         let content = self.description.clone();
         Payload { attachments: Vec::new(), content, format: Format::markdown() }
     }
 }
 
-/// A graph of tasks. Its tasks are found through the tasks themselves.
+/// A graph of tasks. Tasks refer to their graph, not the other way round.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Graph {
     /// The run it was planned in.
     pub root: WorkspaceId,
-    /// The task it began with.
+    /// The root task.
     pub root_task: TaskId,
-    /// When it was made.
+    /// When it was planned.
     pub at: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! Types of `orders`: state, arguments of commands and bodies of events.
+//! Commands on tasks: approve, assign, retry, cancel.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,14 +15,14 @@ use crate::values::name::{AgentName, UserId};
 use crate::values::text::Text;
 use crate::values::token::RoleName;
 
-/// `task.approve`: lets planned tasks be taken up.
+/// `task.approve`: approves planned tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approve {
-    /// Every draft of this graph.
+    /// Approve every draft of this graph.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph: Option<GraphId>,
-    /// These tasks.
+    /// Approve these tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskId>,
 }
@@ -31,47 +31,47 @@ pub struct Approve {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Assign {
-    /// The agent that works on it.
+    /// The agent to work on it.
     pub agent: AgentName,
-    /// What it may change; what its parent may, if left out.
+    /// The surfaces it may change; by default those of its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<Vec<Surface>>,
-    /// What it may use: limits of tokens, bytes, microseconds, millionths of a currency.
+    /// The budget: limits of tokens, bytes, microseconds, millionths of a currency.
     #[serde(default, skip_serializing_if = "Budget::is_empty")]
     pub budget: Budget,
-    /// What else it may read from the start, such as what others made before it.
+    /// Context it may read from the start, such as the results of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Content>,
-    /// The group its workspace belongs to.
+    /// The group of its workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// Tell the coordinator each time nothing happened there for so many seconds.
+    /// Notify the coordinator whenever there was no activity for this many seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub liveness_interval_s: Option<Timeout>,
-    /// Who answers for it.
+    /// The owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
-    /// The workspace above; the root, if left out.
+    /// The parent workspace; the root by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkspaceId>,
     /// The role (default `worker`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<RoleName>,
-    /// Which task.
+    /// The task.
     pub task: TaskId,
-    /// How long it may take, in seconds (default a day).
+    /// The timeout, in seconds (default a day).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<Timeout>,
     /// The workspaces it may read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub visibility: Vec<WorkspaceId>,
-    /// Warn at this share of a limit, in hundredths (default 80).
+    /// Warn at this percentage of a limit (default 80).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_at_percent: Option<Percent>,
 }
 
 impl Assign {
-    /// The creation it stands for.
+    /// The `workspace.create` that it is equivalent to.
     pub(crate) fn as_create(&self) -> Create {
         Create {
             agent: self.agent.clone(),
@@ -98,36 +98,36 @@ impl Assign {
     }
 }
 
-/// `task.retry`: lets a failed task be taken up again.
+/// `task.retry`: makes a failed task available again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Retry {
-    /// Which task.
+    /// The task.
     pub task: TaskId,
 }
 
-/// `task.cancel`: gives a task up, and ends the workspace that works on it.
+/// `task.cancel`: cancels a task and ends the workspace that works on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cancel {
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which task.
+    /// The task.
     pub task: TaskId,
 }
 
-/// Who let a task be taken up.
+/// The party that approved a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalSource {
     /// A person.
     Human,
-    /// Nobody in time: the gate's fallback.
+    /// The gate's fallback, because nobody answered in time.
     Timeout,
-    /// The coordinator, once nobody had answered in time.
+    /// The coordinator, after nobody had answered in time.
     Coordinator,
-    /// The coordinator, where plans wait for nobody.
+    /// The coordinator, where no gate guards task approval.
     GateDisabled,
 }
 
@@ -135,7 +135,7 @@ pub enum ApprovalSource {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approved {
-    /// Who let it be taken up.
+    /// The party that approved it.
     pub approval_source: ApprovalSource,
     /// The task.
     pub task_id: TaskId,

@@ -1,4 +1,4 @@
-//! Types of `view`: state, arguments of commands and bodies of events.
+//! Tasks and graphs, as shown to callers.
 
 use serde::Serialize;
 
@@ -7,32 +7,32 @@ use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, GraphId, TaskId, WorkspaceId};
 use crate::values::time::Timestamp;
 
-/// A task, as doors show it.
+/// A task, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TaskView {
     /// The task.
     pub task: TaskId,
     /// The graph it belongs to.
     pub graph: GraphId,
-    /// What people call it.
+    /// The display name.
     pub name: String,
-    /// What is to be done, by hash.
+    /// The description, by hash.
     pub description: Blob,
-    /// What has to be done before.
+    /// The tasks it depends on.
     pub depends_on: Vec<TaskId>,
-    /// What of that is not done.
+    /// The dependencies that are not done yet.
     pub waits_for: Vec<TaskId>,
-    /// The task it is a part of.
+    /// The parent task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_task: Option<TaskId>,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
-    /// What it is thought to cost.
+    /// The estimated cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
-    /// Whether it can be taken up now.
+    /// Whether it can be assigned now.
     pub ready: bool,
     /// The workspace it is bound to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,12 +46,12 @@ pub struct TaskView {
     pub created_at: Timestamp,
 }
 
-/// A graph, as doors show it.
+/// A graph, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GraphView {
     /// The graph.
     pub graph: GraphId,
-    /// The task it began with.
+    /// The root task.
     pub root_task: TaskId,
     /// The root of the run it was planned in.
     pub run: WorkspaceId,

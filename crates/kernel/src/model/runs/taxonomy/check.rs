@@ -6,7 +6,7 @@ use crate::model::runs::taxonomy::document::{Action, Capability, Document, Role}
 use crate::model::runs::taxonomy::{Base, PROTOCOL_VERSION};
 use crate::values::token::{RoleName, TypeName};
 
-/// Which check a document failed.
+/// The check that a document failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FaultKind {
     /// 1: it is written for another version of the protocol.
@@ -34,7 +34,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// All eleven, in the order they are checked.
+    /// All eleven checks, in order.
     pub const ALL: &'static [FaultKind] = &[
         FaultKind::ProtocolVersion,
         FaultKind::RoleTaken,
@@ -50,16 +50,16 @@ impl FaultKind {
     ];
 }
 
-/// Why a document was not loaded.
+/// The error for a document that failed a check.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct TaxonomyFault {
-    /// Which check failed.
+    /// The check that failed.
     pub kind: FaultKind,
     what: String,
 }
 
-/// What no role but the coordinator can do, whatever it is called in a document.
+/// Targets that are reserved for the coordinator.
 const COORDINATORS_OWN: &[&str] =
     &["workspace", "create_workspace", "perform_integration", "manage_budgets"];
 
@@ -150,7 +150,8 @@ fn role_fits(document: &Document, role: &Role) -> Checked {
     Ok(())
 }
 
-/// Observers never send, receive or make artifacts; nobody gains what is the coordinator's.
+/// Whether a role with this base may have a capability. Observers never send, receive or create
+/// artifacts; no role gains what is reserved for the coordinator.
 fn within_ceiling(base: Base, capability: &Capability) -> bool {
     let target = capability.target.as_str();
     if COORDINATORS_OWN.contains(&target) {
@@ -181,7 +182,7 @@ fn has_checkpoint_type(document: &Document, name: &str) -> bool {
         || document.checkpoint_types.iter().any(|kind| kind.name.as_str() == name)
 }
 
-/// The base of a role that the document or the protocol has.
+/// The base of a role that the document or the protocol defines.
 fn base_of(document: &Document, name: &RoleName) -> Option<Base> {
     let extended = document.roles.iter().find(|role| role.name == *name);
     Base::named(extended.map_or(name, |role| &role.extends))

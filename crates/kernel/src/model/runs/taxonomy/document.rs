@@ -1,4 +1,4 @@
-//! A taxonomy document, as people write it.
+//! A taxonomy document, as written by users.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,10 +14,10 @@ pub struct Document {
     /// Types of checkpoints.
     #[serde(default)]
     pub checkpoint_types: Vec<CheckpointType>,
-    /// Types of envelopes, with who may send them to whom.
+    /// Types of envelopes, with the roles that may send and receive them.
     #[serde(default)]
     pub envelope_types: Vec<EnvelopeType>,
-    /// Which taxonomy this is.
+    /// The id of the taxonomy.
     pub id: Text<128>,
     /// The version of the protocol it is written for.
     pub protocol_version: Text<32>,
@@ -32,32 +32,32 @@ pub struct Document {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// Capabilities it has beyond its base.
+    /// Capabilities it has in addition to its base.
     #[serde(default)]
     pub add: Vec<Capability>,
     /// The base role: `worker` or `observer`.
     pub extends: RoleName,
-    /// Its name.
+    /// The name.
     pub name: RoleName,
-    /// What takes the place of its base's defaults.
+    /// Replacements for the defaults of its base.
     #[serde(default, rename = "override")]
     pub overrides: Option<Overrides>,
-    /// Capabilities of its base that it does not have.
+    /// Capabilities of its base that it lacks.
     #[serde(default)]
     pub remove: Vec<Capability>,
 }
 
-/// One thing a role may do.
+/// A capability of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Capability {
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// What it is done with: a type of envelope or checkpoint, or what is read.
+    /// The target: a type of envelope or checkpoint, or a thing to read.
     pub target: Text<64>,
 }
 
-/// What a capability lets one do.
+/// The action of a capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -71,7 +71,7 @@ pub enum Action {
     Create,
 }
 
-/// What takes the place of a base role's defaults.
+/// Replacements for a base role's defaults.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Overrides {
@@ -83,12 +83,12 @@ pub struct Overrides {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnvelopeType {
-    /// What it is for.
+    /// The description.
     #[serde(default)]
     pub description: Text<1000>,
-    /// Its name.
+    /// The name.
     pub name: TypeName,
-    /// Who may send it to whom.
+    /// The pairs of roles that may send and receive it.
     pub permissions: Vec<Permission>,
 }
 
@@ -96,9 +96,9 @@ pub struct EnvelopeType {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Permission {
-    /// Who receives.
+    /// The receiving role.
     pub receiver_role: RoleName,
-    /// Who sends.
+    /// The sending role.
     pub sender_role: RoleName,
 }
 
@@ -106,10 +106,10 @@ pub struct Permission {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckpointType {
-    /// What it is for.
+    /// The description.
     #[serde(default)]
     pub description: Text<1000>,
-    /// Its name.
+    /// The name.
     pub name: TypeName,
     /// The roles that may create it.
     pub permitted_roles: Vec<RoleName>,

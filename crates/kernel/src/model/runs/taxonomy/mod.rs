@@ -1,9 +1,9 @@
-//! The taxonomy: which roles and types a run knows, and who may send, receive, emit and create
-//! what. It registers names and permissions, never the shape of payloads.
+//! The taxonomy: the roles and types of a run, and who may send, receive, emit and create what. It
+//! registers names and permissions, never the shape of payloads.
 //!
-//! A run is begun with a document, or with none. The document is checked as a whole before any
+//! A run starts with a document, or with none. The document is checked as a whole before any
 //! workspace exists and does not change while the run lasts. Base roles, base types and the base
-//! matrix are always there and cannot be redefined.
+//! matrix always exist and cannot be redefined.
 
 pub(crate) mod check;
 pub(crate) mod document;
@@ -28,12 +28,12 @@ pub use crate::model::runs::taxonomy::document::Permission;
 pub use crate::model::runs::taxonomy::document::Role;
 
 /// The version of the protocol that documents are written for.
-pub const PROTOCOL_VERSION: &str = "0.1";
+pub(crate) const PROTOCOL_VERSION: &str = "0.1";
 
-/// The largest document, in entries of any sort.
+/// The most entries of any sort in a document.
 pub const ENTRIES_MAX: usize = 256;
 
-/// What a role is at bottom.
+/// A base role, from which all roles derive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Base {
@@ -41,7 +41,7 @@ pub enum Base {
     Coordinator,
     /// Produces: works on a directive and makes checkpoints.
     Worker,
-    /// Watches: reads what it is shown and records observations.
+    /// Watches: reads what it may see and records observations.
     Observer,
 }
 
@@ -54,7 +54,7 @@ impl Base {
         Base::ALL.iter().copied().find(|base| base.as_str() == name.as_str())
     }
 
-    /// Its name.
+    /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
             Base::Coordinator => "coordinator",
@@ -63,7 +63,7 @@ impl Base {
         }
     }
 
-    /// Its name, as a role.
+    /// The name as a role.
     pub fn name(self) -> RoleName {
         match self {
             Base::Coordinator => RoleName::coordinator(),
@@ -72,7 +72,8 @@ impl Base {
         }
     }
 
-    /// The signals it may emit. Derived roles emit what their base does: signals are closed.
+    /// The signals it may emit. Derived roles emit those of their base: the set of signals is
+    /// closed.
     pub fn emits(self) -> &'static [SignalType] {
         use SignalType as S;
         match self {
@@ -108,8 +109,8 @@ impl Base {
     }
 }
 
-/// The base matrix: who sends what to whom. It cannot be changed.
-pub fn base_matrix() -> [(Base, TypeName, Base); 3] {
+/// The base permission matrix: sender, type, receiver. It cannot be changed.
+pub(crate) fn base_matrix() -> [(Base, TypeName, Base); 3] {
     [
         (Base::Coordinator, TypeName::directive(), Base::Worker),
         (Base::Coordinator, TypeName::feedback(), Base::Worker),
@@ -117,7 +118,7 @@ pub fn base_matrix() -> [(Base, TypeName, Base); 3] {
     ]
 }
 
-/// A role after its base, its removals and its additions were put together.
+/// A role resolved from its base, removals and additions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Resolved {
     base: Base,
@@ -126,12 +127,12 @@ struct Resolved {
     never_receives: BTreeSet<TypeName>,
 }
 
-/// A taxonomy, checked and resolved.
+/// A validated and resolved taxonomy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taxonomy {
     document: Option<Document>,
     roles: BTreeMap<RoleName, Resolved>,
-    /// Sender, type, receiver; a base role stands for those derived from it too.
+    /// Sender, type, receiver; a base role also stands for the roles derived from it.
     matrix: BTreeSet<(RoleName, TypeName, RoleName)>,
     envelope_types: BTreeSet<TypeName>,
     /// Checkpoint types with the payload fields they require.
@@ -139,7 +140,7 @@ pub struct Taxonomy {
 }
 
 impl Taxonomy {
-    /// The base roles and types alone.
+    /// The taxonomy of only the base roles and types.
     pub fn base() -> Self {
         let plain = |base: Base| Resolved {
             base,
@@ -162,7 +163,7 @@ impl Taxonomy {
         }
     }
 
-    /// Checks a document as a whole and adds it to the base.
+    /// Validates a document as a whole and adds it to the base.
     pub fn load(document: Document) -> Result<Self, TaxonomyFault> {
         check::check(&document)?;
         let mut taxonomy = Taxonomy::base();
@@ -197,8 +198,8 @@ impl Taxonomy {
         self.document.as_ref()
     }
 
-    /// What a role is at bottom; `None` if it is not registered.
-    pub fn base_of(&self, role: &RoleName) -> Option<Base> {
+    /// The base of a role; `None` if the role is not registered.
+    pub(crate) fn base_of(&self, role: &RoleName) -> Option<Base> {
         self.roles.get(role).map(|resolved| resolved.base)
     }
 
@@ -212,8 +213,8 @@ impl Taxonomy {
         self.envelope_types.iter()
     }
 
-    /// Whether there is such a type of envelope.
-    pub fn has_envelope_type(&self, kind: &TypeName) -> bool {
+    /// Whether a type of envelope is registered.
+    pub(crate) fn has_envelope_type(&self, kind: &TypeName) -> bool {
         self.envelope_types.contains(kind)
     }
 
@@ -239,7 +240,7 @@ impl Taxonomy {
         })
     }
 
-    /// Whether neither role had this type taken away from it.
+    /// Whether this type was not removed from either role.
     pub(crate) fn leaves(&self, sender: &RoleName, kind: &TypeName, receiver: &RoleName) -> bool {
         let (from, to) = (self.roles.get(sender), self.roles.get(receiver));
         from.is_some_and(|role| !role.never_sends.contains(kind))
@@ -256,7 +257,7 @@ impl Taxonomy {
         self.base_of(role).is_some_and(|base| base.emits().contains(&signal))
     }
 
-    /// What a role may send, and to which roles, for people to read.
+    /// The types a role may send, each with a receiving role, for people to read.
     pub fn sends(&self, role: &RoleName) -> Vec<(TypeName, RoleName)> {
         let mut rows = Vec::new();
         for kind in &self.envelope_types {
@@ -267,7 +268,7 @@ impl Taxonomy {
     }
 }
 
-/// Base, then override, then remove, then add.
+/// Resolves a role: base, then overrides, then removals, then additions.
 fn resolve(role: &Role, document: &Document) -> Resolved {
     let base = Base::named(&role.extends).unwrap_or(Base::Observer);
     let mut creates = base.creates();

@@ -1,4 +1,4 @@
-//! Types of `abort`: state, arguments of commands and bodies of events.
+//! Aborting a workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,13 +7,13 @@ use serde::Serialize;
 use crate::values::id::WorkspaceId;
 use crate::values::text::Text;
 
-/// `workspace.abort`: ends a workspace at once, and what is below it.
+/// `workspace.abort`: ends a workspace and its descendants at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Abort {
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }

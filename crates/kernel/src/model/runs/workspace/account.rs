@@ -1,4 +1,4 @@
-//! Types of `account`: state, arguments of commands and bodies of events.
+//! Reports of resource use, by workspace and group.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,36 +15,36 @@ use crate::values::time::{Span, Timestamp};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MeterGet {
-    /// Also those of runs that are over; without, those of the newest run.
+    /// Include workspaces of ended runs; by default only those of the newest run.
     pub all: bool,
-    /// Only those of this group.
+    /// Only workspaces of this group.
     pub group: Option<GroupName>,
-    /// Only those that have not ended.
+    /// Only workspaces that have not ended.
     pub live: bool,
-    /// Only this one.
+    /// Only this workspace.
     pub workspace: Option<WorkspaceId>,
 }
 
-/// What was used. Times are in microseconds, cost in millionths of a currency.
+/// Resources used. Times are in microseconds, cost in millionths of a currency.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Used {
-    /// Time at work.
+    /// Time in state `active`.
     pub active_time: Span,
-    /// Time blocked.
+    /// Time in state `blocked`.
     pub blocked_time: Span,
-    /// Content of checkpoints.
+    /// Bytes of checkpoint content.
     pub checkpoint_bytes: u64,
-    /// Context and working memory, as they are now.
+    /// Current bytes of context and working memory.
     pub context_bytes: u64,
     /// Cost.
     pub cost: u64,
-    /// Envelopes received.
+    /// Bytes of envelopes received.
     pub received_bytes: u64,
-    /// Envelopes sent.
+    /// Bytes of envelopes sent.
     pub sent_bytes: u64,
     /// Tokens.
     pub tokens: u64,
-    /// Local trails.
+    /// Bytes of local trails.
     pub trail_bytes: u64,
 }
 
@@ -87,21 +87,21 @@ impl Used {
     }
 }
 
-/// A limit, and how far it is used up.
+/// A limit and its use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LimitView {
-    /// What is limited.
+    /// The dimension.
     pub dimension: Dimension,
-    /// What it used itself.
+    /// The amount used by the workspace itself.
     pub used: u64,
-    /// What was given to the workspaces below it: their limits while they go on, what they used
-    /// once they have ended.
+    /// The amount given to descendants: their limits while they live, their actual use once they
+    /// have ended.
     pub given: u64,
-    /// How much there is.
+    /// The limit.
     pub limit: u64,
-    /// How much is left.
+    /// The amount left.
     pub left: u64,
-    /// Whether it was warned of.
+    /// Whether a warning was issued.
     pub warned: bool,
 }
 
@@ -112,19 +112,19 @@ pub struct MeterView {
     pub workspace: WorkspaceId,
     /// The agent bound to it.
     pub agent: Option<AgentName>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
     /// The group it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// What it used itself.
+    /// The resources it used itself.
     pub used: Used,
     /// Its budget.
     pub limits: Vec<LimitView>,
-    /// The limit that ended it.
+    /// The limit that ended it, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exceeded: Option<Dimension>,
-    /// How many intervals have passed without anything happening in it.
+    /// The number of intervals without activity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub silent_intervals: Option<u64>,
 }
@@ -152,36 +152,36 @@ impl MeterView {
     }
 }
 
-/// The meter of a workspace, and of everything below it.
+/// The meter of a workspace and of its descendants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MeterRow {
-    /// Its own.
+    /// The meter of the workspace itself.
     #[serde(flatten)]
     pub own: MeterView,
-    /// What it and everything below it used.
+    /// The resources used by it and its descendants.
     pub subtree: Used,
 }
 
-/// What a group used.
+/// The resources used by a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GroupUse {
     /// The group; none for the workspaces without one.
     pub group: Option<String>,
-    /// How many workspaces it has.
+    /// The number of its workspaces.
     pub workspaces: usize,
-    /// How many of those go on.
+    /// The number of its live workspaces.
     pub live: usize,
-    /// What they used.
+    /// The resources they used.
     pub used: Used,
 }
 
-/// What was used, by workspace, by group, and in all.
+/// Resources used, by workspace, by group, and in total.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MeterReport {
     /// By workspace, oldest first.
     pub workspaces: Vec<MeterRow>,
     /// By group.
     pub groups: Vec<GroupUse>,
-    /// In all.
+    /// In total.
     pub total: Used,
 }

@@ -1,4 +1,4 @@
-//! Types of `budget`: state, arguments of commands and bodies of events.
+//! Budgets of workspaces: limits per dimension.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,87 +7,54 @@ use std::collections::BTreeMap;
 
 use crate::model::runs::workspace::Status;
 use crate::model::runs::workspace::meter::Amount;
+use crate::values::closed_set::closed_set;
 use crate::values::id::WorkspaceId;
 
-/// What a budget limits.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Dimension {
-    /// Bytes of envelopes sent and received.
-    BandwidthLimit,
-    /// Bytes of the content of checkpoints.
-    CheckpointLimit,
-    /// Time at work, in microseconds.
-    ComputeTimeout,
-    /// Bytes of context and working memory.
-    ContextLimit,
-    /// Cost, in millionths of the currency the deployment counts in.
-    CostLimit,
-    /// Tokens.
-    TokenLimit,
-    /// Bytes of the local trail.
-    TrailLimit,
-}
-
-impl Dimension {
-    /// All seven.
-    pub const ALL: &'static [Dimension] = &[
-        Dimension::BandwidthLimit,
-        Dimension::CheckpointLimit,
-        Dimension::ComputeTimeout,
-        Dimension::ContextLimit,
-        Dimension::CostLimit,
-        Dimension::TokenLimit,
-        Dimension::TrailLimit,
-    ];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Dimension::BandwidthLimit => "bandwidth_limit",
-            Dimension::CheckpointLimit => "checkpoint_limit",
-            Dimension::ComputeTimeout => "compute_timeout",
-            Dimension::ContextLimit => "context_limit",
-            Dimension::CostLimit => "cost_limit",
-            Dimension::TokenLimit => "token_limit",
-            Dimension::TrailLimit => "trail_limit",
-        }
+closed_set! {
+    /// A dimension that a budget limits.
+    Dimension {
+        /// Bytes of envelopes sent and received.
+        BandwidthLimit "bandwidth_limit",
+        /// Bytes of the content of checkpoints.
+        CheckpointLimit "checkpoint_limit",
+        /// Time in state `active`, in microseconds.
+        ComputeTimeout "compute_timeout",
+        /// Bytes of context and working memory.
+        ContextLimit "context_limit",
+        /// Cost, in millionths of the deployment's currency.
+        CostLimit "cost_limit",
+        /// Tokens.
+        TokenLimit "token_limit",
+        /// Bytes of the local trail.
+        TrailLimit "trail_limit",
     }
 }
 
-impl std::fmt::Display for Dimension {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// Limits by what they limit; what is not in it is not limited. Tokens, bytes, microseconds, and
-/// millionths of the currency the deployment counts in.
+/// Limits by dimension; a dimension without an entry is not limited. Units are tokens, bytes,
+/// microseconds, and millionths of the deployment's currency.
 pub type Budget = BTreeMap<Dimension, Amount>;
 
-/// A part in a hundred.
+/// A percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Percent(#[schemars(range(max = 100))] u8);
 
-/// A number that is no percentage.
+/// The error for a number that is no percentage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a percentage is 0 to 100, not {0}")]
 pub struct PercentError(u64);
 
 impl Percent {
-    /// The share of a limit that is warned of, where nothing else is said.
-    pub const WARNING: Percent = Percent(80);
+    /// The default share of a limit at which a warning is issued.
+    pub(crate) const WARNING: Percent = Percent(80);
 
-    /// How far an agent's figure may be from the meter's.
-    pub const TOLERANCE: Percent = Percent(10);
+    /// How far an agent's figure may deviate from the meter's.
+    pub(crate) const TOLERANCE: Percent = Percent(10);
 
-    /// How much further critical work may go, where nothing else is said.
-    pub const HEADROOM: Percent = Percent(10);
+    /// The default headroom of critical work above a limit.
+    pub(crate) const HEADROOM: Percent = Percent(10);
 
-    /// Checks and takes a percentage.
+    /// Validates a percentage.
     pub fn new(percent: u64) -> Result<Self, PercentError> {
         match u8::try_from(percent) {
             Ok(fits) if fits <= 100 => Ok(Percent(fits)),
@@ -103,7 +70,7 @@ impl Percent {
     /// This share of an amount, rounded up.
     pub fn of(self, amount: u64) -> u64 {
         let share = (u128::from(amount) * u128::from(self.0)).div_ceil(100);
-        // A share of an amount is no more than the amount.
+        // The share is at most 100 percent, so it fits.
         u64::try_from(share).unwrap_or(amount)
     }
 }
@@ -115,15 +82,15 @@ impl<'de> Deserialize<'de> for Percent {
     }
 }
 
-/// What an agent says about its budget when it stops because of it.
+/// An agent's report that it stops because of its budget.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Notice {
-    /// How much is used.
+    /// The amount used.
     pub consumed: Amount,
-    /// Of what.
+    /// The dimension.
     pub dimension: Dimension,
-    /// How much there is.
+    /// The limit.
     pub limit: Amount,
 }
 
@@ -131,9 +98,9 @@ pub struct Notice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Modify {
-    /// The new limits, each above the one it takes the place of.
+    /// The new limits, each above the one it replaces.
     pub limits: Budget,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -141,17 +108,17 @@ pub struct Modify {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetModified {
-    /// What is limited.
+    /// The dimension.
     pub budget_dimension: Dimension,
-    /// The limit from now on.
+    /// The new limit.
     pub new_limit: Amount,
-    /// The limit before.
+    /// The old limit.
     pub old_limit: Amount,
     /// The workspace.
     pub workspace_id: WorkspaceId,
 }
 
-/// Whether the runtime ends a workspace in this state for what it used.
+/// Whether the runtime enforces the budget in this state.
 pub(crate) fn is_enforced(status: Status) -> bool {
     matches!(status, Status::Active | Status::Blocked)
 }

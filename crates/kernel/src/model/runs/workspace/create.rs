@@ -1,4 +1,4 @@
-//! Types of `create`: state, arguments of commands and bodies of events.
+//! Creation of workspaces.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,52 +19,52 @@ use crate::values::name::{AgentName, UserId};
 use crate::values::text::Text;
 use crate::values::token::RoleName;
 
-/// `workspace.create`: makes a workspace for an agent.
+/// `workspace.create`: creates a workspace for an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Create {
-    /// The agent that works in it.
+    /// The agent to work in it.
     pub agent: AgentName,
-    /// What it may change (paths, globs); what its parent may, if left out.
+    /// The surfaces it may change (paths, globs); by default those of its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<Vec<Surface>>,
-    /// What it may use: limits of tokens, bytes, microseconds, millionths of a currency.
+    /// The budget: limits of tokens, bytes, microseconds, millionths of a currency.
     #[serde(default, skip_serializing_if = "Budget::is_empty")]
     pub budget: Budget,
-    /// The envelope of a person's that it follows from; it is then on that person's account.
+    /// The person's envelope that caused it; that person is then its originator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caused_by: Option<EnvelopeId>,
-    /// What else it may read from the start.
+    /// Context it may read from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Content>,
-    /// Whether it may create workspaces below itself.
+    /// Whether it may create child workspaces.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delegate: bool,
-    /// What to do; not needed with a task, which says so itself.
+    /// The directive; not needed with a task, whose description is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directive: Option<PayloadArg>,
     /// Whether an observer may read the whole trail.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub global_trail: bool,
-    /// The group it belongs to, a name of the coordinator's choice.
+    /// The group it belongs to, named freely by the coordinator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// How long its agent may take to show up, in seconds (default a day).
+    /// How long its agent may take to become ready, in seconds (default a day).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_timeout_s: Option<Timeout>,
-    /// Tell the coordinator each time nothing happened in it for so many seconds.
+    /// Notify the coordinator whenever there was no activity in it for this many seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub liveness_interval_s: Option<Timeout>,
     /// The tools it has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Text<200>>,
-    /// Who answers for it; whoever answers for its parent, if left out.
+    /// The owner; by default the owner of its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
-    /// The workspace above it; the root, or a delegate's own, if left out.
+    /// The parent workspace; by default the root, or a delegate's own workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<WorkspaceId>,
-    /// How urgent it is; as urgent as its task, if left out.
+    /// The priority; by default that of its task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
     /// Its role.
@@ -72,13 +72,13 @@ pub struct Create {
     /// The task it works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// How long it may work, in seconds (default a day).
+    /// The timeout for its work, in seconds (default a day).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_s: Option<Timeout>,
     /// The workspaces it may read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub visibility: Vec<WorkspaceId>,
-    /// Warn at this share of a limit, in hundredths (default 80).
+    /// Warn at this percentage of a limit (default 80).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_at_percent: Option<Percent>,
 }
@@ -87,80 +87,80 @@ pub struct Create {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Created {
-    /// The agent that is bound to it.
+    /// The agent bound to it.
     pub agent: Option<AgentName>,
-    /// What it may change.
+    /// The surfaces it may change.
     pub authority_set: Vec<Surface>,
-    /// What it may use.
+    /// The budget.
     #[serde(default, skip_serializing_if = "Budget::is_empty")]
     pub budget: Budget,
-    /// The envelope of a person's that it follows from.
+    /// The person's envelope that caused it.
     pub caused_by: Option<EnvelopeId>,
-    /// What it was given to read.
+    /// The context it was given to read.
     pub context: Option<Blob>,
-    /// How large that is.
+    /// The size of the context, in bytes.
     #[serde(default, skip_serializing_if = "Amount::is_zero")]
     pub context_bytes: Amount,
-    /// Whether it may create workspaces below itself.
+    /// Whether it may create child workspaces.
     pub delegate: bool,
-    /// The envelope that says what to do.
+    /// The envelope with its directive.
     pub directive: Option<EnvelopeId>,
     /// Whether it may read the whole trail.
     pub global_trail: bool,
     /// The group it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
-    /// How long its agent may take to show up, in seconds.
+    /// How long its agent may take to become ready, in seconds.
     pub idle_timeout_s: Timeout,
-    /// How long nothing may happen in it before the coordinator is told, in seconds.
+    /// How long there may be no activity before the coordinator is notified, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub liveness_interval_s: Option<Timeout>,
     /// The tools it has.
     pub mounts: Vec<Text<200>>,
-    /// Who caused it.
+    /// The originator: the party that caused it.
     pub originator: Party,
-    /// Who answers for it.
+    /// The owner.
     pub owner: Party,
-    /// The workspace above it.
+    /// The parent workspace.
     pub parent: Option<WorkspaceId>,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
     /// Its role.
     pub role: RoleName,
-    /// What a run begins with; in its root alone.
+    /// The settings of the run; only in its root.
     pub run: Option<Box<RunHead>>,
     /// The task it works on.
     pub task_ref: Option<TaskId>,
-    /// How long it may work, in seconds.
+    /// The timeout for its work, in seconds.
     pub timeout_s: Option<Timeout>,
-    /// The workspaces it may read besides itself and those below it.
+    /// The workspaces it may read besides itself and its descendants.
     pub visibility_set: Vec<WorkspaceId>,
-    /// The share of a limit that is warned of, if it is not the usual one.
+    /// The percentage of a limit at which to warn, if not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warn_at_percent: Option<Percent>,
     /// The workspace.
     pub workspace_id: WorkspaceId,
 }
 
-/// Why a workspace was not created.
+/// The reason why a workspace was not created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RejectReason {
-    /// Whoever asked may not create it.
+    /// The caller may not create it.
     PermissionDenied,
     /// Its role is not registered, or is the coordinator's.
     InvalidRole,
-    /// Its parent does not exist or takes no children any more.
+    /// Its parent does not exist or takes no more children.
     InvalidParent,
     /// It would see or change more than its parent.
     Containment,
-    /// Its agent, its owner or its task does not exist or cannot be bound.
+    /// Its agent, owner or task does not exist or cannot be bound.
     InvalidBinding,
-    /// There is nothing to do in it, or too much is listed.
+    /// It has no directive, or a list is too long.
     InvalidStructure,
-    /// No run goes on.
+    /// There is no current run.
     NoRun,
-    /// Too many go on already.
+    /// A resource limit is reached.
     CapacityExhausted,
 }
 
@@ -168,11 +168,11 @@ pub enum RejectReason {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rejected {
-    /// Why.
+    /// The reason.
     pub reason: RejectReason,
-    /// The rule it rests on.
+    /// The rule that was violated.
     pub rule: Rule,
-    /// The capacities that were short, each of them.
+    /// All resources that were short.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub short: Vec<Standing>,
 }

@@ -1,10 +1,10 @@
-//! The one table of steps a workspace may take. Nothing else is a step.
+//! The table of transitions a workspace may make; no others are allowed.
 
 use crate::model::runs::workspace::{Initiator, Status, Trigger};
 use crate::registry::kind::Kind;
 use crate::registry::lifecycle::{Edge, Lifecycle};
 
-/// One step of the table.
+/// A transition of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     /// Its number in the protocol's table.
@@ -13,7 +13,7 @@ pub struct Step {
     pub from: Status,
     /// The state after.
     pub to: Status,
-    /// What may lead to it, and who may have it taken.
+    /// The triggers, each with the parties that may initiate it.
     pub causes: &'static [(Trigger, &'static [Initiator])],
 }
 
@@ -29,8 +29,8 @@ const COORDINATOR: &[Initiator] = &[Initiator::Coordinator];
 
 const HUMAN: &[Initiator] = &[Initiator::Human];
 
-/// What ends a workspace in any state: the coordinator, a person, the workspace above, shutdown,
-/// the end of its group, and nobody answering its call for help.
+/// Triggers that end a workspace in any state: the coordinator, a person, its parent's failure,
+/// shutdown, the abort of its group, and an escalation that timed out.
 const ENDS: [(Trigger, &[Initiator]); 6] = [
     (Trigger::AbortedByCoordinator, COORDINATOR),
     (Trigger::AbortedByHuman, HUMAN),
@@ -40,7 +40,7 @@ const ENDS: [(Trigger, &[Initiator]); 6] = [
     (Trigger::EscalationTimeout, RUNTIME),
 ];
 
-/// The table: steps 2 to 23. Step 1 is the creation.
+/// The table: transitions 2 to 23. Transition 1 is the creation.
 pub const STEPS: &[Step] = &[
     Step {
         number: 2,
@@ -230,14 +230,14 @@ pub const STEPS: &[Step] = &[
     },
 ];
 
-/// Whether a step exists, for this reason and on this initiative.
+/// Whether the table has this transition, with this trigger and initiator.
 pub fn is_step(from: Status, to: Status, trigger: Trigger, initiator: Initiator) -> bool {
     let between = STEPS.iter().filter(|step| step.from == from && step.to == to);
     let mut causes = between.flat_map(|step| step.causes);
     causes.any(|(own, initiators)| *own == trigger && initiators.contains(&initiator))
 }
 
-/// The states a workspace can go to from one, for people to read.
+/// The transitions out of a state, for people to read.
 pub fn ways_from(from: Status) -> impl Iterator<Item = String> {
     let ways = STEPS.iter().filter(move |step| step.from == from);
     ways.map(|step| format!("{} -> {}", step.from, step.to))
@@ -257,7 +257,7 @@ macro_rules! edges {
     };
 }
 
-/// The ways of a workspace, for the documents; a test holds it to [`STEPS`].
+/// The lifecycle of a workspace, for the documents; a test checks it against [`STEPS`].
 pub const LIFECYCLE: Lifecycle = Lifecycle {
     noun: "workspace",
     edges: edges! {

@@ -1,4 +1,4 @@
-//! Types of `enforce`: state, arguments of commands and bodies of events.
+//! Enforcement of budgets: warnings, and ending a workspace that exceeds one.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -13,13 +13,13 @@ use crate::values::time::{Span, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetWarning {
-    /// What is limited.
+    /// The dimension.
     pub budget_dimension: Dimension,
-    /// How much is used, and given to the workspaces below.
+    /// The amount used, including what descendants were given.
     pub consumed: Amount,
-    /// How much there is.
+    /// The limit.
     pub limit: Amount,
-    /// The share of the limit that is warned of.
+    /// The percentage of the limit at which the warning was issued.
     pub threshold_percent: u8,
     /// The workspace.
     pub workspace_id: WorkspaceId,
@@ -29,11 +29,11 @@ pub struct BudgetWarning {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetExceeded {
-    /// What is limited.
+    /// The dimension.
     pub budget_dimension: Dimension,
-    /// How much is used, and given to the workspaces below.
+    /// The amount used, including what descendants were given.
     pub consumed: Amount,
-    /// How much there was.
+    /// The limit.
     pub limit: Amount,
     /// The workspace.
     pub workspace_id: WorkspaceId,
@@ -47,14 +47,14 @@ impl Workspace {
         is_enforced(self.status) && nears && !self.warned.contains(&dimension)
     }
 
-    /// Whether a limit is reached of which was warned.
+    /// Whether a limit was reached after its warning.
     pub(crate) fn is_used_up(&self, dimension: Dimension, now: Timestamp) -> bool {
         let Some(limit) = self.budget.get(&dimension) else { return false };
         let reached = self.drawn(dimension, now) >= limit.get();
         is_enforced(self.status) && reached && self.warned.contains(&dimension)
     }
 
-    /// When its time at work is to be warned of, or over.
+    /// When its active time reaches the warning threshold or the limit.
     pub(crate) fn compute_deadline(&self) -> Option<Timestamp> {
         let limit = self.budget.get(&Dimension::ComputeTimeout)?.get();
         if self.status != Status::Active {

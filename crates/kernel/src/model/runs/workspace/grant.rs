@@ -1,4 +1,4 @@
-//! Types of `grant`: state, arguments of commands and bodies of events.
+//! Granting visibility of one workspace to another.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,14 +7,14 @@ use serde::Serialize;
 use crate::values::id::WorkspaceId;
 use crate::values::text::Text;
 
-/// `workspace.grant_visibility`: shows a workspace another one from now on.
+/// `workspace.grant_visibility`: permits a workspace to read another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrantVisibility {
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// The workspace it may read.
+    /// The workspace that may be read.
     pub target: WorkspaceId,
     /// The workspace that may read it.
     pub workspace: WorkspaceId,
@@ -24,10 +24,10 @@ pub struct GrantVisibility {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VisibilityGranted {
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// The workspace it may read.
+    /// The workspace that may be read.
     pub target: WorkspaceId,
     /// The workspace that may read it.
     pub workspace_id: WorkspaceId,

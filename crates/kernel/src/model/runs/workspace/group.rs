@@ -1,4 +1,4 @@
-//! Types of `group`: state, arguments of commands and bodies of events.
+//! Groups of workspaces, and commands on all members.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,30 +8,30 @@ use crate::model::runs::workspace::Priority;
 use crate::values::id::WorkspaceId;
 use crate::values::text::Text;
 
-/// What a group is called.
+/// The name of a group.
 pub type GroupName = Text<64>;
 
-/// The most workspaces of one group: one entry lists them all.
-pub const MEMBERS_MAX: usize = 10_000;
+/// The most workspaces in one group: one entry lists them all.
+pub(crate) const MEMBERS_MAX: usize = 10_000;
 
-/// `workspace.batch_abort`: ends every workspace of a group that goes on.
+/// `workspace.batch_abort`: ends every live workspace of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AbortGroup {
-    /// Which group.
+    /// The group.
     pub group: GroupName,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
 }
 
-/// `workspace.batch_priority`: makes the workspaces of a group more or less urgent.
+/// `workspace.batch_priority`: changes the priority of the workspaces of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroupPriority {
-    /// Which group.
+    /// The group.
     pub group: GroupName,
-    /// How urgent they are from now on.
+    /// The new priority.
     pub priority: Priority,
 }
 
@@ -39,14 +39,14 @@ pub struct GroupPriority {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BatchAbort {
-    /// Those that end because of it.
+    /// The workspaces that end because of it.
     pub affected_workspaces: Vec<WorkspaceId>,
     /// The group.
     pub group_id: GroupName,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Those that had ended before.
+    /// The workspaces that had already ended.
     pub skipped_workspaces: Vec<WorkspaceId>,
 }
 
@@ -54,25 +54,25 @@ pub struct BatchAbort {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BatchPriorityChanged {
-    /// Those that change.
+    /// The workspaces that change.
     pub affected_workspaces: Vec<WorkspaceId>,
     /// The group.
     pub group_id: GroupName,
-    /// How urgent they are from now on.
+    /// The new priority.
     pub new_priority: Priority,
-    /// How urgent they were, if all were the same.
+    /// The old priority, if all had the same.
     pub old_priority: Option<Priority>,
-    /// Those that are not at work.
+    /// The workspaces that are not active.
     pub skipped_workspaces: Vec<WorkspaceId>,
 }
 
-/// What became of the workspaces of a group.
+/// The reply to a command on a group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BatchReply {
     /// The group.
     pub group: GroupName,
-    /// Those that changed.
+    /// The workspaces that changed.
     pub affected: Vec<WorkspaceId>,
-    /// Those that stayed as they were.
+    /// The workspaces that did not change.
     pub skipped: Vec<WorkspaceId>,
 }

@@ -1,4 +1,4 @@
-//! Types of `liveness`: state, arguments of commands and bodies of events.
+//! Liveness: warnings about workspaces without activity.
 
 use serde::Deserialize;
 use serde::Serialize;
@@ -8,12 +8,12 @@ use crate::values::id::WorkspaceId;
 use crate::values::name::AgentName;
 use crate::values::time::{Span, Timestamp};
 
-/// When something last happened in a workspace.
+/// The last activity in a workspace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pulse {
-    /// The last entry of its local trail, warnings of this sort aside.
+    /// The time of the last entry of its local trail, not counting liveness warnings.
     pub last: Timestamp,
-    /// How many intervals were warned of since.
+    /// The number of warnings issued since.
     pub silent: u64,
 }
 
@@ -21,31 +21,31 @@ pub struct Pulse {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LivenessWarning {
-    /// How long nothing may happen, in microseconds.
+    /// The interval without activity that is allowed, in microseconds.
     pub interval: Span,
-    /// When something last did.
+    /// When the last activity was.
     pub last_activity_timestamp: Timestamp,
-    /// How many intervals have passed since.
+    /// The number of intervals passed since.
     pub silent_intervals: u64,
     /// The workspace.
     pub workspace_id: WorkspaceId,
 }
 
-/// A workspace in which nothing happens, as the coordinator is told of it.
+/// A workspace without activity, as reported to the coordinator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Quiet {
     /// The workspace.
     pub workspace: WorkspaceId,
-    /// Who should be at work there.
+    /// The agent bound to it.
     pub agent: Option<AgentName>,
-    /// When something last happened.
+    /// When the last activity was.
     pub last_activity: Timestamp,
-    /// How many intervals have passed since.
+    /// The number of intervals passed since.
     pub silent_intervals: u64,
 }
 
 impl Workspace {
-    /// When it is warned of next, if nothing happens before.
+    /// When the next warning is due if there is no activity before.
     pub(crate) fn liveness_deadline(&self) -> Option<Timestamp> {
         let interval = self.charter.liveness.filter(|_| self.status == Status::Active)?;
         let intervals = self.pulse.silent.saturating_add(1);

@@ -1,4 +1,4 @@
-//! Types of `memory`: state, arguments of commands and bodies of events.
+//! Working memory: files of a workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,14 +9,14 @@ use crate::model::runs::workspace::meter::Amount;
 use crate::values::content::{Blob, Content};
 use crate::values::id::WorkspaceId;
 
-/// `workspace.write`: puts a file into the working memory of the caller's workspace.
+/// `workspace.write`: writes a file in the working memory of the caller's workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Write {
-    /// What is in it; left out, the file is removed.
+    /// The content; without it the file is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Content>,
-    /// Which file.
+    /// The path.
     pub path: FilePath,
     /// The workspace; the caller's own if it has only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,12 +27,12 @@ pub struct Write {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Written {
-    /// How large that is.
+    /// The size of the content, in bytes.
     #[serde(default, skip_serializing_if = "Amount::is_zero")]
     pub bytes: Amount,
-    /// What is in it now; none if it was removed.
+    /// The new content; none if the file was removed.
     pub content: Option<Blob>,
-    /// Which file.
+    /// The path.
     pub path: FilePath,
     /// The workspace.
     pub workspace_id: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Types of `meter`: state, arguments of commands and bodies of events.
+//! Metering of the resources that workspaces use.
 
 use imbl::OrdMap;
 use schemars::JsonSchema;
@@ -12,14 +12,14 @@ use crate::model::runs::workspace::{Status, Workspace};
 use crate::values::id::{CheckpointId, WorkspaceId};
 use crate::values::time::{JSON_INTEGER_MAX, Span, Timestamp};
 
-/// What the frame of an entry counts for: ids, hashes and streams around its body.
-pub const FRAME_BYTES: u64 = 512;
+/// The flat size of an entry's frame: ids, hashes and streams around its body.
+pub(crate) const FRAME_BYTES: u64 = 512;
 
-/// How far a time may be from the meter's in any case: an agent's clock is not the runtime's.
+/// The minimum tolerance for times: an agent's clock is not the runtime's.
 const WALL_TIME_TOLERANCE: Span = Span::from_secs(1);
 
-/// A number of tokens, bytes, microseconds or millionths of a currency: one that every JSON
-/// implementation reads the same.
+/// An amount of tokens, bytes, microseconds or millionths of a currency, at most 2^53 − 1 so that
+/// JSON holds it exactly.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -31,7 +31,7 @@ pub struct Amount(
 );
 
 impl Amount {
-    /// An amount; beyond what JSON holds exactly, the largest there is.
+    /// An amount, capped at the largest that JSON holds exactly.
     pub const fn new(amount: u64) -> Self {
         Amount(if amount < JSON_INTEGER_MAX { amount } else { JSON_INTEGER_MAX })
     }
@@ -47,18 +47,18 @@ impl Amount {
     }
 }
 
-/// What a workspace has used.
+/// The resources a workspace has used.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meter {
-    /// Tokens, as reported.
+    /// Tokens, as reported by agents.
     pub tokens: u64,
-    /// Millionths of the currency the deployment counts in, as reported.
+    /// Cost in millionths of the deployment's currency, as reported by agents.
     pub cost: u64,
-    /// Time at work, not counting the state it is in.
+    /// Time in state `active`, not counting the current state.
     pub active: Span,
-    /// Time blocked, not counting the state it is in.
+    /// Time in state `blocked`, not counting the current state.
     pub blocked: Span,
-    /// Bytes of its context and its working memory as they are now.
+    /// Current bytes of its context and working memory.
     pub context: u64,
     /// Bytes of the content of its checkpoints.
     pub checkpoints: u64,
@@ -68,14 +68,14 @@ pub struct Meter {
     pub sent: u64,
     /// Bytes of the envelopes it received.
     pub received: u64,
-    /// Bytes of each file of its working memory.
+    /// The size in bytes of each file of its working memory.
     #[serde(with = "crate::values::ordered::map")]
     pub files: OrdMap<FilePath, u64>,
-    /// What was used at the last checkpoint.
+    /// The use at the last checkpoint.
     pub marked: Mark,
 }
 
-/// What was used at some moment, of what agents report.
+/// The use at some moment of the resources that agents report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Tokens.
@@ -86,11 +86,11 @@ pub struct Mark {
     pub cost: u64,
 }
 
-/// `meter.report`: adds what was used outside of the runtime's sight.
+/// `meter.report`: reports resources that the runtime cannot measure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// Cost since the last report, in millionths of the currency the deployment counts in.
+    /// Cost since the last report, in millionths of the deployment's currency.
     #[serde(default)]
     pub cost: Amount,
     /// Tokens since the last report.
@@ -113,36 +113,36 @@ pub struct Reported {
     pub workspace_id: WorkspaceId,
 }
 
-/// What an agent's figures are about.
+/// A figure that an agent reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UsageField {
     /// Tokens.
     TokensConsumed,
-    /// Time.
+    /// Wall time.
     WallTime,
     /// Cost.
     Cost,
 }
 
-/// `resource_discrepancy`: an agent's figure is not the meter's.
+/// `resource_discrepancy`: an agent's figure deviates from the meter's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceDiscrepancy {
-    /// What the agent says.
+    /// The agent's figure.
     pub agent_value: Amount,
-    /// The checkpoint it says so in.
+    /// The checkpoint with that figure.
     pub checkpoint_id: CheckpointId,
-    /// What it is about.
+    /// The figure in question.
     pub field: UsageField,
-    /// What the meter says.
+    /// The meter's figure.
     pub runtime_value: Amount,
     /// The workspace.
     pub workspace: WorkspaceId,
 }
 
 impl Workspace {
-    /// What it has used itself of what a budget limits.
+    /// The amount it has used itself of a budget dimension.
     pub fn used(&self, dimension: Dimension, now: Timestamp) -> u64 {
         let meter = &self.meter;
         match dimension {
@@ -156,8 +156,8 @@ impl Workspace {
         }
     }
 
-    /// How long it has been active, or blocked.
-    pub fn time_in(&self, status: Status, now: Timestamp) -> Span {
+    /// The time spent in a state, active or blocked.
+    pub(crate) fn time_in(&self, status: Status, now: Timestamp) -> Span {
         let passed = match status {
             Status::Active => self.meter.active,
             Status::Blocked => self.meter.blocked,
@@ -167,7 +167,7 @@ impl Workspace {
         Span::from_micros(passed.micros().saturating_add(running.micros()))
     }
 
-    /// What it has used by now of what agents report.
+    /// The use by now of the resources that agents report.
     pub(crate) fn mark(&self, now: Timestamp) -> Mark {
         let active = self.time_in(Status::Active, now).micros();
         let wall_time = active.saturating_add(self.time_in(Status::Blocked, now).micros());
@@ -175,14 +175,14 @@ impl Workspace {
         Mark { tokens: self.meter.tokens, wall_time, cost: self.meter.cost }
     }
 
-    /// Closes the account of the state it is about to leave.
+    /// Adds the time in the current state to the totals, before the state changes.
     pub(crate) fn meter_state(&mut self, now: Timestamp) {
         self.meter.active = self.time_in(Status::Active, now);
         self.meter.blocked = self.time_in(Status::Blocked, now);
     }
 }
 
-/// What differs between an agent's figures and the meter's since the checkpoint before.
+/// The differences between an agent's figures and the meter's since the previous checkpoint.
 pub(crate) fn discrepancies(
     workspace: &Workspace,
     usage: &ResourceUsage,

@@ -1,4 +1,4 @@
-//! Types of `migrate`: state, arguments of commands and bodies of events.
+//! Migration of a workspace to another agent.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,16 +10,16 @@ use crate::values::name::AgentName;
 use crate::values::text::Text;
 use crate::values::time::Span;
 
-/// `workspace.migrate`: gives a workspace another agent.
+/// `workspace.migrate`: moves a workspace to another agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Migrate {
-    /// The agent that takes over.
+    /// The new agent.
     pub agent: AgentName,
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -27,11 +27,11 @@ pub struct Migrate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MigrationStarted {
-    /// The agent that takes over.
+    /// The new agent.
     pub new_agent: AgentName,
-    /// The agent that worked there.
+    /// The agent before.
     pub old_agent: AgentName,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace.
@@ -44,9 +44,9 @@ pub struct MigrationStarted {
 pub struct MigrationCompleted {
     /// How long it took, in microseconds.
     pub duration: Span,
-    /// The agent that took over.
+    /// The new agent.
     pub new_agent: AgentName,
-    /// The agent that worked there.
+    /// The agent before.
     pub old_agent: AgentName,
     /// The workspace.
     pub workspace_id: WorkspaceId,
@@ -56,11 +56,11 @@ pub struct MigrationCompleted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MigrationFailed {
-    /// What went wrong.
+    /// The cause of the failure.
     pub error: Trigger,
     /// The agent that should have taken over.
     pub new_agent: AgentName,
-    /// The agent that worked there.
+    /// The agent before.
     pub old_agent: AgentName,
     /// The workspace.
     pub workspace_id: WorkspaceId,

@@ -1,4 +1,4 @@
-//! Types of `workspace`: state, arguments of commands and bodies of events.
+//! Workspaces: the units of work of a run, their states and their resources.
 
 pub(crate) mod abort;
 pub(crate) mod account;
@@ -37,11 +37,13 @@ use crate::model::runs::workspace::group::GroupName;
 use crate::model::runs::workspace::liveness::Pulse;
 use crate::model::runs::workspace::meter::Meter;
 use crate::surfaces::Surface;
+use crate::values::closed_set::closed_set;
 use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, EnvelopeId, TaskId, WorkspaceId};
 use crate::values::name::{AgentName, UserId};
 use crate::values::seconds::Secs;
 use crate::values::stream::Stream;
+use crate::values::string_newtype::serde_as_text;
 use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 use crate::values::token::RoleName;
@@ -49,85 +51,55 @@ use crate::values::token::RoleName;
 /// A timeout, of one second to thirty days.
 pub type Timeout = Secs<1, 2_592_000>;
 
-/// How long a workspace may work where nothing else is said: a day.
-pub const TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
+/// The default timeout for the work of a workspace: a day.
+pub(crate) const TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
 
-/// How long an agent may take to show up where nothing else is said: a day.
-pub const IDLE_TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
+/// The default time an agent may take to become ready: a day.
+pub(crate) const IDLE_TIMEOUT_DEFAULT: Timeout = Timeout::known::<86_400>();
 
-/// How long a new agent may take to show up in a workspace it was moved to: an hour.
+/// How long a new agent may take to become ready after a migration: an hour.
 pub const MIGRATION_TIMEOUT: Timeout = Timeout::known::<3_600>();
 
 /// The most workspaces, surfaces or tools one workspace may list.
-pub const LIST_MAX: usize = 256;
+pub(crate) const LIST_MAX: usize = 256;
 
-/// The most workspaces that go on at the same time: all of them may have to end in one step.
-pub const LIVE_MAX: usize = 200_000;
+/// The most live workspaces at a time: all of them may have to end in one commit.
+pub(crate) const LIVE_MAX: usize = 200_000;
 
-/// The most files a working memory holds.
-pub const MEMORY_FILES_MAX: usize = 1_000;
+/// The most files in a working memory.
+pub(crate) const MEMORY_FILES_MAX: usize = 1_000;
 
-/// The nine states.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Made, and waiting for its agent or its first envelope.
-    Idle,
-    /// At work.
-    Active,
-    /// Cannot go on, and said so.
-    Blocked,
-    /// Getting another agent.
-    Migrating,
-    /// Paused by the coordinator.
-    Suspended,
-    /// Done, and about to be merged.
-    Integrating,
-    /// Done, but the merge met a conflict.
-    Conflicted,
-    /// Ended well.
-    Closed,
-    /// Ended badly.
-    Failed,
+closed_set! {
+    /// The state of a workspace.
+    Status {
+        /// Created, and waiting for its agent or its first envelope.
+        Idle "idle",
+        /// The agent is working.
+        Active "active",
+        /// The agent reported that it cannot continue.
+        Blocked "blocked",
+        /// Being moved to another agent.
+        Migrating "migrating",
+        /// Paused by the coordinator.
+        Suspended "suspended",
+        /// Completed, waiting to be merged.
+        Integrating "integrating",
+        /// Completed, but the merge met a conflict.
+        Conflicted "conflicted",
+        /// Ended successfully.
+        Closed "closed",
+        /// Ended by failure or abort.
+        Failed "failed",
+    }
 }
 
 impl Status {
-    /// All nine.
-    pub const ALL: &'static [Status] = &[
-        Status::Idle,
-        Status::Active,
-        Status::Blocked,
-        Status::Migrating,
-        Status::Suspended,
-        Status::Integrating,
-        Status::Conflicted,
-        Status::Closed,
-        Status::Failed,
-    ];
-
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Idle => "idle",
-            Status::Active => "active",
-            Status::Blocked => "blocked",
-            Status::Migrating => "migrating",
-            Status::Suspended => "suspended",
-            Status::Integrating => "integrating",
-            Status::Conflicted => "conflicted",
-            Status::Closed => "closed",
-            Status::Failed => "failed",
-        }
-    }
-
     /// Whether it has ended.
     pub fn is_terminal(self) -> bool {
         matches!(self, Status::Closed | Status::Failed)
     }
 
-    /// Whether its inbox refuses mail for good.
+    /// Whether its inbox permanently refuses mail.
     pub fn is_sealed(self) -> bool {
         matches!(self, Status::Integrating | Status::Conflicted) || self.is_terminal()
     }
@@ -142,84 +114,78 @@ impl Status {
         matches!(self, Status::Active | Status::Blocked | Status::Conflicted)
     }
 
-    /// Whether signals reach it now, instead of waiting.
+    /// Whether signals are delivered now, instead of waiting.
     pub(crate) fn takes_signals(self) -> bool {
         let waits = matches!(self, Status::Blocked | Status::Migrating | Status::Suspended);
         !waits && !self.is_terminal()
     }
 }
 
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.as_str())
+closed_set! {
+    /// The trigger of a transition. Where the protocol fixes a reason, this is it.
+    Trigger {
+        /// The first envelope arrived.
+        FirstEnvelope "first_envelope",
+        /// The run is set up; the root's first input.
+        WorkflowLoaded "workflow_loaded",
+        /// The agent emitted `blocked`.
+        Blocked "blocked",
+        /// The agent emitted `started`.
+        Started "started",
+        /// The agent emitted `complete`.
+        Complete "complete",
+        /// The agent emitted `failed`.
+        Failed "failed",
+        /// The coordinator aborted it.
+        AbortedByCoordinator "aborted_by_coordinator",
+        /// A person aborted it.
+        AbortedByHuman "aborted_by_human",
+        /// Its group was aborted.
+        BatchAbort "batch_abort",
+        /// The timeout was reached.
+        Timeout "timeout",
+        /// The timeout was reached while a conflict was open.
+        ConflictTimeout "conflict_timeout",
+        /// It was asked to terminate and did not within the grace period.
+        GracefulTerminationExpired "graceful_termination_expired",
+        /// A limit of its budget was reached.
+        BudgetExceeded "budget_exceeded",
+        /// Its parent workspace failed.
+        ParentFailed "parent_failed",
+        /// The run was forced to end.
+        SystemShutdown "system_shutdown",
+        /// The run ended.
+        RunComplete "run_complete",
+        /// The coordinator ordered a migration.
+        Migrate "migrate",
+        /// The new agent is ready.
+        Migrated "migrated",
+        /// The new agent did not become ready in time.
+        MigrationError "migration_error",
+        /// The coordinator paused it.
+        Suspend "suspend",
+        /// The coordinator resumed it.
+        Resume "resume",
+        /// Its work was merged.
+        Merged "merged",
+        /// Merging met a conflict.
+        ConflictFound "conflict_found",
+        /// The coordinator requested a revision.
+        RevisionRequired "revision_required",
+        /// The coordinator rejected the work.
+        Rejected "rejected",
+        /// Every conflict was resolved.
+        ConflictsResolved "conflicts_resolved",
+        /// A conflict is resolved by doing the work again.
+        AgentRework "agent_rework",
+        /// A person, or a gate's fallback, rejected the merge.
+        GateRejectedByHuman "gate_rejected_by_human",
+        /// An escalation was not answered in time.
+        EscalationTimeout "escalation_timeout",
     }
 }
 
-/// What made a workspace take a step. Where the protocol fixes a reason, this is it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    /// The first envelope arrived.
-    FirstEnvelope,
-    /// The run is set up; the root's first input.
-    WorkflowLoaded,
-    /// The agent emitted `blocked`.
-    Blocked,
-    /// The agent emitted `started`.
-    Started,
-    /// The agent emitted `complete`.
-    Complete,
-    /// The agent emitted `failed`.
-    Failed,
-    /// The coordinator aborted it.
-    AbortedByCoordinator,
-    /// A person aborted it.
-    AbortedByHuman,
-    /// Its group was aborted.
-    BatchAbort,
-    /// Its time was over.
-    Timeout,
-    /// Its time was over while a conflict was open.
-    ConflictTimeout,
-    /// It was asked to finish and did not in time.
-    GracefulTerminationExpired,
-    /// A limit of its budget was reached.
-    BudgetExceeded,
-    /// The workspace above it failed.
-    ParentFailed,
-    /// The run was ended by force.
-    SystemShutdown,
-    /// The run is over.
-    RunComplete,
-    /// The coordinator ordered another agent.
-    Migrate,
-    /// The new agent is there.
-    Migrated,
-    /// The new agent did not come.
-    MigrationError,
-    /// The coordinator paused it.
-    Suspend,
-    /// The coordinator resumed it.
-    Resume,
-    /// Its work was merged.
-    Merged,
-    /// Merging met a conflict.
-    ConflictFound,
-    /// The work has to be done again, better.
-    RevisionRequired,
-    /// The work is of no use.
-    Rejected,
-    /// Every conflict was resolved.
-    ConflictsResolved,
-    /// A conflict has to be resolved by doing the work again.
-    AgentRework,
-    /// A person, or nobody in time, said no to its merge.
-    GateRejectedByHuman,
-    /// Nobody answered its call for help in time.
-    EscalationTimeout,
-}
-
-/// Who had a workspace take a step.
+/// The party that initiated a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Initiator {
@@ -233,7 +199,7 @@ pub enum Initiator {
     Runtime,
 }
 
-/// How urgent a workspace's work is.
+/// The priority of a workspace.
 #[derive(
     Clone,
     Copy,
@@ -252,19 +218,19 @@ pub enum Initiator {
 pub enum Priority {
     /// Before everything else.
     Critical,
-    /// Somebody waits for it.
+    /// Somebody is waiting for it.
     Interactive,
-    /// As usual.
+    /// The default.
     #[default]
     Normal,
-    /// When there is time.
+    /// When there is spare capacity.
     Background,
 }
 
-/// On whose account something exists: a person, or the system.
+/// An originator or owner: a person, or the system.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Party {
-    /// Nobody but the system itself.
+    /// The system itself.
     System,
     /// A person.
     User(UserId),
@@ -279,34 +245,24 @@ impl std::fmt::Display for Party {
     }
 }
 
-impl Serialize for Party {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+// `system` is a reserved word, so no user can have it as id.
+serde_as_text!(Party, "a user or `system`", |text| match text {
+    "system" => Ok(Party::System),
+    id => UserId::new(id).map(Party::User),
+});
 
-impl<'de> Deserialize<'de> for Party {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // No user can be called so: it is a reserved word.
-        crate::values::de::from_str(deserializer, "a user or `system`", |text| match text {
-            "system" => Ok(Party::System),
-            id => UserId::new(id).map(Party::User),
-        })
-    }
-}
-
-/// What is fixed when a workspace is created.
+/// The properties fixed when a workspace is created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charter {
     /// The root of the run it belongs to.
     pub root: WorkspaceId,
     /// Its role.
     pub role: RoleName,
-    /// Who caused it.
+    /// The originator: the party that caused it.
     pub originator: Party,
-    /// What it may change.
+    /// The surfaces it may change.
     pub authority: Vec<Surface>,
-    /// Whether it may create workspaces below itself.
+    /// Whether it may create child workspaces.
     pub delegate: bool,
     /// Whether it may read the whole trail; for observers.
     pub global_trail: bool,
@@ -314,19 +270,19 @@ pub struct Charter {
     pub mounts: Vec<Text<200>>,
     /// The group it belongs to.
     pub group: Option<GroupName>,
-    /// How long nothing may happen in it before the coordinator is told.
+    /// How long there may be no activity before the coordinator is notified.
     pub liveness: Option<Timeout>,
-    /// What the run has room for; in its root alone.
+    /// The resource limits of the run; only in its root.
     pub limits: Option<Limits>,
-    /// The envelope that says what to do; none for the root.
+    /// The envelope with its directive; none for the root.
     pub directive: Option<EnvelopeId>,
-    /// What else it was given to read.
+    /// The context it was given to read.
     pub context: Option<Blob>,
     /// The task it works on.
     pub task: Option<TaskId>,
-    /// How long it may work; none for the root.
+    /// The timeout for its work; none for the root.
     pub timeout: Option<Timeout>,
-    /// How long its agent may take to show up.
+    /// How long its agent may take to become ready.
     pub idle_timeout: Timeout,
     /// When it was created.
     pub created_at: Timestamp,
@@ -337,83 +293,83 @@ pub struct Charter {
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workspace {
-    /// What is fixed.
+    /// The properties fixed at creation.
     pub charter: Arc<Charter>,
     /// The agent bound to it; the root may be led by the system itself.
     pub agent: Option<AgentName>,
-    /// Who answers for it.
+    /// The owner.
     pub owner: Party,
-    /// The workspace above it; none for the root.
+    /// The parent workspace; none for the root.
     pub parent: Option<WorkspaceId>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
-    /// Since when.
+    /// When the current state began.
     pub since: Timestamp,
-    /// Whether its agent has shown up.
+    /// Whether its agent has become ready.
     pub ready: bool,
-    /// The state to go back to after a pause or a move.
+    /// The state to return to after a suspension or migration.
     pub interrupted: Option<Status>,
-    /// The workspaces it may read besides itself and those below it; some may be added.
+    /// The workspaces it may read besides itself and its descendants; more can be granted.
     pub visibility: Vec<WorkspaceId>,
-    /// Whether it was asked to finish, and by when.
+    /// The request to terminate, with its deadline, if there is one.
     pub termination: Option<terminate::Termination>,
-    /// The parent it lost, if nobody has found another one for it.
+    /// The parent it lost, until it is given another one.
     pub orphan_of: Option<WorkspaceId>,
-    /// The agent that was bound before a move that is still under way.
+    /// The agent bound before a migration in progress.
     pub moved_from: Option<AgentName>,
-    /// What its agent said that leads to a step which is not on record. Both are in one commit, so
-    /// only a trail that was cut in between leaves this behind.
+    /// A signal whose transition is not recorded. Both are written in one commit, so only a trail
+    /// that was truncated between them leaves this set.
     pub owed: Option<Owed>,
-    /// How much of its timeout is used up, not counting the state it is in.
+    /// The part of its timeout that is used up, not counting the current state.
     pub spent: Span,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
-    /// What it has used.
+    /// The resources it has used.
     pub meter: Meter,
-    /// What it may use.
+    /// The budget.
     pub budget: Budget,
-    /// The share of a limit that is warned of.
+    /// The percentage of a limit at which to warn.
     pub warn_at: Percent,
-    /// The limits that were warned of.
+    /// The limits about which a warning was issued.
     pub warned: Vec<Dimension>,
-    /// The limit that was reached.
+    /// The limit that was reached, if any.
     pub exceeded: Option<Dimension>,
-    /// What was given of its budget to the workspaces below it.
+    /// The part of its budget given to its descendants.
     pub given: BTreeMap<Dimension, u64>,
-    /// When something last happened in it.
+    /// The last activity in it.
     pub pulse: Pulse,
     /// Its newest checkpoint.
     pub head: Option<CheckpointId>,
     /// Its newest final checkpoint.
     pub latest_final: Option<CheckpointId>,
-    /// How it ended.
+    /// The trigger that ended it.
     pub ended: Option<Trigger>,
-    /// Why it is in the state it is in, in words, if somebody said so.
+    /// The reason for its current state, if given.
     pub reason: Option<Text<1000>>,
-    /// Its working memory: what is in which file.
+    /// Its working memory: content by path.
     #[serde(with = "crate::values::ordered::map")]
     pub memory: OrdMap<FilePath, Blob>,
-    /// What was merged into it: what is in which file, and whose it was.
+    /// The files merged into it, with their origin.
     #[serde(with = "crate::values::ordered::map")]
     pub merged: OrdMap<FilePath, MergedFile>,
 }
 
-/// A file as an integration left it.
+/// A file after an integration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MergedFile {
-    /// What is in it; none if it was deleted.
+    /// The content; none if the file was deleted.
     pub content: Option<Blob>,
     /// The workspace it came from.
     pub from: WorkspaceId,
 }
 
 impl Workspace {
-    /// When the runtime acts on it by itself, if nothing changes before.
+    /// When the runtime will act on it by itself, if nothing changes before.
     pub fn deadline(&self) -> Option<Timestamp> {
         [self.times_out(), self.grace_ends()].into_iter().flatten().min()
     }
 
-    /// When its time is over, if nothing changes before.
+    /// When it times out, if nothing changes before.
     pub(crate) fn times_out(&self) -> Option<Timestamp> {
         let timeout = self.charter.timeout?;
         match self.status {
@@ -427,12 +383,12 @@ impl Workspace {
         }
     }
 
-    /// Whether mail reaches its inbox now, instead of waiting.
+    /// Whether mail is delivered to its inbox now, instead of waiting.
     pub fn takes_mail(&self) -> bool {
         self.status.is_open() && (self.ready || self.status != Status::Idle)
     }
 
-    /// How long it has worked, counting what the timeout counts.
+    /// The working time that counts towards the timeout.
     pub fn worked(&self, now: Timestamp) -> Span {
         let running =
             if self.status.is_clocked() { now.since(self.since) } else { Span::default() };

@@ -1,4 +1,4 @@
-//! Types of `priority`: state, arguments of commands and bodies of events.
+//! Changing the priority of a workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,13 +7,13 @@ use serde::Serialize;
 use crate::model::runs::workspace::Priority;
 use crate::values::id::WorkspaceId;
 
-/// `workspace.set_priority`: makes a workspace more or less urgent.
+/// `workspace.set_priority`: changes the priority of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetPriority {
-    /// How urgent it is from now on.
+    /// The new priority.
     pub priority: Priority,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -21,9 +21,9 @@ pub struct SetPriority {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriorityChanged {
-    /// How urgent it is from now on.
+    /// The new priority.
     pub new_priority: Priority,
-    /// How urgent it was.
+    /// The old priority.
     pub old_priority: Priority,
     /// The workspace.
     pub workspace_id: WorkspaceId,

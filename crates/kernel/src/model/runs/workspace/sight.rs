@@ -1,9 +1,9 @@
-//! Types of `sight`: state, arguments of commands and bodies of events.
+//! The authority of a workspace: the surfaces it may change.
 
 use crate::model::runs::workspace::Workspace;
 use crate::surfaces::Surface;
 
-/// Whether everything in a list lies within what a workspace may change.
+/// The first surface in a list that a workspace may not change, if there is one.
 pub(crate) fn within_authority(workspace: &Workspace, wanted: &[Surface]) -> Option<Surface> {
     let own = &workspace.charter.authority;
     wanted.iter().find(|wanted| !own.iter().any(|own| own.covers(wanted))).cloned()

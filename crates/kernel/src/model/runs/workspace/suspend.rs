@@ -1,4 +1,4 @@
-//! Types of `suspend`: state, arguments of commands and bodies of events.
+//! Suspending and resuming a workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,22 +9,22 @@ use crate::values::id::WorkspaceId;
 use crate::values::text::Text;
 use crate::values::time::Span;
 
-/// `workspace.suspend`: pauses a workspace; its mail waits and its time stands still.
+/// `workspace.suspend`: pauses a workspace; its mail waits and its timeout stops.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Suspend {
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
-/// `workspace.resume`: lets a paused workspace go on.
+/// `workspace.resume`: resumes a suspended workspace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Resume {
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -32,9 +32,9 @@ pub struct Resume {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionStarted {
-    /// The state it goes back to.
+    /// The state to return to.
     pub pre_suspension_state: Status,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace.
@@ -45,9 +45,9 @@ pub struct SuspensionStarted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionResumed {
-    /// How long it was paused, in microseconds.
+    /// How long it was suspended, in microseconds.
     pub duration: Span,
-    /// The state it went back to.
+    /// The state it returned to.
     pub resumed_to_state: Status,
     /// The workspace.
     pub workspace_id: WorkspaceId,

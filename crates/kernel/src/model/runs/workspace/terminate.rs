@@ -1,4 +1,4 @@
-//! Types of `terminate`: state, arguments of commands and bodies of events.
+//! Graceful termination: asking a workspace to finish within a grace period.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,22 +12,22 @@ use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 use crate::values::token::Format;
 
-/// What the envelope says it is about.
+/// The intent field of the notice to the agent.
 const INTENT: &str = "graceful_termination";
 
-/// What the agent is to do, for one that reads words rather than fields.
+/// The request in words, for agents that do not interpret the fields.
 const REQUEST: &str = "Make a final checkpoint and say `complete` before this time is over.";
 
-/// `workspace.terminate`: asks a workspace to finish, and ends it if it has not by then.
+/// `workspace.terminate`: asks a workspace to finish, and ends it after the grace period.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Terminate {
-    /// How long it has to finish, in seconds.
+    /// The grace period, in seconds.
     pub grace_s: Timeout,
-    /// Why, for its agent and others to read.
+    /// The reason, shown to its agent and others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -35,9 +35,9 @@ pub struct Terminate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Initiated {
-    /// How long it has to finish, in microseconds.
+    /// The grace period, in microseconds.
     pub grace_period: Span,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
     /// The workspace.
@@ -48,26 +48,26 @@ pub struct Initiated {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expired {
-    /// How long it had, in microseconds.
+    /// The grace period, in microseconds.
     pub grace_period: Span,
-    /// How far it had come: its newest checkpoint.
+    /// Its newest checkpoint at that time.
     pub partial_checkpoint: Option<CheckpointId>,
     /// The workspace.
     pub workspace_id: WorkspaceId,
 }
 
-/// A workspace that was asked to finish.
+/// A request to terminate that is in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Termination {
-    /// How long it has.
+    /// The grace period.
     pub grace: Span,
-    /// Why.
+    /// The reason.
     pub reason: Option<Text<1000>>,
-    /// How long it had worked when it was asked.
+    /// The working time it had used when it was asked.
     pub worked: Span,
 }
 
-/// The message to the agent: JSON, written out here so that it is the same bytes everywhere.
+/// The notice to the agent: JSON, assembled by hand so that it is the same bytes everywhere.
 fn notice(grace: Span, reason: Option<&Text<1000>>) -> String {
     let grace = grace.secs();
     let quoted = |text: &Text<1000>| serde_json::Value::from(text.as_str()).to_string();
@@ -76,13 +76,11 @@ fn notice(grace: Span, reason: Option<&Text<1000>>) -> String {
 }
 
 impl Terminate {
-    /// What the agent is told, as it stands in the envelope.
+    /// The notice to the agent, as sent in the envelope.
     pub(crate) fn notice(&self) -> String {
         notice(self.grace_s.span(), self.reason.as_ref())
     }
 }
-
-impl Termination {}
 
 pub(crate) fn payload(notice: &str) -> Payload {
     let content = Blob::of(notice.as_bytes());
@@ -90,7 +88,7 @@ pub(crate) fn payload(notice: &str) -> Payload {
 }
 
 impl Workspace {
-    /// When its grace is over, if it was asked to finish and nothing changes before.
+    /// When its grace period ends, if it was asked to terminate and nothing changes before.
     pub fn grace_ends(&self) -> Option<Timestamp> {
         let asked = self.termination.as_ref()?;
         let until = asked.worked.micros().saturating_add(asked.grace.micros());

@@ -1,4 +1,4 @@
-//! Types of `transfer`: state, arguments of commands and bodies of events.
+//! Transfer of ownership of a workspace.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,16 +10,16 @@ use crate::values::name::UserId;
 use crate::values::principal::Actor;
 use crate::values::text::Text;
 
-/// `workspace.transfer`: gives a workspace to another person to answer for.
+/// `workspace.transfer`: transfers a workspace to another owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
-    /// Why, for others to read.
+    /// The reason, shown to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Who answers for it from now on.
+    /// The new owner.
     pub to: UserId,
-    /// Which workspace.
+    /// The workspace.
     pub workspace: WorkspaceId,
 }
 
@@ -27,14 +27,14 @@ pub struct Transfer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transferred {
-    /// Who answered for it; the system, where there were no people.
+    /// The owner before; the system if there were no users.
     pub from_user: Party,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Text<1000>>,
-    /// Who answers for it from now on.
+    /// The new owner.
     pub to_user: UserId,
-    /// Who said so.
+    /// The actor who transferred it.
     pub transferred_by: Actor,
     /// The workspace.
     pub workspace_id: WorkspaceId,

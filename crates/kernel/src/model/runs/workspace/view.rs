@@ -1,4 +1,4 @@
-//! Types of `view`: state, arguments of commands and bodies of events.
+//! Workspaces and their files, as shown to callers.
 
 use serde::Serialize;
 
@@ -13,56 +13,56 @@ use crate::values::name::AgentName;
 use crate::values::time::{Span, Timestamp};
 use crate::values::token::RoleName;
 
-/// A workspace, as doors show it.
+/// A workspace, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WorkspaceView {
     /// The workspace.
     pub workspace: WorkspaceId,
-    /// The workspace above it.
+    /// The parent workspace.
     pub parent: Option<WorkspaceId>,
     /// Its role.
     pub role: RoleName,
     /// The agent bound to it.
     pub agent: Option<AgentName>,
-    /// The state it is in.
+    /// The current state.
     pub status: Status,
-    /// Since when.
+    /// When the current state began.
     pub since: Timestamp,
-    /// Whether its agent has shown up.
+    /// Whether its agent has become ready.
     pub ready: bool,
-    /// How it ended.
+    /// The trigger that ended it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Trigger>,
-    /// Why it is in the state it is in, in words, if somebody said so.
+    /// The reason for its current state, if given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who answers for it.
+    /// The owner.
     pub owner: Party,
-    /// Who caused it.
+    /// The originator: the party that caused it.
     pub originator: Party,
-    /// The workspaces it may read besides itself and those below it.
+    /// The workspaces it may read besides itself and its descendants.
     pub visibility: Vec<WorkspaceId>,
-    /// What it may change.
+    /// The surfaces it may change.
     pub authority: Vec<Surface>,
-    /// Whether it may create workspaces below itself.
+    /// Whether it may create child workspaces.
     pub delegate: bool,
-    /// How urgent it is.
+    /// The priority.
     pub priority: Priority,
     /// The group it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// What it may use.
+    /// The budget.
     #[serde(skip_serializing_if = "Budget::is_empty")]
     pub budget: Budget,
-    /// How long nothing may happen in it before the coordinator is told, in seconds.
+    /// How long there may be no activity before the coordinator is notified, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub liveness_interval_s: Option<Timeout>,
     /// The tools it has.
     pub mounts: Vec<String>,
-    /// The envelope that says what to do.
+    /// The envelope with its directive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directive: Option<EnvelopeId>,
-    /// What else it was given to read, by hash.
+    /// The context it was given to read, by hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Blob>,
     /// The task it works on.
@@ -73,13 +73,13 @@ pub struct WorkspaceView {
     /// When the runtime ends it, if nothing changes before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
-    /// When it has to have finished, if it was asked to.
+    /// When its grace period ends, if it was asked to terminate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grace_ends: Option<Timestamp>,
-    /// The parent it lost, if nobody has found another one for it.
+    /// The parent it lost, until it is given another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orphan_of: Option<WorkspaceId>,
-    /// How much of its time it has used, in microseconds.
+    /// The working time that counts towards the timeout, in microseconds.
     pub worked: Span,
     /// Its newest checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,13 +87,13 @@ pub struct WorkspaceView {
     /// Its newest final checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latest_final: Option<CheckpointId>,
-    /// How many envelopes are in its inbox.
+    /// The number of envelopes in its inbox.
     pub inbox: usize,
-    /// How many files are in its working memory.
+    /// The number of files in its working memory.
     pub memory: usize,
-    /// How many files were merged into it.
+    /// The number of files merged into it.
     pub merged: usize,
-    /// What keeps its work from being merged.
+    /// The conflicts that keep its work from being merged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<OpenConflict>,
 }
@@ -105,7 +105,7 @@ pub struct FilesView {
     pub workspace: WorkspaceId,
     /// Its working memory.
     pub memory: Vec<File>,
-    /// What was merged into it.
+    /// The files merged into it.
     pub merged: Vec<File>,
 }
 

@@ -1,4 +1,4 @@
-//! Granting and revoking capabilities. Nobody grants what they do not hold.
+//! Granting and revoking capabilities. Nobody can grant a capability they do not hold.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +18,12 @@ use crate::values::principal::{Actor, Caller, Principal};
 
 pub use crate::model::identity::user::grant::*;
 
-/// Everything that can be granted at all.
+/// All capabilities that can be granted.
 fn everything() -> BTreeSet<Capability> {
     Capability::ALL.iter().copied().filter(|capability| !capability.is_implicit()).collect()
 }
 
-/// What a person is let in with.
+/// The capabilities a new user is admitted with.
 pub(crate) fn to_begin_with(
     state: &State,
     creator: &UserId,
@@ -31,7 +31,7 @@ pub(crate) fn to_begin_with(
 ) -> Result<BTreeSet<Capability>, Refusal> {
     let Some(granter) = state.users.get(creator) else {
         if create.capabilities.is_some() {
-            let message = "the first user may do everything; nothing is chosen for them";
+            let message = "the first user gets all capabilities; leave `capabilities` out";
             return Err(Refusal::denied(Rule::UserAdmission, message));
         }
         return Ok(everything());
@@ -46,7 +46,7 @@ pub(crate) fn to_begin_with(
     Ok(asked)
 }
 
-/// Records what a person was let in with, one by one. The first has it from the system.
+/// Records each capability a user is admitted with. The first user gets them from the system.
 pub(crate) fn keep_the_promise(
     tx: &mut Transaction<'_>,
     user: &UserId,
@@ -63,14 +63,14 @@ pub(crate) fn keep_the_promise(
     Ok(())
 }
 
-/// Who grants what a person was let in with.
+/// The actor who grants the capabilities a user was admitted with.
 pub(crate) fn promiser(state: &State, user: &UserId) -> Option<Actor> {
     let creator = &state.users.get(user)?.created_by;
     let alone = *creator == Principal::User(user.clone());
     Some(if alone { Principal::System.into() } else { creator.clone().into() })
 }
 
-/// Refuses whoever does not hold what they would grant.
+/// Refuses to grant a capability that the granter does not hold.
 fn holds(state: &State, granter: &Principal, capability: Capability) -> Result<(), Refusal> {
     let Principal::User(id) = granter else { return Ok(()) };
     if get(state, id)?.holds(capability) {
@@ -86,7 +86,8 @@ fn holds(state: &State, granter: &Principal, capability: Capability) -> Result<(
     Err(Refusal::denied(Rule::GrantHeld, message).recorded_as(denial))
 }
 
-/// Whether a capability can change hands: the person is there and has it, or has it not.
+/// Refuses to grant or revoke an implicit capability, to grant one that is held, or to revoke one
+/// that is not.
 fn changeable(
     state: &State,
     user: &UserId,
@@ -94,12 +95,12 @@ fn changeable(
     held: bool,
 ) -> Result<(), Refusal> {
     if capability.is_implicit() {
-        let message = format!("{capability} is everybody's: nobody grants it or takes it away");
+        let message = format!("every user has {capability}; it cannot be granted or revoked");
         return Err(Refusal::denied(Rule::GrantHeld, message));
     }
     if get(state, user)?.holds(capability) != held {
-        let how = if held { "does not hold" } else { "holds" };
-        let message = format!("user {user} {how} {capability} as it is");
+        let how = if held { "does not hold" } else { "already holds" };
+        let message = format!("user {user} {how} {capability}");
         return Err(Refusal::denied(Rule::GrantHeld, message));
     }
     Ok(())

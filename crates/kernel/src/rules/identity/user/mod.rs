@@ -1,5 +1,5 @@
-//! Users: people, who act only with their own credential, while active, as their capabilities
-//! allow ([`crate::capability`]).
+//! Users: people, who act with their own credential, while active, as their capabilities allow
+//! ([`crate::capability`]).
 
 pub mod grant;
 pub mod standing;
@@ -20,7 +20,7 @@ use crate::values::principal::{Caller, Principal};
 
 pub use crate::model::identity::user::*;
 
-/// Whether somebody who is not known yet may issue this command: only to sign up first.
+/// Whether this is the sign-up of the first user, the only command an unknown person may issue.
 pub(crate) fn is_first_sign_up(state: &State, caller: &Caller, create: &Create) -> bool {
     let own = caller.principal == Principal::User(create.user.clone()) && caller.key == create.key;
     own && state.users.is_empty()
@@ -34,12 +34,12 @@ pub(crate) fn admit(
     let reason = match tx.state().users.get(id) {
         Some(known) if known.key == key => return Ok(()),
         Some(_) => "the user id is bound to another key",
-        None => "no such user has been let in",
+        None => "there is no such user",
     };
     Err(DecisionError::NotAuthentic { entity: Principal::User(id.clone()), reason })
 }
 
-/// A user by their id.
+/// A user by id, or a refusal if there is none.
 pub(crate) fn get<'s>(state: &'s State, id: &UserId) -> Result<&'s User, Refusal> {
     state
         .users
@@ -47,12 +47,12 @@ pub(crate) fn get<'s>(state: &'s State, id: &UserId) -> Result<&'s User, Refusal
         .ok_or_else(|| Refusal::not_found(Rule::ReferenceKnown, format!("there is no user {id}")))
 }
 
-/// A person who can be given something to answer for.
+/// Checks that a person can be made an owner.
 pub(crate) fn can_own(state: &State, id: &UserId) -> Result<(), Refusal> {
     match get(state, id)?.status {
         Status::Active => Ok(()),
         status => {
-            let message = format!("user {id} is {status} and is given nothing to answer for");
+            let message = format!("user {id} is {status} and cannot own workspaces");
             Err(Refusal::denied(Rule::UserActive, message))
         }
     }
@@ -64,7 +64,7 @@ pub(crate) fn decide_create(
     create: &Create,
 ) -> Result<Reply, DecisionError> {
     let Principal::User(creator) = &caller.principal else {
-        let message = "only a user who is already in lets another person in";
+        let message = "only an existing user admits another person";
         return Err(Refusal::denied(Rule::UserAdmission, message).into());
     };
     if tx.state().users.contains_key(&create.user) {
@@ -72,7 +72,7 @@ pub(crate) fn decide_create(
         return Err(Refusal::denied(Rule::UserUnique, message).into());
     }
     if let Some((known, _)) = tx.state().users.iter().find(|(_, user)| user.key == create.key) {
-        let message = format!("that key is the key of user {known}");
+        let message = format!("that key already belongs to user {known}");
         return Err(Refusal::denied(Rule::UserUnique, message).into());
     }
     let capabilities = grant::to_begin_with(tx.state(), creator, create)?;
@@ -109,18 +109,18 @@ pub(crate) fn apply_created(
 }
 
 impl State {
-    /// The people who were let in, in the order of their ids.
+    /// The users, sorted by id.
     pub fn users(&self) -> impl Iterator<Item = (&UserId, &User)> {
         self.users.iter()
     }
 
-    /// The active person who was let in first.
+    /// The active user who was admitted first.
     pub(crate) fn first_active_user(&self) -> Option<&UserId> {
         let active = self.users.iter().filter(|(_, user)| user.status == Status::Active);
         active.min_by_key(|(_, user)| user.created_at).map(|(id, _)| id)
     }
 
-    /// Whether somebody else than this person can manage people.
+    /// Whether anybody else than this person can manage people.
     pub(crate) fn kept_without(&self, id: &UserId) -> bool {
         self.users.iter().any(|(own, user)| own != id && user.keeps_people())
     }

@@ -1,8 +1,8 @@
-//! How a person stands: four states, one table, and what is recorded of every step.
+//! The status of users: four states and the transitions between them.
 //!
-//! A step changes what the person may do from now on and nothing else: their running work, what
-//! they own and what they did stay as they are. The coordinator is told, and decides what becomes
-//! of the work.
+//! A transition changes what the person may do from now on and nothing else: their running work,
+//! what they own and what they did stay as they are. The coordinator is notified and decides about
+//! the work.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -95,10 +95,10 @@ pub(crate) fn decide_reactivate(
     step(tx, caller, &args.user, event)
 }
 
-/// Agents have no say about people, whatever post they hold.
+/// Refuses agents: they may not manage people, whatever role they hold.
 pub(crate) fn not_for_agents(caller: &Caller) -> Result<(), Refusal> {
     let Principal::Agent(agent) = &caller.principal else { return Ok(()) };
-    let message = format!("agent {agent} has no say about people");
+    let message = format!("agent {agent} may not manage people");
     Err(Refusal::denied(Rule::PeopleAmongThemselves, message))
 }
 
@@ -132,7 +132,7 @@ pub(crate) fn stays_kept(state: &State, user: &UserId) -> Result<(), Refusal> {
     Err(Refusal::denied(Rule::SomebodyKeepsPeople, message))
 }
 
-/// The person an event is about, and how they stand after it.
+/// The person an event is about, and their status after it.
 pub(crate) fn outcome(event: UserEvent<'_>) -> Option<(&UserId, Status)> {
     Some(match event {
         UserEvent::UserSuspended(body) => (&body.user_id, Status::Suspended),

@@ -1,4 +1,4 @@
-//! People, as doors show them.
+//! Users, as shown to callers.
 
 use crate::machine::state::State;
 use crate::model::identity::user::User;

@@ -1,7 +1,7 @@
-//! Capsules: what somebody who goes on from here has to know, in ten lines at most.
+//! Capsules: context for whoever continues the work, in at most ten lines.
 //!
-//! A capsule names the ones it builds on. Following those names never leads back, so there is
-//! always an order in which each comes after what it builds on.
+//! A capsule names the ones it depends on. Cycles are refused, so there is always an order in which
+//! each comes after its dependencies.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) fn decide_write(
     Ok(CommonsReply::Capsule(Box::new(CapsuleView::of(&id, capsule))).into())
 }
 
-/// Whether a capsule may be written so. One that may not leaves what was there before.
+/// Checks whether a capsule may be written. If refused, an existing one stays as it was.
 pub(crate) fn check(commons: &Commons, args: &Write) -> Result<(), Refusal> {
     said(args.what.is_blank(), "what changed")?;
     let (id, lines) = (&args.id, args.lines());
@@ -44,15 +44,15 @@ pub(crate) fn check(commons: &Commons, args: &Write) -> Result<(), Refusal> {
     }
     if args.depends.len() > DEPENDS_MAX {
         let count = args.depends.len();
-        let message = format!("capsule {id} would build on {count} others, over {DEPENDS_MAX}");
+        let message = format!("capsule {id} would depend on {count} others, over {DEPENDS_MAX}");
         return Err(Refusal::denied(Rule::CapsuleLines, message));
     }
     if let Some(way) = commons.leads_back(id, &args.depends) {
-        let message = format!("capsule {id} would build on itself, by way of {way}");
+        let message = format!("capsule {id} would depend on itself, by way of {way}");
         return Err(Refusal::denied(Rule::CapsuleCycle, message));
     }
     if !commons.capsules.contains_key(id) {
-        let way_out = "write one anew that is no longer needed";
+        let way_out = "overwrite one that is no longer needed";
         room(commons.capsules.len(), CAPSULES_MAX, "capsules", way_out)?;
     }
     Ok(())

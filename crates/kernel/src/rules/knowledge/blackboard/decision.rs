@@ -1,4 +1,4 @@
-//! Decisions: what was settled, for whoever comes later.
+//! The decision log.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Disputes: two want the same surfaces, and people have to settle it. Both sides are on record.
+//! Disputes: two parties want the same surfaces, and people have to settle it. Both sides are
+//! recorded.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::values::principal::{Actor, Caller};
 
 pub use crate::model::knowledge::blackboard::dispute::*;
 
-/// A dispute is raised, and a decision tells of it.
+/// Records a dispute, and a decision that reports it.
 pub(crate) fn decide_raise(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -38,7 +39,7 @@ pub(crate) fn decide_raise(
     Ok(CommonsReply::Dispute(Box::new(DisputeView::of(&args.id, dispute))).into())
 }
 
-/// Whether it says something, is new, and there is room for it.
+/// Checks that the dispute has a title, is new, and is within the limits.
 pub(crate) fn check(commons: &Commons, args: &Raise) -> Result<(), Refusal> {
     said(args.title.is_blank(), "the title")?;
     for (number, max, what) in [

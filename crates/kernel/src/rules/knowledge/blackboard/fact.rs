@@ -1,4 +1,4 @@
-//! Facts: the blackboard. Whoever writes last has said it.
+//! Facts of the blackboard. The last write wins.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -25,7 +25,7 @@ pub(crate) fn decide_set(
     Ok(CommonsReply::Fact(FactView::of(&args.key, fact)).into())
 }
 
-/// Whether there is room for it.
+/// Checks the limit on the number of facts.
 pub(crate) fn check(commons: &Commons, args: &Set) -> Result<(), Refusal> {
     let facts = &commons.facts;
     if facts.get(&args.key).is_some() {
@@ -34,7 +34,7 @@ pub(crate) fn check(commons: &Commons, args: &Set) -> Result<(), Refusal> {
     room(facts.len(), FACTS_MAX, "facts", "delete one with `fact.delete`")
 }
 
-/// What is not there is gone already; that is no entry.
+/// Deletes a fact; deleting one that does not exist writes no entry.
 pub(crate) fn decide_delete(
     tx: &mut Transaction<'_>,
     caller: &Caller,

@@ -1,7 +1,7 @@
-//! The ledger of tokens: what messages cost, by whom and for what, beside what they cost before.
+//! The token ledger: the cost of messages, by principal and purpose, compared with baselines.
 //!
-//! The trail has every line; the state has sums. A line either says which tokenizer counted it,
-//! or it was reported by whoever logged it, and the sums keep the two apart.
+//! The trail has every line; the state has sums. A line either names the tokenizer that counted it,
+//! or is an estimate of the caller, and the sums keep the two apart.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -43,7 +43,7 @@ pub(crate) fn decide_log(
         );
         return Err(Refusal::denied(Rule::Limits, message).into());
     }
-    // No other sum is greater than that of everything.
+    // No other sum exceeds the total.
     if !tx.state().commons.ledger.all.takes(line) {
         let message = format!("with these the ledger's sum would be over {JSON_INTEGER_MAX}");
         return Err(Refusal::denied(Rule::Limits, message).into());
@@ -59,7 +59,7 @@ pub(crate) fn decide_baseline(
     args: &Baseline,
 ) -> Result<Reply, DecisionError> {
     if args.tokens.get() == 0 {
-        let message = "a baseline of nothing is none: there is nothing to compare with";
+        let message = "a baseline must be above 0 tokens";
         return Err(Refusal::denied(Rule::SaySomething, message.to_owned()).into());
     }
     check(&tx.state().commons, args)?;
@@ -68,7 +68,7 @@ pub(crate) fn decide_baseline(
     Ok(CommonsReply::Baseline(view).into())
 }
 
-/// Whether there is room for it.
+/// Checks the limit on the number of baselines.
 pub(crate) fn check(commons: &Commons, args: &Baseline) -> Result<(), Refusal> {
     let known = &commons.ledger.baselines;
     if known.contains_key(&args.role) {
@@ -84,7 +84,7 @@ pub(crate) fn apply_logged(state: &mut State, entry: &Stamped, body: &Log) {
         Actor::Protocol => None,
     };
     let line = Line::of(body);
-    // Whose tokens they are is hearsay if it is another who says so.
+    // A count attributed to another agent is not trusted for that agent's sum.
     let is_own = body.agent.is_none() || body.agent == own;
     let of_agent = Line { counted: line.counted && is_own, ..line };
     let ledger = &mut state.commons.ledger;

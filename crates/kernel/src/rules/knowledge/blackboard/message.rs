@@ -1,4 +1,4 @@
-//! Messages that were checked on receipt: what was decided about them. The trail remembers it.
+//! Verdicts about messages checked on receipt. Only the trail keeps them.
 
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::protocol::event::Event;

@@ -1,9 +1,9 @@
-//! What everybody shares: symbols, facts, capsules, decisions, disputes, and counts of tokens.
+//! The blackboard: symbols, facts, capsules, decisions, disputes, and token sums.
 //!
-//! It belongs to the project and to no workspace: whoever is registered writes it, and everybody
-//! reads it. Nothing here grows without a limit. Symbols, facts, capsules, disputes and baselines
-//! have a number that is not exceeded; of decisions the newest are at hand and the trail has all;
-//! of tokens there are sums, and names beyond a number are added up under one.
+//! It belongs to the project and to no workspace: every registered principal can write, and
+//! everybody can read. Nothing here grows without a limit. Symbols, facts, capsules, disputes and
+//! baselines have a maximum number; the state keeps the newest decisions and the trail has all;
+//! tokens are summed, and names beyond a maximum number are summed under one.
 
 pub mod capsule;
 pub mod decision;
@@ -27,7 +27,7 @@ use crate::values::principal::{Actor, Caller};
 pub use crate::model::knowledge::blackboard::*;
 
 impl Mark {
-    /// By whoever caused an entry.
+    /// The author and time of an entry.
     fn of(entry: &Stamped) -> Result<Self, ApplyError> {
         match &entry.draft.actor {
             Actor::Principal(by) => Ok(Mark { at: entry.at, by: by.clone() }),
@@ -36,7 +36,7 @@ impl Mark {
     }
 }
 
-/// Carries out a command about what is shared.
+/// Carries out a blackboard command.
 pub(crate) fn carry_out(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -55,7 +55,7 @@ pub(crate) fn carry_out(
     }
 }
 
-/// Applies what happened to what is shared.
+/// Applies a blackboard event.
 pub(crate) fn apply(
     state: &mut State,
     entry: &Stamped,
@@ -70,20 +70,20 @@ pub(crate) fn apply(
         CommonsEvent::DisputeRaised(body) => dispute::apply_raised(state, entry, body)?,
         CommonsEvent::LedgerLogged(body) => ledger::apply_logged(state, entry, body),
         CommonsEvent::LedgerBaselined(body) => ledger::apply_baselined(state, body),
-        // The trail alone remembers it.
+        // Kept only in the trail.
         CommonsEvent::MessageNoted(_) => {}
     }
     Ok(())
 }
 
-/// Records a deed of the caller's in the project's own trail.
+/// Records a blackboard event caused by the caller in the project's own trail.
 fn record(tx: &mut Transaction<'_>, caller: &Caller, event: Event) -> Result<(), DecisionError> {
     tx.project()?;
     tx.note(None, caller.principal.clone().into(), event)?;
     Ok(())
 }
 
-/// Refuses one more of something there is enough of.
+/// Refuses one more item once the limit is reached.
 fn room(count: usize, most: usize, what: &str, way_out: &str) -> Result<(), Refusal> {
     if count < most {
         return Ok(());
@@ -92,7 +92,7 @@ fn room(count: usize, most: usize, what: &str, way_out: &str) -> Result<(), Refu
     Err(Refusal::denied(Rule::SharedRoom, message))
 }
 
-/// Refuses what says nothing.
+/// Refuses blank text.
 fn said(is_blank: bool, what: &str) -> Result<(), Refusal> {
     if is_blank {
         return Err(Refusal::denied(Rule::SaySomething, format!("{what} is empty")));
@@ -100,9 +100,9 @@ fn said(is_blank: bool, what: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// What a reader finds here, for the projection and for doors.
+/// Read access for projections and callers.
 impl State {
-    /// What everybody shares.
+    /// The blackboard.
     pub fn commons(&self) -> &Commons {
         &self.commons
     }

@@ -1,4 +1,4 @@
-//! Symbols: short names for long things, so that nobody has to say them twice.
+//! Symbols: short names for long text.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -25,7 +25,7 @@ pub(crate) fn decide_set(
     Ok(CommonsReply::Symbol(SymbolView::of(&args.id, symbol)).into())
 }
 
-/// Whether there is room for it.
+/// Checks the limit on the number of symbols.
 pub(crate) fn check(commons: &Commons, args: &Set) -> Result<(), Refusal> {
     let symbols = commons.symbols.shelf();
     if symbols.get(&args.id).is_some() {

@@ -1,4 +1,4 @@
-//! What is shared, as doors show it, and the questions about it.
+//! The blackboard, as shown to callers, and queries about it.
 
 use crate::protocol::reply::Reply;
 

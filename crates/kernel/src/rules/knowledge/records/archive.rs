@@ -1,5 +1,5 @@
-//! `memory.archive`: a record that is over leaves, and what time does to records. The trail keeps
-//! what they said.
+//! `memory.archive`, which removes an ended record, and the expiry of records. The trail keeps
+//! their content.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -28,7 +28,7 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryArchived(Box::new(Archived { request: mark, ..body })))
 }
 
-/// What archiving it comes to, if the rules allow it.
+/// Plans the archiving of a record, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Archived, Refusal> {
     let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
@@ -39,7 +39,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
         effects.extend(effect::of_claim(state, own));
         effects.extend(transition::of_no_use(state, own));
     } else if own.is_live() && !own.is_terminal() {
-        let message = format!("{} is {}; what goes on is not archived", own.id, own.status);
+        let message = format!("{} is {}; only ended records are archived", own.id, own.status);
         let ways = own.table().ways_from(own.status).into_iter();
         let refusal = Refusal::denied(Rule::RecordOver, message);
         return Err(refusal.allowing(ways.map(|to| to.to_string())));
@@ -52,7 +52,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Archived) -> Resu
     transition::apply_others(state, entry, &body.effects)
 }
 
-/// What is due for a record whose time is over.
+/// Expires a record whose deadline has passed.
 pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: RecordId) -> Result<(), ApplyError> {
     tx.note(None, Actor::Protocol, Event::MemoryExpired(Expired { id }))
 }

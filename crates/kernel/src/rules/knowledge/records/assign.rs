@@ -1,4 +1,4 @@
-//! Assignments: who may say what about them, signs of life, and how a stuck one comes to an end.
+//! Assignments: who may change them, heartbeats, and ending stuck ones.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::values::principal::{Caller, Principal};
 
 pub use crate::model::knowledge::records::assign::*;
 
-/// The plan that an assignment is worked on for, or will be.
+/// The plan of an assignment that is active or about to be.
 pub(crate) fn worked_on(record: &Record) -> Option<RecordId> {
     let at_work = matches!(
         record.status,
@@ -49,7 +49,7 @@ fn has_slot(own: &Record, who: &Principal) -> bool {
     own.fields.slots.iter().any(|slot| slot.agent == *name)
 }
 
-/// Whether somebody may change what a record says.
+/// Checks whether somebody may change a record.
 pub(crate) fn may_write(state: &State, who: &Principal, own: &Record) -> Result<(), Refusal> {
     let free = is_coordinator(state, who) || own.author == *who;
     let may = match own.id.kind {
@@ -66,13 +66,13 @@ pub(crate) fn may_write(state: &State, who: &Principal, own: &Record) -> Result<
     if may { Ok(()) } else { Err(not_yours(own, who, whose)) }
 }
 
-/// Whether somebody may say who does what in a loop.
-pub fn may_lead(state: &State, who: &Principal, own: &Record) -> Result<(), Refusal> {
+/// Checks whether somebody may lead a loop: assign its slots.
+pub(crate) fn may_lead(state: &State, who: &Principal, own: &Record) -> Result<(), Refusal> {
     may_change(state, who, own, &["slots"], false)
 }
 
-/// Whether somebody may change this of a record. Whoever has a place in a loop adds to what came of
-/// it; places, phases and rounds are its author's.
+/// Checks whether somebody may change these fields of a record. An agent with a slot in a loop may
+/// add artifacts; slots, phases and rounds are changed by its author.
 pub(crate) fn may_change(
     state: &State,
     who: &Principal,
@@ -89,7 +89,7 @@ pub(crate) fn may_change(
     Ok(())
 }
 
-/// Whether somebody may have a record take a step.
+/// Checks whether somebody may move a record to a state.
 pub(crate) fn may_move(
     state: &State,
     who: &Principal,
@@ -120,8 +120,8 @@ pub(crate) fn may_move(
     if may { Ok(()) } else { Err(not_yours(own, who, whose)) }
 }
 
-/// Whether somebody may have an assignment take steps in place of its agent: whoever gave it out,
-/// the coordinator, and people who may end what others hold. Its agent may anyway.
+/// Checks whether somebody may move an assignment in place of its agent: its dispatcher, the
+/// coordinator, and people who may end others' leases. Its agent always may.
 pub fn may_stand_in(state: &State, who: &Principal, own: &Record) -> Result<(), Refusal> {
     may_write(state, who, own)?;
     match who {
@@ -130,8 +130,8 @@ pub fn may_stand_in(state: &State, who: &Principal, own: &Record) -> Result<(), 
     }
 }
 
-/// Whether a stuck assignment comes to this end. One that failed or is blocked is not stuck: it
-/// says what is the matter.
+/// Whether a stuck assignment can be ended in this state. One that failed or is blocked is not
+/// stuck.
 fn converges(own: &Record, to: Status) -> bool {
     match own.status {
         Status::Created
@@ -145,13 +145,13 @@ fn converges(own: &Record, to: Status) -> bool {
     }
 }
 
-/// What becomes of the assignments of a loop that is over: they end as it does.
+/// The effects on the assignments of a loop that ended: they end with the same state.
 pub(crate) fn of_slots(state: &State, own: &Record, to: Status) -> Vec<Effect> {
     ends_with(state, own, to, own.fields.slots.iter().filter_map(|slot| slot.assignment))
 }
 
-/// What becomes of the assignment of a turn that is over: it is completed, unless another place has it
-/// too.
+/// The effects on the assignment of a turn that ended: it is completed, unless another slot shares
+/// it.
 pub(crate) fn of_turn(state: &State, own: &Record, slot: &Slot) -> Vec<Effect> {
     let has_it = |other: &&Slot| other.assignment == slot.assignment;
     let alone = own.fields.slots.iter().filter(has_it).count() == 1;
@@ -167,7 +167,7 @@ fn ends_with(
     let mut effects = Vec::new();
     for id in ids {
         let known = state.memory.record(id).filter(|known| converges(known, to));
-        // What somebody else gave out is not the loop's to end.
+        // Assignments dispatched by others are not ended by the loop.
         let known =
             known.filter(|known| known.author == own.author || known.is_dispatched_by(&own.author));
         let twice = effects.iter().any(|effect: &Effect| effect.id == id);
@@ -189,7 +189,8 @@ pub(crate) fn decide_progress(
     let own = tx.state().memory.get_for(args.id, &caller.principal)?;
     expect(own, args.expected_version)?;
     if own.id.kind == Kind::Assignment && own.status != Status::Started {
-        let message = format!("{} is {}; only what is started makes progress", own.id, own.status);
+        let message =
+            format!("{} is {}; only a started assignment makes progress", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message).into());
     }
     let (artifacts, text) = (args.artifacts.clone(), args.text.clone());
@@ -198,7 +199,7 @@ pub(crate) fn decide_progress(
     record(tx, caller, Event::MemoryHeard(Box::new(body)))
 }
 
-/// The state that an assignment is in is said again: a sign of life, if it is worked on.
+/// Handles a move to the current state: a heartbeat, if the assignment is active.
 pub(crate) fn beat(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -249,7 +250,7 @@ pub(crate) fn apply_heard(
     let mut own = Record::clone(known);
     own.fields.last_heartbeat_at = Some(entry.at);
     if body.text.is_none() && body.artifacts.is_empty() {
-        // Nothing else changed, so it is no news to anybody.
+        // Nothing else changed, so it does not count as a change of the record.
         put(state, Arc::new(own));
         return Ok(());
     }
@@ -295,7 +296,7 @@ pub(crate) fn decide_converge(
     record(tx, caller, Event::MemoryMoved(Box::new(Moved { request: mark, ..body })))
 }
 
-/// What bringing it to an end comes to, if the rules allow it.
+/// Plans the end of a stuck assignment, or refuses it.
 pub(crate) fn plan_converge(
     state: &State,
     who: &Principal,

@@ -1,4 +1,4 @@
-//! The leases that end or begin because of a step of a record.
+//! Leases that end or begin because of a record's step.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::rules::leasing::{lease, session};
 use crate::values::id::{EntryId, IdKind, LeaseId, WorkspaceId};
 use crate::values::principal::{Actor, Caller, Principal};
 
-/// The session that a lease is opened in, if one is.
+/// The session in which leases are opened, if any effect opens one.
 pub(crate) fn session(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -36,7 +36,7 @@ pub(crate) fn session(
     Ok(id)
 }
 
-/// Ends and begins what the entry just made says.
+/// Ends and opens the leases that the last entry lists.
 pub(crate) fn carry_out(
     tx: &mut Transaction<'_>,
     who: &Principal,
@@ -64,7 +64,7 @@ pub(crate) fn carry_out(
     Ok(())
 }
 
-/// What a lease is opened with that takes no other's place: the assignment says it.
+/// The terms of a lease that replaces no other, taken from its assignment.
 fn terms(state: &State, about: &Event, opened: &Effect) -> Option<Terms> {
     let id = match about {
         Event::MemoryOffered(body) => {

@@ -1,4 +1,4 @@
-//! `memory.create`: something is remembered from now on.
+//! `memory.create`: creation of records.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryCreated(Box::new(body)))
 }
 
-/// The session a caller speaks in, if it is in one. None is opened for this.
+/// The caller's session, if there is one. None is opened for this.
 pub(crate) fn session_of(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -49,7 +49,7 @@ pub(crate) fn session_of(
     }
 }
 
-/// What creating it comes to, if the rules allow it.
+/// Plans the creation of a record, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Created, Refusal> {
     let (kind, table) = (asked.kind, asked.kind.table());
     if !kind.is_stored() {
@@ -67,7 +67,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Cre
     let provenance = asked.provenance.clone().unwrap_or_else(|| Provenance::of(who));
     let own = Provenance::of(who).kind;
     if matches!(provenance.kind, Origin::Agent | Origin::Human) && provenance.kind != own {
-        let message = format!("what {who} writes does not come from a {}", provenance.kind);
+        let message = format!("{who} cannot give the origin {}", provenance.kind);
         let ways = [own, Origin::Auto, Origin::Legacy].map(|kind| kind.to_string());
         return Err(bad_field(message).allowing(ways));
     }
@@ -95,7 +95,7 @@ fn first_state(asked: &Create) -> Result<Status, Refusal> {
     })
 }
 
-/// Refuses fields that the kind does not take here, and names the first.
+/// Refuses fields that the kind does not allow here, naming the first.
 pub(crate) fn fits(
     kind: Kind,
     given: &[&'static str],
@@ -104,20 +104,22 @@ pub(crate) fn fits(
 ) -> Result<(), Refusal> {
     let Some(name) = given.iter().find(|name| !taken.contains(name)) else { return Ok(()) };
     let message = if WRITTEN_BY_KERNEL.contains(name) {
-        format!("`{name}` is written by the kernel; `memory.move` and its like lead to it")
+        format!(
+            "`{name}` is written by the kernel and cannot be set; it changes with commands such as `memory.move`"
+        )
     } else {
         format!("{} {kind} {why} `{name}`", kind.article())
     };
     Err(bad_field(message).allowing(taken.iter().map(|name| (*name).to_owned())))
 }
 
-/// The first required field that is not given.
+/// The first required field that is missing.
 pub(crate) fn missing(kind: Kind, fields: &Fields) -> Option<&'static str> {
     let given = fields.given();
     kind.table().required.iter().find(|name| !given.contains(name)).copied()
 }
 
-/// What goes without saying.
+/// Fills in the default fields of a kind.
 pub(crate) fn fill_in(kind: Kind, fields: &mut Fields) {
     match kind {
         Kind::Plan => {
@@ -139,7 +141,7 @@ pub(crate) fn fill_in(kind: Kind, fields: &mut Fields) {
     }
 }
 
-/// What somebody is called in a field of a record.
+/// The name of a principal, as written in a field of a record.
 pub(crate) fn name_of(who: &Principal) -> Option<Label> {
     match who {
         Principal::Agent(name) => Label::new(name.as_str()).ok(),
@@ -171,7 +173,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Created) -> Resul
     }
 }
 
-/// A record that says nothing yet but its text.
+/// A new record with only a text.
 pub(crate) fn new(
     state: &State,
     entry: &Stamped,
@@ -197,7 +199,7 @@ pub(crate) fn new(
     }
 }
 
-/// A record begins: what the kernel writes into it.
+/// Initializes the fields that the kernel writes, and enters the first state.
 pub(crate) fn begin(made: &mut Record, by: &Principal, status: Status, entry: &Stamped) {
     let fields = &mut made.fields;
     match made.id.kind {

@@ -1,4 +1,4 @@
-//! What follows from a step of a record: other records that move, and leases that end or begin.
+//! Side effects of a record's step: other records that move, and leases that end or begin.
 
 use crate::machine::state::State;
 use crate::model::knowledge::records::kind::{Kind, RecordId};
@@ -20,7 +20,7 @@ fn released(lease: &Lease) -> Effect {
     Effect::new(Action::Released, RecordId::claim(lease.epoch)).to(Status::Released)
 }
 
-/// A lease ends.
+/// The effect of ending a lease.
 pub(crate) fn ended(state: &State, epoch: u64) -> Option<Effect> {
     state.lease_of_epoch(epoch).map(|(_, lease)| released(lease))
 }
@@ -30,7 +30,8 @@ fn denied(lease: &Lease) -> Effect {
     effect.saying(&format!("held by {}", lease.holder))
 }
 
-/// What somebody held for a plan is given back with a step of it.
+/// The effects of releasing the caller's claim for a plan along with a step of the plan, or a
+/// refusal.
 pub(crate) fn given_back(
     state: &State,
     who: &Principal,
@@ -51,7 +52,8 @@ pub(crate) fn given_back(
     Ok(vec![released(lease)])
 }
 
-/// What becomes of the leases for a plan that is over: the caller's end, those of others stay.
+/// The effects on the leases for a plan that ended: the caller's are released, those of others
+/// stay.
 pub(crate) fn of_plan(
     state: &State,
     who: &Principal,
@@ -62,8 +64,8 @@ pub(crate) fn of_plan(
     held.map(|lease| if lease.holder == *who { released(lease) } else { denied(lease) }).collect()
 }
 
-/// What becomes of the lease of an assignment that is over. It ends whether its agent has it by
-/// now or whoever gave the work out.
+/// The effect on the lease of an assignment that ended. It is released whether the agent or the
+/// dispatcher holds it.
 pub(crate) fn of_claim(state: &State, assignment: &Record) -> Option<Effect> {
     let epoch = assignment.fields.claim?;
     let Some((_, lease)) = state.lease_of_epoch(epoch) else {
@@ -73,8 +75,8 @@ pub(crate) fn of_claim(state: &State, assignment: &Record) -> Option<Effect> {
     Some(if own { released(lease) } else { denied(lease) })
 }
 
-/// The lease of an assignment goes over to whoever takes it up, and with it what else was promised to
-/// them and meets it. Refused if anything stands in the way: nobody takes up work on what others hold.
+/// The effects of transferring an assignment's lease to the agent who accepts it, along with
+/// overlapping leases promised to the same agent. Refused if a lease of anybody else overlaps.
 pub(crate) fn hand_over(
     state: &State,
     assignment: &Record,
@@ -99,7 +101,7 @@ pub(crate) fn hand_over(
                 if own { lease_transfer::with(state, held, lease, to)? } else { Vec::new() };
             lease_transfer::free(state, surfaces, &[to], &passed)?;
             let mut effects = passed_on(state, &passed, lease, surfaces, to);
-            // The first is the lease of this one.
+            // The first is the lease of this assignment.
             let others = passed.get(1..).unwrap_or_default();
             effects.extend(lease_transfer::with_them(state, others, to));
             Ok(effects)
@@ -108,7 +110,8 @@ pub(crate) fn hand_over(
     }
 }
 
-/// Leases pass to somebody. One that is not what the work was offered with ends, and that begins.
+/// The effects of passing leases on. A lease with other surfaces than those offered ends, and one
+/// with the offered surfaces begins.
 fn passed_on(
     state: &State,
     passed: &[(LeaseId, u64)],
@@ -123,19 +126,19 @@ fn passed_on(
     ended.chain([begun(state.epoch + 1, to)]).collect()
 }
 
-/// A lease begins.
+/// The effect of opening a lease.
 pub(crate) fn begun(epoch: u64, holder: &Principal) -> Effect {
     let opened = Effect::new(Action::Opened, RecordId::claim(epoch)).to(Status::Open);
     opened.saying(&format!("held by {holder}"))
 }
 
-/// Nothing is held for an assignment, since its lease ran out or was given back, or its agent held
-/// what it needs: whoever takes the work up gets what it covers, if that is free.
+/// The effects of accepting an assignment without a live lease (it expired, was released, or the
+/// agent already held the surfaces): opens one for the offered surfaces, if they are free.
 fn open_again(state: &State, assignment: &Record, to: &Principal) -> Result<Vec<Effect>, Refusal> {
     let over = assignment.fields.claim.map(over);
     let Some(cover) = &assignment.fields.covers else {
         let untold =
-            over.map(|own| own.saying("what it covered is not known: claim what you work on"));
+            over.map(|own| own.saying("its surfaces are not recorded: claim what you work on"));
         return Ok(untold.into_iter().collect());
     };
     offer::free_for(state, to, &cover.surfaces)?;
@@ -146,8 +149,8 @@ fn over(epoch: u64) -> Effect {
     Effect::new(Action::AlreadyOver, RecordId::claim(epoch))
 }
 
-/// What an assignment covers is held by whoever gives the work out again, for `next` to take over. What
-/// `next` holds there by itself is not in the way, and then nothing is held for it.
+/// The effects of transferring an assignment's surfaces back to its dispatcher, for `next` to take
+/// over. Leases that `next` already holds there do not collide, and then no lease is opened.
 pub(crate) fn hand_back(
     state: &State,
     assignment: &Record,
@@ -156,7 +159,7 @@ pub(crate) fn hand_back(
 ) -> Result<Vec<Effect>, Refusal> {
     let fields = &assignment.fields;
     let live = fields.claim.and_then(|epoch| state.lease_of_epoch(epoch));
-    // What neither of them holds is not theirs to give.
+    // A lease that neither of them holds cannot be transferred.
     let live = live.filter(|(_, lease)| {
         let holder = &lease.holder;
         holder == to || assignment.is_for(holder) || assignment.is_dispatched_by(holder)
@@ -186,7 +189,7 @@ pub(crate) fn hand_back(
     Ok(effects)
 }
 
-/// A lease ends once, however many records were worked on under it.
+/// Makes sure each lease ends only once, even if several records were worked on under it.
 pub(crate) fn once(mut effects: Vec<Effect>) -> Vec<Effect> {
     let mut ended = std::collections::BTreeSet::new();
     for effect in &mut effects {
@@ -198,18 +201,18 @@ pub(crate) fn once(mut effects: Vec<Effect>) -> Vec<Effect> {
     effects
 }
 
-/// The epoch of the lease that was opened among these.
+/// The epoch of the lease opened by these effects.
 pub(crate) fn opened(effects: &[Effect]) -> Option<u64> {
     effects.iter().find(|effect| effect.action == Action::Opened).map(|effect| effect.id.number)
 }
 
-/// How many leases are held for a plan, besides one of them.
+/// The number of leases held for a plan, not counting one of them.
 pub(crate) fn claimed_beside(state: &State, plan: RecordId, except: Option<u64>) -> usize {
     let held = state.leases_for(&plan.to_string());
     held.filter(|lease| Some(lease.epoch) != except).count()
 }
 
-/// What becomes of a plan because an assignment for it ended.
+/// The effects on a plan of one of its assignments ending.
 pub(crate) fn on_plan(
     state: &State,
     who: &Principal,
@@ -220,7 +223,7 @@ pub(crate) fn on_plan(
     let Some(plan) = plan else { return Vec::new() };
     let kept = |why: &str| vec![Effect::new(Action::KeptOpen, plan.id).to(plan.status).saying(why)];
     if !plan.table().has_step(plan.status, to) {
-        let why = format!("it is {} and does not become {to} from there", plan.status);
+        let why = format!("it is {} and cannot become {to} from there", plan.status);
         let same = Effect::new(Action::Unchanged, plan.id).to(plan.status);
         return vec![if plan.status == to { same } else { same.saying(&why) }];
     }

@@ -1,4 +1,4 @@
-//! Leases that pass from one holder to another with a step of a record.
+//! Transfer of leases from one holder to another with a record's step.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -20,8 +20,8 @@ use crate::rules::leasing::lease::collision_message;
 use crate::values::id::LeaseId;
 use crate::values::principal::Principal;
 
-/// The leases that go over together: this one, and what its holder has promised to the same agent
-/// and meets it, since two holders never overlap.
+/// The leases that are transferred together: this one, and overlapping ones that its holder has
+/// promised to the same agent, since leases of two holders never overlap.
 pub(crate) fn with(
     state: &State,
     held: &LeaseId,
@@ -48,13 +48,13 @@ pub(crate) fn with(
     Ok(passed)
 }
 
-/// The epochs of the leases that somebody is to take over with their assignments.
+/// The epochs of leases that an agent will take over with its assignments.
 fn promised_to(state: &State, to: &Principal) -> BTreeSet<u64> {
     let live = state.memory.newest(Kind::Assignment, Some(true));
     live.filter(|own| own.is_for(to)).filter_map(|own| own.fields.claim).collect()
 }
 
-/// Refuses what others hold, apart from what passes.
+/// Refuses surfaces that others hold, except through the leases being transferred.
 pub(crate) fn free(
     state: &State,
     surfaces: &Surfaces,
@@ -81,7 +81,7 @@ fn in_the_way(met: Vec<Collision>) -> Refusal {
     Refusal::collision(message.unwrap_or_default(), Details::Collisions(met))
 }
 
-/// The assignments that are worked on under these leases, and go over with them.
+/// The effects on the assignments that are worked on under these leases and follow them.
 pub(crate) fn with_them(state: &State, passed: &[(LeaseId, u64)], to: &Principal) -> Vec<Effect> {
     if passed.is_empty() {
         return Vec::new();
@@ -92,8 +92,8 @@ pub(crate) fn with_them(state: &State, passed: &[(LeaseId, u64)], to: &Principal
     theirs.map(|own| Effect::new(Action::Followed, own.id)).collect()
 }
 
-/// Each of these ends, and then each begins anew for somebody else: in between nobody has them, so
-/// that at no time two do.
+/// The effects of a transfer: first each lease ends, then each begins for the new holder, so that
+/// no two holders ever overlap.
 pub(crate) fn over(state: &State, passed: &[(LeaseId, u64)], to: &Principal) -> Vec<Effect> {
     let ended = passed.iter().map(|(_, epoch)| {
         let ended = Effect::new(Action::HandedOver, RecordId::claim(*epoch));
@@ -103,7 +103,7 @@ pub(crate) fn over(state: &State, passed: &[(LeaseId, u64)], to: &Principal) -> 
     ended.chain(begun).collect()
 }
 
-/// Assignments whose lease went over with that of another name the new one.
+/// Updates the assignments whose lease was transferred to name the new lease.
 pub(crate) fn follow(
     state: &mut State,
     entry: &Stamped,
@@ -123,7 +123,7 @@ pub(crate) fn follow(
     Ok(())
 }
 
-/// What follows along, of a kind.
+/// The effects on records of a kind that follow a transfer.
 pub(crate) fn followers(effects: &[Effect], kind: Kind) -> impl Iterator<Item = &Effect> {
     effects.iter().filter(move |own| own.action == Action::Followed && own.kind == kind)
 }

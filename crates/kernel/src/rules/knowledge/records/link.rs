@@ -1,4 +1,4 @@
-//! What records refer to: it is there, of the right kind, and never leads in a circle.
+//! Checks of references between records: the target exists, has the right kind, and forms no cycle.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -23,12 +23,12 @@ fn there(state: &State, id: RecordId, kind: Kind, field: &str) -> Result<(), Ref
         return Err(bad(format!("`{field}` names a {kind}, not {id}")));
     }
     if state.memory.record(id).is_none() {
-        return Err(bad(format!("`{field}` names {id}, which is not there")));
+        return Err(bad(format!("`{field}` names {id}, which does not exist")));
     }
     Ok(())
 }
 
-/// Whether what these fields refer to is in order, for a new record or one that is changed.
+/// Checks the references in these fields, for a new or a changed record.
 pub(crate) fn check(
     state: &State,
     who: &Principal,
@@ -51,13 +51,13 @@ pub(crate) fn check(
     let is_named = |id: &RecordId| {
         own.is_some_and(|own| own.fields.slots.iter().any(|slot| slot.assignment == Some(*id)))
     };
-    // What a place named before may be archived by now.
+    // An assignment that a slot already named may be archived by now.
     for id in fields.slots.iter().filter_map(|slot| slot.assignment).filter(|id| !is_named(id)) {
         there(state, id, Kind::Assignment, "slots")?;
         given_out_by(state, who, id)?;
     }
     if own.is_none() && fields.from.is_some() && fields.from != name_of(who) {
-        return Err(bad(format!("`from` is whoever writes it: {who}")));
+        return Err(bad(format!("`from` must be the author: {who}")));
     }
     corrects(state, fields)?;
     sequence(state, fields)?;
@@ -72,32 +72,33 @@ pub(crate) fn check(
     }
 }
 
-/// Assignments of a loop end with it, so they are those of whoever has the loop.
+/// Checks that the caller dispatched an assignment: assignments end with the loop they are bound
+/// to.
 fn given_out_by(state: &State, who: &Principal, id: RecordId) -> Result<(), Refusal> {
     let assignment = state.memory.get(id)?;
     if assignment.author == *who || assignment.is_dispatched_by(who) {
         return Ok(());
     }
-    Err(bad(format!("{id} was not given out by {who}, so no loop of theirs ends it")))
+    Err(bad(format!("{id} was not dispatched by {who} and cannot be bound to their loop")))
 }
 
-/// What was closed or corrected before is not corrected.
+/// Refuses to supersede a record that is closed or already superseded.
 fn corrects(state: &State, fields: &Fields) -> Result<(), Refusal> {
     let Some(before) = fields.supersedes.and_then(|id| state.memory.record(id)) else {
         return Ok(());
     };
     let id = before.id;
     if let Some(by) = before.fields.superseded_by {
-        return Err(bad(format!("{id} was corrected by {by}; correct that one")));
+        return Err(bad(format!("{id} was already superseded by {by}; supersede that one")));
     }
     if before.status == Status::Closed {
-        return Err(bad(format!("{id} is closed, so it is not corrected any more")));
+        return Err(bad(format!("{id} is closed and cannot be superseded")));
     }
     Ok(())
 }
 
-/// Plans of a sequence are there, each has a rank of its own, and nothing waits for what is not in
-/// it.
+/// Checks a sequence: its plans exist, ranks are unique, and dependencies are within the sequence
+/// and without cycles.
 fn sequence(state: &State, fields: &Fields) -> Result<(), Refusal> {
     let (mut ranks, mut plans) = (BTreeSet::new(), BTreeSet::new());
     for item in fields.items.iter() {
@@ -114,7 +115,7 @@ fn sequence(state: &State, fields: &Fields) -> Result<(), Refusal> {
     };
     let lost = fields.items.iter().flat_map(after).find(|id| !plans.contains(id));
     if let Some(id) = lost {
-        return Err(bad(format!("{id} is waited for and not in the sequence")));
+        return Err(bad(format!("{id} is a dependency that is not in the sequence")));
     }
     match waits_in_circle(&fields.items) {
         Some(circle) => {
@@ -126,13 +127,13 @@ fn sequence(state: &State, fields: &Fields) -> Result<(), Refusal> {
     }
 }
 
-/// A circle of plans of which each has to be done after the next, the first one at both ends.
+/// A cycle of plans that each must wait for the next, with the first one at both ends.
 fn waits_in_circle(items: &[Item]) -> Option<Vec<RecordId>> {
     let after: BTreeMap<RecordId, &[RecordId]> =
         items.iter().map(|item| (item.plan, item.hard_after.as_slice())).collect();
     let mut done = BTreeSet::new();
     for first in after.keys() {
-        // The way from the first one here, each with how many of those it waits for were followed.
+        // The current path, each plan with the number of its dependencies already followed.
         let mut way: Vec<(RecordId, usize)> = vec![(*first, 0)];
         while let Some((here, followed)) = way.last_mut() {
             let (here, at) = (*here, *followed);
@@ -156,7 +157,7 @@ fn waits_in_circle(items: &[Item]) -> Option<Vec<RecordId>> {
     None
 }
 
-/// Places have names of their own, and what is worked on in one is its agent's work.
+/// Checks that slot ids are unique, and that the work bound to a slot belongs to its agent.
 fn slots(state: &State, fields: &Fields) -> Result<(), Refusal> {
     for slot in fields.slots.iter() {
         let work = slot.assignment.and_then(|id| state.memory.record(id));
@@ -171,8 +172,8 @@ fn slots(state: &State, fields: &Fields) -> Result<(), Refusal> {
     twice.map_or(Ok(()), |slot| Err(bad(format!("two slots are called {}", slot.id))))
 }
 
-/// Work is given out under a lease of whoever gives it out, and taken up under one of whoever does:
-/// nobody else's is named, since it ends with the work.
+/// Checks the claim of an assignment: it must be a lease of the dispatcher or, once accepted, of
+/// the agent. Another principal's lease cannot be named, because it would end with the work.
 fn claim(
     state: &State,
     who: &Principal,
@@ -185,7 +186,7 @@ fn claim(
     }
     let id = RecordId::claim(epoch);
     let Some((_, lease)) = state.lease_of_epoch(epoch) else {
-        return Err(bad(format!("`claim` names {id}, which is over or never was")));
+        return Err(bad(format!("`claim` names {id}, which ended or never existed")));
     };
     if let Some(own) = own.filter(|own| !own.is_dispatched_by(who)) {
         taken_up_under(own, who, id, lease)?;
@@ -193,10 +194,10 @@ fn claim(
     if lease.holder == *who {
         return Ok(());
     }
-    Err(bad(format!("{id} is held by {}; `claim` names one of your own", lease.holder)))
+    Err(bad(format!("{id} is held by {}; `claim` must name a lease of your own", lease.holder)))
 }
 
-/// Whoever takes work up may hold more than it was offered with, and not less.
+/// Checks that the agent's own lease covers at least the surfaces offered.
 fn taken_up_under(
     own: &Record,
     who: &Principal,
@@ -204,18 +205,22 @@ fn taken_up_under(
     lease: &Lease,
 ) -> Result<(), Refusal> {
     if !own.is_for(who) {
-        let message = format!("what {} is worked on under is its agent's to say", own.id);
-        return Err(Refusal::denied(Rule::RecordOwner, format!("{message}, or its dispatcher's")));
+        let message = format!("the claim of {} is its agent's", own.id);
+        return Err(Refusal::denied(
+            Rule::RecordOwner,
+            format!("{message} or its dispatcher's to set"),
+        ));
     }
     match &own.fields.covers {
         Some(cover) if !cover.surfaces.is_within(&lease.surfaces) => {
-            Err(bad(format!("{id} does not cover what {} was offered with", own.id)))
+            Err(bad(format!("{id} does not cover the surfaces {} was offered with", own.id)))
         }
         _ => Ok(()),
     }
 }
 
-/// The message of an assignment is read and closed with it, so it is of whoever names it.
+/// Checks that an assignment's message was written by the caller, since it is closed along with the
+/// assignment.
 fn message(
     state: &State,
     who: &Principal,
@@ -226,15 +231,17 @@ fn message(
         fields.message_id.filter(|id| own.is_none_or(|own| own.fields.message_id != Some(*id)));
     match named.and_then(|id| state.memory.record(id)) {
         Some(other) if other.author != *who => {
-            let message =
-                format!("{} is {}'s; `message_id` names one of your own", other.id, other.author);
+            let message = format!(
+                "{} was written by {}; `message_id` must name a message of your own",
+                other.id, other.author
+            );
             Err(bad(message))
         }
         _ => Ok(()),
     }
 }
 
-/// Whether a plan would wait for itself.
+/// Whether a plan would depend on itself.
 fn circle(state: &State, own: RecordId, depends: &[RecordId]) -> bool {
     let mut open: Vec<RecordId> = depends.to_vec();
     let mut seen = BTreeSet::new();

@@ -1,11 +1,10 @@
-//! What is remembered: constraints, decisions, traps, plans, handoffs, candidates, assignments,
-//! messages, sequences and loops, all as records of one form.
+//! Records: constraints, decisions, traps, plans, handoffs, candidates, assignments, messages,
+//! sequences and loops, all in one form.
 //!
-//! What a kind of record is like stands in the one [`table`]. A command leaves one entry that
-//! says all that follows from it for other records, so a record and what it drags along change
-//! together; leases that end or begin with it are entries of their own right behind. A claim is
-//! a lease and nothing else. Nothing grows without a limit, and whatever is archived is still in
-//! the trail.
+//! The [`table`] describes each kind. A command writes one entry that lists all its effects on
+//! other records, so a record and those it affects change together; leases that end or begin with
+//! it are separate entries right behind. A claim is a lease and nothing else. Nothing grows without
+//! a limit, and archived records are still in the trail.
 
 pub mod archive;
 pub mod assign;
@@ -81,8 +80,8 @@ impl Memory {
         merged.filter_map(move |(_, number)| self.records.get(&RecordId { kind, number }))
     }
 
-    /// What is not as it was in another memory: the records that are there now, or the ids of those
-    /// that left. What both share is not looked at, so little change is found quickly.
+    /// The differences from another memory: records that are new or changed, and the ids of those
+    /// removed. Shared parts are skipped, so small differences are found quickly.
     pub fn changed_from<'m>(
         &'m self,
         other: &'m Memory,
@@ -94,7 +93,7 @@ impl Memory {
         })
     }
 
-    /// The ids that begin so of requests that somebody made within the last day.
+    /// The idempotency keys with this prefix of requests a principal made within the last day.
     pub fn requests_by<'m>(
         &'m self,
         who: &'m Principal,
@@ -109,12 +108,12 @@ impl Memory {
             .map(|((_, id), _)| id)
     }
 
-    /// Refuses one more record where there is no room.
+    /// Refuses one more record if the limit is reached.
     pub(crate) fn room(&self) -> Result<(), Refusal> {
         self.room_for(1)
     }
 
-    /// The same for some more.
+    /// Refuses more records if the limit would be exceeded.
     pub(crate) fn room_for(&self, more: usize) -> Result<(), Refusal> {
         if self.records.len() + more <= RECORDS_MAX {
             return Ok(());
@@ -125,12 +124,12 @@ impl Memory {
         Err(Refusal::denied(Rule::RecordRoom, message))
     }
 
-    /// A record, or the refusal that there is none.
+    /// A record by id, or a refusal if there is none.
     pub(crate) fn get(&self, id: RecordId) -> Result<&Arc<Record>, Refusal> {
         self.records.get(&id).ok_or_else(|| unknown(id))
     }
 
-    /// The same for somebody: what another one keeps to themselves is not there.
+    /// A record by id, or a refusal if there is none that this principal may see.
     pub(crate) fn get_for(&self, id: RecordId, who: &Principal) -> Result<&Arc<Record>, Refusal> {
         match self.get(id) {
             Ok(own) if !own.is_seen_by(who) => Err(unknown(id)),
@@ -182,22 +181,22 @@ fn unknown(id: RecordId) -> Refusal {
 }
 
 impl State {
-    /// What is remembered.
+    /// The records.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// The last entry of the trail that led here.
+    /// The sequence number of the last entry applied.
     pub fn seq(&self) -> u64 {
         self.seq
     }
 
-    /// The same without the records that others keep to themselves. This is for showing it: what
-    /// is private is left out of every list, count and search made from it, and is on the trail.
+    /// A copy without the records that a principal may not see, for display: private records are
+    /// left out of every list, count and search made from it. They are still in the trail.
     #[must_use]
     pub fn as_seen_by(&self, who: &Principal) -> State {
         let mut seen = self.clone();
-        // Somebody nobody knows is no person.
+        // An unknown user does not count as a person.
         let is_known = match who {
             Principal::User(id) => self.users.contains_key(id),
             Principal::Agent(_) | Principal::System => true,
@@ -224,7 +223,7 @@ impl State {
     }
 }
 
-/// Puts a record in, new or in place of what it was.
+/// Inserts or replaces a record and updates the indexes.
 fn put(state: &mut State, record: Arc<Record>) {
     let before = state.memory.records.get(&record.id).cloned();
     if let Some(before) = &before {
@@ -238,7 +237,7 @@ fn put(state: &mut State, record: Arc<Record>) {
     state.memory.records.insert(record.id, record);
 }
 
-/// Takes a record out.
+/// Removes a record.
 fn remove(state: &mut State, id: RecordId) -> Result<Arc<Record>, ApplyError> {
     let record = state.memory.records.remove(&id).ok_or(ApplyError::Unknown("the record"))?;
     state.memory.unlist(&record);
@@ -261,7 +260,7 @@ fn change(
     Ok(())
 }
 
-/// Carries out a command about what is remembered.
+/// Carries out a command about records.
 pub(crate) fn carry_out(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -311,8 +310,8 @@ fn answer(
     }
 }
 
-/// Records a deed of the caller's, with the leases that end or begin with it and those that it
-/// renews.
+/// Records an event caused by the caller, with the leases that end or begin with it and those that
+/// it renews.
 fn record(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -331,7 +330,7 @@ fn record(
     Ok(reply)
 }
 
-/// An event as one of the memory's.
+/// The event as one about records, or an error.
 fn own(event: &Event) -> Result<MemoryEvent<'_>, ApplyError> {
     let EventRoom::Memory(own) = event.room() else {
         return Err(ApplyError::Mismatch("the record"));
@@ -339,7 +338,7 @@ fn own(event: &Event) -> Result<MemoryEvent<'_>, ApplyError> {
     Ok(own)
 }
 
-/// What followed from a deed, as its entry says.
+/// The side effects listed in an entry.
 fn effects_of(event: MemoryEvent<'_>) -> &[Effect] {
     match event {
         MemoryEvent::MemoryLooped(body) => &body.effects,
@@ -372,7 +371,7 @@ fn mark_of(event: MemoryEvent<'_>) -> Option<&Mark> {
     }
 }
 
-/// What a deed is answered with, by the state after it.
+/// The reply to a command, from the state after its event.
 fn reply_of(state: &State, event: MemoryEvent<'_>) -> Option<MemoryReply> {
     let record = |id: &RecordId| state.memory.records.get(id).cloned();
     match event {
@@ -393,7 +392,7 @@ fn reply_of(state: &State, event: MemoryEvent<'_>) -> Option<MemoryReply> {
     }
 }
 
-/// Applies what happened to what is remembered.
+/// Applies an event about records.
 pub(crate) fn apply(
     state: &mut State,
     entry: &Stamped,
@@ -420,7 +419,7 @@ pub(crate) fn apply(
     Ok(())
 }
 
-/// Refuses a change of something that was changed meanwhile.
+/// Refuses if the record is not at the expected version.
 fn expect(record: &Record, expected: Option<u32>) -> Result<(), Refusal> {
     match expected {
         Some(expected) if expected != record.version => {
@@ -432,7 +431,7 @@ fn expect(record: &Record, expected: Option<u32>) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses a field, and says why.
+/// A refusal because of a field.
 fn bad_field(message: impl Into<String>) -> Refusal {
     Refusal::denied(Rule::RecordField, message)
 }

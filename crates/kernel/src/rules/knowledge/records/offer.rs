@@ -1,5 +1,5 @@
-//! `memory.offer`: work is offered to agents. The claim, the assignment and the message of each lane
-//! come with one entry, or none of them does.
+//! `memory.offer`: offering work to agents. One entry creates the claim, assignment and message of
+//! every lane, or none of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,10 +31,8 @@ use crate::values::text::Text;
 
 pub use crate::model::knowledge::records::offer::*;
 
-impl Offered {}
-
 impl Terms {
-    /// Those of an assignment that is worked on under a lease.
+    /// The terms of the lease of an assignment.
     pub(crate) fn of_assignment(own: &Record) -> Option<Self> {
         let cover = own.fields.covers.as_ref()?;
         Some(Terms {
@@ -51,7 +49,7 @@ fn purpose(text: &Body) -> Text<1000> {
     Text::lossy(&format!("lane: {line}"))
 }
 
-/// What a lease covers, for the assignment that names it.
+/// The surfaces and time to live of a lease, for the assignment that names it.
 pub(crate) fn cover(state: &State, epoch: Option<u64>) -> Option<Arc<Cover>> {
     let (_, lease) = state.lease_of_epoch(epoch?)?;
     Some(Arc::new(Cover { surfaces: lease.surfaces.clone(), ttl_s: lease.ttl }))
@@ -68,10 +66,10 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryOffered(Box::new(Offered { request: mark, session, ..body })))
 }
 
-/// What an offer comes to, if the rules allow it.
+/// Plans an offer, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offered, Refusal> {
     if asked.lanes.is_empty() {
-        return Err(Refusal::denied(Rule::SaySomething, "nothing is offered to anybody"));
+        return Err(Refusal::denied(Rule::SaySomething, "the offer has no lanes"));
     }
     agent::not_revoked(state, who)?;
     state.memory.room_for(2 * asked.lanes.len())?;
@@ -81,7 +79,8 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
     for (at, lane) in asked.lanes.iter().enumerate() {
         let number = |first: RecordId| RecordId { number: first.number + at as u64, ..first };
         let fields = fields(state, who, lane)?;
-        let agent = fields.agent.as_ref().ok_or_else(|| bad_field("an offer names its `agent`"))?;
+        let agent =
+            fields.agent.as_ref().ok_or_else(|| bad_field("an offer needs the field `agent`"))?;
         may_get(state, agent, fields.plan_id, None)?;
         apart(&asked.lanes[..at], agent, lane)?;
         let claimed = claimed(state, who, agent, lane)?;
@@ -104,11 +103,11 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
     Ok(Offered { effects, lanes, request: None, session: None })
 }
 
-/// The fields of the assignment, with what goes without saying.
+/// The fields of the assignment, with defaults filled in.
 fn fields(state: &State, who: &Principal, lane: &Lane) -> Result<Fields, Refusal> {
     for name in ["claim", "message_id"] {
         if lane.fields.given().contains(&name) {
-            return Err(bad_field(format!("`{name}` comes with the offer and is not given")));
+            return Err(bad_field(format!("`{name}` is set by the offer and cannot be given")));
         }
     }
     let create = Create {
@@ -118,8 +117,8 @@ fn fields(state: &State, who: &Principal, lane: &Lane) -> Result<Fields, Refusal
     create::plan(state, who, &create).map(|made| made.fields)
 }
 
-/// Work is offered to agents who are known and may hold something, and a plan is given out once:
-/// `own` is what gives it out, if it is given out again.
+/// Checks that work can be offered to an agent: it is registered and not revoked, and the plan has
+/// no other active assignment. `own` is the assignment being reoffered, if any.
 pub(crate) fn may_get(
     state: &State,
     name: &AgentName,
@@ -144,7 +143,7 @@ pub(crate) fn may_get(
     Err(Refusal::denied(Rule::PlanTaken, message))
 }
 
-/// Lanes of different agents do not meet.
+/// Refuses lanes of different agents that overlap.
 fn apart(before: &[Lane], agent: &AgentName, lane: &Lane) -> Result<(), Refusal> {
     let Some(wanted) = &lane.surfaces else { return Ok(()) };
     for other in before.iter().filter(|other| other.fields.agent.as_ref() != Some(agent)) {
@@ -158,16 +157,16 @@ fn apart(before: &[Lane], agent: &AgentName, lane: &Lane) -> Result<(), Refusal>
     Ok(())
 }
 
-/// What is claimed with a lane.
+/// The leases that begin and end with a lane.
 struct Claimed {
-    /// Whether it is: not if its agent holds all of it already.
+    /// Whether a lease is opened: not if the agent already holds all surfaces.
     begins: bool,
-    /// What the caller held there for nobody else, which the lane takes the place of.
+    /// Leases of the caller that the lane replaces.
     ends: Vec<u64>,
 }
 
-/// What is claimed with a lane. Refused if somebody else holds a part or was offered it, or if the
-/// caller holds a part and more than that: the agent could not take it up.
+/// Plans the claim of a lane. Refused if another principal holds or was offered a part of it, or if
+/// a lease of the caller overlaps it and extends beyond: the agent could not take the lane over.
 fn claimed(
     state: &State,
     who: &Principal,
@@ -184,9 +183,9 @@ fn claimed(
     Ok(Claimed { begins: true, ends: gives_way(state, who, agent, wanted, None)? })
 }
 
-/// What somebody holds that meets a lane they give out, apart from the lane's own lease. What is for
-/// nobody else and lies within gives way to it. Refused if a part is promised to somebody else, or
-/// reaches further: the agent could not take the lane up.
+/// The caller's leases that overlap a lane, apart from its own, and give way to it because they lie
+/// within it and are not promised to anybody else. Refused if one is promised to another agent or
+/// extends beyond the lane: the agent could not take the lane over.
 pub(crate) fn gives_way(
     state: &State,
     who: &Principal,
@@ -221,7 +220,7 @@ pub(crate) fn gives_way(
     Ok(ends)
 }
 
-/// The assignments that are to be worked on under these leases.
+/// The assignments to be worked on under these leases.
 fn promises<'s>(state: &'s State, held: &BTreeMap<u64, &LeaseId>) -> BTreeMap<u64, &'s Record> {
     let live = state.memory.newest(Kind::Assignment, Some(true));
     live.filter_map(|own| Some((own.fields.claim?, own)))
@@ -237,7 +236,7 @@ fn promised_away(other: &Record) -> Refusal {
     Refusal::collision(message, Details::None {})
 }
 
-/// What the caller holds reaches beyond the lane.
+/// The refusal because a lease of the caller extends beyond the lane.
 fn held_back(state: &State, wanted: &Surfaces, held: &LeaseId) -> Refusal {
     let met = collisions_where(state, state.clock(), wanted.as_slice(), &|id, _| id == held);
     let message = met.first().map(|own| {
@@ -248,7 +247,7 @@ fn held_back(state: &State, wanted: &Surfaces, held: &LeaseId) -> Refusal {
     Refusal::collision(message.unwrap_or_default(), Details::Collisions(met))
 }
 
-/// Refuses surfaces that somebody else holds, and says who.
+/// Refuses surfaces that another principal holds, naming the holder.
 pub(crate) fn free_for(state: &State, who: &Principal, wanted: &Surfaces) -> Result<(), Refusal> {
     let taken = collisions(state, state.clock(), wanted.as_slice(), Some(who));
     match taken.first() {
@@ -260,7 +259,7 @@ pub(crate) fn free_for(state: &State, who: &Principal, wanted: &Surfaces) -> Res
     }
 }
 
-/// Whether somebody's leases cover surfaces, one of them all.
+/// Whether a single lease of a principal covers all the surfaces.
 pub(crate) fn is_held(state: &State, who: &Principal, wanted: &Surfaces) -> bool {
     let own = |_: &LeaseId, of: &Principal| of == who;
     let met = state.surfaces.meeting(wanted.as_slice(), usize::MAX, &own);
@@ -293,7 +292,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Offered) -> Resul
     Ok(())
 }
 
-/// Tells an agent of its assignment.
+/// Creates the message that tells an agent of its assignment.
 pub(crate) fn tell(
     state: &mut State,
     entry: &Stamped,

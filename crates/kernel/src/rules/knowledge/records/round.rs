@@ -1,4 +1,4 @@
-//! `memory.turn`: somebody's turn in a loop is over.
+//! `memory.turn`: ending a turn in a loop.
 
 use std::sync::Arc;
 
@@ -34,11 +34,11 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryTurned(Box::new(Turned { request: mark, ..body })))
 }
 
-/// What the end of a turn comes to, if it is this one's.
+/// Plans the end of a turn, or refuses it if it is not the caller's to end.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeTurn) -> Result<Turned, Refusal> {
     let (id, slot) = (asked.of, &asked.slot);
     if id.kind != Kind::Loop {
-        return Err(bad_field(format!("turns are taken in loops, and {id} is none")));
+        return Err(bad_field(format!("turns are taken in loops, and {id} is not a loop")));
     }
     let own = state.memory.get(id)?;
     if own.status != Status::Open {
@@ -54,7 +54,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeTurn) -> Result<T
         return Err(Refusal::denied(Rule::RecordOwner, message));
     }
     if place.done {
-        let message = format!("{slot} had its turn in {id}");
+        let message = format!("{slot} has already had its turn in {id}");
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     let effects = assign::of_turn(state, own, place);

@@ -20,7 +20,7 @@ use crate::values::principal::{Caller, Principal};
 
 pub use crate::model::knowledge::records::step::*;
 
-/// Steps with their numbers: known ones keep theirs, new ones get the next.
+/// Numbers the steps: known ones keep their numbers, new ones get the next.
 pub(crate) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<Step, 128>, Refusal> {
     let mut next = before.and_then(|before| before.steps_made).unwrap_or_default();
     let mut made: Vec<Step> = Vec::with_capacity(steps.len());
@@ -42,7 +42,7 @@ pub(crate) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<St
             return Err(bad_field(format!("the plan has no step {unknown}")));
         }
         if made.iter().any(|own| own.id == id) {
-            return Err(bad_field("a step stands in the list twice"));
+            return Err(bad_field("a step is listed twice"));
         }
         made.push(Step { id, ..step.clone() });
     }
@@ -51,12 +51,12 @@ pub(crate) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<St
 
 fn no_way(step: Option<StepId>, from: StepStatus, to: StepStatus) -> Refusal {
     let step = step.map(|id| id.to_string()).unwrap_or_default();
-    let message = format!("step {step} is {from}; from there it does not become {to}");
+    let message = format!("step {step} is {from} and cannot become {to} from there");
     let ways = STEP_EDGES.iter().filter(move |(own, _)| *own == from);
     Refusal::denied(Rule::RecordStep, message).allowing(ways.map(|(_, to)| to.to_string()))
 }
 
-/// Whether a plan is done once its steps stand so: the last of them is done now.
+/// Whether these steps complete a plan: the last of them is now done.
 pub(crate) fn completes(plan: &Record, after: &[Step]) -> bool {
     let all_done = |steps: &[Step]| steps.iter().all(|step| step.status == StepStatus::Done);
     let before = &plan.fields.steps;
@@ -76,15 +76,15 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryStepped(Box::new(Stepped { request: mark, ..body })))
 }
 
-/// What it comes to, if the rules allow it.
+/// Plans a change of a step, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeStep) -> Result<Stepped, Refusal> {
     if asked.plan.kind != Kind::Plan {
-        return Err(bad_field(format!("plans have steps, and {} is none", asked.plan)));
+        return Err(bad_field(format!("only plans have steps, and {} is not a plan", asked.plan)));
     }
     let own = state.memory.get(asked.plan)?;
     expect(own, asked.expected_version)?;
     if own.is_terminal() {
-        let message = format!("{} is {}, so its steps stay as they are", own.id, own.status);
+        let message = format!("{} is {}, so its steps cannot change", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     let Some(step) = own.fields.steps.iter().find(|step| step.id == Some(asked.step)) else {

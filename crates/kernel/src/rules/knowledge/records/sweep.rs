@@ -1,7 +1,7 @@
-//! `memory.sweep`: assignments of which nothing was heard for too long.
+//! `memory.sweep`: assignments that are overdue for a heartbeat.
 //!
-//! Whether somebody is at work shows outside of the trail too, in files and commits. Whoever sweeps
-//! brings what was seen there. Nothing is given up for which there is a sign of life.
+//! Work also shows outside the trail, in files and commits; the caller of a sweep passes along that
+//! evidence. No assignment with evidence of work is given up.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ use crate::values::time::{Span, Timestamp};
 
 pub use crate::model::knowledge::records::sweep::*;
 
-/// How far ahead a clock elsewhere may be.
+/// How far in the future evidence may be dated, for clock skew.
 const AHEAD: Span = Span::from_secs(5 * 60);
 
-/// What becomes of an assignment at a moment, by what was last seen of it.
+/// Decides about an overdue assignment, given the latest evidence of work.
 pub fn judge(own: &Record, sign: Option<Sign>, now: Timestamp) -> Option<Swept> {
     if own.id.kind != Kind::Assignment || !own.is_overdue(now) {
         return None;
@@ -34,7 +34,7 @@ pub fn judge(own: &Record, sign: Option<Sign>, now: Timestamp) -> Option<Swept> 
     let within = |secs: Option<u32>, sign: &Sign| {
         now < sign.at.after(Span::from_secs(secs.unwrap_or_default().into()))
     };
-    // What lies too far ahead of the clock shows nothing.
+    // Evidence dated too far in the future is ignored.
     let seen = sign.filter(|sign| sign.at <= now.after(AHEAD));
     let (sign, alive, dead) = match own.status {
         Status::Offered => {
@@ -64,7 +64,7 @@ pub(crate) fn decide(
     let mut signs: BTreeMap<RecordId, Sign> = BTreeMap::new();
     for sign in args.signs.iter() {
         let known = signs.entry(sign.id).or_insert(*sign);
-        // The newest that does not lie too far ahead.
+        // The newest that is not dated too far in the future.
         let newer = known.at < sign.at && sign.at <= now.after(AHEAD);
         if newer || now.after(AHEAD) < known.at {
             *known = *sign;

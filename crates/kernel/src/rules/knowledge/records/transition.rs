@@ -1,4 +1,4 @@
-//! `memory.move`: a record takes a step of its table, and others go along with it.
+//! `memory.move`: a record moves to another state, along with the records it affects.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) fn decide(
     let own = tx.state().memory.get_for(args.id, &caller.principal)?.clone();
     expect(&own, args.expected_version)?;
     let to = state_named(&own, &args.to)?;
-    // With another agent it is no sign of life.
+    // With another agent it is not a heartbeat.
     if to == own.status && own.id.kind == Kind::Assignment && args.agent.is_none() {
         return assign::beat(tx, caller, &own, mark);
     }
@@ -43,7 +43,7 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryMoved(Box::new(Moved { request: mark, ..body })))
 }
 
-/// The state that a word means for a record.
+/// The state that a word denotes for a record, or a refusal.
 fn state_named(own: &Record, word: &Label) -> Result<Status, Refusal> {
     own.table().state(word.as_str()).ok_or_else(|| {
         let kind = own.id.kind;
@@ -53,7 +53,7 @@ fn state_named(own: &Record, word: &Label) -> Result<Status, Refusal> {
     })
 }
 
-/// What a step comes to, if the rules allow it.
+/// Plans a transition, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved, Refusal> {
     let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
@@ -95,11 +95,11 @@ fn no_way(own: &Record, to: Status) -> Refusal {
     Refusal::denied(Rule::RecordStep, message).allowing(ways.iter().map(ToString::to_string))
 }
 
-/// What is given fits the step.
+/// Checks that the arguments fit the transition.
 fn fits(own: &Record, to: Status, asked: &Move) -> Result<(), Refusal> {
     let (kind, merged) = (own.id.kind, to == Status::Merged);
     if asked.forced && kind != Kind::Assignment {
-        return Err(bad_field("only assignments are forced"));
+        return Err(bad_field("only assignments can be forced"));
     }
     if merged != asked.merged_into.is_some() {
         let message = if merged { "say what with `merged_into`" } else { "nothing is merged" };
@@ -132,12 +132,12 @@ fn may_retry(own: &Record) -> Result<(), Refusal> {
         return Ok(());
     }
     let most = most.unwrap_or_default();
-    let message = format!("{} was tried again {most} times, which is the most", own.id);
+    let message = format!("{} was already retried {most} times, which is the maximum", own.id);
     let others = own.table().ways_from(own.status).into_iter().filter(|to| *to != Status::Retrying);
     Err(Refusal::denied(Rule::RecordStep, message).allowing(others.map(|to| to.to_string())))
 }
 
-/// What follows from a step.
+/// The effects of a transition.
 fn effects(
     state: &State,
     who: &Principal,
@@ -163,7 +163,7 @@ fn effects(
     }
 }
 
-/// A candidate is merged into something that is there and that it might have become.
+/// Checks that the target of a merge exists and has a kind the candidate could become.
 fn merge(
     state: &State,
     who: &Principal,
@@ -202,7 +202,7 @@ fn of_assignment(
     } else if to == Status::Offered {
         effects.extend(offered_again(state, who, own)?);
     } else if !own.table().is_live(to) || to == Status::Failed || asked.let_go {
-        // Whoever failed is not at it any more. If it is tried again, it is claimed again.
+        // The agent that failed no longer works on it. A retry claims it again.
         effects.extend(effect::of_claim(state, own));
     }
     effects.extend(told(state, who, own, to));
@@ -212,8 +212,8 @@ fn of_assignment(
     Ok(effect::once(effects))
 }
 
-/// Work that is offered, by a step, to the agent it was for all along: they are told, and what they
-/// need is held for them until they take it up.
+/// The effects of offering work again to the same agent: a new message, and a lease of the
+/// dispatcher on its surfaces until the agent accepts.
 fn offered_again(state: &State, who: &Principal, own: &Record) -> Result<Vec<Effect>, Refusal> {
     let Some(agent) = own.agent() else { return Ok(Vec::new()) };
     offer::may_get(state, agent, own.fields.plan_id, Some(own.id))?;
@@ -229,8 +229,8 @@ fn offered_again(state: &State, who: &Principal, own: &Record) -> Result<Vec<Eff
     Ok(effects)
 }
 
-/// The message that offered the work: whoever takes it up has read it, and it is of no use any more
-/// once the work is over.
+/// The effect on the message that offered the work: acknowledged when the work is accepted, closed
+/// when it ends.
 fn told(state: &State, who: &Principal, own: &Record, to: Status) -> Option<Effect> {
     let message = state.memory.record(own.fields.message_id?)?;
     let next = match to {
@@ -242,14 +242,14 @@ fn told(state: &State, who: &Principal, own: &Record, to: Status) -> Option<Effe
     goes_on.then(|| Effect::new(Action::Moved, message.id).to(next))
 }
 
-/// The message that offered work which is over is closed.
+/// The effect of closing the message that offered work which has ended.
 pub(crate) fn of_no_use(state: &State, own: &Record) -> Option<Effect> {
     let message = state.memory.record(own.fields.message_id?)?;
     let goes_on = message.table().has_step(message.status, Status::Closed);
     goes_on.then(|| Effect::new(Action::Moved, message.id).to(Status::Closed))
 }
 
-/// What a candidate becomes.
+/// The kind of record a candidate is promoted to.
 fn promoted(own: &Record) -> Kind {
     match own.fields.candidate_type {
         Some(CandidateType::Decision) => Kind::Decision,
@@ -298,7 +298,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<
     apply_others(state, entry, &body.effects)
 }
 
-/// Other records move along.
+/// Applies the transitions of other records.
 pub(crate) fn apply_others(
     state: &mut State,
     entry: &Stamped,
@@ -311,7 +311,7 @@ pub(crate) fn apply_others(
     Ok(())
 }
 
-/// What a candidate becomes is its author's.
+/// Creates the record a candidate is promoted to, with the same author.
 fn promote(state: &mut State, entry: &Stamped, own: &Record, id: RecordId) {
     let author = own.author.clone();
     let mut made = create::new(state, entry, id, author.clone(), own.text.clone());
@@ -330,7 +330,7 @@ fn promote(state: &mut State, entry: &Stamped, own: &Record, id: RecordId) {
     put(state, Arc::new(made));
 }
 
-/// The same work for another agent.
+/// Creates the assignment of the same work for another agent.
 fn reroute(
     state: &mut State,
     entry: &Stamped,
@@ -354,7 +354,7 @@ fn reroute(
     made.fields.supersedes = Some(own.id);
     made.fields.claim = opened.or(own.fields.claim);
     made.fields.covers.clone_from(&own.fields.covers);
-    // Results of the agent before are no results of this one.
+    // Results of the previous agent must not count for this one.
     made.fields.nonce = nonce(entry, id);
     made.fields.message_id = message;
     create::begin(&mut made, by, Status::Offered, entry);
@@ -366,7 +366,7 @@ fn reroute(
     put(state, Arc::new(made));
 }
 
-/// The loops in which the work is done: its place goes over with it.
+/// The effects on the loops in which the work is done: the slot follows the work.
 fn loops_of(state: &State, own: &Record) -> Vec<Effect> {
     let has_place =
         |of: &&Record| of.fields.slots.iter().any(|slot| slot.assignment == Some(own.id));
@@ -394,7 +394,7 @@ fn follow_in_loops(
     Ok(())
 }
 
-/// The agent of an assignment is told that it is offered.
+/// Creates the message that tells an agent the assignment is offered again.
 fn tell_again(state: &mut State, entry: &Stamped, own: &Record, message: RecordId) {
     let Actor::Principal(by) = &entry.draft.actor else { return };
     let before = own.fields.message_id.and_then(|id| state.memory.record(id));
@@ -402,7 +402,7 @@ fn tell_again(state: &mut State, entry: &Stamped, own: &Record, message: RecordI
     offer::tell(state, entry, by, own, message, thread);
 }
 
-/// What nobody else has: it comes from the entry that offers the work.
+/// A unique nonce, derived from the entry that offers the work.
 fn nonce(entry: &Stamped, id: RecordId) -> Option<Label> {
     let hash = Blob::of(format!("{}\n{id}", entry.id).as_bytes());
     Label::new(hash.hex().get(..12)?).ok()

@@ -1,4 +1,4 @@
-//! `memory.update`: a record says something else.
+//! `memory.update`: changes of a record's text, tags and fields.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) fn decide(
     record(tx, caller, Event::MemoryUpdated(Box::new(Updated { request: mark, ..body })))
 }
 
-/// What changing it comes to, if the rules allow it.
+/// Plans an update, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Updated, Refusal> {
     let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
@@ -51,7 +51,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     }
     let unclaimed = asked.clear.iter().any(|name| name.as_str() == "claim");
     if unclaimed && own.fields.covers.is_some() && !own.is_dispatched_by(who) {
-        let message = format!("{} is claimed by whoever gave it out, who says so", own.id);
+        let message = format!("the claim of {} can be cleared only by its dispatcher", own.id);
         return Err(Refusal::denied(Rule::RecordOwner, message));
     }
     if own.id.kind == Kind::Loop {
@@ -64,10 +64,10 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     for name in asked.clear.iter() {
         let known = updatable.iter().find(|own| **own == name.as_str());
         let Some(known) = known.filter(|own| !table.required.contains(own)) else {
-            return Err(bad_field(format!("{} {kind} cannot leave out `{name}`", kind.article())));
+            return Err(bad_field(format!("{} {kind} cannot clear `{name}`", kind.article())));
         };
         if asked.fields.given().contains(known) {
-            return Err(bad_field(format!("`{name}` is both given and left out")));
+            return Err(bad_field(format!("`{name}` is both set and cleared")));
         }
     }
     let nothing = asked.text.is_none() && asked.tags.is_none() && asked.clear.is_empty();
@@ -81,7 +81,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     let mut fields = asked.fields.clone();
     let unfinished = fields.steps.iter().any(|step| step.status != vocabulary::StepStatus::Done);
     if unfinished && own.is_terminal() {
-        let message = format!("{} is {}, so its steps stay as they are", own.id, own.status);
+        let message = format!("{} is {}, so its steps cannot change", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     if !fields.steps.is_empty() {
@@ -93,15 +93,15 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     Ok(Updated { clear, completed, effects, fields, id: own.id, request: None, tags, text })
 }
 
-/// The fields of a kind that an entry may say were changed: those of the table, and for loops what
-/// entries from before `memory.loop` changed.
+/// The fields of a kind that an entry may change: those of the table, and for loops those that
+/// entries before `memory.loop` existed changed.
 fn updatable(kind: Kind) -> Vec<&'static str> {
     let before: &[&str] = if kind == Kind::Loop { &loops::OWN_FIELDS } else { &[] };
     kind.table().updatable.iter().chain(before).copied().collect()
 }
 
-/// Who sees something is for its author to say, or for a person: whoever else hides it takes it away
-/// from everybody it was written for.
+/// Refuses a change of visibility by anybody but the author or a person: others could hide a record
+/// from those it was written for.
 fn may_show(who: &Principal, own: &Record, asked: &Update) -> Result<(), Refusal> {
     let cleared = asked.clear.iter().any(|name| name.as_str() == "visibility");
     let told = asked.fields.visibility.or(cleared.then_some(Visibility::Shared));
@@ -111,32 +111,33 @@ fn may_show(who: &Principal, own: &Record, asked: &Update) -> Result<(), Refusal
     if may || !is_new {
         return Ok(());
     }
-    let message = format!("who sees {} is its author's to say, or a person's, not {who}'s", own.id);
+    let message =
+        format!("the visibility of {} is its author's or a person's to set, not {who}'s", own.id);
     Err(Refusal::denied(Rule::RecordOwner, message))
 }
 
-/// A handoff that was closed or corrected stays as it is.
+/// Refuses to change a handoff that is closed or superseded.
 fn is_open(own: &Record) -> Result<(), Refusal> {
     let superseded = own.fields.superseded_by.map(|by| format!("corrected by {by}"));
     let closed = (own.status == Status::Closed).then(|| "closed".to_owned());
     match superseded.or(closed) {
         Some(how) => {
-            let message = format!("{} is {how}, so it stays as it is", own.id);
+            let message = format!("{} is {how} and cannot change", own.id);
             Err(Refusal::denied(Rule::RecordStep, message))
         }
         None => Ok(()),
     }
 }
 
-/// A loop that is over stays as it is. Whoever has a place in it adds to what came of it, and takes
-/// nothing away.
+/// Refuses to change a loop that has ended. An agent with a slot may add artifacts but not remove
+/// any.
 fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Result<(), Refusal> {
     if own.is_terminal() {
-        let message = format!("{} is {}, so it stays as it is", own.id, own.status);
+        let message = format!("{} is {} and cannot change", own.id, own.status);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     if !loops::is_step(own, fields) {
-        let message = format!("{} has no such step from the phase it is in", own.id);
+        let message = format!("{} has no such transition from its phase", own.id);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     let (before, after) = (own.fields.artifacts.as_slice(), fields.artifacts.as_slice());
@@ -144,11 +145,11 @@ fn goes_on(state: &State, who: &Principal, own: &Record, fields: &Fields) -> Res
     if adds || assign::may_lead(state, who, own).is_ok() {
         return Ok(());
     }
-    let message = format!("what came of {} is added to; what there is stays", own.id);
+    let message = format!("artifacts of {} can be added but not removed", own.id);
     Err(Refusal::denied(Rule::RecordOwner, message))
 }
 
-/// In a new phase or round of a loop every place has its turn again.
+/// Resets the turns of all slots for a new phase or round of a loop.
 pub(crate) fn again(own: &mut Record) {
     let mut slots = own.fields.slots.to_vec();
     for slot in &mut slots {
@@ -170,7 +171,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
     debug_assert_eq!(missing(body.id.kind, &known.fields), None);
     let cover = offer::cover(state, body.fields.claim);
     let unclaimed = body.clear.iter().any(|name| name.as_str() == "claim");
-    // What work was offered with stays, whatever its agent holds for it later.
+    // The surfaces that work was offered with stay, whatever its agent claims for it later.
     let is_dispatcher = matches!(&entry.draft.actor,
         Actor::Principal(by) if known.is_dispatched_by(by));
     let settled = known.fields.covers.is_some() && !is_dispatcher;

@@ -1,5 +1,4 @@
-//! `work.begin` and `work.finish`: somebody sits down to work, and gets up again. Each is one
-//! command and one commit.
+//! `work.begin` and `work.finish`: starting and finishing work. Each is one command and one commit.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -28,10 +27,6 @@ use crate::values::principal::Caller;
 
 pub use crate::model::knowledge::records::work::*;
 
-impl Begin {}
-
-impl Finish {}
-
 pub(crate) fn decide_begin(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -56,7 +51,8 @@ pub(crate) fn decide_begin(
         claim(tx, caller, args, open, &mut begun)?;
     }
     let made = tx.entries().get(first..).unwrap_or_default();
-    // What replaces another lease is the runtime's; the caller's own entry came before.
+    // The release of a replaced lease is the runtime's entry; the caller's own entry came before
+    // it.
     let own = made.iter().rev().find(|entry| entry.draft.causation.is_none());
     let cause = own.map(|entry| entry.id.clone());
     begun.renewed = renew_used(tx, caller, cause)?;
@@ -68,8 +64,8 @@ pub(crate) fn decide_begin(
     Ok(Reply::Begun(Box::new(begun)))
 }
 
-/// Claims what is asked for. A collision is put on record and told; any other refusal is the
-/// command's.
+/// Claims the requested surfaces. A collision is recorded and reported; any other refusal fails the
+/// command.
 fn claim(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -117,7 +113,7 @@ pub(crate) fn decide_finish(
         (Some(plan), Some(status)) => pass_on(tx, caller, &lease, plan, status)?,
         _ => Vec::new(),
     };
-    // A plan that moved has let go of it.
+    // If the plan moved, the lease has already been released.
     if tx.state().leases.contains_key(&args.lease) {
         let event = lease::released(&args.lease, &lease, ReleaseCause::Released);
         tx.emit(lease::about(&lease, caller.principal.clone().into(), false, event))?;
@@ -129,8 +125,8 @@ pub(crate) fn decide_finish(
     Ok(Reply::Finished(Box::new(Finished { claim, side_effects })))
 }
 
-/// Decides what becomes of the plan of a claim that is given back. The plan stays open while
-/// something else is claimed for it, and stays as it is where it has no such step.
+/// Moves the plan of a released claim. The plan stays open while anything else is claimed for it,
+/// and stays as it is if it has no such transition.
 fn pass_on(
     tx: &mut Transaction<'_>,
     caller: &Caller,

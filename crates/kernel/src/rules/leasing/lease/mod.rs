@@ -1,10 +1,10 @@
-//! Leases: who works on which surfaces, until when.
+//! Leases: exclusive claims on surfaces for a time.
 //!
-//! A lease is granted for a set of surfaces as a whole, to one holder, for a time. While it is
-//! live no other holder is granted anything that overlaps it. Every grant carries a fencing
-//! epoch from one counter that only grows, so whoever checks an epoch can tell a holder from
-//! somebody whose lease is long over. A lease that ran out is gone at that moment: every turn
-//! first records what is due, and reads leave lapsed leases out.
+//! A lease is granted for a set of surfaces as a whole, to one holder, for a time. While it is live
+//! no other holder is granted anything that overlaps it. Every grant carries a fencing epoch from
+//! one counter that only grows, so checking an epoch tells the holder from somebody whose lease
+//! ended long ago. A lease is gone the moment it expires: every transaction first records what is
+//! due, and reads leave expired leases out.
 
 pub(crate) mod using;
 
@@ -30,11 +30,11 @@ use crate::values::stream::Stream;
 
 pub use crate::model::leasing::lease::*;
 
-/// What became of a request for surfaces.
+/// The outcome of a request for surfaces.
 pub(crate) enum Grant {
     /// A lease was opened.
     Opened(LeaseId),
-    /// The caller goes on with a lease it had.
+    /// The caller reuses a lease it already had.
     Reused(LeaseId),
     /// The request was answered before, with this lease as it was then.
     Before(Box<LeaseView>),
@@ -51,7 +51,7 @@ pub(crate) fn decide_open(
     }
 }
 
-/// Grants surfaces: opens a lease, or goes on with one of the caller's if that is asked for.
+/// Grants surfaces: opens a lease, or reuses one of the caller if requested.
 pub(crate) fn grant(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -119,12 +119,12 @@ fn asked_before(
     open: &Open,
 ) -> Result<Asked, DecisionError> {
     let Some(id) = &open.request_id else { return Ok(Asked::New(None)) };
-    // Whether a lease is reused is no part of what is asked for.
+    // `reuse` is not part of the idempotency digest.
     let command = Command::LeaseOpen(Open { reuse: None, ..open.clone() });
     look_up(tx.state(), tx.stamp(), caller, &command, Some(id))
 }
 
-/// What the caller holds in a session, or without one.
+/// The leases the caller holds in a session, or without one.
 fn held_beside(state: &State, caller: &Caller, session: Option<&WorkspaceId>) -> Vec<LeaseId> {
     if let Some(session) = session {
         return state.leases_in(session);
@@ -133,7 +133,7 @@ fn held_beside(state: &State, caller: &Caller, session: Option<&WorkspaceId>) ->
     state.leases.iter().filter(|(_, lease)| own(lease)).map(|(id, _)| id.clone()).collect()
 }
 
-/// Leases give way to the one that was opened in their place.
+/// Releases the leases that were replaced by the one just opened.
 fn give_way(
     tx: &mut Transaction<'_>,
     opened: &LeaseId,
@@ -178,12 +178,12 @@ pub(crate) fn stream_of(
 
 fn live<'s>(state: &'s State, id: &LeaseId) -> Result<&'s Arc<Lease>, Refusal> {
     state.leases.get(id).ok_or_else(|| {
-        let message = format!("there is no live lease {id}; it ended or never was");
+        let message = format!("there is no live lease {id}; it ended or never existed");
         Refusal::not_found(Rule::LeaseLive, message)
     })
 }
 
-/// The lease, if the caller holds it under the epoch it believes to hold it under.
+/// Returns the lease if the caller holds it, under the given epoch; refuses otherwise.
 pub(crate) fn held_by_caller(
     tx: &Transaction<'_>,
     caller: &Caller,
@@ -206,7 +206,7 @@ pub(crate) fn held_by_caller(
     }
 }
 
-/// A draft about an existing lease, in its own workspace and stream.
+/// A draft of an event about an existing lease, in its own workspace and stream.
 pub(crate) fn about(lease: &Lease, actor: Actor, caused: bool, event: Event) -> Draft {
     Draft {
         actor,
@@ -254,7 +254,7 @@ pub(crate) fn decide_force(
     force: &Force,
 ) -> Result<Reply, DecisionError> {
     if let Principal::Agent(agent) = &caller.principal {
-        let message = format!("agent {agent} has no right to end the lease of another");
+        let message = format!("agent {agent} may not end the lease of another holder");
         return Err(Refusal::denied(Rule::ForceNeedsRight, message).into());
     }
     if force.reason.is_blank() {
@@ -272,7 +272,7 @@ pub(crate) fn decide_force(
     Ok(reply)
 }
 
-/// Gives back every lease of a session that ends.
+/// Releases every lease of a session that ends.
 pub(crate) fn release_all_of(
     tx: &mut Transaction<'_>,
     workspace: &WorkspaceId,
@@ -288,7 +288,7 @@ pub(crate) fn release_all_of(
     Ok(())
 }
 
-/// What is due for a lease whose time is over.
+/// Expires a lease whose deadline has passed.
 pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &LeaseId) -> Result<(), ApplyError> {
     let Some(lease) = tx.state().leases.get(id).cloned() else {
         return Ok(());

@@ -1,5 +1,4 @@
-//! Leases in use: a caller goes on with a lease of its own on the same surfaces, and leases are
-//! renewed by what their holder does.
+//! Leases in use: reuse of a lease on the same surfaces, and renewal by the holder's activity.
 
 use crate::values::id::First as _;
 
@@ -55,15 +54,14 @@ fn renewed(now: Timestamp, id: &LeaseId, lease: &Lease, ttl: Ttl) -> Event {
     Event::LeaseRenewed(Renewed { epoch, expires_at, lease: id.clone(), ttl_s: ttl })
 }
 
-/// Whether a lease has used up a quarter of its time.
+/// Whether a lease has used up a quarter of its time to live.
 fn is_used(lease: &Lease, now: Timestamp) -> bool {
     let ttl = lease.ttl.span().micros();
     lease.expires_at.since(now).micros() < ttl - ttl / 4
 }
 
-/// Renews the caller's leases that have used up a quarter of their time, because of what the caller
-/// just did: the entry `cause`. Without one, the first renewal is the caller's own entry and the
-/// others follow from it.
+/// Renews the caller's leases that have used up a quarter of their time, because of the caller's
+/// entry `cause`. Without one, the first renewal is the caller's own entry and causes the others.
 pub(crate) fn renew_used(
     tx: &mut Transaction<'_>,
     caller: &Caller,

@@ -1,9 +1,9 @@
-//! Escalations: what an agent needs a person for.
+//! Escalations: an agent's request for a person.
 //!
-//! The signal goes up the tree like any other and comes to the owner of the workspace besides.
-//! The owner answers with an envelope, ends the workspace, or leaves it to the coordinator. While
-//! the owner is suspended or blocked it waits; to somebody who was deactivated it does not go at
-//! all. When its time is over the fallback answers.
+//! The signal goes up the tree like any other, and also reaches the owner of the workspace. The
+//! owner answers with an envelope, aborts the workspace, or delegates to the coordinator. While the
+//! owner is suspended or blocked it waits; a deactivated owner is skipped. After the timeout the
+//! fallback applies.
 
 use std::sync::Arc;
 
@@ -36,18 +36,18 @@ use crate::values::token::{Format, TypeName};
 
 pub use crate::model::runs::approvals::escalation::*;
 
-/// The SHA-256 of [`PROCEED`]; a test holds one to the other.
+/// The SHA-256 of [`PROCEED`]; checked by a test.
 const PROCEED_DIGEST: [u8; 32] = [
     0x2f, 0x5e, 0x30, 0x91, 0xca, 0x2b, 0x4b, 0x0b, 0xfe, 0x07, 0x25, 0x4a, 0x0d, 0x6c, 0xb1, 0x0d,
     0x55, 0xbe, 0xe8, 0xb7, 0x3e, 0x68, 0x4f, 0x60, 0xa0, 0x10, 0xa4, 0x74, 0xf7, 0xa1, 0x28, 0xf2,
 ];
 
-/// The content an agent is sent when the fallback says to go on.
+/// The content sent to an agent when the fallback is to proceed.
 pub fn proceed() -> Blob {
     Blob::from_digest(PROCEED_DIGEST)
 }
 
-/// An agent asked for a person.
+/// Opens an escalation for an emitted signal.
 pub(crate) fn on_emitted(
     tx: &mut Transaction<'_>,
     workspace: &WorkspaceId,
@@ -70,7 +70,7 @@ pub(crate) fn on_emitted(
     reroute(tx, signal)
 }
 
-/// Where nobody is there whom it could go to, the coordinator finds somebody else.
+/// Delegates an escalation to the coordinator if its owner is deactivated.
 fn reroute(tx: &mut Transaction<'_>, signal: &SignalId) -> Result<(), ApplyError> {
     let Some(open) = tx.state().escalations.get(signal).cloned() else { return Ok(()) };
     match gate::owner_of(tx.state(), Some(&open.workspace)) {
@@ -87,7 +87,7 @@ fn is_gone(state: &State, user: &UserId) -> bool {
     state.users.get(user).is_none_or(|known| known.status == standing::Status::Deactivated)
 }
 
-/// Notes that somebody was not asked.
+/// Records that a person was not asked.
 fn denied(
     tx: &mut Transaction<'_>,
     workspace: &WorkspaceId,
@@ -104,7 +104,7 @@ fn denied(
     tx.note(None, Actor::Protocol, event)
 }
 
-/// Of too many that wait for one person the oldest is left to the coordinator.
+/// Delegates the oldest escalation to the coordinator if the owner's queue is full.
 fn make_room(tx: &mut Transaction<'_>, workspace: &WorkspaceId) -> Result<(), ApplyError> {
     let state = tx.state();
     let owner = gate::owner_of(state, Some(workspace));
@@ -152,11 +152,11 @@ pub(crate) fn decide_answer(
             resolved(tx, id, by, ResponseType::Envelope, sent, Actor::Protocol)?;
         }
         (ResponseType::Envelope, None) => {
-            let message = "an answer in words needs its `payload`";
+            let message = "an answer with a message needs a `payload`";
             return Err(Refusal::denied(Rule::EscalationAnswer, message).into());
         }
         (_, Some(_)) => {
-            let message = "only an answer in words has a `payload`";
+            let message = "only an answer with a message has a `payload`";
             return Err(Refusal::denied(Rule::EscalationAnswer, message).into());
         }
         (ResponseType::Abort, None) => {
@@ -192,7 +192,7 @@ fn resolved(
     tx.note(Some(&open.workspace), actor, event)
 }
 
-/// An escalation's time is over.
+/// Applies the fallback of an escalation that timed out.
 pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &SignalId) -> Result<(), ApplyError> {
     let Some(open) = tx.state().escalations.get(id).cloned() else { return Ok(()) };
     let event = Event::EscalationTimeout(TimedOut {
@@ -225,8 +225,8 @@ pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &SignalId) -> Result<(),
     }
 }
 
-/// Closes the escalations of workspaces that have ended, and hands on those whose owner has left
-/// for good since.
+/// Closes the escalations of workspaces that have ended, and delegates those whose owner has been
+/// deactivated.
 pub(crate) fn sweep(tx: &mut Transaction<'_>) -> Result<(), ApplyError> {
     let state = tx.state();
     let ended = |open: &Escalation| {
@@ -268,7 +268,7 @@ pub(crate) fn apply_resolved(state: &mut State, resolved: &Resolved) -> Result<(
 }
 
 impl State {
-    /// Takes in an escalation with everything that is derived from it.
+    /// Inserts an escalation and its deadline.
     pub(crate) fn insert_escalation(
         &mut self,
         id: SignalId,
@@ -281,7 +281,7 @@ impl State {
         }
     }
 
-    /// What waits for a person, oldest first.
+    /// The escalations waiting for an owner, oldest first.
     pub(crate) fn escalations_for(&self, owner: &Party) -> Vec<(SignalId, Arc<Escalation>)> {
         let own = |open: &Escalation| gate::owner_of(self, Some(&open.workspace)) == *owner;
         let mut waiting: Vec<(SignalId, Arc<Escalation>)> = self

@@ -1,9 +1,9 @@
-//! Gates: what waits for a person before it happens.
+//! Gates: actions that wait for a person's approval.
 //!
-//! A gate is triggered by an order and stands before its effect. It ends once: by a person, by
-//! its fallback when its time is over, or by the runtime when there is nothing left to decide
-//! about. Gates of one owner form a queue, oldest first. A gate that its fallback closed does not
-//! come up again for the same thing.
+//! A gate is triggered by a command and holds back its effect. It is closed once: by a person, by
+//! its fallback after the timeout, or by the runtime when there is nothing left to decide. The
+//! gates of one owner form a queue, oldest first. A gate that its fallback closed is not opened
+//! again for the same subject.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::values::principal::{Actor, Caller, Principal};
 
 pub use crate::model::runs::approvals::gate::*;
 
-/// Something that may have to wait for a person.
+/// An action that may have to wait for approval.
 pub(crate) struct Stop {
     pub(crate) kind: GateType,
     pub(crate) subject: AnyId,
@@ -34,18 +34,18 @@ pub(crate) struct Stop {
     pub(crate) request: Option<Request>,
 }
 
-/// How it goes on with an order.
+/// How an action proceeds at a gate.
 pub(crate) enum Way {
-    /// At once.
+    /// Immediately.
     Free,
-    /// At once, since a gate for it had its time.
+    /// Immediately, because the fallback of an earlier gate already decided.
     Again(GateId, GateType, AnyId),
-    /// Once a person has answered.
+    /// After a person's approval, at this gate.
     Waits(GateId),
 }
 
 impl Way {
-    /// Notes that a gate was not asked again, after the order itself is on record.
+    /// Records that a gate was not opened again, after the action itself is recorded.
     pub(crate) fn note(self, tx: &mut Transaction<'_>) -> Result<(), ApplyError> {
         let Way::Again(gate_id, gate_type, subject_id) = self else { return Ok(()) };
         let home = tx.state().root.clone();
@@ -55,8 +55,8 @@ impl Way {
     }
 }
 
-/// Whether an order goes on, or waits at a gate from now on. A person who may answer at the gate
-/// does not have to ask anybody.
+/// Decides whether an action proceeds or waits at a new gate. A person who may decide at the gate
+/// needs no approval.
 pub(crate) fn pass(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -78,15 +78,15 @@ pub(crate) fn pass(
         return Ok(Way::Again(gate, stop.kind, stop.subject));
     }
     if let Some((gate, _)) = state.open_gate(stop.kind, &stop.subject) {
-        let message = format!("this waits for a person already, at gate {gate}");
+        let message = format!("this already waits for a person, at gate {gate}");
         return Err(Refusal::denied(Rule::GateWaits, message).into());
     }
     let actor = caller.principal.clone().into();
     trigger(tx, stop, actor).map(Way::Waits)
 }
 
-/// The gate for the same order that its fallback closed. To save what is left of a workspace is
-/// another order than to merge it.
+/// The gate for the same action that its fallback closed. A salvage is a different action than a
+/// merge.
 fn guard(state: &State, stop: &Stop) -> Option<(GateId, Arc<ClosedGate>)> {
     let id = closed_by_fallback(state, stop.kind, &stop.subject)?;
     let closed = state.closed_gates.get(&id)?.clone();
@@ -94,37 +94,37 @@ fn guard(state: &State, stop: &Stop) -> Option<(GateId, Arc<ClosedGate>)> {
     (saves(&closed.gate.request) == saves(&stop.request)).then_some((id, closed))
 }
 
-/// Nobody answered in time, and that means no.
+/// The refusal because nobody answered in time and the fallback is to reject.
 fn turned_back(gate: &GateId) -> Refusal {
     let message = format!(
-        "nobody answered at gate {gate} in time, and its fallback turned this back; a person \
+        "nobody answered at gate {gate} in time, and its fallback rejected this; a person \
          who may answer there can still order it"
     );
     Refusal::denied(Rule::GateWaits, message)
 }
 
-/// There is no way around a gate: what would do the same without asking is refused.
+/// Refuses commands that would bypass a gate by other means.
 pub(crate) fn not_around(state: &State, caller: &Caller, kind: GateType) -> Result<(), Refusal> {
     let person = matches!(caller.principal, Principal::User(_));
     if person || state.highway.gate(kind).is_none() {
         return Ok(());
     }
-    let message = format!("people are asked about each {kind}; this would go around them");
+    let message = format!("each {kind} needs a person's approval; this would bypass it");
     Err(Refusal::denied(Rule::GateWaits, message))
 }
 
-/// Asks a person about a conflict, whether or not conflicts are asked about.
+/// Asks a person about a conflict, even if no gate guards conflicts.
 pub(crate) fn escalated(
     tx: &mut Transaction<'_>,
     stop: Stop,
     actor: Actor,
 ) -> Result<GateId, DecisionError> {
     if let Some((gate, _)) = tx.state().open_gate(stop.kind, &stop.subject) {
-        let message = format!("this waits for a person already, at gate {gate}");
+        let message = format!("this already waits for a person, at gate {gate}");
         return Err(Refusal::denied(Rule::GateWaits, message).into());
     }
     if let Some((gate, closed)) = guard(tx.state(), &stop) {
-        let left = "people left this to the coordinator, who settles it in another way";
+        let left = "this was left to the coordinator, who resolves it in another way";
         let refusal = match closed.end {
             GateEnd::Reject => turned_back(&gate),
             _ => Refusal::denied(Rule::GateWaits, format!("at gate {gate} {left}")),
@@ -134,7 +134,7 @@ pub(crate) fn escalated(
     trigger(tx, stop, actor)
 }
 
-/// Has something wait from now on.
+/// Opens a gate.
 pub(crate) fn trigger(
     tx: &mut Transaction<'_>,
     stop: Stop,
@@ -143,7 +143,7 @@ pub(crate) fn trigger(
     let state = tx.state();
     let policy = state.highway.gate(stop.kind).unwrap_or(state.highway.gate_defaults);
     if state.gates.len() >= GATES_MAX {
-        let message = format!("{GATES_MAX} gates wait for people already");
+        let message = format!("there are already {GATES_MAX} open gates");
         return Err(Refusal::denied(Rule::Limits, message).into());
     }
     let owner = owner_of(state, stop.workspace.as_ref());
@@ -167,7 +167,7 @@ pub(crate) fn trigger(
     Ok(gate_id)
 }
 
-/// A new task waits for approval, if plans do.
+/// Opens a gate for a new task, if plans need approval.
 pub(crate) fn on_planned(tx: &mut Transaction<'_>, id: &TaskId) -> Result<(), DecisionError> {
     if tx.state().highway.gate(GateType::TaskApproval).is_none() {
         return Ok(());
@@ -177,7 +177,7 @@ pub(crate) fn on_planned(tx: &mut Transaction<'_>, id: &TaskId) -> Result<(), De
     trigger(tx, stop, Actor::Protocol).map(|_| ())
 }
 
-/// An accepted envelope waits before the inbox, if envelopes do.
+/// Opens a gate for an accepted envelope, if deliveries need approval.
 pub(crate) fn on_sent(
     tx: &mut Transaction<'_>,
     id: &EnvelopeId,
@@ -192,7 +192,7 @@ pub(crate) fn on_sent(
     trigger(tx, stop, Actor::Protocol).map(|_| ())
 }
 
-/// What a person needs to be allowed, to answer at a gate.
+/// The permission that a person needs to decide at a gate.
 pub(crate) fn deed_at(kind: GateType) -> Permission {
     match kind {
         GateType::TaskApproval | GateType::WorkspaceCreate => Permission::CreateWorkspace,
@@ -202,27 +202,27 @@ pub(crate) fn deed_at(kind: GateType) -> Permission {
     }
 }
 
-/// Who answers for a workspace; for plans, whoever answers for the root.
+/// The owner of a workspace; for plans the owner of the root.
 pub(crate) fn owner_of(state: &State, workspace: Option<&WorkspaceId>) -> Party {
     let known = workspace.or(state.root.as_ref()).and_then(|id| state.workspaces.get(id));
     known.map_or(Party::System, |known| known.owner.clone())
 }
 
 impl Gate {
-    /// In whose queue it is. Whoever a workspace is handed to gets its gates, too.
+    /// The owner of the queue it is in. A transferred workspace takes its gates along.
     pub(crate) fn owner(&self, state: &State) -> Party {
         owner_of(state, self.workspace.as_ref())
     }
 
-    /// The local trail that tells of it: that of its run's root.
+    /// The workspace whose local trail records it: the root of its run.
     pub(crate) fn home(&self, state: &State) -> Option<WorkspaceId> {
         let at = self.workspace.as_ref().and_then(|id| state.workspaces.get(id));
         let graph = || self.graph.as_ref().and_then(|id| state.graphs.get(id));
         at.map(|at| at.charter.root.clone()).or_else(|| graph().map(|graph| graph.root.clone()))
     }
 
-    /// Whether there is still something to decide about. Gates end with their run, whatever they
-    /// are about: what is to be saved of a workspace may be of an earlier one.
+    /// Whether there is still something to decide. All gates end with the run: a salvage may be of
+    /// a workspace of an earlier run.
     pub(crate) fn is_valid(&self, state: &State) -> bool {
         if state.root.is_none() {
             return false;
@@ -266,12 +266,12 @@ impl Gate {
     }
 }
 
-/// Whether a gate for this had its time, and which it was.
+/// The gate for this subject that its fallback closed, if any.
 pub(crate) fn closed_by_fallback(state: &State, kind: GateType, subject: &AnyId) -> Option<GateId> {
     state.guarded.get(&(kind, subject.clone())).cloned()
 }
 
-/// Closes the gates that have nothing left to decide about.
+/// Closes the gates that have nothing left to decide.
 pub(crate) fn sweep(tx: &mut Transaction<'_>) -> Result<(), ApplyError> {
     let state = tx.state();
     let gone = state.gates.iter().filter(|(_, gate)| !gate.is_valid(state));
@@ -282,7 +282,7 @@ pub(crate) fn sweep(tx: &mut Transaction<'_>) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// A gate's time is over.
+/// Applies the fallback of a gate that timed out.
 pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &GateId) -> Result<(), ApplyError> {
     let Some(gate) = tx.state().gates.get(id).cloned() else { return Ok(()) };
     let event = Event::GateTimeout(TimedOut {
@@ -320,8 +320,8 @@ pub(crate) fn apply_triggered(
     state.insert_gate(triggered.gate_id.clone(), Arc::new(gate))
 }
 
-/// A gate that people left to the coordinator: whoever answers at it now has its order carried
-/// out. Otherwise it only says why nobody was asked.
+/// Applies the reentry of a gate left to the coordinator: without a cause it releases the waiting
+/// action; otherwise it only records why no gate was opened.
 pub(crate) fn apply_reentry(
     state: &mut State,
     entry: &Stamped,
@@ -340,7 +340,7 @@ pub(crate) fn apply_reentry(
 }
 
 impl State {
-    /// Takes in an open gate with everything that is derived from it.
+    /// Inserts an open gate with its deadline and index.
     pub(crate) fn insert_gate(&mut self, id: GateId, gate: Arc<Gate>) -> Result<(), ApplyError> {
         self.reschedule(None, gate.due(), &Deadline::Gate(id.clone()));
         self.stopped.insert((gate.kind, gate.subject.clone()), id.clone());
@@ -350,7 +350,7 @@ impl State {
         }
     }
 
-    /// The open gate that stands before something.
+    /// The open gate for a subject.
     pub(crate) fn open_gate(
         &self,
         kind: GateType,
@@ -360,7 +360,7 @@ impl State {
         self.gates.get(id).map(|gate| (id, gate))
     }
 
-    /// Takes in a gate that has ended. An envelope that was left to the coordinator waits on.
+    /// Inserts a closed gate. An envelope left to the coordinator keeps waiting.
     pub(crate) fn insert_closed_gate(&mut self, id: GateId, closed: Arc<ClosedGate>) {
         if closed.is_left() && closed.gate.kind == GateType::EnvelopeDelivery {
             let subject = closed.gate.subject.clone();
@@ -369,13 +369,13 @@ impl State {
         self.closed_gates.insert(id, closed);
     }
 
-    /// Whether an envelope waits for a person, or for the coordinator to whom people left it.
+    /// Whether an envelope waits for a person, or for the coordinator to whom it was escalated.
     pub(crate) fn is_stopped(&self, envelope: &EnvelopeId) -> bool {
         !self.stopped.is_empty()
             && self.stopped.contains_key(&(GateType::EnvelopeDelivery, envelope.into()))
     }
 
-    /// Forgets the gates of a run that is over. None is open by then.
+    /// Drops the gates of a run that has ended. None is open by then.
     pub(crate) fn forget_gates(&mut self) {
         self.closed_gates = imbl::OrdMap::new();
         self.guarded = imbl::OrdMap::new();

@@ -1,8 +1,7 @@
-//! Injection: what a person says to a workspace, from outside the tree.
+//! Injection: a person's message to a workspace, from outside the tree.
 //!
-//! A person needs neither a role nor a right for it. Everything else is checked as usual: the
-//! type is registered, the workspace is there and still takes mail. Nothing that was sent or
-//! recorded before is changed by it.
+//! A person needs neither a role nor a send right for it. Everything else is checked as usual: the
+//! type is registered, the workspace exists and still takes mail.
 
 use crate::machine::coordinator;
 use crate::machine::state::State;
@@ -35,23 +34,23 @@ pub(crate) fn decide_inject(
     tx.envelope_reply(&id)
 }
 
-/// The person who speaks, if it is one and may.
+/// The person who sends, or a refusal if the caller is not a person or lacks permission.
 pub(crate) fn person(state: &State, caller: &Caller, to: &WorkspaceId) -> Result<UserId, Refusal> {
     let Principal::User(user) = &caller.principal else {
-        let message = format!("{} cannot speak from outside: people do", caller.principal);
+        let message = format!("{} cannot inject messages: only people can", caller.principal);
         return Err(Refusal::denied(Rule::PersonDecides, message));
     };
     coordinator::root(state)?;
     workspace::get(state, to)?;
     capability::may(state, user, Permission::Inject, Some(to))?;
     if !state.highway.injection {
-        let message = "the highway of this run takes nothing from outside";
+        let message = "the highway of this run does not allow injected messages";
         return Err(Refusal::denied(Rule::InjectionOn, message));
     }
     Ok(user.clone())
 }
 
-/// Sends what a person says. Returns the envelope.
+/// Sends a person's message. Returns the envelope.
 pub(crate) fn send(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -99,7 +98,7 @@ pub(crate) fn send(
 
 type Refused = (InjectionReason, Refusal);
 
-/// Whether what a person says can be sent: everything but role and right.
+/// Checks whether a person's message can be sent: everything but role and right.
 pub(crate) fn check(state: &State, inject: &Inject) -> Result<Payload, Refused> {
     let unsound =
         |rule, message: String| (InjectionReason::InvalidStructure, Refusal::denied(rule, message));
@@ -134,7 +133,7 @@ pub(crate) fn check(state: &State, inject: &Inject) -> Result<Payload, Refused> 
     inject.payload.stored().map_err(|what| unsound(Rule::EnvelopeSound, what))
 }
 
-/// The runtime says something to a workspace in the coordinator's name.
+/// Sends a message of the runtime to a workspace in the coordinator's name.
 pub(crate) fn say(
     tx: &mut Transaction<'_>,
     to: &WorkspaceId,

@@ -1,9 +1,10 @@
-//! The highway: how people watch, approve, interrupt and answer, without stopping anything.
+//! Human approvals (the "highway"): how people watch, approve, interrupt and answer while work goes
+//! on.
 //!
-//! What a person wants to see before it happens waits at a gate ([`gate`]); what an agent cannot
-//! decide comes as an escalation ([`escalation`]); what a person wants to say goes in as an
-//! injected envelope ([`inject`]). A run has one setting that says which gates are there, how
-//! long each waits and what happens then. Watching needs no setting: it is the trail.
+//! Actions that need approval wait at a gate ([`gate`]); questions an agent cannot decide arrive as
+//! escalations ([`escalation`]); people send messages as injected envelopes ([`inject`]). The
+//! settings of a run say which gates exist, how long each waits and its fallback. Watching needs no
+//! settings: it is reading the trail.
 
 pub mod escalation;
 pub mod gate;
@@ -46,7 +47,7 @@ pub(crate) fn decide_configure(
     Ok(Reply::Highway(Box::new(view::HighwayView::of(tx.state()))))
 }
 
-/// Plans that nobody was asked about yet.
+/// Draft tasks of this run for which no gate was opened yet.
 fn unasked(state: &State) -> Vec<TaskId> {
     let unasked = |id: &TaskId, task: &Task| {
         let subject = id.into();
@@ -62,8 +63,8 @@ fn unasked(state: &State) -> Vec<TaskId> {
     drafts.into_iter().map(|(_, id)| id).collect()
 }
 
-/// People set their own gates. Where nobody has signed up the coordinator does: nobody is there
-/// whom it could keep out.
+/// Checks whether a caller may change the approval settings: people with the permission, or the
+/// coordinator if there are no users.
 pub(crate) fn may_configure(state: &State, caller: &Caller) -> Result<(), Refusal> {
     use crate::capability::{Permission, may};
     match &caller.principal {
@@ -74,7 +75,7 @@ pub(crate) fn may_configure(state: &State, caller: &Caller) -> Result<(), Refusa
             Ok(())
         }
         principal => {
-            let message = format!("{principal} may not change what people want to be asked about");
+            let message = format!("{principal} may not change the highway's settings");
             Err(Refusal::denied(Rule::PersonDecides, message))
         }
     }
@@ -91,9 +92,8 @@ pub(crate) fn apply_configured(
     Ok(())
 }
 
-/// What no longer makes sense is closed: gates whose subject is gone, escalations of workspaces
-/// that have ended. Asked after every command and everything that fell due, so that no way of
-/// ending anything is forgotten.
+/// Closes gates whose subject is gone and escalations of ended workspaces. It runs after every
+/// command and every deadline, so that no way of ending something is missed.
 pub(crate) fn sweep(tx: &mut Transaction<'_>) -> Result<(), ApplyError> {
     if !tx.state().gates.is_empty() {
         gate::sweep(tx)?;

@@ -1,4 +1,4 @@
-//! Orders that wait at a gate, and how they are carried out once a person has agreed.
+//! Commands that wait at a gate, and their execution once approved.
 
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::runs::approvals::gate::Gate;
@@ -14,14 +14,14 @@ use crate::values::principal::{Actor, Caller};
 
 pub use crate::model::runs::approvals::request::*;
 
-/// Whoever ordered it, as the caller it was.
+/// The caller who issued the command.
 fn asker(gate: &Gate) -> Option<Caller> {
     let Actor::Principal(principal) = &gate.asked_by else { return None };
     let key = PublicKey::from_bytes([0; 32]);
     Some(Caller { principal: principal.clone(), key, session: None })
 }
 
-/// A creation with what a person changed about it.
+/// A creation with a person's modifications applied.
 fn with_changes(create: &Create, changed: Option<&Modifications>) -> Create {
     let mut create = create.clone();
     if let Some(changed) = changed {
@@ -30,14 +30,14 @@ fn with_changes(create: &Create, changed: Option<&Modifications>) -> Create {
         }
         create.priority = changed.workspace_priority.or(create.priority);
         if let Some(budget) = &changed.budget {
-            // What is not named stays as it was ordered.
+            // Limits that are not named stay as requested.
             create.budget.extend(budget.clone());
         }
     }
     create
 }
 
-/// Carries an order out, on behalf of whoever gave it.
+/// Executes the waiting command on behalf of its issuer.
 pub(crate) fn carry_out(
     tx: &mut Transaction<'_>,
     gate: &Gate,
@@ -62,7 +62,7 @@ pub(crate) fn carry_out(
         }
     });
     done.map_err(|halt| match halt {
-        // What is refused is the answer at the gate, whatever the order itself would have said.
+        // The refusal is recorded as one of the answer at the gate, not of the waiting command.
         DecisionError::Refused(why) if !matches!(why.record, Record::Violation(_)) => {
             why.recorded(Record::Command).into()
         }

@@ -1,5 +1,5 @@
-//! Answers at gates: a person's, the fallback's, or the runtime's when there is nothing left to
-//! decide about. What follows from an answer is part of the same commit.
+//! Closing of gates: by a person, by the fallback, or by the runtime when there is nothing left to
+//! decide. The consequences are part of the same commit.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ use crate::values::principal::{Actor, Caller, Principal};
 pub use crate::model::runs::approvals::resolve::*;
 
 impl Modifications {
-    /// Shows every piece of content in it, so that it can be stored.
+    /// Visits every piece of content in it, so that it can be stored.
     pub(crate) fn each_content<E>(&mut self, visit: Visit<'_, E>) -> Result<(), E> {
         self.description.as_mut().map_or(Ok(()), &mut *visit)?;
         self.payload.as_mut().map_or(Ok(()), |payload| in_payload(payload, visit))?;
@@ -48,7 +48,7 @@ impl Modifications {
     }
 }
 
-/// What may be changed at a gate.
+/// The fields that may be modified at a gate.
 pub(crate) fn changeable(gate: &Gate) -> &'static [&'static str] {
     match (gate.kind, &gate.request) {
         (GateType::TaskApproval, _) => &["description", "estimate", "name", "priority"],
@@ -97,7 +97,7 @@ pub(crate) fn decide_resolve(
     reply(tx, &resolve.gate)
 }
 
-/// A gate that its fallback left to the coordinator is answered by the coordinator.
+/// Lets the coordinator decide at a gate that its fallback left to it.
 fn after_the_end(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -108,12 +108,16 @@ fn after_the_end(
         return Err(Refusal::not_found(Rule::GateOpen, message).into());
     };
     if !closed.is_left() || !closed.gate.is_valid(tx.state()) {
-        let message = format!("gate {} has ended ({})", resolve.gate, closed.by);
+        let message = format!("gate {} is closed ({})", resolve.gate, closed.by);
         return Err(Refusal::denied(Rule::GateOpen, message).into());
     }
-    workspace::coordinator_only(tx.state(), caller, "decide what people left to it")?;
+    workspace::coordinator_only(
+        tx.state(),
+        caller,
+        "decide what was escalated to the coordinator",
+    )?;
     if resolve.action != GateAction::Approve {
-        let message = "the coordinator lets it go on, or leaves it as it is";
+        let message = "the coordinator can only approve it, or leave it as it is";
         return Err(Refusal::denied(Rule::GateFields, message).into());
     }
     let event = Event::GateReentryBlocked(gate::ReentryBlocked {
@@ -136,10 +140,10 @@ fn reply(tx: &Transaction<'_>, id: &GateId) -> Result<Reply, DecisionError> {
     tx.gate_reply(id)
 }
 
-/// The person who answers, if a person does and may.
+/// The person who decides, or a refusal if the caller is not a person or lacks permission.
 fn a_person(state: &State, caller: &Caller, gate: &Gate) -> Result<UserId, Refusal> {
     let Principal::User(user) = &caller.principal else {
-        let message = format!("{} cannot answer at a gate: people do", caller.principal);
+        let message = format!("{} cannot decide at a gate: only people can", caller.principal);
         return Err(Refusal::denied(Rule::PersonDecides, message));
     };
     capability::may(state, user, gate::deed_at(gate.kind), gate.workspace.as_ref())?;
@@ -157,7 +161,7 @@ fn changes<'r>(gate: &Gate, resolve: &'r Resolve) -> Result<Option<&'r Modificat
     match (resolve.action, fields.is_empty()) {
         (GateAction::Modify, true) => refuse("nothing is changed".to_owned()),
         (GateAction::Approve | GateAction::Reject, false) => {
-            refuse("changes come with `modify`".to_owned())
+            refuse("`modifications` need the action `modify`".to_owned())
         }
         _ => match fields.iter().find(|field| !allowed.contains(field)) {
             Some(field) => refuse(format!("{field} cannot be changed at this gate")),
@@ -166,14 +170,14 @@ fn changes<'r>(gate: &Gate, resolve: &'r Resolve) -> Result<Option<&'r Modificat
     }
 }
 
-/// Records the end of a gate.
+/// Records the closing of a gate.
 fn close(tx: &mut Transaction<'_>, resolved: Resolved, actor: Actor) -> Result<(), ApplyError> {
     let gate = tx.state().gates.get(&resolved.gate_id).cloned();
     let home = gate.and_then(|gate| gate.home(tx.state()));
     tx.note(home.as_ref(), actor, Event::GateResolved(resolved))
 }
 
-/// There is nothing left to decide about.
+/// Closes a gate that has nothing left to decide.
 pub(crate) fn invalidate(
     tx: &mut Transaction<'_>,
     id: &GateId,
@@ -195,7 +199,7 @@ pub(crate) fn invalidate(
     close(tx, resolved, Actor::Protocol)
 }
 
-/// What happens because nobody answered.
+/// Applies the fallback of a gate.
 pub(crate) fn fall_back(
     tx: &mut Transaction<'_>,
     id: &GateId,
@@ -229,7 +233,7 @@ pub(crate) fn fall_back(
     match done {
         Ok(()) => Ok(()),
         Err(DecisionError::Fault(fault)) => Err(fault),
-        // What was ordered once cannot be done any more.
+        // The waiting command can no longer be carried out.
         Err(DecisionError::Refused(why)) => invalidate(tx, id, Some(why.message)),
         Err(DecisionError::NotAuthentic { reason, .. }) => {
             invalidate(tx, id, Some(reason.to_owned()))
@@ -237,7 +241,7 @@ pub(crate) fn fall_back(
     }
 }
 
-/// What waited goes on.
+/// Lets the waiting action proceed.
 fn let_through(
     tx: &mut Transaction<'_>,
     gate: &Gate,
@@ -260,7 +264,7 @@ fn let_through(
     }
 }
 
-/// What waited does not go on.
+/// Rejects the waiting action.
 fn turn_back(
     tx: &mut Transaction<'_>,
     gate: &Gate,
@@ -277,7 +281,7 @@ fn turn_back(
             }
         }
         (GateType::EnvelopeDelivery, _) => send_back(tx, gate)?,
-        // What failed before stays as it is.
+        // The workspace has already failed and stays so.
         (GateType::Integration, Some(Request::Salvage(_))) => {}
         (GateType::Integration, _) => fail(tx, gate, initiator)?,
         (GateType::ConflictResolution, Some(Request::Resolve(asked)))
@@ -294,14 +298,14 @@ fn fail(tx: &mut Transaction<'_>, gate: &Gate, initiator: Initiator) -> Result<(
     let Some(id) = &gate.workspace else { return Ok(()) };
     let salvaged = tx.state().workspaces.get(id).is_some_and(|known| known.status.is_terminal());
     if salvaged {
-        // It has failed before; what is given up is the attempt to save something of it.
+        // The workspace has already failed; only the salvage is abandoned.
         return salvage::abandon(tx, id, Trigger::GateRejectedByHuman);
     }
     let (to, trigger) = (Status::Failed, Trigger::GateRejectedByHuman);
     change::fail(tx, id, Change { to, trigger, initiator, reason: None, actor: Actor::Protocol })
 }
 
-/// An envelope that a person stopped goes back, and its sender is told.
+/// Returns an envelope that a person rejected, and tells its sender.
 fn send_back(tx: &mut Transaction<'_>, gate: &Gate) -> Result<(), ApplyError> {
     let id = EnvelopeId::new(gate.subject.as_str());
     let id = id.map_err(|_| ApplyError::Unknown("the envelope"))?;
@@ -319,11 +323,11 @@ fn send_back(tx: &mut Transaction<'_>, gate: &Gate) -> Result<(), ApplyError> {
     let reason = Some(words("gate_rejected_by_human"));
     let notice = Saying { signal: SignalType::Failed, reason, about: Some((&id).into()) };
     signal::tell_sender(tx, &sent.to, &sent.from, notice)?;
-    // What was held up behind it goes on.
+    // Mail held up behind it is delivered.
     deliver::move_on(tx, &sent.to)
 }
 
-/// Answers for a person the gates that stand before tasks. Returns whether there was one.
+/// Approves the open gate of a task for a person. Returns whether there was one.
 pub(crate) fn approve_task(
     tx: &mut Transaction<'_>,
     user: &UserId,
@@ -372,12 +376,12 @@ pub(crate) fn apply_resolved(
     Ok(())
 }
 
-/// What a person put into an envelope.
+/// The new payload that a person gave an envelope.
 fn new_payload(changed: Option<&Modifications>) -> Option<Payload> {
     changed?.payload.as_ref()?.stored().ok()
 }
 
-/// The envelope as a person changed it, if that is what happened at a gate.
+/// The envelope as a person modified it, if a gate's resolution did so.
 pub(crate) fn changed_envelope(state: &State, resolved: &Resolved) -> Option<Parcel> {
     let gate = state.gates.get(&resolved.gate_id)?;
     let changed = resolved.modifications.as_ref()?.payload.as_ref()?;
@@ -387,7 +391,7 @@ pub(crate) fn changed_envelope(state: &State, resolved: &Resolved) -> Option<Par
     Some(Parcel { id, envelope })
 }
 
-/// What a person changed about a task or an envelope that waits.
+/// Applies a person's modifications of a waiting task or envelope.
 fn apply_changes(
     state: &mut State,
     gate: &Gate,
@@ -422,7 +426,7 @@ fn apply_changes(
 }
 
 impl Transaction<'_> {
-    /// A gate, open or ended, as the reply to a command.
+    /// A gate, open or closed, as the reply to a command.
     pub(crate) fn gate_reply(&self, id: &GateId) -> Result<Reply, DecisionError> {
         let view = GateView::find(self.state(), id).ok_or(ApplyError::Unknown("the gate"))?;
         Ok(Reply::Gate(Box::new(view)))

@@ -1,4 +1,4 @@
-//! The highway, as doors show it.
+//! Gates, escalations and approval settings, as shown to callers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::values::id::{EnvelopeId, GateId, SignalId};
 pub use crate::model::runs::approvals::view::*;
 
 impl GateView {
-    /// A gate, open or ended.
+    /// A gate, open or closed.
     pub(crate) fn find(state: &State, id: &GateId) -> Option<Self> {
         if let Some(gate) = state.gates.get(id) {
             let ahead =
@@ -29,7 +29,7 @@ impl GateView {
         Some(GateView::of_closed(state, id, closed))
     }
 
-    /// The gates that are open, each owner's in the order of the queue.
+    /// The open gates, each owner's in queue order.
     pub(crate) fn queue(state: &State) -> Vec<Self> {
         let mut open: Vec<(Party, &GateId, &Arc<Gate>)> =
             state.gates.iter().map(|(id, gate)| (gate.owner(state), id, gate)).collect();
@@ -43,7 +43,7 @@ impl GateView {
         views
     }
 
-    /// The gates of this run that have ended, oldest first.
+    /// The closed gates of this run, oldest first.
     pub(crate) fn ended(state: &State) -> Vec<Self> {
         let closed = state.closed_gates.iter();
         let mut views: Vec<GateView> =
@@ -109,7 +109,7 @@ impl EscalationView {
         }
     }
 
-    /// What waits for people, oldest first.
+    /// The open escalations, oldest first.
     pub(crate) fn all(state: &State) -> Vec<Self> {
         let open = state.escalations.iter();
         let mut views: Vec<EscalationView> =

@@ -1,4 +1,4 @@
-//! Delivery: from accepted to the inbox, in order, again if it was lost, once at most.
+//! Delivery of accepted envelopes: in order, with retries, at most once.
 
 use crate::values::id::First as _;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use crate::values::time::{Span, Timestamp};
 
 pub use crate::model::runs::envelope::deliver::*;
 
-/// Delivers what waits for a workspace, as far as it takes mail now. A blocking envelope that is
-/// not read stops everything after it, whoever sent it. An envelope that waits for
-/// another attempt holds up its own channel and no other.
+/// Delivers the mail waiting for a workspace, as far as it takes mail now. An unread blocking
+/// envelope holds up everything after it, whoever the sender. An envelope that waits for a retry
+/// holds up only its own channel.
 pub(crate) fn move_on(tx: &mut Transaction<'_>, to: &WorkspaceId) -> Result<(), ApplyError> {
     let mut held_up: Vec<WorkspaceId> = Vec::new();
     let mut after = Timestamp::default();
@@ -42,8 +42,8 @@ pub(crate) fn move_on(tx: &mut Transaction<'_>, to: &WorkspaceId) -> Result<(), 
     Ok(())
 }
 
-/// Tries once. Returns whether the channel goes on: what is tried again holds it up, what is in
-/// the inbox or given up does not.
+/// Attempts one delivery. Returns whether the channel continues: an envelope to be retried holds it
+/// up, one that is delivered or given up does not.
 fn attempt(
     tx: &mut Transaction<'_>,
     id: &EnvelopeId,
@@ -76,7 +76,7 @@ fn attempt(
     }
 }
 
-/// Whether what comes out of the carrier is what its sender made. If not, it is never delivered.
+/// Whether the envelope that arrives is the one that was sent. If not, it is rejected.
 fn is_as_sent(
     tx: &mut Transaction<'_>,
     id: &EnvelopeId,
@@ -84,7 +84,7 @@ fn is_as_sent(
 ) -> Result<bool, ApplyError> {
     let sent = Parcel { id: id.clone(), envelope: envelope.clone() };
     let came = tx.hand_over(sent.clone());
-    // Another envelope, however honestly made, is not this one.
+    // Check the content against this envelope's id: another valid envelope is not this one.
     let came = Parcel { id: id.clone(), envelope: came.envelope };
     let Err(broken) = tx.check_parcel(&came)? else { return Ok(true) };
     let rejected = Event::EnvelopeRejected(Rejected {
@@ -97,14 +97,14 @@ fn is_as_sent(
     tx.note(Some(&envelope.from), Actor::Protocol, rejected)?;
     let violation = Event::IntegrityViolation(broken.entry(SubjectType::Envelope, id.into()));
     tx.note(None, Actor::Protocol, violation)?;
-    // If it was changed while it waited here, it does not say any more whom to tell.
+    // If the copy held here was altered, its sender field cannot be trusted either.
     if tx.check_parcel(&sent)?.is_ok() {
         tell(tx, id, envelope, "integrity_violation")?;
     }
     Ok(false)
 }
 
-/// The envelope is at the inbox: it is put in, unless it is there already.
+/// Puts the envelope into the inbox, or records a duplicate.
 fn arrive(
     tx: &mut Transaction<'_>,
     id: &EnvelopeId,
@@ -137,7 +137,7 @@ fn acknowledge(
     signal::tell_sender(tx, &envelope.to, &envelope.from, receipt)
 }
 
-/// Notes an attempt without an answer, and gives up after the last.
+/// Records an attempt without acknowledgement, and gives up after the last.
 fn unanswered(
     tx: &mut Transaction<'_>,
     id: &EnvelopeId,
@@ -182,7 +182,7 @@ fn give_up(
     tell(tx, id, envelope, reason.as_str())
 }
 
-/// A notice to the sender of why delivery was given up; it fails nobody.
+/// Tells the sender why delivery was given up. The signal fails no workspace.
 fn tell(
     tx: &mut Transaction<'_>,
     id: &EnvelopeId,
@@ -194,13 +194,13 @@ fn tell(
     signal::tell_sender(tx, &envelope.to, &envelope.from, notice)
 }
 
-/// What is due for an envelope that waits for another attempt.
+/// Retries an envelope whose retry time has come.
 pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &EnvelopeId) -> Result<(), ApplyError> {
     let Some(envelope) = tx.state().envelopes.get(id).cloned() else { return Ok(()) };
     let Some(receiver) = tx.state().workspaces.get(&envelope.to) else { return Ok(()) };
     let takes_mail = tx.state().takes_mail(&envelope.to);
     if envelope.status == Status::Delivered && receiver.status.is_terminal() {
-        // It was in the inbox when the receiver ended: nothing is left to find out.
+        // It was in the inbox when the receiver ended, so there is nothing left to retry.
         postpone(tx, id, &envelope, Missing::Answer)?;
         return tell(tx, id, &envelope, UndeliverableReason::TargetTerminal.as_str());
     }
@@ -210,11 +210,11 @@ pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &EnvelopeId) -> Result<(
     if takes_mail {
         return move_on(tx, &envelope.to.clone());
     }
-    // The receiver holds its mail: the attempt is made once it takes it again.
+    // The receiver does not take mail now; the attempt is made once it does.
     postpone(tx, id, &envelope, Missing::Envelope)
 }
 
-/// Makes no attempt now, and plans none.
+/// Cancels the planned retry.
 fn postpone(
     tx: &mut Transaction<'_>,
     id: &EnvelopeId,
@@ -231,7 +231,7 @@ fn postpone(
     tx.note(Some(&envelope.from), Actor::Protocol, event)
 }
 
-/// What is on its way to a workspace is looked at again, as the workspace is now.
+/// Delivers or returns the mail in transit to a workspace, depending on its current state.
 pub(crate) fn re_evaluate(tx: &mut Transaction<'_>, to: &WorkspaceId) -> Result<(), ApplyError> {
     match tx.state().workspaces.get(to).map(|known| known.status.is_terminal()) {
         Some(true) => give_back(tx, to),
@@ -239,7 +239,7 @@ pub(crate) fn re_evaluate(tx: &mut Transaction<'_>, to: &WorkspaceId) -> Result<
     }
 }
 
-/// What was on its way to a workspace that ended goes back, and its senders are told.
+/// Returns the mail in transit to a workspace that ended, and tells the senders.
 pub(crate) fn give_back(tx: &mut Transaction<'_>, to: &WorkspaceId) -> Result<(), ApplyError> {
     while let Some((_, id)) = tx.state().next_held(to, Timestamp::default()) {
         let Some(envelope) = tx.state().envelopes.get(&id).cloned() else {
@@ -311,7 +311,8 @@ pub(crate) fn apply_undeliverable(
     Ok(())
 }
 
-/// What was refused when it was sent never came to be; what was refused later is on its way no more.
+/// Applies a rejection: an envelope rejected when sent was never stored; one rejected later leaves
+/// transit.
 pub(crate) fn apply_rejected(state: &mut State, rejected: &Rejected) -> Result<(), ApplyError> {
     let id = &rejected.envelope_id;
     let Some(known) = state.envelopes.get_mut(id) else { return Ok(()) };
@@ -347,8 +348,8 @@ pub(crate) fn apply_attempted(state: &mut State, attempted: &Attempted) -> Resul
     Ok(())
 }
 
-/// The sender knows that the envelope is in the inbox, if this is the receipt for it: one from its
-/// receiver to its sender. What a coordinator says about somebody's mail is not.
+/// Marks an envelope as acknowledged, if this signal is the receipt from its receiver to its
+/// sender. Other signals about the envelope do not count.
 pub(crate) fn note_acknowledged(state: &mut State, id: &EnvelopeId, said: &signal::Emitted) {
     let Some(known) = state.envelopes.get_mut(id) else { return };
     let receipt = (&said.from, said.to.as_ref()) == (&known.to, Some(&known.from));
@@ -377,31 +378,31 @@ impl State {
         self.envelopes.insert(id, Arc::new(envelope));
     }
 
-    /// Whether mail reaches a workspace's inbox now: it is open, and nothing in it blocks.
+    /// Whether mail is delivered to a workspace now: it is open, and no unread envelope blocks.
     pub(crate) fn takes_mail(&self, to: &WorkspaceId) -> bool {
         let open = self.workspaces.get(to).is_some_and(|known| known.takes_mail());
         open && !self.is_blocked(to)
     }
 
-    /// Whether a blocking envelope waits to be read. Such a one is first in its inbox.
+    /// Whether a blocking envelope is unread. Such an envelope is first in its inbox.
     fn is_blocked(&self, to: &WorkspaceId) -> bool {
         let first = self.inbox_of(to).next().and_then(|id| self.envelopes.get(id));
         first.is_some_and(|first| first.priority == envelope::Priority::Blocking)
     }
 
-    /// An envelope was taken, or nobody will.
+    /// Subtracts an envelope from the bytes of mail not yet taken.
     pub(crate) fn unqueue(&mut self, id: &EnvelopeId) {
         let bytes = self.envelopes.get(id).map_or(0, |envelope| envelope.bytes);
         self.queued = self.queued.saturating_sub(bytes);
     }
 
-    /// How many envelopes are on their way to a workspace, counted up to a limit.
+    /// The number of envelopes in transit to a workspace, counted up to a limit.
     pub(crate) fn held_for(&self, to: &WorkspaceId, limit: usize) -> usize {
         let first = (to.clone(), Timestamp::default(), EnvelopeId::first());
         self.held.range(first..).take_while(|(of, ..)| of == to).take(limit).count()
     }
 
-    /// The next envelope on its way to a workspace that was accepted at a time or later.
+    /// The next envelope in transit to a workspace that was accepted at or after a time.
     fn next_held(&self, to: &WorkspaceId, from: Timestamp) -> Option<(Timestamp, EnvelopeId)> {
         let first = (to.clone(), from, EnvelopeId::first());
         let (of, at, id) = self.held.range(first..).next()?;

@@ -1,4 +1,4 @@
-//! The inbox: what was delivered and not taken yet, most pressing first.
+//! The inbox: delivered mail that was not yet taken, most urgent first.
 
 use crate::values::id::First as _;
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) fn decide_take(
         let message = format!("1 to {TAKE_MAX} are taken at once, not {max}");
         return Err(Refusal::denied(Rule::Limits, message).into());
     }
-    // Whoever looks into its inbox is there.
+    // Looking into the inbox makes the agent ready.
     signal::make_ready(tx, &id, caller)?;
     let envelopes: Vec<EnvelopeId> = tx.state().inbox_of(&id).take(max).cloned().collect();
     let notices = tx.state().notices_of(&id, max);
@@ -55,7 +55,7 @@ pub(crate) fn decide_take(
         workspace_id: id.clone(),
     });
     tx.note(Some(&id), caller.principal.clone().into(), event)?;
-    // If what blocked was among it, what it held up comes now.
+    // If a blocking envelope was taken, the mail it held up is delivered now.
     deliver::move_on(tx, &id)?;
     let state = tx.state();
     let views = envelopes
@@ -98,7 +98,7 @@ pub(crate) fn apply_taken(state: &mut State, taken: &Taken) -> Result<(), ApplyE
 }
 
 impl State {
-    /// What is in an inbox, most pressing first.
+    /// The envelopes in an inbox, most urgent first.
     pub(crate) fn inbox_of(&self, owner: &WorkspaceId) -> impl Iterator<Item = &EnvelopeId> {
         let own = owner.clone();
         let first = (

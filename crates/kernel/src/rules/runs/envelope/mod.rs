@@ -1,12 +1,11 @@
-//! Envelopes: the only way anything travels between workspaces.
+//! Envelopes: the only messages between workspaces.
 //!
-//! An envelope is checked when it is sent, in this order: its structure (type, target, what it
-//! refers to), the permission matrix, the sender's right. The first failure gives the reason,
-//! which is one of a closed set, and uses the envelope's id up. An accepted one is recorded before
-//! it is delivered, and delivered in the order of its channel; while the receiver cannot take
-//! mail, or has not read a `blocking` one yet, it waits. What waits has a proof of its sender's and
-//! is checked against it before it is put into the inbox. Payloads lie beside the trail; entries name
-//! them by their hash.
+//! An envelope is checked when it is sent, in this order: its structure (type, target, references),
+//! the permission matrix, the sender's right. The first failure gives the rejection reason, one of
+//! a closed set, and uses up the envelope's id. An accepted envelope is recorded before it is
+//! delivered, and delivered in the order of its channel; it waits while the receiver cannot take
+//! mail or has not read a `blocking` envelope. Its integrity proof is verified before it is put
+//! into the inbox. Payloads are stored beside the trail; entries name them by their hash.
 
 pub mod deliver;
 pub mod inbox;
@@ -78,7 +77,7 @@ pub(crate) fn decide_send(
 
 type Refused = (RejectReason, Refusal);
 
-/// Whether an envelope may be sent. Returns the right it is sent with.
+/// Checks whether an envelope may be sent. Returns the right it is sent with.
 pub(crate) fn check(state: &State, from: &WorkspaceId, send: &Send) -> Result<RightId, Refused> {
     let sender = workspace::get(state, from).map_err(|no| (RejectReason::PermissionDenied, no))?;
     let receiver = check_structure(state, from, sender, send)?;
@@ -86,7 +85,8 @@ pub(crate) fn check(state: &State, from: &WorkspaceId, send: &Send) -> Result<Ri
     let right = check_right(state, from, &send.to)?;
     let once = state.rights.get(&right).is_some_and(|held| held.kind == RightType::SendOnce);
     if once && send.rights.contains(&right) {
-        let message = format!("right {right} is used up by this envelope and cannot go with it");
+        let message =
+            format!("right {right} is consumed by this envelope and cannot be transferred with it");
         let refusal = Refusal::denied(Rule::RightTransfer, message);
         return Err((RejectReason::InvalidStructure, refusal));
     }
@@ -131,7 +131,7 @@ fn check_structure<'s>(
     for right in &send.rights {
         let own = state.rights.get(right).filter(|right| right.holder == *from);
         if own.is_none_or(|right| right.kind == RightType::Receive) {
-            let message = format!("{from} holds no right {right} that it could pass on");
+            let message = format!("{from} holds no right {right} that it can transfer");
             return Err(unsound(Rule::RightTransfer, message));
         }
     }
@@ -147,13 +147,13 @@ fn check_matrix(
 ) -> Result<(), Refused> {
     let denied = |refusal| Err((RejectReason::PermissionDenied, refusal));
     if !sender.status.is_open() {
-        let message = format!("workspace {from} is {} and sends nothing", sender.status);
+        let message = format!("workspace {from} is {} and cannot send", sender.status);
         return denied(Refusal::denied(Rule::StateAllows, message));
     }
     let taxonomy = state.run_of(sender);
     let (own, theirs) = (&sender.charter.role, &receiver.charter.role);
     let same_run = sender.charter.root == receiver.charter.root;
-    // Observers neither send nor receive, whoever is above or below them.
+    // Observers neither send nor receive, whatever their parents or children are.
     let works = |role| taxonomy.base_of(role) == Some(Base::Worker);
     let local = (works(theirs) && delegates_downward(sender, from, kind, receiver))
         || (works(own) && asks_delegate(sender, kind, to, receiver));
@@ -168,7 +168,7 @@ fn check_matrix(
     denied(Refusal::denied(Rule::Matrix, message).allowing(rows))
 }
 
-/// A delegate directs the workspaces directly below it.
+/// Whether a delegate directs one of its children.
 fn delegates_downward(
     sender: &Workspace,
     from: &WorkspaceId,
@@ -179,7 +179,7 @@ fn delegates_downward(
     sender.charter.delegate && receiver.parent.as_ref() == Some(from) && directs
 }
 
-/// The workspaces directly below a delegate ask it.
+/// Whether a child queries its delegate.
 fn asks_delegate(
     sender: &Workspace,
     kind: &TypeName,
@@ -203,7 +203,8 @@ fn check_right(state: &State, from: &WorkspaceId, to: &WorkspaceId) -> Result<Ri
     Err((RejectReason::NoSendRight, refusal))
 }
 
-/// Sends something in the name of a workspace, for whoever commands. It was checked before.
+/// Sends a notice in the name of a workspace, for the caller who commands it. It was checked
+/// before.
 pub(crate) fn send_notice(
     tx: &mut Transaction<'_>,
     from: &WorkspaceId,
@@ -234,7 +235,7 @@ pub(crate) fn send_notice(
     deliver::move_on(tx, &send.to)
 }
 
-/// The envelope a workspace is created with.
+/// The envelope with a new workspace's directive.
 pub(crate) struct Directive {
     pub(crate) id: EnvelopeId,
     pub(crate) from: WorkspaceId,
@@ -244,8 +245,8 @@ pub(crate) struct Directive {
     pub(crate) task: Option<TaskId>,
 }
 
-/// Sends what a workspace is created for. The runtime does so for whoever created it, to any
-/// role; it waits until the agent is ready.
+/// Sends the directive of a new workspace. The runtime does so for its creator, to any role; it
+/// waits until the agent is ready.
 pub(crate) fn send_directive(
     tx: &mut Transaction<'_>,
     directive: Directive,

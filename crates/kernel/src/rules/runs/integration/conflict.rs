@@ -1,4 +1,4 @@
-//! Conflicts: what does not go together, and how that is settled.
+//! Conflicts found while merging, and their resolution.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -28,7 +28,8 @@ pub use crate::model::runs::integration::conflict::*;
 /// The most resources one conflict names.
 const RESOURCES_MAX: usize = 256;
 
-/// Files that an earlier merge into the same workspace left with other content.
+/// The conflict over files that an earlier merge into the same workspace left with other content,
+/// if any.
 pub(crate) fn overlap(
     state: &State,
     target: &WorkspaceId,
@@ -49,8 +50,8 @@ pub(crate) fn overlap(
     Ok(vec![ConflictArg { description, resources, kind }])
 }
 
-/// Whether conflicts may be reported with a merge of this strategy. Those who merge without a look
-/// at both sides find nothing, but the project's own checks may.
+/// Checks whether conflicts may be reported with this merge strategy. Only an evaluated merge can
+/// find conflicts other than breaches of the project's rules.
 pub(crate) fn sound(conflicts: &[ConflictArg], strategy: Strategy) -> Result<(), Refusal> {
     let unsound = |message: String| Err(Refusal::denied(Rule::MergeSound, message));
     if conflicts.len() > CONFLICTS_MAX {
@@ -123,7 +124,7 @@ pub(crate) fn decide_resolve(
         request: Some(Request::Resolve(Box::new(resolve.clone()))),
     };
     if resolve.strategy == Resolution::Escalate {
-        // This is to ask a person, whatever else is asked about.
+        // This asks a person, whether or not a gate guards conflicts.
         let actor = caller.principal.clone().into();
         let gate = gate::escalated(tx, stop, actor)?;
         return tx.gate_reply(&gate);
@@ -137,7 +138,7 @@ pub(crate) fn decide_resolve(
     reply(tx, id)
 }
 
-/// The conflict that is to be settled.
+/// The open conflict to resolve, or a refusal.
 fn open_one(state: &State, resolve: &Resolve) -> Result<OpenConflict, Refusal> {
     let id = &resolve.workspace;
     if let Some(open) = open_conflict(state, id, &resolve.conflict) {
@@ -150,7 +151,7 @@ fn open_one(state: &State, resolve: &Resolve) -> Result<OpenConflict, Refusal> {
     Err(Refusal::not_found(Rule::ConflictOpen, message).allowing(open))
 }
 
-/// Settles a conflict, without asking anybody else.
+/// Resolves a conflict without further approval.
 pub(crate) fn settle(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -201,7 +202,7 @@ pub(crate) fn settle(
     Ok(())
 }
 
-/// A conflict that nobody settles any more.
+/// Closes a conflict that can no longer be resolved.
 pub(crate) fn given_up(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -255,7 +256,7 @@ pub(crate) fn apply_resolved(state: &mut State, resolved: &Resolved) -> Result<(
     }
     let place = open.conflicts.iter().position(|open| open.id == resolved.conflict_id);
     open.conflicts.remove(place.ok_or(ApplyError::Unknown("the conflict"))?);
-    // Each resolution adds to what was said before.
+    // Each resolution adds to the files given before.
     if let Some(said) = &resolved.merged {
         open.merged.get_or_insert_default().extend(said.iter().cloned());
     }

@@ -1,11 +1,11 @@
-//! Integration: what becomes of finished work.
+//! Integration: merging finished work.
 //!
 //! Nothing merges by itself. Once a workspace is done, the coordinator (or the delegate above it)
-//! accepts its newest final checkpoint, has the work revised, or rejects it. What is accepted is
+//! accepts its newest final checkpoint, has the work revised, or rejects it. Accepted work is
 //! merged into the parent: a map from path to content. `direct` copies, `layered` copies and
-//! notices files that earlier merges left with other content, `evaluated` takes the result the
-//! coordinator made of both. A conflict stops the merge until it is resolved; one that whoever runs
-//! the project's checks found stops a merge of any strategy. [`salvage`] is for work that failed.
+//! reports files that earlier merges left with other content, `evaluated` takes the result the
+//! coordinator made of both. A conflict stops the merge until it is resolved; one found by the
+//! project's checks stops a merge of any strategy. [`salvage`] is for failed work.
 
 pub mod conflict;
 pub mod salvage;
@@ -38,7 +38,7 @@ use crate::values::principal::{Actor, Caller};
 
 pub use crate::model::runs::integration::*;
 
-/// The workspace that open work is merged into. Finished work follows its workspace's parent.
+/// The workspace that work is being merged into. Finished work follows its workspace's parent.
 pub(crate) fn target_of(state: &State, source: &WorkspaceId) -> Option<WorkspaceId> {
     let open = state.integrations.get(source)?;
     let parent = || state.workspaces.get(source).and_then(|known| known.parent.clone());
@@ -52,7 +52,8 @@ pub(crate) fn reply(tx: &Transaction<'_>, id: &WorkspaceId) -> Result<Reply, Dec
     Ok(Reply::Integration(IntegrationReply { workspace: id.clone(), status, conflicts }))
 }
 
-/// Whether a caller decides about a workspace's work: the coordinator, or the delegate above.
+/// Checks whether a caller decides about a workspace's work: the coordinator, or the delegate
+/// above.
 pub(crate) fn integrator(
     state: &State,
     caller: &Caller,
@@ -62,7 +63,8 @@ pub(crate) fn integrator(
     if workspace::commands(state, caller, source) {
         return Ok(workspace::initiator(&caller.principal));
     }
-    let message = format!("{} does not decide about workspace {source}", caller.principal);
+    let message =
+        format!("{} may not decide about the work of workspace {source}", caller.principal);
     Err(Refusal::denied(Rule::Integrator, message))
 }
 
@@ -180,7 +182,7 @@ pub(crate) fn busy(state: &State, target: &WorkspaceId) -> Option<Refusal> {
     Some(Refusal::denied(Rule::OneMerge, message))
 }
 
-/// The merge itself, and the end of the workspace it came from, if that has not ended.
+/// Completes the merge, and closes the source workspace unless it has already ended.
 pub(crate) fn finish(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -199,7 +201,7 @@ pub(crate) fn finish(
     });
     tx.note(Some(&target), Actor::Protocol, event)?;
     if mode == Mode::Salvage {
-        // What failed stays so, and its task with it.
+        // A failed workspace stays failed, and so does its task.
         return Ok(());
     }
     let trigger = match result {
@@ -212,7 +214,7 @@ pub(crate) fn finish(
     Ok(())
 }
 
-/// A workspace failed in the middle of a merge.
+/// Aborts the merge of a workspace that failed.
 pub(crate) fn on_failed(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -255,7 +257,7 @@ pub(crate) fn apply_started(state: &mut State, started: &Started) -> Result<(), 
 }
 
 impl State {
-    /// Takes in an open merge with everything that is derived from it.
+    /// Inserts a merge in progress with its index.
     pub(crate) fn insert_integration(
         &mut self,
         source: WorkspaceId,
@@ -268,7 +270,8 @@ impl State {
     }
 }
 
-/// Whether an entry that begins a merge is about finished work, and the right one.
+/// Whether an entry that starts a merge is about a finished workspace, its newest final checkpoint
+/// and its parent.
 fn finished(state: &State, started: &Started) -> bool {
     let source = state.workspaces.get(&started.source);
     source.is_some_and(|source| {
@@ -278,7 +281,7 @@ fn finished(state: &State, started: &Started) -> bool {
     })
 }
 
-/// Takes an open merge out, if it is the one that an entry tells of.
+/// Removes a merge in progress, or fails if it does not match the entry.
 fn close(
     state: &mut State,
     mode: Mode,
@@ -302,9 +305,9 @@ pub(crate) fn apply_completed(state: &mut State, completed: &Completed) -> Resul
     }
     let checkpoint = state.checkpoints.get(&open.checkpoint);
     let checkpoint = checkpoint.ok_or(ApplyError::Unknown("the checkpoint"))?.clone();
-    // What somebody said about a file goes before what the checkpoint says; files nobody spoke
-    // about come from the checkpoint, so that none is dropped by not being named. What failed is
-    // not trusted that far: of it only the files come that somebody named.
+    // Files given by the coordinator override those of the checkpoint; files that are not given
+    // come from the checkpoint, so that none is dropped by omission. For a salvage only the files
+    // given are merged.
     let whole = open.mode() == Mode::Normal;
     let made: &[File] = if whole { &checkpoint.files } else { &[] };
     let files = made.iter().chain(open.merged.iter().flatten());
@@ -321,7 +324,7 @@ pub(crate) fn apply_aborted(state: &mut State, aborted: &Aborted) -> Result<(), 
     close(state, aborted.mode, &aborted.source, &aborted.target).map(|_| ())
 }
 
-/// A conflict's id and what it is about; for [`conflict`].
+/// An open conflict by its id.
 pub(crate) fn open_conflict<'s>(
     state: &'s State,
     source: &WorkspaceId,

@@ -1,10 +1,9 @@
-//! Salvage: what can be saved of a workspace that failed.
+//! Salvage: merging usable work of a failed workspace.
 //!
-//! The workspace stays failed; nothing brings it back. The coordinator looks at one of its
-//! checkpoints and says which files come out of it, so such a merge is always `evaluated`, and
-//! what it rests on counts as uncertain whatever its agent thought of it. Every entry about it
-//! bears the mode `salvage`. The files go to the workspace that was above it, or to the nearest
-//! one further up that still takes work.
+//! The workspace stays failed. The coordinator picks one of its checkpoints and says which files to
+//! merge, so the merge is always `evaluated`, and the confidence in the work counts as low whatever
+//! its agent reported. Every entry about it has the mode `salvage`. The files go to the nearest
+//! ancestor that still takes work.
 
 use crate::values::id::First as _;
 
@@ -33,7 +32,7 @@ use crate::values::principal::{Actor, Caller};
 
 pub use crate::model::runs::integration::salvage::*;
 
-/// What salvaged work counts for.
+/// The confidence in salvaged work.
 pub(crate) const CONFIDENCE: Confidence = Confidence::Low;
 
 pub(crate) fn decide_salvage(
@@ -96,11 +95,11 @@ pub(crate) fn decide_salvage(
     reply(tx, id)
 }
 
-/// The checkpoint that is meant, which has to be one of the workspace's own.
+/// The checkpoint to salvage, which must be one of the workspace's own.
 fn chosen(state: &State, source: &Workspace, salvage: &Salvage) -> Result<CheckpointId, Refusal> {
     let id = &salvage.workspace;
     let Some(newest) = source.latest_final.as_ref().or(source.head.as_ref()) else {
-        let message = format!("workspace {id} has no checkpoint that anything could be saved of");
+        let message = format!("workspace {id} has no checkpoint to salvage");
         return Err(Refusal::denied(Rule::SalvageFailed, message));
     };
     let Some(chosen) = &salvage.checkpoint else { return Ok(newest.clone()) };
@@ -112,8 +111,8 @@ fn chosen(state: &State, source: &Workspace, salvage: &Salvage) -> Result<Checkp
     Err(Refusal::not_found(Rule::ReferenceKnown, message))
 }
 
-/// Where salvaged work goes: the nearest workspace above that still takes work. If none does,
-/// because its run is over, the root of the run that goes on.
+/// The workspace that salvaged work goes to: the nearest ancestor that still takes work. If there
+/// is none, because its run ended, the root of the current run.
 pub(crate) fn target_of(state: &State, source: &Workspace) -> Option<WorkspaceId> {
     let mut above = source.parent.as_ref();
     while let Some(id) = above {
@@ -127,13 +126,13 @@ pub(crate) fn target_of(state: &State, source: &Workspace) -> Option<WorkspaceId
 }
 
 impl State {
-    /// Where work that is salvaged from a workspace would go.
+    /// The workspace that work salvaged from a workspace would go to.
     pub fn salvage_target(&self, source: &WorkspaceId) -> Option<WorkspaceId> {
         self.workspaces.get(source).and_then(|source| target_of(self, source))
     }
 }
 
-/// Gives a salvage up: its conflicts are closed, and nothing is merged.
+/// Abandons a salvage: its conflicts are closed, and nothing is merged.
 pub(crate) fn abandon(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -153,7 +152,7 @@ pub(crate) fn abandon(
     tx.note(Some(&target), Actor::Protocol, event)
 }
 
-/// A workspace ended: what was to be salvaged into it is not.
+/// Abandons the salvages into a workspace that ended.
 pub(crate) fn on_target_ended(
     tx: &mut Transaction<'_>,
     target: &WorkspaceId,
@@ -165,7 +164,7 @@ pub(crate) fn on_target_ended(
     open.iter().try_for_each(|id| abandon(tx, id, trigger))
 }
 
-/// Whether an entry that begins a salvage can be so.
+/// Whether an entry that starts a salvage is valid.
 pub(crate) fn is_sound(state: &State, started: &Started) -> bool {
     let Some(source) = state.workspaces.get(&started.source) else { return false };
     let own = state.checkpoints.get(&started.checkpoint_ref);

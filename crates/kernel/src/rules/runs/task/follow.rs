@@ -1,4 +1,4 @@
-//! How a task follows its workspace: there are no signals for tasks.
+//! Task transitions that follow from workspaces: there are no signals for tasks.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::values::principal::Actor;
 
 pub use crate::model::runs::task::follow::*;
 
-/// Records a step of a task, with its home in the coordinator's local trail.
+/// Records a transition of a task, in the local trail of its run's root.
 pub(crate) fn step(
     tx: &mut Transaction<'_>,
     id: &TaskId,
@@ -32,7 +32,7 @@ pub(crate) fn step(
     tx.note(home.as_ref(), actor, event)
 }
 
-/// The workspace whose local trail tells of a task: the root of the run it was planned in.
+/// The workspace whose local trail records a task: the root of the run it was planned in.
 pub(crate) fn home_of(state: &State, task: &Task) -> Option<WorkspaceId> {
     state.graphs.get(&task.graph).map(|graph| graph.root.clone())
 }
@@ -53,7 +53,7 @@ fn note(tx: &mut Transaction<'_>, task: &Task, event: Event) -> Result<(), Apply
     tx.note(home.as_ref(), Actor::Protocol, event)
 }
 
-/// A workspace was created for a task.
+/// Records that a workspace was created for a task.
 pub(crate) fn on_assigned(
     tx: &mut Transaction<'_>,
     id: &TaskId,
@@ -69,7 +69,7 @@ pub(crate) fn on_assigned(
     step(tx, id, Status::Assigned, Some(workspace), Actor::Protocol)
 }
 
-/// The agent began. Returns whether that changed anything.
+/// Moves a task to `in_progress` when its agent starts. Returns whether that changed anything.
 pub(crate) fn on_started(
     tx: &mut Transaction<'_>,
     workspace: &WorkspaceId,
@@ -82,12 +82,12 @@ pub(crate) fn on_started(
     Ok(true)
 }
 
-/// The agent is done: its task is completed, with the newest final checkpoint.
+/// Completes a task when its agent is done, with the newest final checkpoint.
 pub(crate) fn on_complete(
     tx: &mut Transaction<'_>,
     workspace: &WorkspaceId,
 ) -> Result<(), ApplyError> {
-    // Whoever is done had begun, even without saying so.
+    // An agent that is done had started, even without a signal.
     on_started(tx, workspace)?;
     let Some((id, task)) = bound_task(tx.state(), workspace) else { return Ok(()) };
     if task.status != Status::InProgress {
@@ -104,7 +104,7 @@ pub(crate) fn on_complete(
     step(tx, &id, Status::Completed, Some(workspace), Actor::Protocol)
 }
 
-/// A workspace failed: so did the attempt at its task.
+/// Fails a task whose workspace failed.
 pub(crate) fn on_failed(
     tx: &mut Transaction<'_>,
     workspace: &WorkspaceId,
@@ -124,7 +124,7 @@ pub(crate) fn on_failed(
     step(tx, &id, Status::Failed, Some(workspace), Actor::Protocol)
 }
 
-/// A workspace's work was merged: its task is over.
+/// Marks a task as integrated once its workspace's work was merged.
 pub(crate) fn on_integrated(
     tx: &mut Transaction<'_>,
     workspace: &WorkspaceId,
@@ -151,7 +151,7 @@ pub(crate) fn apply_status_changed(
     let task = Arc::make_mut(known);
     task.status = changed.to_status;
     if changed.to_status == Status::Pending {
-        // Whoever takes it up next starts afresh; the history keeps the earlier attempts.
+        // The next attempt starts afresh; the history keeps the earlier ones.
         task.workspace = None;
         task.checkpoint = None;
     }

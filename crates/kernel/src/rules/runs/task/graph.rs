@@ -1,4 +1,4 @@
-//! Planning: graphs and the tasks in them.
+//! Planning of task graphs.
 
 use crate::values::id::First as _;
 use std::collections::BTreeMap;
@@ -35,7 +35,9 @@ fn described(description: &Content) -> Result<Blob, Refusal> {
 
 fn estimated(estimate: Option<&Estimate>) -> Result<(), Refusal> {
     match estimate {
-        Some(Estimate { wall_time_s: 0, .. }) => Err(unsound("nothing is done in no time")),
+        Some(Estimate { wall_time_s: 0, .. }) => {
+            Err(unsound("an estimate of wall time must be above 0 seconds"))
+        }
         _ => Ok(()),
     }
 }
@@ -85,7 +87,7 @@ pub(crate) fn decide_graph(
     Ok(Reply::Graph(GraphReply { graph: graph_id, tasks: keys }))
 }
 
-/// To wait for something twice is to wait for it once.
+/// Removes duplicates, keeping the order.
 pub(crate) fn once_each<T: Clone + Ord>(ids: &[T]) -> Vec<T> {
     let mut seen = BTreeSet::new();
     ids.iter().filter(|id| seen.insert(*id)).cloned().collect()
@@ -95,7 +97,7 @@ fn unknown_key(key: &Text<64>) -> Refusal {
     unsound(format!("no task of this plan has the key {:?}", key.as_str()))
 }
 
-/// The tasks of a plan, each after what it depends on and what it is a part of.
+/// The tasks of a plan, each after its dependencies and its parent.
 fn sorted(plan: &Plan) -> Result<Vec<&Planned>, Refusal> {
     if plan.tasks.is_empty() || plan.tasks.len() > TASKS_MAX {
         return Err(unsound(format!(
@@ -111,10 +113,10 @@ fn sorted(plan: &Plan) -> Result<Vec<&Planned>, Refusal> {
             return Err(unsound(format!("a task depends on at most {DEPENDENCIES_MAX} others")));
         }
         if by_key.insert(&task.key, task).is_some() {
-            return Err(unsound(format!("the key {:?} is there twice", task.key.as_str())));
+            return Err(unsound(format!("the key {:?} is used twice", task.key.as_str())));
         }
     }
-    // What has nothing left before it comes next, until nothing is left.
+    // Topological sort: repeatedly take a task with nothing left before it.
     let before = |task: &Planned| task.depends_on.iter().chain(&task.parent).count();
     let mut left: BTreeMap<&Text<64>, usize> = BTreeMap::new();
     let mut after: BTreeMap<&Text<64>, Vec<&Text<64>>> = BTreeMap::new();
@@ -215,7 +217,7 @@ pub(crate) fn apply_created(
     if !state.graphs.contains_key(&created.graph_id) {
         return Err(ApplyError::Unknown("the graph"));
     }
-    // What a task depends on is there before it: that alone rules out every cycle.
+    // Dependencies must exist before the task, which rules out cycles.
     for earlier in created.depends_on.iter().chain(&created.parent_task) {
         let known = state.tasks.get(earlier).ok_or(ApplyError::Unknown("the task before it"))?;
         if known.graph != created.graph_id {

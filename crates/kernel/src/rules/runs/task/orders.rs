@@ -1,4 +1,4 @@
-//! What the coordinator does with a task: approve it, bind it, try it again, give it up.
+//! Commands on tasks: approve, assign, retry, cancel.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -29,7 +29,7 @@ pub(crate) fn decide_approve(
     let tasks = drafts(tx, approve)?;
     let sources = sources(tx.state(), caller, &tasks)?;
     for (n, (id, source)) in tasks.iter().zip(sources).enumerate() {
-        // One deed, one entry in the caller's name; the rest follows from it.
+        // One entry is in the caller's name; the others follow from it.
         let actor = if n == 0 { caller.principal.clone().into() } else { Actor::Protocol };
         let answered = match &caller.principal {
             Principal::User(user) => resolve::approve_task(tx, user, id, actor.clone())?,
@@ -46,8 +46,8 @@ pub(crate) fn decide_approve(
     Ok(tx.tasks_reply(&tasks))
 }
 
-/// On whose word each task is taken up. Where plans wait for people, the coordinator's word counts
-/// for those alone that nobody answered for in time.
+/// The approval source of each task. If plans need a person's approval, the coordinator can only
+/// approve tasks that nobody answered for in time.
 fn sources(
     state: &State,
     caller: &Caller,
@@ -71,7 +71,7 @@ fn sources(
     tasks.iter().map(source).collect()
 }
 
-/// A task is taken up on somebody's word at its gate.
+/// Records the approval of a task at its gate.
 pub(crate) fn approved(
     tx: &mut Transaction<'_>,
     id: &TaskId,
@@ -159,7 +159,7 @@ pub(crate) fn decide_cancel(
     let task = task::get(tx.state(), &cancel.task)?;
     task::of_this_run(tx.state(), &cancel.task, task)?;
     if !STEPS.contains(&(task.status, Status::Cancelled)) {
-        let message = format!("task {} is {} and stays so", cancel.task, task.status);
+        let message = format!("task {} is {} and cannot be cancelled", cancel.task, task.status);
         return Err(Refusal::denied(Rule::TaskStep, message).into());
     }
     let bound = task.workspace.clone();

@@ -1,4 +1,4 @@
-//! Tasks and graphs, as doors show them.
+//! Tasks and graphs, as shown to callers.
 
 use crate::machine::state::State;
 use crate::model::runs::task::{Graph, Status, Task};

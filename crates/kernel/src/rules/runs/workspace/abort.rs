@@ -1,4 +1,4 @@
-//! Aborting: the coordinator or a person ends a workspace, whatever it is doing.
+//! Aborting a workspace in any state, by the coordinator or a person.
 
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::runs::approvals::GateType;
@@ -49,9 +49,9 @@ pub(crate) fn decide_abort(
     tx.workspace_reply(&abort.workspace)
 }
 
-/// A refusal to do anything more to what has ended.
+/// The refusal to change a workspace that has ended.
 pub(crate) fn ended(id: &WorkspaceId, status: Status) -> Refusal {
-    let message = format!("workspace {id} has ended ({status}) and takes no further step");
+    let message = format!("workspace {id} has ended ({status}) and cannot change");
     Refusal::denied(Rule::Ended, message)
 }
 

@@ -1,4 +1,4 @@
-//! What was used, as doors show it: by workspace, by group, and in all.
+//! Reports of resource use: by workspace, by group, and in total.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::workspace::account::*;
 
-/// Adds up what the workspaces used that fit.
+/// Sums up the resources used by the matching workspaces.
 pub(crate) fn report(
     state: &State,
     now: Timestamp,
@@ -42,8 +42,8 @@ pub(crate) fn report(
     found
 }
 
-/// What each workspace and everything below it used. Nothing is older than what is above it, so
-/// one pass from the youngest on finds every sum complete.
+/// The resources used by each workspace and its descendants. Children are younger than their
+/// parents, so one pass from the youngest on finds every sum complete.
 fn subtrees<'a>(
     ordered: &[(&'a WorkspaceId, &'a Workspace)],
     now: Timestamp,

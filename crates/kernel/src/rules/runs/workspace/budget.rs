@@ -1,9 +1,8 @@
-//! Budgets: what a workspace may use, and how that is raised.
+//! Budgets: limits on the resources of a workspace, and raising them.
 //!
-//! A budget limits any of seven things, each by itself. Whether something is limited is fixed
-//! when a workspace is created; a limit is only ever raised. What becomes of a workspace that
-//! reaches one is in [`super::enforce`], how workspaces draw on the one above them in
-//! [`super::draw`].
+//! A budget limits any of seven dimensions independently. Whether a dimension is limited is fixed
+//! when a workspace is created; a limit can only be raised. Enforcement is in [`super::enforce`],
+//! drawing on the parent's budget in [`super::draw`].
 
 use std::sync::Arc;
 
@@ -38,7 +37,7 @@ pub(crate) fn decide_modify(
         return Err(Refusal::denied(Rule::CoordinatorOnly, message).into());
     }
     if !workspace.status.is_open() {
-        let message = format!("workspace {id} is {}; its budget stays", workspace.status);
+        let message = format!("workspace {id} is {}; its budget cannot change", workspace.status);
         let refusal = Refusal::denied(Rule::BudgetGrows, message);
         return Err(refusal.allowing(edges::ways_from(workspace.status)).into());
     }
@@ -53,21 +52,21 @@ pub(crate) fn decide_modify(
         if let Some(parent) = parent {
             draw::may_give(parent, *dimension, new.get() - old.get(), at)?;
         }
-        // Each is an entry of its own, a moment later.
+        // Each is a separate entry, one microsecond later.
         at = at.after(Span::from_micros(1));
         raised.push((*dimension, old, *new));
     }
     for (n, (budget_dimension, old_limit, new_limit)) in raised.into_iter().enumerate() {
         let workspace_id = id.clone();
         let body = BudgetModified { budget_dimension, new_limit, old_limit, workspace_id };
-        // One deed, one entry in the caller's name; the rest follows from it.
+        // One entry is in the caller's name; the others follow from it.
         let actor = if n == 0 { caller.principal.clone().into() } else { Actor::Protocol };
         tx.note(Some(id), actor, Event::BudgetModified(body))?;
     }
     tx.meter_reply(id)
 }
 
-/// The limit before, if it may be raised to a new one.
+/// The current limit, or a refusal if it may not be raised to the new one.
 pub(crate) fn may_raise(
     workspace: &Workspace,
     dimension: Dimension,
@@ -76,10 +75,10 @@ pub(crate) fn may_raise(
 ) -> Result<Amount, Refusal> {
     let denied = |message| Err(Refusal::denied(Rule::BudgetGrows, message));
     let Some(old) = workspace.budget.get(&dimension) else {
-        return denied(format!("{dimension} is not limited, and stays so"));
+        return denied(format!("{dimension} is not limited, and no limit can be added"));
     };
     if new <= *old {
-        return denied(format!("{dimension} is {} and only grows", old.get()));
+        return denied(format!("{dimension} is {} and can only be raised", old.get()));
     }
     let drawn = workspace.drawn(dimension, now);
     if new.get() < drawn {
@@ -105,7 +104,7 @@ pub(crate) fn apply_modified(
     }
     let workspace = Arc::make_mut(known);
     workspace.budget.insert(dimension, modified.new_limit);
-    // A warning is given again before the new limit, unless there is no room left for one.
+    // Warn again before the new limit, unless its threshold is already passed.
     if workspace.drawn(dimension, at) < workspace.warn_at.of(modified.new_limit.get()) {
         workspace.warned.retain(|warned| *warned != dimension);
     }

@@ -1,8 +1,8 @@
-//! Taking a step: the entry that records it, and everything that follows from it at once.
+//! Transitions of workspaces: the entry that records one, and its immediate consequences.
 //!
-//! What follows is decided here, in one place: mail and signals that waited are delivered, mail
-//! to an ended workspace goes back, its task follows, and a failure spreads to the workspaces
-//! below it. All of it is in the same commit as the step itself.
+//! The consequences are decided here, in one place: waiting mail and signals are delivered, mail to
+//! an ended workspace is returned, its task follows, and a failure cascades to its descendants. All
+//! of it is in the same commit as the transition.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::workspace::change::*;
 
-/// A step somebody wants a workspace to take.
+/// A requested transition of a workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) to: Status,
@@ -35,14 +35,14 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// A step of the runtime's own.
+    /// A transition initiated by the runtime.
     pub(crate) fn of_runtime(to: Status, trigger: Trigger) -> Self {
         let (initiator, actor) = (Initiator::Runtime, Actor::Protocol);
         Change { to, trigger, initiator, reason: None, actor }
     }
 }
 
-/// Takes a step that does not end the workspace, or closes it.
+/// Makes a transition other than a failure.
 pub(crate) fn take(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -68,7 +68,8 @@ pub(crate) fn take(
     }
 }
 
-/// The first envelope is there. Whoever delivers it goes on with the rest of the mail itself.
+/// Makes the transition caused by the first envelope. The caller continues to deliver the rest of
+/// the mail.
 pub(crate) fn begin_work(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -91,8 +92,8 @@ fn record(tx: &mut Transaction<'_>, id: &WorkspaceId, change: Change) -> Result<
     tx.note(Some(id), change.actor, event)
 }
 
-/// Fails a workspace and, in the same step, what is below it and belongs to the same owner.
-/// What belongs to others goes to the root. If the root fails, everything does.
+/// Fails a workspace and, in the same commit, its descendants of the same owner. Those of other
+/// owners move to the root. If the root fails, everything does.
 pub(crate) fn fail(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -126,7 +127,7 @@ pub(crate) fn fail(
     Ok(())
 }
 
-/// Ends everything below the root, then the root: the forced end of a run.
+/// Ends all descendants of the root, then the root: the forced end of a run.
 pub(crate) fn shut_down(tx: &mut Transaction<'_>, root: &WorkspaceId) -> Result<(), ApplyError> {
     let mut all = Vec::new();
     let mut below = live_children(tx.state(), root);
@@ -134,7 +135,7 @@ pub(crate) fn shut_down(tx: &mut Transaction<'_>, root: &WorkspaceId) -> Result<
         below.extend(live_children(tx.state(), &id));
         all.push(id);
     }
-    // Children are reached through parents that go on, so the deepest end first.
+    // Parents come before their children in the list, so the deepest end first.
     let stop = || Change::of_runtime(Status::Failed, Trigger::SystemShutdown);
     for id in all.iter().rev().chain([root]) {
         end_badly(tx, id, stop())?;
@@ -142,13 +143,13 @@ pub(crate) fn shut_down(tx: &mut Transaction<'_>, root: &WorkspaceId) -> Result<
     Ok(())
 }
 
-/// Whether the runtime says in a signal that a workspace failed. Its own agent said so itself,
-/// and a cascade or a shutdown is known above.
+/// Whether the runtime signals a failure to the parent. The agent's own `failed` was already a
+/// signal, and a cascade or a shutdown is known above.
 fn tells_parent(trigger: Trigger) -> bool {
     !matches!(trigger, Trigger::Failed | Trigger::ParentFailed | Trigger::SystemShutdown)
 }
 
-/// Why a workspace failed, as its parent is told.
+/// The reason of a failure, as sent to the parent.
 fn told(trigger: Trigger, said: Option<&Text<1000>>) -> Text<1000> {
     match said {
         Some(dimension) if trigger == Trigger::BudgetExceeded => {
@@ -158,7 +159,7 @@ fn told(trigger: Trigger, said: Option<&Text<1000>>) -> Text<1000> {
     }
 }
 
-/// The failure itself, without what is below: the entry, its task, its mail.
+/// Fails a single workspace: the entry, its merge, its task, its mail.
 fn end_badly(tx: &mut Transaction<'_>, id: &WorkspaceId, change: Change) -> Result<(), ApplyError> {
     let moving = tx.state().workspaces.get(id).is_some_and(|w| w.status == Status::Migrating);
     let trigger = change.trigger;
@@ -184,12 +185,12 @@ pub(crate) fn same_owner(state: &State, a: &WorkspaceId, b: &WorkspaceId) -> boo
     owner(a) == owner(b)
 }
 
-/// A workspace below that goes on and belongs to the same owner.
+/// A live child with the same owner, if there is one.
 pub(crate) fn live_child_of_same_owner(state: &State, id: &WorkspaceId) -> Option<WorkspaceId> {
     live_children(state, id).into_iter().find(|child| same_owner(state, child, id))
 }
 
-/// What is due for a workspace whose time is over.
+/// Acts on a workspace whose deadline has passed.
 pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &WorkspaceId) -> Result<(), ApplyError> {
     let Some(workspace) = tx.state().workspaces.get(id) else { return Ok(()) };
     if workspace.grace_ends().is_some_and(|ends| workspace.deadline() == Some(ends)) {
@@ -231,7 +232,7 @@ pub(crate) fn apply_state_changed(
     workspace.reason.clone_from(&changed.reason);
     workspace.interrupted = matches!(to, Status::Migrating | Status::Suspended).then_some(from);
     if to.is_sealed() {
-        // Done is done: nobody waits for it to finish any more.
+        // The work is done, so a request to terminate is settled.
         workspace.termination = None;
     }
     if to.is_terminal() {
@@ -247,8 +248,8 @@ pub(crate) fn apply_state_changed(
     Ok(())
 }
 
-/// An ended workspace holds no rights, nobody holds one to it, it waits for nothing and has
-/// nobody at work in it.
+/// Removes an ended workspace from the indexes: its rights and those to it, its agent's binding,
+/// its deadlines.
 fn forget_the_ended(
     state: &mut State,
     id: &WorkspaceId,

@@ -1,4 +1,4 @@
-//! Creating a workspace: checked as a whole, then made with its rights and its directive.
+//! Creation of workspaces: checked as a whole, then created with rights and directive.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(crate) fn decide_create(
     made(tx, caller, create)
 }
 
-/// Makes a workspace, or has its creation wait for a person; says which.
+/// Creates a workspace, or opens a gate for its creation; replies with either.
 pub(crate) fn made(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -68,13 +68,13 @@ pub(crate) fn made(
     }
 }
 
-/// What became of an order to create.
+/// The outcome of a request to create a workspace.
 pub(crate) enum Made {
     Workspace(WorkspaceId),
     Waits(GateId),
 }
 
-/// Checks everything, then makes the workspace, its rights and its directive.
+/// Checks everything, then creates the workspace, its rights and its directive.
 pub(crate) fn make(
     tx: &mut Transaction<'_>,
     caller: &Caller,
@@ -148,8 +148,8 @@ pub(crate) fn make(
     Ok(Made::Workspace(id))
 }
 
-/// On whose account a workspace is: that of the person whose request or message it follows from,
-/// or else that of the workspace above it.
+/// The originator of a workspace: the person whose command or message caused it, or else that of
+/// its parent.
 pub(crate) fn originator_of(
     state: &State,
     parent: &Workspace,
@@ -158,20 +158,20 @@ pub(crate) fn originator_of(
 ) -> Party {
     let sent = caused_by.and_then(|id| state.envelopes.get(id));
     match (&parent.charter.originator, caller, sent) {
-        // A person's request is where a person's work begins.
+        // A person's command starts work on that person's account.
         (Party::System, Principal::User(user), _) => Party::User(user.clone()),
         (Party::System, _, Some(sent)) => sent.originator.clone(),
         (inherited, ..) => inherited.clone(),
     }
 }
 
-/// Whether a workspace can be on the account of whoever sent an envelope.
+/// Whether an envelope's sender can be the originator of a workspace.
 pub(crate) fn may_be_caused_by(state: &State, parent: &Workspace, sent: &EnvelopeId) -> bool {
     let human = state.envelopes.get(sent).is_some_and(|sent| sent.origin == Origin::Human);
     human && parent.charter.originator == Party::System
 }
 
-/// The workspace above the new one, if the caller may create below it.
+/// The parent of the new workspace, or a refusal if the caller may not create below it.
 fn parent_for(state: &State, caller: &Caller, create: &Create) -> Result<WorkspaceId, Refusal> {
     let root = coordinator::root(state).map_err(|no| reject(RejectReason::NoRun, no))?;
     let denied = |message: String| {
@@ -208,7 +208,7 @@ fn parent_for(state: &State, caller: &Caller, create: &Create) -> Result<Workspa
     Err(denied(format!("{} may not create a workspace there", caller.principal)))
 }
 
-/// What a creation that passed its checks goes on with.
+/// The results of the checks that the creation needs.
 struct Plan {
     base: Base,
     priority: Priority,
@@ -240,14 +240,13 @@ fn check(
     };
     check_binding(state, caller, create)?;
     if state.live >= LIVE_MAX {
-        let message = format!("{LIVE_MAX} workspaces go on already");
+        let message = format!("there are already {LIVE_MAX} live workspaces");
         return Err(rejected(RejectReason::CapacityExhausted, Rule::Limits, message));
     }
     check_lists(create)?;
     if let Some(sent) = create.caused_by.as_ref().filter(|id| !may_be_caused_by(state, parent, id))
     {
-        let message =
-            format!("{sent} is no envelope of a person's that work could follow from here");
+        let message = format!("{sent} is not a person's envelope that can cause work here");
         return Err(rejected(RejectReason::InvalidBinding, Rule::CausedBy, message));
     }
     check_resources(state, create)?;
@@ -277,7 +276,7 @@ fn check(
 fn check_binding(state: &State, caller: &Caller, create: &Create) -> Result<(), Refusal> {
     let unbound = |rule, message| rejected(RejectReason::InvalidBinding, rule, message);
     if !state.agents.contains_key(&create.agent) {
-        let message = format!("agent {} has never shown who it is", create.agent);
+        let message = format!("agent {} has never registered", create.agent);
         return Err(unbound(Rule::AgentKnown, message));
     }
     if let Some(owner) = &create.owner {
@@ -288,18 +287,20 @@ fn check_binding(state: &State, caller: &Caller, create: &Create) -> Result<(), 
     }
     let only = match create {
         Create { delegate: true, .. } => "only the coordinator grants delegation",
-        Create { global_trail: true, .. } => "only the coordinator shows somebody the whole trail",
-        Create { owner: Some(_), .. } => "only the coordinator says who answers for a workspace",
+        Create { global_trail: true, .. } => {
+            "only the coordinator grants access to the whole trail"
+        }
+        Create { owner: Some(_), .. } => "only the coordinator chooses the owner of a workspace",
         _ if !is_free_for(state, caller, &create.agent) => {
-            "a delegate gives work to agents that have none elsewhere"
+            "a delegate can only give work to agents without work elsewhere"
         }
         _ => return Ok(()),
     };
     Err(rejected(RejectReason::PermissionDenied, Rule::CreateRight, only))
 }
 
-/// Whether an agent works nowhere but in workspaces of the caller's and below them. Somebody who
-/// is bound to a second workspace has to say each time which one is meant.
+/// Whether an agent works only in workspaces that the caller commands or in the caller's own. An
+/// agent bound to a second workspace must name the workspace in each command.
 fn is_free_for(state: &State, caller: &Caller, agent: &AgentName) -> bool {
     state.bound_to(agent).all(|id| {
         let own = caller.principal == Principal::Agent(agent.clone());
@@ -317,15 +318,12 @@ fn check_lists(create: &Create) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Limits say something, and groups have a name and room.
+/// Checks that limits are above zero, and that the group has a name and room.
 fn check_resources(state: &State, create: &Create) -> Result<(), Refusal> {
     let unsound =
         |rule, message: String| Err(rejected(RejectReason::InvalidStructure, rule, message));
     if let Some((dimension, _)) = create.budget.iter().find(|(_, limit)| limit.get() == 0) {
-        return unsound(
-            Rule::CreationSound,
-            format!("{dimension} of nothing leaves nothing to do"),
-        );
+        return unsound(Rule::CreationSound, format!("{dimension} must be above 0"));
     }
     let Some(group) = &create.group else { return Ok(()) };
     if group.is_blank() {
@@ -338,7 +336,7 @@ fn check_resources(state: &State, create: &Create) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A child sees and changes nothing that its parent does not.
+/// Checks containment: a child sees and changes nothing that its parent does not.
 fn check_containment(
     state: &State,
     create: &Create,
@@ -452,7 +450,7 @@ fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {
 }
 
 impl State {
-    /// Takes in a workspace with everything that is derived from it.
+    /// Inserts a workspace and updates the indexes.
     pub(crate) fn insert_live(&mut self, id: &WorkspaceId, workspace: Workspace) {
         if let Some(group) = &workspace.charter.group {
             let (root, at) = (workspace.charter.root.clone(), workspace.charter.created_at);

@@ -1,10 +1,9 @@
-//! Drawing on the workspace above: what is left of a budget once others were given a part.
+//! Drawing on the parent's budget.
 //!
-//! A workspace with a limit gives every workspace below it a limit of its own, and that much is
-//! set aside while the other goes on. Once it has ended, what it really used takes the place of
-//! what was set aside. So what is left of a budget is its limit, less own use, less all of that,
-//! and nobody below can use more than was there. A workspace below that runs out ends alone: its
-//! use was set aside already.
+//! A workspace with a limit gives every child a limit of its own, and that amount is reserved while
+//! the child lives. Once the child has ended, its actual use replaces the reservation. The rest of
+//! a budget is its limit, less the own use, less all of that, so no descendant can use more than
+//! there was. A child that runs out ends alone: its use was already reserved.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::registry::rule::Rule;
 use crate::values::id::{EnvelopeId, WorkspaceId};
 use crate::values::time::Timestamp;
 
-/// Whether a workspace has as much left as it is to give.
+/// Refuses to give more than a workspace has left.
 pub(crate) fn may_give(
     parent: &Workspace,
     dimension: Dimension,
@@ -34,8 +33,8 @@ pub(crate) fn may_give(
     }
 }
 
-/// Whether a workspace below may have this budget: limited in everything that the one above is
-/// limited in, within what is left there.
+/// Checks the budget of a new child: limited in every dimension that the parent is limited in,
+/// within what is left there.
 pub(crate) fn may_have(parent: &Workspace, wanted: &Budget, now: Timestamp) -> Result<(), Refusal> {
     for dimension in parent.budget.keys() {
         let Some(limit) = wanted.get(dimension) else {
@@ -50,15 +49,14 @@ pub(crate) fn may_have(parent: &Workspace, wanted: &Budget, now: Timestamp) -> R
     Ok(())
 }
 
-/// A workspace was created: what it may use is set aside above it.
+/// Reserves the budget of a new workspace from its parent.
 pub(crate) fn on_created(state: &mut State, parent: &WorkspaceId, budget: &Budget) {
     for (dimension, limit) in budget {
         adjust(state, parent, *dimension, i128::from(limit.get()));
     }
 }
 
-/// A workspace draws on the one above no longer, because it ended or went elsewhere: what it used
-/// takes the place of what was set aside.
+/// Replaces a reservation by the actual use, when a workspace ends or moves to another parent.
 pub(crate) fn on_left(state: &mut State, id: &WorkspaceId, parent: &WorkspaceId, at: Timestamp) {
     let Some(known) = state.workspaces.get(id).cloned() else { return };
     for (dimension, limit) in &known.budget {
@@ -68,7 +66,7 @@ pub(crate) fn on_left(state: &mut State, id: &WorkspaceId, parent: &WorkspaceId,
 }
 
 impl State {
-    /// A workspace has ended: it uses nothing any more, and what it used is known.
+    /// Removes an ended workspace from the resource counts and settles its use with its parent.
     pub(crate) fn forget_use(&mut self, id: &WorkspaceId, at: Timestamp) {
         let Some(known) = self.workspaces.get(id).cloned() else { return };
         self.limited -= usize::from(!known.budget.is_empty());
@@ -85,8 +83,8 @@ impl State {
     }
 }
 
-/// Changes what was given away. Above a workspace that has ended its use counts, not its limit, so
-/// the change goes on upwards.
+/// Changes the amount given away. An ended ancestor counts with its use, not its limit, so the
+/// change propagates upwards.
 pub(crate) fn adjust(state: &mut State, id: &WorkspaceId, dimension: Dimension, by: i128) {
     let mut at = Some(id.clone());
     while let Some(id) = at {

@@ -1,10 +1,10 @@
-//! What becomes of a workspace that nears or reaches a limit.
+//! Enforcement of budgets.
 //!
-//! After every command, and after everything that fell due, each workspace that used something is
-//! asked how it stands. A warning comes before the end, even if one step went past both. What was
-//! begun is carried out; then the workspace fails, in the same commit. Time at work runs by itself
-//! and has a deadline of its own. Only own use ends a workspace: one whose budget was used up below
-//! it goes on until it needs something itself.
+//! After every command and every deadline, each workspace that used something is checked. A warning
+//! is recorded before the end, even if one command passed both thresholds. The command is carried
+//! out; then the workspace fails, in the same commit. Active time runs by itself and has a
+//! deadline. Only its own use ends a workspace: one whose budget its descendants used up lives on
+//! until it uses something itself.
 
 use std::sync::Arc;
 
@@ -24,21 +24,21 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::workspace::enforce::*;
 
-/// What a budget asks for next.
+/// The next action that a budget requires.
 enum Next {
     Warn(Dimension),
     End(Dimension),
 }
 
-/// Warns and ends what the entries from `first` on had use something. `before` is the state they
-/// came upon. Returns whether there was anything to do.
+/// Warns about and ends the workspaces that used something in the entries from `first` on. `before`
+/// is the state before those entries. Returns whether there was anything to do.
 pub(crate) fn settle(
     tx: &mut Transaction<'_>,
     before: &State,
     first: usize,
 ) -> Result<bool, ApplyError> {
     let (mut at, mut any) = (first, false);
-    // What is recorded here is an entry of its own, and looked at in its turn.
+    // Entries recorded here are checked in their turn.
     while let Some(entry) = tx.entries().get(at) {
         if let Some(id) = entry.draft.workspace.clone() {
             while let Some(next) = next(tx, before, &id) {
@@ -56,7 +56,7 @@ pub(crate) fn settle(
 
 fn next(tx: &Transaction<'_>, before: &State, id: &WorkspaceId) -> Option<Next> {
     let (known, now) = (tx.state().workspaces.get(id)?, tx.now());
-    // Time has a deadline and is not asked about here.
+    // Active time has its own deadline and is not checked here.
     let mut counted = known.budget.keys().filter(|own| **own != Dimension::ComputeTimeout);
     counted.find_map(|dimension| {
         if known.is_to_be_warned(*dimension, now) {
@@ -68,7 +68,7 @@ fn next(tx: &Transaction<'_>, before: &State, id: &WorkspaceId) -> Option<Next> 
     })
 }
 
-/// Whether a workspace used something itself since a state, or came under its limits since.
+/// Whether a workspace itself used something since a state, or came under enforcement since.
 fn used_more(
     before: &State,
     id: &WorkspaceId,
@@ -113,7 +113,7 @@ fn end(tx: &mut Transaction<'_>, id: &WorkspaceId, dimension: Dimension) -> Resu
     change::fail(tx, id, Change { reason, ..over })
 }
 
-/// What is due for a workspace whose time at work nears its limit, or has reached it.
+/// Acts on a workspace whose active time reached the warning threshold or the limit.
 pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &WorkspaceId) -> Result<(), ApplyError> {
     let Some(workspace) = tx.state().workspaces.get(id) else { return Ok(()) };
     if workspace.warned.contains(&Dimension::ComputeTimeout) {

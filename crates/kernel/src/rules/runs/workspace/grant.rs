@@ -1,5 +1,5 @@
-//! Showing a workspace another one. What was shown once stays shown, and nobody is told but the
-//! one who may look: the workspace that is watched has no entry of it.
+//! Granting visibility of one workspace to another. A grant is permanent, and only the viewer is
+//! notified: the workspace that is seen has no entry about it.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub(crate) fn decide_grant(
         return Err(Refusal::denied(Rule::ShownOnce, message).into());
     }
     if shown.len() >= LIST_MAX {
-        let message = format!("workspace {id} was shown {LIST_MAX} others already");
+        let message = format!("workspace {id} may already read {LIST_MAX} others");
         return Err(Refusal::denied(Rule::Limits, message).into());
     }
     let event = Event::VisibilityGranted(VisibilityGranted {
@@ -47,8 +47,8 @@ pub(crate) fn decide_grant(
     tx.workspace_reply(id)
 }
 
-/// Whether a caller may show it: it commands the one, sees the other, and so does the workspace
-/// above the one.
+/// Checks whether a caller may grant visibility: it commands the viewer and sees the target, and so
+/// does the viewer's parent.
 pub(crate) fn may_show(
     state: &State,
     caller: &Caller,
@@ -56,13 +56,13 @@ pub(crate) fn may_show(
 ) -> Result<(), Refusal> {
     let (id, target) = (&grant.workspace, &grant.target);
     let Some(from) = workspace::commanding(state, caller, id) else {
-        let message = format!("{} may not show workspace {id} anything", caller.principal);
+        let message = format!("{} may not grant workspace {id} visibility", caller.principal);
         return Err(Refusal::denied(Rule::CoordinatorOnly, message));
     };
     let parent = workspace::get(state, id)?.parent.as_ref();
     for sees in [Some(&from), parent].into_iter().flatten() {
         if !sight::sees(state, sees, target) {
-            let message = format!("workspace {sees} does not see {target} itself");
+            let message = format!("workspace {sees} cannot see {target} itself");
             return Err(Refusal::denied(Rule::ShowsWhatItSees, message));
         }
     }

@@ -1,7 +1,7 @@
-//! Groups: workspaces that are ended or hurried together.
+//! Groups: workspaces that are aborted or reprioritized together.
 //!
-//! A group is a name that a workspace is created with, at most one, and keeps. It is flat, it
-//! means something within one run only, and it gives nobody any right.
+//! A group is a name given to a workspace at its creation, at most one, for good. Groups are flat,
+//! exist within one run only, and grant no rights.
 
 use crate::values::id::First as _;
 
@@ -24,7 +24,7 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::workspace::group::*;
 
-/// The root of the run, and those of a group that an order touches and those that it does not.
+/// The root of the run, and the members of a group that a command affects and those it skips.
 type Members = (WorkspaceId, Vec<WorkspaceId>, Vec<WorkspaceId>);
 
 fn members(
@@ -60,7 +60,7 @@ pub(crate) fn decide_abort(
         skipped_workspaces: skipped.clone(),
     });
     tx.note(Some(&root), caller.principal.clone().into(), event)?;
-    // The youngest first: each ends for this reason, before one above it takes it along.
+    // Youngest first: each ends for this reason, before the end of a parent cascades to it.
     for id in affected.iter().rev() {
         let (trigger, reason) = (Trigger::BatchAbort, abort.reason.clone());
         let actor = Actor::Protocol;

@@ -1,8 +1,8 @@
-//! Liveness: noticing that nothing happens where somebody should be at work.
+//! Liveness: detecting workspaces without activity.
 //!
-//! It only tells. A workspace that is active and has not had an entry for an interval is warned of,
-//! and again after each further one; the coordinator finds it beside its mail until something
-//! happens there. Nothing is ever ended for being quiet.
+//! It only reports. An active workspace without an entry for an interval causes a warning, and
+//! again after each further interval; the coordinator sees it beside its mail until there is
+//! activity. No workspace is ever ended for inactivity.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::workspace::liveness::*;
 
-/// How many intervals that passed unseen are warned of one by one. After a longer pause, such as a
+/// The most missed intervals that are warned about one by one. After a longer pause, such as a
 /// night without a command, one warning stands for all.
 const MISSED_MAX: u64 = 32;
 
-/// What is due for a workspace that was quiet for an interval.
+/// Warns about a workspace that had no activity for an interval.
 pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &WorkspaceId) -> Result<(), ApplyError> {
     let Some(workspace) = tx.state().workspaces.get(id) else { return Ok(()) };
     let Some(interval) = workspace.charter.liveness.map(Timeout::span) else { return Ok(()) };
-    // Its own end comes in its turn, and nothing is warned of after it.
+    // Its own deadline is handled in its turn, and no warning follows it.
     let until = workspace.deadline().map_or(tx.now(), |end| end.min(tx.now()));
     let pulse = workspace.pulse;
     let passed = until.since(pulse.last).micros() / interval.micros().max(1);
@@ -62,7 +62,7 @@ pub(crate) fn apply_warning(
     Ok(())
 }
 
-/// Something happened in a workspace: it is not quiet, and its deadlines may have moved.
+/// Records activity in a workspace and updates its deadlines.
 pub(crate) fn on_entry(state: &mut State, id: &WorkspaceId, entry: &Stamped) {
     if !matches!(entry.draft.event, Event::LivenessWarning(_))
         && let Some(known) = state.workspaces.get_mut(id)
@@ -74,7 +74,7 @@ pub(crate) fn on_entry(state: &mut State, id: &WorkspaceId, entry: &Stamped) {
 }
 
 impl State {
-    /// Puts the deadlines of a workspace where they belong, apart from its end.
+    /// Reschedules the deadlines of a workspace for active time and liveness.
     pub(crate) fn retime(&mut self, id: &WorkspaceId) {
         let Some(known) = self.workspaces.get(id) else { return };
         let now = (known.compute_deadline(), known.liveness_deadline());
@@ -91,7 +91,7 @@ impl State {
         }
     }
 
-    /// The workspaces in which nothing happens, for whoever looks into the root's inbox.
+    /// The workspaces without activity, if this is the root; they are shown in its inbox.
     pub(crate) fn quiet_for(&self, owner: &WorkspaceId) -> Vec<Quiet> {
         if self.root.as_ref() != Some(owner) {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Working memory: the files an agent keeps while it works.
+//! Working memory: files that an agent keeps while it works.
 
 use std::sync::Arc;
 

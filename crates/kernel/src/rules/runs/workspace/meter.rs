@@ -1,9 +1,9 @@
-//! The resource meter: what a workspace has used, as the runtime itself counts it.
+//! The resource meter: the use of a workspace, as measured by the runtime.
 //!
-//! Everything is counted by `apply` from entries, so a replay counts the same: bytes of content,
-//! of mail and of the local trail, and time by the states a workspace was in. Tokens and cost are
-//! spent outside and come in by `meter.report`. What an agent says in a checkpoint is compared
-//! with the meter and never changes it. Once a workspace has ended its meter stands still.
+//! `apply` counts everything from entries, so a replay counts the same: bytes of content, mail and
+//! the local trail, and time by state. Tokens and cost are spent outside and reported with
+//! `meter.report`. An agent's figures in a checkpoint are compared with the meter and never change
+//! it. The meter of an ended workspace does not change any more.
 
 use serde::Serialize;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::workspace::meter::*;
 
-/// Whether somebody may say what a workspace used: its agent, or whoever commands it.
+/// Whether a caller may report the use of a workspace: its agent, or a caller who commands it.
 pub(crate) fn may_report(state: &State, caller: &Caller, id: &WorkspaceId) -> bool {
     let own = match &caller.principal {
         Principal::Agent(name) => {
@@ -46,7 +46,8 @@ pub(crate) fn decide_report(
         Some(id) => {
             workspace::get(state, id)?;
             if !may_report(state, caller, id) {
-                let message = format!("{} may not say what {id} used", caller.principal);
+                let message =
+                    format!("{} may not report the resource use of {id}", caller.principal);
                 return Err(Refusal::denied(Rule::MeterReport, message).into());
             }
             id.clone()
@@ -68,7 +69,7 @@ pub(crate) fn decide_report(
     tx.meter_reply(&id)
 }
 
-/// Records what differs. It stops nothing.
+/// Records the discrepancies. They block nothing.
 pub(crate) fn note_discrepancies(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -88,7 +89,7 @@ pub(crate) fn note_discrepancies(
     Ok(())
 }
 
-/// Counts an entry, once it is applied: for the meter of the workspace it is filed in.
+/// Counts an applied entry for the meter of the workspace whose local trail it is in.
 pub(crate) fn count(state: &mut State, entry: &Stamped) {
     let Some(id) = &entry.draft.workspace else { return };
     let delivered = match &entry.draft.event {
@@ -135,7 +136,7 @@ fn count_event(workspace: &mut Workspace, event: &Event, at: Timestamp) {
     }
 }
 
-/// The size of an entry in a local trail: what it says, and a frame of the usual size.
+/// The size of an entry in a local trail: its body, and a flat size for its frame.
 fn size_of(event: &Event) -> u64 {
     struct Body<'a>(&'a Event);
     impl Serialize for Body<'_> {
@@ -143,7 +144,7 @@ fn size_of(event: &Event) -> u64 {
             self.0.serialize_body(serializer)
         }
     }
-    // A body that cannot be written never gets as far as a trail.
+    // A body that cannot be serialized never reaches a trail.
     let body = serde_json::to_vec(&Body(event)).map_or(0, |body| body.len() as u64);
     FRAME_BYTES + body
 }

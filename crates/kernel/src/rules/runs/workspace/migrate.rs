@@ -1,7 +1,7 @@
-//! Giving a workspace another agent. Everything in it stays; only who works there changes.
+//! Migration of a workspace to another agent. Everything in it stays; only the agent changes.
 //!
-//! The new agent is bound at once, so that one always is, and the workspace stands still until
-//! that agent says `ready`. If it never does, the workspace fails.
+//! The new agent is bound at once, so that there always is one, and the workspace is paused until
+//! that agent emits `ready`. If it does not in time, the workspace fails.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ pub(crate) fn decide_migrate(
         return Err(Refusal::denied(Rule::StateAllows, message).into());
     };
     if !tx.state().agents.contains_key(&migrate.agent) {
-        let message = format!("agent {} has never shown who it is", migrate.agent);
+        let message = format!("agent {} has never registered", migrate.agent);
         return Err(Refusal::not_found(Rule::AgentKnown, message).into());
     }
     let event = Event::MigrationStarted(MigrationStarted {
@@ -66,7 +66,7 @@ pub(crate) fn decide_migrate(
     tx.workspace_reply(id)
 }
 
-/// The new agent is there: the workspace goes on where it was interrupted.
+/// Completes a migration: the workspace returns to its interrupted state.
 pub(crate) fn complete(tx: &mut Transaction<'_>, id: &WorkspaceId) -> Result<(), DecisionError> {
     let workspace = workspace::get(tx.state(), id)?;
     let (Some(old_agent), Some(new_agent), Some(back)) =
@@ -82,7 +82,7 @@ pub(crate) fn complete(tx: &mut Transaction<'_>, id: &WorkspaceId) -> Result<(),
     Ok(())
 }
 
-/// A workspace fails while its new agent is on the way.
+/// Records that a workspace failed during its migration.
 pub(crate) fn note_failed(
     tx: &mut Transaction<'_>,
     id: &WorkspaceId,
@@ -120,7 +120,7 @@ pub(crate) fn apply_started(
     Ok(())
 }
 
-/// The move is over, one way or the other.
+/// Applies the end of a migration, completed or failed.
 pub(crate) fn apply_over(
     state: &mut State,
     id: &WorkspaceId,

@@ -51,14 +51,14 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::workspace::*;
 
-/// A workspace by its id.
+/// A workspace by id, or a refusal if there is none.
 pub(crate) fn get<'s>(state: &'s State, id: &WorkspaceId) -> Result<&'s Arc<Workspace>, Refusal> {
     state.workspaces.get(id).ok_or_else(|| {
         Refusal::not_found(Rule::ReferenceKnown, format!("there is no workspace {id}"))
     })
 }
 
-/// Refuses whoever does not speak for the coordinator.
+/// Refuses callers who are not the coordinator.
 pub(crate) fn coordinator_only(
     state: &State,
     caller: &Caller,
@@ -80,13 +80,13 @@ pub(crate) fn initiator(principal: &Principal) -> Initiator {
     }
 }
 
-/// Whether a caller may do something to a workspace that the coordinator may do everywhere and
-/// a delegate below itself, as long as it is neither paused nor being moved nor done.
+/// Whether a caller commands a workspace: the coordinator commands all, a delegate its descendants
+/// while its own workspace is neither suspended, migrating nor done.
 pub(crate) fn commands(state: &State, caller: &Caller, target: &WorkspaceId) -> bool {
     is_coordinator(state, &caller.principal) || delegate_above(state, caller, target).is_some()
 }
 
-/// The workspace a caller commands another one from: the root, or a delegate's own.
+/// The workspace from which a caller commands another one: the root, or a delegate's own.
 pub(crate) fn commanding(
     state: &State,
     caller: &Caller,
@@ -116,14 +116,14 @@ fn delegate_above<'s>(
     None
 }
 
-/// The workspace a caller acts in: the one it names, or the only one it has. People and the
-/// system act in the root.
+/// The workspace a caller acts in: the one it names, or its only one. People and the system act in
+/// the root.
 pub(crate) fn own(
     state: &State,
     caller: &Caller,
     named: Option<&WorkspaceId>,
 ) -> Result<WorkspaceId, Refusal> {
-    // A session is a place to hold leases from; only some are workspaces of a run too.
+    // A session holds leases; only some sessions are also workspaces of a run.
     let session = caller.session.as_ref().filter(|id| state.workspaces.contains_key(*id));
     let named = named.or(session);
     let Principal::Agent(agent) = &caller.principal else {
@@ -131,7 +131,7 @@ pub(crate) fn own(
         if named.is_none_or(|named| named == root) {
             return Ok(root.clone());
         }
-        let message = format!("{} acts in the root alone", caller.principal);
+        let message = format!("{} can only act in the root workspace", caller.principal);
         return Err(Refusal::denied(Rule::OwnWorkspace, message));
     };
     if let Some(named) = named {
@@ -146,7 +146,7 @@ pub(crate) fn own(
     match (bound.next(), bound.next()) {
         (Some(only), None) => Ok(only.clone()),
         (None, _) => {
-            let message = format!("agent {agent} is bound to no workspace that goes on");
+            let message = format!("agent {agent} is bound to no live workspace");
             Err(Refusal::not_found(Rule::OwnWorkspace, message))
         }
         (Some(_), Some(_)) => {
@@ -165,7 +165,7 @@ impl State {
         from.take_while(move |(of, _)| *of == own).map(|(_, id)| id)
     }
 
-    /// The workspaces directly below another, oldest first.
+    /// The children of a workspace, oldest first.
     pub(crate) fn children_of(&self, id: &WorkspaceId) -> impl Iterator<Item = &WorkspaceId> {
         let own = id.clone();
         let first = (id.clone(), Timestamp::default(), WorkspaceId::first());

@@ -1,4 +1,4 @@
-//! Changing how urgent a workspace is, while it is at work.
+//! Changing the priority of a workspace that is active or blocked.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(crate) fn decide_set(
     let id = &set.workspace;
     let workspace = workspace::get(tx.state(), id)?;
     if !is_changeable(workspace.status) || workspace.parent.is_none() {
-        let message = format!("workspace {id} is {}; its priority stays", workspace.status);
+        let message = format!("workspace {id} is {}; its priority cannot change", workspace.status);
         let ways = edges::ways_from(workspace.status);
         return Err(Refusal::denied(Rule::PriorityChange, message).allowing(ways).into());
     }

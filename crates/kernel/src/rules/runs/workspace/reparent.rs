@@ -1,7 +1,7 @@
-//! Orphans: workspaces whose parent ended while somebody else answers for them.
+//! Orphans: workspaces whose parent ended and whose owner is another person.
 //!
-//! They go to the root, which is told by a `started` of theirs: they go on. The coordinator may
-//! keep them there, end them, or once put them below another workspace.
+//! They move to the root, which is notified by a `started` signal of theirs. The coordinator may
+//! keep them there, end them, or give each of them another parent, once.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::runs::workspace::reparent::*;
 
-/// Moves a workspace whose parent ended to the root, and tells the root.
+/// Moves a workspace whose parent ended to the root, and notifies the root.
 pub(crate) fn to_the_root(
     tx: &mut Transaction<'_>,
     child: &WorkspaceId,
@@ -40,7 +40,7 @@ pub(crate) fn to_the_root(
         workspace_id: child.clone(),
     });
     tx.note(Some(child), Actor::Protocol, event)?;
-    // Whoever has a new parent needs a way to talk to it.
+    // The workspace and its new parent need rights to send to each other.
     crate::rules::runs::right::grant_between(tx, &root, child)?;
     let reason = Some(Text::lossy(reason.as_str()));
     let saying = Saying { signal: SignalType::Started, reason, about: Some((&old).into()) };
@@ -67,7 +67,7 @@ pub(crate) fn decide_reparent(
     tx.workspace_reply(id)
 }
 
-/// Whether an orphan may go below another workspace.
+/// Checks whether an orphan may be moved below another workspace.
 pub(crate) fn fits(
     state: &State,
     id: &WorkspaceId,
@@ -96,14 +96,14 @@ pub(crate) fn fits(
     contained(state, (id, workspace), (parent, above))
 }
 
-/// A workspace sees and changes nothing that the one above it does not.
+/// Checks containment: a workspace sees and changes nothing that its parent does not.
 fn contained(
     state: &State,
     (id, workspace): (&WorkspaceId, &Workspace),
     (parent, above): (&WorkspaceId, &Workspace),
 ) -> Result<(), Refusal> {
     let breach = |message: String| Err(Refusal::denied(Rule::Containment, message));
-    // What is below it, and itself, will be below the new parent too.
+    // The workspace and its descendants will be visible to the new parent too.
     let own = |seen: &&WorkspaceId| *seen != id && !sight::is_above(state, id, seen);
     let mut shown = workspace.visibility.iter().filter(own);
     if let Some(seen) = shown.find(|seen| !sight::sees(state, parent, seen)) {
@@ -144,7 +144,7 @@ pub(crate) fn apply_reparented(
     Ok(())
 }
 
-/// A parent that ended, another owner, and the root to go to.
+/// Checks that the old parent ended, the owners differ, and the new parent is the root.
 fn lost_its_parent(state: &State, reparented: &Reparented) -> Result<(), ApplyError> {
     let new = state.workspaces.get(&reparented.new_parent);
     if new.is_none_or(|new| new.status.is_terminal() || new.parent.is_some()) {

@@ -1,4 +1,5 @@
-//! Who sees whom. A workspace sees itself, everything below it, and what it was shown.
+//! Visibility between workspaces: a workspace sees itself, its descendants, and what it was
+//! granted.
 
 use crate::machine::state::State;
 use crate::values::id::WorkspaceId;

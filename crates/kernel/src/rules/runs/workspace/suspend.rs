@@ -1,4 +1,4 @@
-//! Pausing a workspace and letting it go on where it was.
+//! Suspending and resuming workspaces.
 
 use crate::machine::coordinator;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -17,7 +17,7 @@ use crate::values::principal::{Actor, Caller};
 
 pub use crate::model::runs::workspace::suspend::*;
 
-/// The state of a workspace that an order needs to be at work, or why the order makes no sense.
+/// The state of a workspace that must be active or blocked for a command; a refusal otherwise.
 pub(crate) fn at_work(
     tx: &Transaction<'_>,
     id: &WorkspaceId,
@@ -61,7 +61,7 @@ pub(crate) fn decide_suspend(
     tx.workspace_reply(id)
 }
 
-/// The signal that goes with an order: recorded at the root, about the workspace.
+/// Emits the signal that accompanies a command: from the root, about the workspace.
 pub(crate) fn from_the_root(
     tx: &mut Transaction<'_>,
     signal: SignalType,

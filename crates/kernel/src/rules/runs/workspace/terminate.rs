@@ -1,8 +1,8 @@
-//! Asking a workspace to finish: its agent is told how long it has, and the time runs.
+//! Graceful termination: the agent is told its grace period, and the time runs.
 //!
-//! The agent is told in a `feedback` of the workspace above. What is in that envelope follows from
-//! the order alone, so its hash is known here and whoever verifies a trail can check it. The time
-//! counts as the timeout does: it stands still while the workspace is paused or being moved.
+//! The agent is told in a `feedback` envelope from the parent workspace. Its content is derived
+//! from the command alone, so its hash is known here and a verifier of the trail can check it. The
+//! grace period counts like the timeout: it stops while the workspace is suspended or migrating.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ pub(crate) fn decide_terminate(
     tx.workspace_reply(id)
 }
 
-/// The envelope to the agent, as it would be sent by hand.
+/// The envelope to the agent, as if sent by a command.
 fn to_agent(to: &WorkspaceId, payload: &Payload) -> Send {
     Send {
         in_reply_to: None,
@@ -79,7 +79,7 @@ fn to_agent(to: &WorkspaceId, payload: &Payload) -> Send {
     }
 }
 
-/// The grace is over: what there is stays in the register, and the workspace fails.
+/// Ends a workspace whose grace period is over: its checkpoints stay, and it fails.
 pub(crate) fn on_expired(tx: &mut Transaction<'_>, id: &WorkspaceId) -> Result<(), ApplyError> {
     let workspace = tx.state().workspaces.get(id).ok_or(ApplyError::Unknown("the workspace"))?;
     let asked = workspace.termination.as_ref().ok_or(ApplyError::Unknown("the termination"))?;

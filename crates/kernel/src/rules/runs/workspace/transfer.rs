@@ -1,5 +1,5 @@
-//! Giving a workspace to somebody else to answer for: one workspace, at once, and nothing below
-//! it. Who caused it stays as it is, and so does everything that was recorded before.
+//! Transfer of ownership: of one workspace, at once, and not of its descendants. The originator and
+//! earlier entries stay as they are.
 
 use std::sync::Arc;
 
@@ -35,13 +35,13 @@ pub(crate) fn decide_transfer(
     user::can_own(tx.state(), &transfer.to)?;
     let from_user = workspace.owner.clone();
     if from_user == Party::User(transfer.to.clone()) {
-        let message = format!("user {} answers for workspace {id} as it is", transfer.to);
+        let message = format!("user {} already owns workspace {id}", transfer.to);
         return Err(Refusal::denied(Rule::Transfer, message).into());
     }
     if let Some(merging) = merging_beside(tx.state(), id, &transfer.to) {
         let message = format!(
-            "the work of workspace {merging} is being merged, and user {} would answer for it and \
-             for what goes on below it; wait until it is",
+            "the work of workspace {merging} is being merged, and user {} would own both it and \
+             a live workspace below it; wait until it is merged",
             transfer.to
         );
         return Err(Refusal::denied(Rule::Transfer, message).into());
@@ -58,8 +58,8 @@ pub(crate) fn decide_transfer(
     tx.workspace_reply(id)
 }
 
-/// A workspace that is about to close and would come to have the same owner as something that goes
-/// on below it. Nothing goes on below what closes but what is somebody else's.
+/// A workspace about to close that would get the same owner as one of its live children. Below a
+/// closing workspace only children of other owners may live on.
 fn merging_beside(state: &State, id: &WorkspaceId, to: &UserId) -> Option<WorkspaceId> {
     let (to, known) = (Party::User(to.clone()), state.workspaces.get(id)?);
     let owned = |id: &WorkspaceId| state.workspaces.get(id).is_some_and(|own| own.owner == to);

@@ -1,4 +1,4 @@
-//! Workspaces, as doors show them.
+//! Workspaces, as shown to callers.
 
 use crate::machine::state::State;
 use crate::model::runs::workspace::Workspace;

@@ -1,4 +1,4 @@
-//! Types of `loops`: state, arguments of commands and bodies of events.
+//! Loops: phases, slots and turns of agents working together, and the acts that drive them.
 
 pub(crate) mod phases;
 
@@ -17,7 +17,7 @@ use crate::values::label::Label;
 use crate::values::name::AgentName;
 use crate::values::text::Text;
 
-/// How a check came out.
+/// The result of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
@@ -31,69 +31,69 @@ pub enum Check {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Act {
-    /// Add to what came of it (the author, or whoever has a place).
+    /// Add an artifact (the author, or an agent with a slot).
     AddArtifact {
-        /// What came of it.
+        /// The artifact.
         artifact: Artifact,
     },
-    /// Go on to the next phase (the author).
+    /// Advance to the next phase (the author).
     Advance {
-        /// To which, if the phase leads to several; back begins another round.
+        /// The target phase, if there are several; an earlier phase starts another round.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         phase: Option<Label>,
     },
-    /// Answer what was asked (whom it was asked of, or a person).
+    /// Answer a question (the one who was asked, or a person).
     Answer {
-        /// Which question; the oldest for the caller if left out.
+        /// The question; by default the oldest for the caller.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<RecordId>,
         /// The answer.
         text: Body,
     },
-    /// Ask whoever has a place, or the author.
+    /// Ask the agent of a slot, or the author.
     Ask {
-        /// Whose place; the loop's author is asked if left out.
+        /// The slot to ask; the loop's author by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         slot: Option<Label>,
         /// The question.
         text: Body,
     },
-    /// Have an assignment be what is worked on in a place (the author).
+    /// Bind an assignment to a slot (the author).
     Bind {
-        /// Which assignment.
+        /// The assignment.
         assignment: RecordId,
-        /// Which place.
+        /// The slot.
         slot: Label,
     },
-    /// Go on with a loop that was held, or begin another round (the author).
+    /// Continue a loop that is on hold, or start another round (the author).
     Continue {},
-    /// Give a place to another agent, with the work that is under way in it (the author).
+    /// Give a slot to another agent, along with the work in progress (the author).
     Takeover {
-        /// Who gets it.
+        /// The new agent.
         agent: AgentName,
-        /// Which place.
+        /// The slot.
         slot: Label,
     },
-    /// Give the turn to a place: its agent gets an assignment and a message (the author).
+    /// Start the turn of a slot: its agent gets an assignment and a message (the author).
     Turn {
-        /// Which place.
+        /// The slot.
         slot: Label,
-        /// What to do; what the loop is about if left out.
+        /// The task; by default the text of the loop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<Body>,
     },
-    /// Say how the check of what was built came out (the author).
+    /// Record the result of verifying the work (the author).
     Verify {
-        /// Why.
+        /// The reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Text<2000>>,
-        /// How it came out.
+        /// The result.
         verdict: Check,
     },
 }
 
 impl Act {
-    /// Its name.
+    /// The name.
     pub fn name(&self) -> &'static str {
         match self {
             Act::AddArtifact { .. } => "add_artifact",
@@ -108,7 +108,7 @@ impl Act {
         }
     }
 
-    /// What it adds to what came of the loop.
+    /// The artifact that this act adds to the loop, if any.
     pub(crate) fn artifact(&self) -> Option<Artifact> {
         match self {
             Act::AddArtifact { artifact } => Some(artifact.clone()),
@@ -129,14 +129,14 @@ impl Act {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InLoop {
-    /// What to do.
+    /// The act.
     pub act: Act,
-    /// The version the loop is expected to be at; refused if it is not.
+    /// The expected version of the loop; the command is refused if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u32>,
-    /// Which loop.
+    /// The loop.
     pub id: RecordId,
-    /// What the caller calls this request; asked again within a day, it is done once.
+    /// Idempotency key: a repeat within a day returns the first answer and changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Label>,
 }
@@ -145,20 +145,20 @@ pub struct InLoop {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Looped {
-    /// What was done.
+    /// The act.
     pub act: Act,
-    /// What followed.
+    /// The side effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
-    /// Which loop.
+    /// The loop.
     pub id: RecordId,
-    /// The round it is in now, if that is another.
+    /// The new round, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iteration: Option<u32>,
-    /// The phase it is in now, if that is another.
+    /// The new phase, if it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Label>,
-    /// The request that led to it.
+    /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
     /// The session it was done in.
@@ -166,8 +166,8 @@ pub struct Looped {
     pub session: Option<WorkspaceId>,
 }
 
-/// Whether a change of a loop's phase and round that an old entry tells of is one that its table
-/// has: before there was `memory.loop`, `memory.update` took such steps.
+/// Whether a change of a loop's phase and round in an old entry is one that its table allows:
+/// before `memory.loop` existed, `memory.update` made such changes.
 pub(crate) fn is_step(own: &Record, fields: &Fields) -> bool {
     let (stand, round) = (Stand::of(own), own.fields.iteration.unwrap_or(1));
     let leads = |phase: &Label| {

@@ -1,12 +1,12 @@
-//! Types of `phases`: state, arguments of commands and bodies of events.
+//! The phases of each kind of loop, and the transitions between them.
 
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::vocabulary::LoopKind;
 
 /// The phase in which work is checked.
-pub const VERIFY: &str = "verify";
+pub(crate) const VERIFY: &str = "verify";
 
-/// The phases of a kind of loop, each with where it leads.
+/// The phases of a kind of loop, each with the phases it leads to.
 pub const fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'static str])] {
     match kind {
         LoopKind::Review => &[
@@ -40,23 +40,23 @@ pub const fn phases(kind: LoopKind) -> &'static [(&'static str, &'static [&'stat
     }
 }
 
-/// The phase that a kind of loop begins in.
+/// The first phase of a kind of loop.
 pub const fn first(kind: LoopKind) -> &'static str {
     phases(kind)[0].0
 }
 
-/// Where a loop stands: its kind and its phase.
+/// The kind and current phase of a loop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stand<'r> {
     kind: LoopKind,
     pub(crate) phase: &'r str,
 }
 
-/// A step to another phase.
+/// A transition to another phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Next {
     pub(crate) phase: &'static str,
-    /// Whether it begins another round.
+    /// Whether it starts another round.
     pub(crate) again: bool,
 }
 
@@ -71,7 +71,7 @@ impl<'r> Stand<'r> {
         phases(self.kind).iter().position(|(own, _)| *own == name)
     }
 
-    /// Whether the phase is one of its kind. Loops of old trails may be in others.
+    /// Whether the phase is one of its kind. Loops in old trails may be in other phases.
     pub(crate) fn is_known(self) -> bool {
         self.place(self.phase).is_some()
     }
@@ -84,7 +84,7 @@ impl<'r> Stand<'r> {
         Next { phase, again: self.place(phase) < Some(self.place(self.phase).unwrap_or_default()) }
     }
 
-    /// The phase that another round begins with, if one leads back.
+    /// The transition back to an earlier phase, which starts another round, if there is one.
     pub(crate) fn back(self) -> Option<Next> {
         self.ways().iter().map(|way| self.step(way)).find(|step| step.again)
     }

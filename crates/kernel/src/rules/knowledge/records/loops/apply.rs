@@ -1,4 +1,4 @@
-//! What an act in a loop changes.
+//! Applying acts in a loop to the state.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::rules::knowledge::records::update::again;
 use crate::rules::knowledge::records::{change, create, offer, put};
 use crate::values::principal::{Actor, Principal};
 
-/// The record of a kind that an entry says was made.
+/// The id of the record of a kind that these effects created.
 fn made(effects: &[Effect], kind: Kind) -> Result<RecordId, ApplyError> {
     let is_made = |effect: &&Effect| effect.action == Action::Created && effect.kind == kind;
     effects.iter().find(is_made).map(|effect| effect.id).ok_or(ApplyError::Unknown("the record"))
@@ -67,7 +67,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Looped) -> Result
     }
 }
 
-/// The loop changes, in its phase or in another.
+/// Changes the loop, and moves it to another phase if the entry says so.
 fn go_on(
     state: &mut State,
     entry: &Stamped,
@@ -90,7 +90,7 @@ fn put_slot(own: &mut Record, changed: &field::Slot) {
     own.fields.slots = Few::new(slots.collect()).unwrap_or_default();
 }
 
-/// The agent of a place gets its assignment, and a message that tells of it.
+/// Creates the assignment for a slot's agent, and the message that announces it.
 fn give(
     state: &mut State,
     entry: &Stamped,
@@ -107,7 +107,7 @@ fn give(
     Ok(())
 }
 
-/// A question or an answer is written.
+/// Creates the message of a question or an answer.
 fn tell(
     state: &mut State,
     entry: &Stamped,

@@ -1,7 +1,7 @@
-//! `memory.loop`: work in rounds. A loop has a phase, and places for agents who take turns.
+//! `memory.loop`: work in rounds. A loop has a phase, and slots for agents who take turns.
 //!
-//! Each act is one command and one commit. Only these acts, `memory.turn` and the steps of
-//! `memory.move` change a loop's phase, places and rounds; `memory.update` does not.
+//! Each act is one command and one commit. Only these acts, `memory.turn` and the transitions of
+//! `memory.move` change a loop's phase, slots and rounds; `memory.update` does not.
 
 pub(crate) mod apply;
 pub mod phases;
@@ -36,16 +36,15 @@ use crate::values::text::Text;
 pub use crate::model::knowledge::records::loops::*;
 
 pub(crate) use crate::rules::knowledge::records::loops::apply::apply;
-pub use crate::rules::knowledge::records::loops::questions::is_asked;
 pub use crate::rules::knowledge::records::loops::questions::questions;
 
-/// What an act comes to.
+/// The outcome of an act.
 pub(crate) enum Planned {
-    /// The loop changes, or something is asked or answered in it.
+    /// The loop changes, or a question is asked or answered in it.
     Looped(Box<Looped>),
-    /// A record takes a step of its table: work is given to another, or the loop goes on.
+    /// A record moves to another state: work is rerouted, or the loop continues.
     Moved(Box<Moved>),
-    /// Nothing changes; this is how it stands.
+    /// Nothing changes; these effects describe the current state.
     Same(Vec<Effect>),
 }
 
@@ -78,15 +77,15 @@ pub(crate) fn decide(
     }
 }
 
-/// The loop of that id, as somebody sees it.
+/// The loop with that id, if the caller may see it; a refusal otherwise.
 fn of<'s>(state: &'s State, who: &Principal, id: RecordId) -> Result<&'s Arc<Record>, Refusal> {
     if id.kind != Kind::Loop {
-        return Err(bad_field(format!("this is done in loops, and {id} is none")));
+        return Err(bad_field(format!("`memory.loop` needs a loop, and {id} is not one")));
     }
     state.memory.get_for(id, who)
 }
 
-/// The place of that name.
+/// The slot with that id, or a refusal.
 pub(crate) fn place<'r>(own: &'r Record, slot: &Label) -> Result<&'r Slot, Refusal> {
     own.fields.slots.iter().find(|known| known.id == *slot).ok_or_else(|| {
         let message = format!("{} has no slot {slot}", own.id);
@@ -95,7 +94,7 @@ pub(crate) fn place<'r>(own: &'r Record, slot: &Label) -> Result<&'r Slot, Refus
     })
 }
 
-/// What an act comes to, if the rules allow it.
+/// Plans an act, or refuses it.
 pub(crate) fn plan(
     state: &State,
     who: &Principal,
@@ -157,7 +156,7 @@ pub(crate) fn plan(
     Ok(Planned::Looped(Box::new(looped)))
 }
 
-/// Refuses an act in a loop that is over, or held where the act needs an open one.
+/// Refuses an act in a loop that has ended, or is paused while the act needs an open one.
 fn goes_on(own: &Record, act: &Act) -> Result<(), Refusal> {
     let fits = match act {
         Act::Turn { .. } => own.status == Status::Open,
@@ -172,21 +171,25 @@ fn goes_on(own: &Record, act: &Act) -> Result<(), Refusal> {
 }
 
 fn no_round(stand: Stand<'_>) -> Refusal {
-    let message = format!("{} leads to no other round; advance, or close the loop", stand.phase);
+    let message =
+        format!("{} has no way back to another round; advance, or close the loop", stand.phase);
     Refusal::denied(Rule::RecordStep, message)
 }
 
-/// What came of a loop, with what an act adds.
+/// The artifacts of a loop, with the one an act adds.
 fn more(own: &Record, act: &Act) -> Result<Few<Artifact, 64>, Refusal> {
     let all = own.fields.artifacts.iter().cloned().chain(act.artifact()).collect();
     Few::new(all).map_err(|why| bad_field(format!("`artifacts`: {why}")))
 }
 
-/// Where a check leads: on, or back for another round. A loop in its last phase stays there.
+/// The phase after a verification: forward, or back for another round. A loop in its last phase
+/// stays there.
 fn checked(own: &Record, stand: Stand<'_>, verdict: Check) -> Result<Option<Next>, Refusal> {
     if stand.phase != VERIFY {
-        let message =
-            format!("{} is in {}; only what is in {VERIFY} is verified", own.id, stand.phase);
+        let message = format!(
+            "{} is in the phase {}; only a loop in {VERIFY} is verified",
+            own.id, stand.phase
+        );
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     Ok(match verdict {
@@ -195,7 +198,7 @@ fn checked(own: &Record, stand: Stand<'_>, verdict: Check) -> Result<Option<Next
     })
 }
 
-/// Refuses a place that names work which is not its agent's, or which the caller did not give out.
+/// Refuses a slot whose assignment belongs to another agent or was not dispatched by the caller.
 fn fits(state: &State, who: &Principal, own: &Record, changed: &Slot) -> Result<(), Refusal> {
     let slots = own.fields.slots.iter().cloned();
     let slots = slots.map(|slot| if slot.id == changed.id { changed.clone() } else { slot });
@@ -203,12 +206,12 @@ fn fits(state: &State, who: &Principal, own: &Record, changed: &Slot) -> Result<
     link::check(state, who, Some(own), Kind::Loop, &Fields { slots, ..Fields::default() })
 }
 
-/// The work that goes on in a place.
+/// The unfinished assignment of a slot.
 fn at_work<'s>(state: &'s State, place: &Slot) -> Option<&'s Record> {
     place.assignment.and_then(|id| state.memory.record(id)).filter(|work| !work.is_terminal())
 }
 
-/// The place in the hands of another agent. Work that is this agent's already stays in it.
+/// The slot after another agent takes it over. It keeps an assignment that is already this agent's.
 fn taken_over(state: &State, place: &Slot, agent: &AgentName) -> Slot {
     let kept = at_work(state, place).filter(|work| work.agent() == Some(agent));
     Slot {
@@ -220,7 +223,7 @@ fn taken_over(state: &State, place: &Slot, agent: &AgentName) -> Slot {
     }
 }
 
-/// The step of the work that goes over with a place, if another agent is at it.
+/// Plans the rerouting of the work in a slot that is taken over, if another agent is working on it.
 fn takeover(
     state: &State,
     who: &Principal,
@@ -238,7 +241,7 @@ fn takeover(
     transition::plan(state, who, &step).map(Some)
 }
 
-/// A turn that is given: now, or before and not over.
+/// Whether a turn was started just now, or before and is not over.
 enum Given {
     Anew(Vec<Effect>),
     Before(Vec<Effect>),
@@ -282,7 +285,7 @@ fn work(own: &Record, place: &Slot, text: Option<&Body>) -> Create {
     Create { fields, ..Create::plain(Kind::Assignment, text.unwrap_or(&own.text).clone()) }
 }
 
-/// The record that takes a step of its table with an act, if one does.
+/// The record that an act moves to another state, if any.
 pub(crate) fn moves(state: &State, args: &InLoop) -> Option<RecordId> {
     let own = state.memory.record(args.id)?;
     match &args.act {
@@ -295,7 +298,8 @@ pub(crate) fn moves(state: &State, args: &InLoop) -> Option<RecordId> {
     }
 }
 
-/// A new loop as `memory.create` opens it: in its first phase and round, with nobody's turn over.
+/// The arguments of `memory.create` for a new loop: in its first phase and round, with all turns
+/// open.
 pub(crate) fn opened(asked: &Create) -> Result<Create, Refusal> {
     let mut asked = asked.clone();
     let Some(kind) = asked.fields.loop_kind else { return Ok(asked) };
@@ -307,7 +311,7 @@ pub(crate) fn opened(asked: &Create) -> Result<Create, Refusal> {
         return Err(bad_field("a loop begins with its first round"));
     }
     if asked.fields.slots.iter().any(|slot| slot.done || slot.outcome.is_some()) {
-        return Err(bad_field("nobody's turn is over in a loop that begins"));
+        return Err(bad_field("a new loop cannot have slots whose turn is over"));
     }
     asked.fields.phase = Some(Label::constant(first));
     Ok(asked)
@@ -316,7 +320,7 @@ pub(crate) fn opened(asked: &Create) -> Result<Create, Refusal> {
 /// The fields of a loop that only its own acts change.
 pub(crate) const OWN_FIELDS: [&str; 3] = ["iteration", "phase", "slots"];
 
-/// Refuses a change of what only the acts of a loop change.
+/// Refuses to change fields that only the acts of a loop change.
 pub(crate) fn leaves_alone(given: &[&'static str], cleared: &[Label]) -> Result<(), Refusal> {
     let cleared = cleared.iter().map(Label::as_str);
     let mut all = given.iter().copied().chain(cleared);

@@ -1,4 +1,4 @@
-//! The phases of loops: each kind has its own, and each phase leads on, and perhaps back.
+//! Transitions between the phases of loops.
 
 use crate::protocol::refusal::Refusal;
 use crate::registry::rule::Rule;
@@ -6,8 +6,8 @@ use crate::registry::rule::Rule;
 pub use crate::model::knowledge::records::loops::phases::*;
 
 impl Stand<'_> {
-    /// The phase that comes next, or the one that is asked for. Phases only move forward by
-    /// themselves; whoever goes back says so and begins another round.
+    /// The transition to the next phase, or to the requested one. Phases move forward by default;
+    /// going back must be requested and starts another round.
     pub(crate) fn next(self, asked: Option<&str>) -> Result<Next, Refusal> {
         let mut steps = self.ways().iter().map(|way| self.step(way));
         let found = match asked {

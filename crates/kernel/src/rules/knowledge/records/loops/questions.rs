@@ -1,4 +1,4 @@
-//! What is asked in a loop, and answered: messages of its thread.
+//! Questions and answers in a loop: messages of its thread.
 
 use crate::machine::state::State;
 use crate::model::knowledge::records::create::Create;
@@ -15,9 +15,9 @@ use crate::rules::knowledge::records::{bad_field, create};
 use crate::values::label::Label;
 use crate::values::principal::Principal;
 
-/// Whether a message asks for something in a loop and has no answer yet. Messages that give a turn
-/// ask for nothing.
-pub fn is_asked(message: &Record, of: RecordId) -> bool {
+/// Whether a message is an unanswered question in a loop. Messages that announce a turn are not
+/// questions.
+pub(crate) fn is_asked(message: &Record, of: RecordId) -> bool {
     let thread = message.fields.thread.as_ref().map(|thread| thread.as_str().to_owned());
     thread == Some(of.to_string())
         && message.fields.requires_ack == Some(true)
@@ -25,7 +25,7 @@ pub fn is_asked(message: &Record, of: RecordId) -> bool {
         && message.is_live()
 }
 
-/// What waits for an answer in a loop, the newest first.
+/// The unanswered questions in a loop, newest first.
 pub fn questions<'s>(state: &'s State, of: &Record) -> impl Iterator<Item = &'s Record> {
     let of = Some(of.id).filter(|_| of.is_live());
     let live = state.memory.newest(Kind::Message, Some(true));
@@ -44,7 +44,7 @@ pub(crate) fn message(own: &Record, to: Option<Label>, text: &Body, asks: bool) 
     Create { fields, ..Create::plain(Kind::Message, text.clone()) }
 }
 
-/// Who is asked: whoever has the place, or the loop's author.
+/// The recipient of a question: the agent of the slot, or the loop's author.
 pub(crate) fn asked_of(own: &Record, slot: Option<&Label>) -> Result<Option<Label>, Refusal> {
     match slot {
         Some(slot) => Ok(Label::new(place(own, slot)?.agent.as_str()).ok()),
@@ -57,7 +57,7 @@ fn written(state: &State, who: &Principal, message: &Create) -> Result<Effect, R
     Ok(Effect::new(Action::Created, made.id).to(Status::Open))
 }
 
-/// What asking comes to.
+/// Plans a question, or refuses it.
 pub(crate) fn ask(
     state: &State,
     who: &Principal,
@@ -72,7 +72,7 @@ pub(crate) fn ask(
     Ok(vec![written(state, who, &message)?])
 }
 
-/// What answering comes to: a message to whoever asked, and the question is closed.
+/// Plans an answer: a message to the asker, and the question is closed.
 pub(crate) fn answer(
     state: &State,
     who: &Principal,
@@ -86,7 +86,7 @@ pub(crate) fn answer(
     Ok(vec![written(state, who, &message)?, closed])
 }
 
-/// The question that somebody answers: the one that is named, or the oldest for them. People may
+/// The question to answer: the one that is named, or the oldest for this principal. People may
 /// answer for others.
 fn asked<'s>(
     state: &'s State,
