@@ -3,8 +3,9 @@
 pub use althing_engine::ErrorKind;
 use althing_engine::screen::masked;
 use althing_engine::{Client, EngineError};
+use althing_kernel::records::Kind;
 use althing_kernel::refusal::{Details, OutsideKind};
-use althing_kernel::{Refusal, Rule};
+use althing_kernel::{Refusal, Rule, Surface, Timestamp};
 use althing_workshop::WorkshopError;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -18,11 +19,33 @@ pub const BLOB_HINT: &str =
 /// command line prints it and exits with a code that its kind decides.
 pub struct Error(Box<Parts>);
 
+/// A surface that somebody holds until a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The holder's name.
+    pub holder: String,
+    /// The surface.
+    pub surface: Surface,
+    /// The time the lease runs out, unless it is renewed.
+    pub until: Timestamp,
+}
+
+/// Facts that hints are made from. On the wire they are part of the details.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    code: Option<&'static str>,
+    entity: Option<Kind>,
+    allowed: Option<Vec<String>>,
+    owner: Option<String>,
+    held: Vec<Held>,
+}
+
 struct Parts {
     kind: ErrorKind,
     rule: Rule,
     message: String,
     details: Value,
+    facts: Facts,
     /// The way out, where that is not what the rule says in general.
     hint: Option<Cow<'static, str>>,
     /// The name a dialect has for this failure, shown in place of the kind's.
@@ -39,6 +62,7 @@ impl Error {
             rule,
             message: message.into(),
             details: json!({}),
+            facts: Facts::default(),
             hint: None,
             label: None,
             wording: None,
@@ -105,6 +129,45 @@ impl Error {
     #[must_use]
     pub fn with(mut self, details: Value) -> Self {
         self.0.details = details;
+        self
+    }
+
+    /// The same error with a code that tells it from others of its kind.
+    #[must_use]
+    pub fn with_code(mut self, code: &'static str) -> Self {
+        self.0.details["code"] = code.into();
+        self.0.facts.code = Some(code);
+        self
+    }
+
+    /// The same error about something of this kind.
+    #[must_use]
+    pub fn about(mut self, kind: Kind) -> Self {
+        self.0.details["entity"] = json!(kind);
+        self.0.facts.entity = Some(kind);
+        self
+    }
+
+    /// The same error with the choices that would be accepted.
+    #[must_use]
+    pub fn allowing(mut self, allowed: Vec<String>) -> Self {
+        self.0.details["allowed"] = json!(allowed);
+        self.0.facts.allowed = Some(allowed);
+        self
+    }
+
+    /// The same error about something that belongs to this agent.
+    #[must_use]
+    pub fn owned_by(mut self, owner: String) -> Self {
+        self.0.details["owner"] = owner.as_str().into();
+        self.0.facts.owner = Some(owner);
+        self
+    }
+
+    /// The same error with the surfaces in the way.
+    #[must_use]
+    pub fn holding(mut self, held: Vec<Held>) -> Self {
+        self.0.facts.held = held;
         self
     }
 
@@ -194,6 +257,31 @@ impl Error {
         &self.0.details
     }
 
+    /// The code that tells it from others of its kind.
+    pub fn code(&self) -> Option<&'static str> {
+        self.0.facts.code
+    }
+
+    /// The kind of record it is about, if it names one.
+    pub fn entity(&self) -> Option<Kind> {
+        self.0.facts.entity
+    }
+
+    /// The choices that would be accepted, if they are known.
+    pub fn allowed(&self) -> Option<&[String]> {
+        self.0.facts.allowed.as_deref()
+    }
+
+    /// The agent whom the record belongs to, if that is known.
+    pub fn owner(&self) -> Option<&str> {
+        self.0.facts.owner.as_deref()
+    }
+
+    /// The surfaces in the way.
+    pub fn held(&self) -> &[Held] {
+        &self.0.facts.held
+    }
+
     /// The way out: the error's own hint, or that of its rule.
     pub fn way_out(&self) -> &str {
         self.0.hint.as_deref().unwrap_or(self.0.rule.way_out())
@@ -255,12 +343,19 @@ impl From<EngineError> for Error {
     fn from(source: EngineError) -> Self {
         let error = Error::new(source.kind(), source.rule(), source.to_string());
         let error = match &source {
-            EngineError::Refused(refusal) => error.with(match &refusal.details {
-                Details::Collisions(collisions) => json!({ "collisions": collisions }),
-                Details::Allowed(allowed) => json!({ "allowed": allowed }),
-                Details::Findings(findings) => json!({ "findings": findings }),
-                Details::None {} => json!({}),
-            }),
+            EngineError::Refused(refusal) => match &refusal.details {
+                Details::Collisions(collisions) => {
+                    let held = collisions.iter().map(|own| Held {
+                        holder: own.holder.to_string().trim_start_matches("agent:").to_owned(),
+                        surface: own.surface.clone(),
+                        until: own.expires_at,
+                    });
+                    error.with(json!({ "collisions": collisions })).holding(held.collect())
+                }
+                Details::Allowed(allowed) => error.allowing(allowed.clone()),
+                Details::Findings(findings) => error.with(json!({ "findings": findings })),
+                Details::None {} => error,
+            },
             EngineError::Pruned { .. } => {
                 error.hint("Look at a backup or a snapshot from before it was deleted.")
             }

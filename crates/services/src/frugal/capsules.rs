@@ -5,10 +5,10 @@ use althing_dialects::frugal::planning::utc;
 use althing_kernel::blackboard::view::{CapsuleView, CommonsAnswer};
 use althing_kernel::query::{Answer, Everything, Query};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Ledger;
 use crate::context::ProjectContext;
@@ -25,6 +25,15 @@ pub struct ReadCapsules {
     id: Option<String>,
     #[serde(rename = "client_identity")]
     _client: Option<String>,
+}
+
+/// A capsule or a hand-off record, as the tool lists it.
+#[derive(Serialize)]
+struct Capsule {
+    id: String,
+    source: &'static str,
+    path: String,
+    body: String,
 }
 
 /// Reads capsules and hand-off records.
@@ -45,22 +54,22 @@ pub fn read(
     let folder = ledger.planning.join("protocol/capsules");
     for capsule in &listed {
         let id = &capsule.id;
-        capsules.push(json!({
-            "id": id,
-            "source": "protocol",
-            "path": folder.join(format!("{id}.md")),
-            "body": written_out(capsule),
-        }));
+        capsules.push(Capsule {
+            id: id.to_string(),
+            source: "protocol",
+            path: folder.join(format!("{id}.md")).display().to_string(),
+            body: written_out(capsule),
+        });
     }
     if let Some(wanted) = args.id {
-        capsules.retain(|capsule| capsule["id"] == wanted);
+        capsules.retain(|capsule| capsule.id == wanted);
     }
     Ok(json!({ "count": capsules.len(), "capsules": capsules }))
 }
 
 /// The hand-off records that people and agents left, by name. A folder that is not there has
 /// none. Links are not followed: they may lead out of the project.
-fn completed(planning: &Path) -> Vec<Value> {
+fn completed(planning: &Path) -> Vec<Capsule> {
     let ledger = planning.join("ledger");
     let folder = ledger.join("completed");
     if [planning, &ledger, &folder].into_iter().any(Path::is_symlink) {
@@ -69,18 +78,18 @@ fn completed(planning: &Path) -> Vec<Value> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.sort();
-    let is_record = |path: &&std::path::PathBuf| {
+    let is_record = |path: &&PathBuf| {
         path.extension().is_some_and(|ending| ending == "md")
             && path.file_name().is_some_and(|name| name != "README.md")
             && path.symlink_metadata().is_ok_and(|data| data.is_file())
     };
-    let record = |path: &std::path::PathBuf| {
-        Some(json!({
-            "id": path.file_stem()?.to_string_lossy(),
-            "source": "completed",
-            "path": path,
-            "body": body(path).ok()?,
-        }))
+    let record = |path: &PathBuf| {
+        Some(Capsule {
+            id: path.file_stem()?.to_string_lossy().into_owned(),
+            source: "completed",
+            path: path.display().to_string(),
+            body: body(path).ok()?,
+        })
     };
     paths.iter().filter(is_record).filter_map(record).collect()
 }

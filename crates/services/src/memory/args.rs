@@ -5,8 +5,11 @@ use althing_dialects::memory::entity;
 use althing_dialects::memory::form;
 use althing_dialects::memory::input::object;
 use althing_engine::screen::repeated;
+use althing_kernel::blackboard::Label;
 use althing_kernel::records::Kind;
+use althing_kernel::records::field::{Artifact, Few};
 use althing_kernel::records::transition::PlanStatus;
+use althing_kernel::text::Text;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -159,7 +162,7 @@ pub(super) struct Update {
     #[serde(deserialize_with = "patch")]
     #[schemars(with = "Map<String, Value>")]
     pub(super) patch: Map<String, Value>,
-    pub(super) expected_version: Option<u64>,
+    pub(super) expected_version: Option<u32>,
     #[serde(alias = "client_request_id")]
     pub(super) request_id: Option<String>,
 }
@@ -176,19 +179,19 @@ pub(super) struct Transition {
     /// With an assignment or claim: what becomes of its plan, done or blocked.
     #[serde(rename = "planStatus", alias = "plan_status", default, deserialize_with = "plan_end")]
     #[schemars(with = "Option<String>")]
-    pub(super) plan_status: Option<String>,
+    pub(super) plan_status: Option<PlanStatus>,
     /// For a merged candidate.
     pub(super) merged_into: Option<String>,
     /// End somebody else's claim, as a person.
     #[serde(default)]
     pub(super) coordinator_override: bool,
-    pub(super) expected_version: Option<u64>,
+    pub(super) expected_version: Option<u32>,
     /// Who gets an assignment that is rerouted.
     pub(super) to_agent: Option<String>,
     /// With progress: what came of it so far, each with type and ref.
     #[serde(default)]
     #[schemars(with = "Option<Vec<Map<String, Value>>>")]
-    pub(super) artifacts: Vec<Value>,
+    pub(super) artifacts: Few<Artifact, 64>,
     /// A step that the table does not have, for whoever may.
     #[serde(default)]
     pub(super) forced: bool,
@@ -223,14 +226,17 @@ fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
     entity::named(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
-/// What becomes of a plan.
-fn plan_end<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>, D::Error> {
-    let Some(word) = Option::<String>::deserialize(reader)? else { return Ok(None) };
-    if serde_json::from_value::<PlanStatus>(word.as_str().into()).is_err() {
-        let message = format!("'planStatus' is done or blocked, not {:?}", repeated(&word));
-        return Err(serde::de::Error::custom(message));
+/// Reads the state that a plan goes to.
+fn plan_end<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<PlanStatus>, D::Error> {
+    match Option::<String>::deserialize(reader)?.as_deref() {
+        None => Ok(None),
+        Some("done") => Ok(Some(PlanStatus::Done)),
+        Some("blocked") => Ok(Some(PlanStatus::Blocked)),
+        Some(other) => {
+            let message = format!("'planStatus' is done or blocked, not {:?}", repeated(other));
+            Err(serde::de::Error::custom(message))
+        }
     }
-    Ok(Some(word))
 }
 
 macro_rules! objects {
@@ -259,6 +265,16 @@ fn text_or_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>
 /// What every verb takes besides its own arguments, and its schema leaves out: who asks and where is
 /// settled by the channel, and a request's id says nothing where nothing is changed.
 const BESIDES: [&str; 5] = ["project", "agent", "agentId", "client_request_id", "request_id"];
+
+/// Reads a text that was given under this name.
+pub(super) fn text<const MAX: usize>(name: &str, given: &str) -> Result<Text<MAX>, Fault> {
+    Text::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
+}
+
+/// Reads a label that was given under this name.
+pub(super) fn label(name: &str, given: &str) -> Result<Label, Fault> {
+    Label::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
+}
 
 /// A number as it was asked for, which has to be at least one.
 pub(super) fn within(

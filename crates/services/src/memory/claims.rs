@@ -34,9 +34,9 @@ pub(super) struct Claim {
     pub(super) task: Option<String>,
     session: Option<String>,
     pub(super) lease: LeaseId,
-    opened_at: Timestamp,
+    pub(super) opened_at: Timestamp,
     pub(super) expires_at: Timestamp,
-    updated_at: Timestamp,
+    pub(super) updated_at: Timestamp,
     opened_by: EntryId,
     /// The entries that opened and ended it, where the trail was read for it.
     entry: Option<u64>,
@@ -84,19 +84,19 @@ impl Claim {
         entity::id(Kind::Plan, self.task.as_deref()?).ok()
     }
 
+    /// The number of the entry that opened it.
+    pub(super) fn opened_in(&self, present: &Present) -> Result<Option<u64>, Fault> {
+        if self.entry.is_some() {
+            return Ok(self.entry);
+        }
+        let kinds = [althing_kernel::Kind::LeaseOpened];
+        entry_at(&present.engine, self.opened_at, &kinds, Some(self.lease.as_str()))
+    }
+
     /// The claim as an item, with the number of the entry that opened it.
     pub(super) fn item(&self, present: &Present) -> Result<Value, Fault> {
-        let entry = match self.entry {
-            Some(entry) => Some(entry),
-            None => entry_at(
-                &present.engine,
-                self.opened_at,
-                &[althing_kernel::Kind::LeaseOpened],
-                Some(self.lease.as_str()),
-            )?,
-        };
         let mut item = self.listed(present);
-        item["provenance"]["entry"] = json!(entry);
+        item["provenance"]["entry"] = json!(self.opened_in(present)?);
         Ok(item)
     }
 
@@ -164,8 +164,7 @@ impl Claim {
         if self.opened_at != at {
             return Ok(self.opened_at > at);
         }
-        let entry = self.item(present)?["provenance"]["entry"].as_u64();
-        Ok(entry.is_some_and(|entry| entry > seq))
+        Ok(self.opened_in(present)?.is_some_and(|entry| entry > seq))
     }
 
     /// A change of it in few words.
@@ -387,8 +386,14 @@ pub(super) fn open(
     })
 }
 
+/// A claim to create, with the author the caller named.
+pub(super) struct Creation {
+    pub(super) open: Open,
+    pub(super) author: Option<String>,
+}
+
 /// Reads the data of a claim that is to be created.
-pub(super) fn read(data: &Map<String, Value>) -> Result<Open, Fault> {
+pub(super) fn read(data: &Map<String, Value>) -> Result<Creation, Fault> {
     let known = ["scope", "paths", "text", "description", "plan_id", "ttl", "tags", "author"];
     if let Some(name) = data.keys().find(|name| !known.contains(&name.as_str())) {
         let message = format!("a claim has no field '{name}' to be set, only {}", known.join(", "));
@@ -402,7 +407,8 @@ pub(super) fn read(data: &Map<String, Value>) -> Result<Open, Fault> {
     };
     let plan = text("plan_id").map(|plan| entity::id(Kind::Plan, plan)).transpose();
     let purpose = text("text").or(text("description"));
-    open(surfaces, purpose, plan.map_err(Fault::usage)?, data.get("ttl"))
+    let open = open(surfaces, purpose, plan.map_err(Fault::usage)?, data.get("ttl"))?;
+    Ok(Creation { open, author: text("author").map(str::to_owned) })
 }
 
 /// Says what a claim that the caller goes on with is not changed to.

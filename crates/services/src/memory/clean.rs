@@ -89,8 +89,9 @@ impl Verbs<'_> {
             counted(dirty.len(), "file"),
             first.join(", ")
         );
-        let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
+        let details = json!({ "files": shown, "total": dirty.len() });
         let fault = Fault::refused(Rule::LaneCommitted, message).with(details);
+        let fault = fault.with_code("dirty_working_tree");
         Err(self.on_record("memory.offer", fault))
     }
 }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::harvest::report;
 use super::lanes::{
-    Key, Lane, Obstacle, collide, delivery, id_of, known_agent, met, others, record, shown,
+    Delivery, Key, Lane, Obstacle, collide, delivery, id_of, known_agent, others, record, shown,
     surfaces,
 };
 use super::session::Present;
@@ -198,11 +198,11 @@ impl Verbs<'_> {
             let lanes = self.lanes(state, args, &targets.agents)?;
             let colliding = collide(&lanes);
             if !colliding.is_empty() {
-                let named: Vec<String> = colliding.iter().map(met).collect();
+                let named: Vec<String> = colliding.iter().map(ToString::to_string).collect();
                 let message =
                     format!("these lanes would collide: {}; nothing was offered", named.join("; "));
-                let details = json!({ "code": "lanes_collide", "collisions": colliding });
-                let fault = Fault::collision(message).with(details);
+                let details = json!({ "collisions": colliding });
+                let fault = Fault::collision(message).with(details).with_code("lanes_collide");
                 return Err(self.on_record("memory.offer", fault));
             }
             self.check_clean(args, &lanes)?;
@@ -213,7 +213,7 @@ impl Verbs<'_> {
         let mut facade = Facade::new(Aim::Assign.name());
         conclude(&mut facade, &obstacles, sent.delivered.len())?;
         facade.result("selected_targets", targets.agents.iter().map(shown).collect::<Vec<_>>());
-        told(&mut facade, sent.delivered);
+        told(&mut facade, &sent.delivered);
         facade.next(
             "bclaw_coordinate",
             json!({ "intent": "summarize" }),
@@ -420,9 +420,8 @@ impl Verbs<'_> {
                 Some(unknown) => unknown.fault(format!("{message}: {}", unknown.message)),
                 None => Fault::usage(message),
             };
-            return Err(
-                fault.with(json!({ "code": "agent_validation_failed", "skipped": details }))
-            );
+            let fault = fault.with(json!({ "skipped": details }));
+            return Err(fault.with_code("agent_validation_failed"));
         };
         let kept = [
             ("scope", &args.scope),
@@ -472,7 +471,7 @@ impl Verbs<'_> {
         else {
             return Err(Fault::defect("a rerouted assignment without another"));
         };
-        let own = self.fetched(&json!({ "id": made }))?;
+        let own = self.fetched(made)?;
         facade.artifact("assignment", &made.to_string()).artifact("message", &message.to_string());
         let offer = LaneReply {
             agent: Some(agent.clone()),
@@ -481,7 +480,7 @@ impl Verbs<'_> {
             message,
         };
         facade.result("rerouted", old.id.to_string());
-        told(&mut facade, vec![delivery(&self.present()?.state, &offer)]);
+        told(&mut facade, &[delivery(&self.present()?.state, &offer)]);
         Ok(facade.answer())
     }
 
@@ -516,22 +515,21 @@ impl Verbs<'_> {
 }
 
 /// What was offered, and what each agent runs.
-pub(super) fn told(facade: &mut Facade, mut delivered: Vec<Value>) {
+pub(super) fn told(facade: &mut Facade, delivered: &[Delivery]) {
     let mut commands = Vec::new();
-    for own in &mut delivered {
-        for (kind, name) in
-            [("assignment", "assignment_id"), ("claim", "claim_id"), ("message", "message_id")]
-        {
-            if let Some(id) = own[name].as_str() {
-                facade.artifact(kind, id).effect("create", kind, id);
+    for own in delivered {
+        for (kind, id) in [
+            ("assignment", Some(own.assignment_id)),
+            ("claim", own.claim_id),
+            ("message", Some(own.message_id)),
+        ] {
+            if let Some(id) = id.map(|id| id.to_string()) {
+                facade.artifact(kind, &id).effect("create", kind, &id);
             }
         }
-        commands.push(json!({ "agent": own["agent"], "command": own["command"].take() }));
-        if let Some(own) = own.as_object_mut() {
-            own.remove("command");
-        }
+        commands.push(json!({ "agent": own.agent, "command": own.command }));
     }
-    facade.result("messages_sent", delivered.len()).result("delivery_plan", delivered);
+    facade.result("messages_sent", delivered.len()).result("delivery_plan", json!(delivered));
     facade.result("commands", commands).field("execution_status", "command_ready_manual");
 }
 
@@ -564,8 +562,9 @@ fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<
     if let Some(first) = obstacles.first() {
         if done == 0 {
             let message = format!("nothing was sent: {}", first.message);
-            let details = json!({ "code": first.code, "skipped": skipped });
-            return Err(first.fault(message).with(details));
+            let error = first.fault(message).with(json!({ "skipped": skipped }));
+            let held = obstacles.iter().filter_map(|own| own.held.clone());
+            return Err(error.with_code(first.code).holding(held.collect()));
         }
         facade.partial();
     }

@@ -13,7 +13,7 @@ use super::Verbs;
 use super::args::within;
 use super::coordinate::{Aim, Coordinate, told};
 use super::lanes::{
-    Key, Lane, Obstacle, collide, known_agent, others, record, shown, surfaces, taken,
+    Delivery, Key, Lane, Obstacle, collide, known_agent, others, record, shown, surfaces, taken,
 };
 use super::session::Present;
 use crate::fault::Fault;
@@ -208,7 +208,7 @@ impl Verbs<'_> {
             let sent = self.repeated(&before, std::iter::empty())?;
             facade.result("planned", planned_before(&sent.delivered)).result("dry_run", false);
             facade.result("skipped", json!([]));
-            told(&mut facade, sent.delivered);
+            told(&mut facade, &sent.delivered);
             return Ok(facade.answer());
         }
         let mut ready: Vec<&Judged<'_>> =
@@ -267,8 +267,8 @@ impl Verbs<'_> {
         if args.agents.is_empty() {
             agents.extend(others(state, own.as_ref()).map(|(name, _)| name.clone()));
         } else if agents.is_empty() {
-            let details = json!({ "code": "agent_validation_failed" });
-            return Err(Fault::not_found("none of these agents is known").with(details));
+            let error = Fault::not_found("none of these agents is known");
+            return Err(error.with_code("agent_validation_failed"));
         }
         let capacity = args.capacity.unwrap_or(CAPACITY);
         let mut free: BTreeMap<AgentName, usize> =
@@ -312,7 +312,7 @@ impl Verbs<'_> {
             skipped.extend(sent.obstacles.iter().map(Obstacle::shown));
         }
         facade.result("skipped", skipped);
-        told(&mut facade, delivered);
+        told(&mut facade, &delivered);
         Ok(facade.answer())
     }
 
@@ -365,8 +365,8 @@ fn nobody_free(agents: &BTreeMap<AgentName, usize>) -> String {
 }
 
 /// What was given out before, as it was planned.
-fn planned_before(delivered: &[Value]) -> Vec<Value> {
-    let one = |own: &Value| json!({ "agent": own["agent"], "plan_id": own["plan_id"] });
+fn planned_before(delivered: &[Delivery]) -> Vec<Value> {
+    let one = |own: &Delivery| json!({ "agent": own.agent, "plan_id": own.plan_id });
     delivered.iter().map(one).collect()
 }
 
@@ -379,7 +379,7 @@ fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Fault> 
     let mut active = active.filter(|own| own.status == Status::Active);
     active.next().ok_or_else(|| {
         let message = "there is no active sequence; create one with the plans in their order";
-        Fault::not_found(message).with(json!({ "entity": Kind::Sequence }))
+        Fault::not_found(message).about(Kind::Sequence)
     })
 }
 

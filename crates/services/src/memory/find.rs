@@ -87,7 +87,7 @@ pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, 
         let own = decisions(present).into_iter().find(|own| own.number.to_string() == number);
         let missing = || {
             let message = format!("there is no decision {text}");
-            Fault::not_found(message).with(json!({ "entity": kind }))
+            Fault::not_found(message).about(kind)
         };
         return own.ok_or_else(missing)?.item(present);
     }

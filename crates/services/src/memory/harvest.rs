@@ -194,9 +194,8 @@ impl Verbs<'_> {
             nonce: own.fields.nonce.as_ref().map(Label::as_str),
         };
         result.fits(&offer).map_err(|stale| {
-            let why = json!(stale).as_str().unwrap_or_default().to_owned();
             let id = screen::repeated(&result.assignment_id);
-            skip("lane_result_stale", format!("it is for {id}: {why}"))
+            skip("lane_result_stale", format!("it is for {id}: {}", stale.as_str()))
         })?;
         Ok(Found { worktree, result, digest: Blob::of(&bytes).to_string() })
     }

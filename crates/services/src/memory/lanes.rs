@@ -12,18 +12,24 @@ use althing_kernel::agent::Agent;
 use althing_kernel::blackboard::Label;
 use althing_kernel::content::Blob;
 use althing_kernel::idempotency::digest;
-use althing_kernel::lease::{Lease, Surfaces};
+use althing_kernel::lease::{Lease, Surfaces, Ttl};
 use althing_kernel::query::overlapping;
+use althing_kernel::records::field::Few;
+use althing_kernel::records::offer::{self, Offer};
 use althing_kernel::records::view::{LaneReply, MemoryReply, OfferedReply};
-use althing_kernel::records::{Kind, Record, RecordId};
+use althing_kernel::records::{Fields, Kind, Record, RecordId};
 use althing_kernel::surfaces::Surface;
-use althing_kernel::{AgentName, Principal, Rule, State, Timestamp};
+use althing_kernel::{AgentName, Command, Principal, Rule, State, Timestamp};
+use serde::Serialize;
 use serde_json::{Value, json};
+use std::fmt;
 
 use super::Verbs;
+use super::args::{label, text};
 use super::claims;
 use super::session::Present;
 use super::ways::unknown;
+use crate::error::Held;
 use crate::fault::Fault;
 use crate::frugal;
 use crate::project::UNNAMED;
@@ -55,11 +61,13 @@ pub(super) struct Obstacle {
     pub(super) code: &'static str,
     pub(super) message: String,
     pub(super) data: Value,
+    /// The surface in the way, if somebody holds it.
+    pub(super) held: Option<Held>,
 }
 
 impl Obstacle {
     pub(super) fn shown(&self) -> Value {
-        let Obstacle { agent, code, message, data } = self;
+        let Obstacle { agent, code, message, data, held: _ } = self;
         json!({ "agent": agent, "code": code, "reason": message, "data": data })
     }
 
@@ -193,7 +201,7 @@ impl Key {
 fn reused() -> Fault {
     let message = "'client_request_id' was used for another request in the last 24 hours";
     let code = "idempotency_key_reused_with_different_body";
-    Fault::refused(Rule::RequestOnce, message).with(json!({ "code": code }))
+    Fault::refused(Rule::RequestOnce, message).with_code(code)
 }
 
 fn short(text: &str) -> String {
@@ -226,6 +234,7 @@ pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstac
         code: "agent_validation_failed",
         message,
         data: json!({ "known": some_agents(state) }),
+        held: None,
     };
     let name = frugal::named(text).map_err(|fault| no(fault.message().to_owned()))?;
     match state.agent(&name) {
@@ -238,8 +247,8 @@ pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstac
 /// The same where nothing is done without them.
 pub(super) fn agent_named(state: &State, text: &str) -> Result<AgentName, Fault> {
     known_agent(state, text).map_err(|obstacle| {
-        let details = json!({ "code": obstacle.code, "data": obstacle.data });
-        Fault::not_found(obstacle.message).with(details)
+        let details = json!({ "data": obstacle.data });
+        Fault::not_found(obstacle.message).with(details).with_code(obstacle.code)
     })
 }
 
@@ -254,29 +263,37 @@ pub(super) fn shown(agent: &AgentName) -> String {
     called(&Principal::Agent(agent.clone()))
 }
 
-/// Two lanes of one request that would work on the same.
-pub(super) fn collide(lanes: &[Lane]) -> Vec<Value> {
+/// Two lanes of one request whose scopes overlap.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LaneCollision {
+    lanes: [String; 2],
+    scopes: [Surface; 2],
+    common_path: Option<String>,
+}
+
+impl fmt::Display for LaneCollision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([one, other], [a, b]) = (&self.lanes, &self.scopes);
+        write!(f, "{a} of {one} meets {b} of {other}")
+    }
+}
+
+/// Finds the lanes of one request whose scopes overlap.
+pub(super) fn collide(lanes: &[Lane]) -> Vec<LaneCollision> {
     let mut found = Vec::new();
     for (at, one) in lanes.iter().enumerate() {
         for other in lanes[at + 1..].iter().filter(|other| other.agent != one.agent) {
             let (Some(a), Some(b)) = (&one.surfaces, &other.surfaces) else { continue };
             if let Some((own, theirs)) = meeting(a, b) {
-                found.push(json!({
-                    "lanes": [shown(&one.agent), shown(&other.agent)],
-                    "scopes": [own.as_str(), theirs.as_str()],
-                    "common_path": own.common_path(theirs),
-                }));
+                found.push(LaneCollision {
+                    lanes: [shown(&one.agent), shown(&other.agent)],
+                    scopes: [own.clone(), theirs.clone()],
+                    common_path: own.common_path(theirs),
+                });
             }
         }
     }
     found
-}
-
-/// A collision in words.
-pub(super) fn met(collision: &Value) -> String {
-    let text = |list: &str, at: usize| collision[list][at].as_str().unwrap_or_default().to_owned();
-    let [one, other] = [0, 1].map(|at| format!("{} of {}", text("scopes", at), text("lanes", at)));
-    format!("{one} meets {other}")
 }
 
 /// The agents that may be given work where none is named: those who are not revoked and not the one
@@ -353,6 +370,7 @@ pub(super) fn taken(
                 "claim_id": claim, "holder": holder, "surface": held, "wanted": asked,
                 "offered_to": promised.as_ref().map(called), "expires_at": lease.expires_at,
             }),
+            held: Some(Held { holder, surface: held.clone(), until: lease.expires_at }),
         })
     })
 }
@@ -366,6 +384,7 @@ pub(super) fn assigned(state: &State, lane: &Lane) -> Option<Obstacle> {
             code: "plan_is_over",
             message: format!("{plan} is {}: nobody works on it any more", over.status),
             data: json!({ "plan_id": plan, "status": over.status }),
+            held: None,
         });
     }
     let mut live = state.memory().newest(Kind::Assignment, Some(true));
@@ -376,6 +395,7 @@ pub(super) fn assigned(state: &State, lane: &Lane) -> Option<Obstacle> {
         code: "plan_already_assigned",
         message: format!("{plan} is assigned to {agent} ({})", other.id),
         data: json!({ "assignment_id": other.id, "agent": agent }),
+        held: None,
     })
 }
 
@@ -396,10 +416,28 @@ impl Open for Record {
 /// The command that offers.
 const OFFER: &str = "memory.offer";
 
+/// An offer as the caller is told of it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Delivery {
+    pub(super) agent: Option<String>,
+    channel: &'static str,
+    pub(super) message_id: RecordId,
+    pub(super) claim_id: Option<RecordId>,
+    pub(super) assignment_id: RecordId,
+    attempt: Option<u32>,
+    nonce: Option<Label>,
+    pub(super) plan_id: Option<RecordId>,
+    execution_status: &'static str,
+    execution_reason: &'static str,
+    /// The shell command with which the agent accepts; listed apart from the rest.
+    #[serde(skip)]
+    pub(super) command: Option<String>,
+}
+
 /// What became of lanes that were to be offered.
 pub(super) struct Sent {
-    /// What each agent who gets work is told.
-    pub(super) delivered: Vec<Value>,
+    /// One for each lane that was offered.
+    pub(super) delivered: Vec<Delivery>,
     /// What stood against the others.
     pub(super) obstacles: Vec<Obstacle>,
 }
@@ -426,24 +464,24 @@ impl Verbs<'_> {
             for lane in lanes {
                 match taken(&state, now, &me, lane).or_else(|| assigned(&state, lane)) {
                     Some(obstacle) => obstacles.push(obstacle),
-                    None => free.push(kernel_lane(lane, key, now)),
+                    None => free.push(kernel_lane(lane, key, now)?),
                 }
             }
             if free.is_empty() {
                 return Ok(Sent { delivered: Vec::new(), obstacles });
             }
-            let mut offer = json!({ "lanes": free });
-            if let Some(id) = key.of_offer() {
-                offer["request_id"] = json!(id);
-                offer["asked"] = json!(key.asked());
-            }
-            match self.act(OFFER, &offer) {
-                Ok(made) => {
-                    let made: OfferedReply = serde_json::from_value(made)
-                        .map_err(|error| Fault::defect(error.to_string()))?;
+            let request_id = key.of_offer();
+            let offer = Offer {
+                asked: request_id.as_ref().map(|_| key.asked()),
+                lanes: Few::new(free).map_err(Fault::usage)?,
+                request_id,
+            };
+            match self.execute(Command::MemoryOffer(Box::new(offer))) {
+                Ok(MemoryReply::Offered(made)) => {
                     let delivered = self.deliveries(&made)?;
                     return Ok(Sent { delivered, obstacles });
                 }
+                Ok(other) => return Err(Fault::unexpected(&other)),
                 // Somebody took a part of it in between, so it is looked at again.
                 Err(fault)
                     if left > 0 && matches!(fault.rule(), Rule::NoOverlap | Rule::PlanTaken) => {}
@@ -467,21 +505,20 @@ impl Verbs<'_> {
             code: "not_offered",
             message: format!("{} was left out when this was asked for first", shown(agent)),
             data: Value::Null,
+            held: None,
         });
         let obstacles = obstacles.collect();
         Ok(Sent { delivered: self.deliveries(before)?, obstacles })
     }
 
-    /// What agents are told of what was offered to them.
-    fn deliveries(&self, made: &OfferedReply) -> Result<Vec<Value>, Fault> {
+    /// Describes each offer that was made.
+    fn deliveries(&self, made: &OfferedReply) -> Result<Vec<Delivery>, Fault> {
         let Present { state, .. } = self.present()?;
         Ok(made.offers.iter().map(|offer| delivery(&state, offer)).collect())
     }
 
-    /// The record that a command answered with, as it is now.
-    pub(super) fn fetched(&self, made: &Value) -> Result<Record, Fault> {
-        let id = made["id"].as_str().unwrap_or_default();
-        let id: RecordId = id.parse().map_err(|_| Fault::defect("a record without an id"))?;
+    /// The current version of a record that this request created.
+    pub(super) fn fetched(&self, id: RecordId) -> Result<Record, Fault> {
         let Present { state, .. } = self.present()?;
         let own = state.memory().record(id).cloned();
         let gone = || format!("{id} is archived: what this request made is no more");
@@ -489,43 +526,43 @@ impl Verbs<'_> {
     }
 }
 
-/// A lane in the words of the kernel.
-fn kernel_lane(lane: &Lane, key: &Key, now: Timestamp) -> Value {
-    let mut fields = json!({ "agent": lane.agent, "nonce": key.nonce(lane, now) });
-    let given = [
-        ("scope", lane.scope.clone()),
-        ("plan_id", lane.plan.map(|plan| plan.to_string())),
-        ("lane", lane.name.clone()),
-        ("worktree_path", lane.worktree.clone()),
-    ];
-    for (name, value) in given {
-        if let Some(value) = value {
-            fields[name] = value.into();
-        }
-    }
-    let mut own = json!({ "fields": fields, "text": lane.task, "ttl_s": CLAIM_SECS });
-    if let Some(surfaces) = &lane.surfaces {
-        own["surfaces"] = json!(surfaces);
-    }
-    if let Some(thread) = &lane.thread {
-        own["thread"] = thread.clone().into();
-    }
-    own
+/// Translates a lane to the kernel's arguments.
+fn kernel_lane(lane: &Lane, key: &Key, now: Timestamp) -> Result<offer::Lane, Fault> {
+    let fields = Fields {
+        agent: Some(lane.agent.clone()),
+        nonce: Some(label("nonce", &key.nonce(lane, now))?),
+        scope: lane.scope.as_deref().map(|scope| text("scope", scope)).transpose()?,
+        plan_id: lane.plan,
+        lane: lane.name.as_deref().map(|name| label("lane", name)).transpose()?,
+        worktree_path: lane.worktree.as_deref().map(|path| text("worktree", path)).transpose()?,
+        ..Fields::default()
+    };
+    let ttl = Ttl::new(CLAIM_SECS.into()).map_err(|error| Fault::defect(error.to_string()))?;
+    Ok(offer::Lane {
+        fields,
+        surfaces: lane.surfaces.clone(),
+        text: text("task", &lane.task)?,
+        thread: lane.thread.as_deref().map(|thread| label("threadId", thread)).transpose()?,
+        ttl_s: Some(ttl),
+    })
 }
 
-/// What an agent is told of what was offered to it, and how it is taken up.
-pub(super) fn delivery(state: &State, offer: &LaneReply) -> Value {
+/// Describes an offer: its records, and the command with which the agent accepts it.
+pub(super) fn delivery(state: &State, offer: &LaneReply) -> Delivery {
     let own = state.memory().record(offer.assignment);
-    json!({
-        "agent": offer.agent.as_ref().map(shown), "channel": "inbox",
-        "message_id": offer.message, "claim_id": offer.claim, "assignment_id": offer.assignment,
-        "attempt": own.and_then(|own| own.fields.attempt),
-        "nonce": own.and_then(|own| own.fields.nonce.clone()),
-        "plan_id": own.and_then(|own| own.fields.plan_id),
-        "execution_status": "command_ready_manual",
-        "execution_reason": "agents are started by hand: run the command where it is to work",
-        "command": own.and_then(command),
-    })
+    Delivery {
+        agent: offer.agent.as_ref().map(shown),
+        channel: "inbox",
+        message_id: offer.message,
+        claim_id: offer.claim,
+        assignment_id: offer.assignment,
+        attempt: own.and_then(|own| own.fields.attempt),
+        nonce: own.and_then(|own| own.fields.nonce.clone()),
+        plan_id: own.and_then(|own| own.fields.plan_id),
+        execution_status: "command_ready_manual",
+        execution_reason: "agents are started by hand: run the command where it is to work",
+        command: own.and_then(command),
+    }
 }
 
 /// Whether a lease of the agent's own covers what its lane needs.

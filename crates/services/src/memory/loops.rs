@@ -15,13 +15,13 @@ use althing_kernel::records::transition::Move;
 use althing_kernel::records::view::MemoryReply;
 use althing_kernel::records::vocabulary::{Action, LoopKind};
 use althing_kernel::records::{Effect, Fields, Kind, Record, Status};
-use althing_kernel::text::Text;
 use althing_kernel::{AgentName, Command, Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Verbs;
+use super::args::{label, text};
 use super::coordinate::Coordinate;
 use super::lanes::{Key, agent_named, command as command_of, id_of, record, shown};
 use super::session::Present;
@@ -224,10 +224,11 @@ impl Verbs<'_> {
     fn change(&self, own: &Record, args: &Loop, command: Command) -> Result<Value, Fault> {
         let reply = self.execute(command).map_err(|fault| match fault.rule() {
             Rule::RecordOwner if args.intent == Act::CompleteTurn => {
-                fault.with(json!({ "code": "unauthorized_slot_write" }))
+                fault.with(json!({})).with_code("unauthorized_slot_write")
             }
             Rule::RecordVersion => {
-                fault.with(json!({ "code": "version_conflict", "actual": own.version }))
+                let details = json!({ "actual": own.version });
+                fault.with(details).with_code("version_conflict")
             }
             _ => fault,
         })?;
@@ -238,8 +239,7 @@ impl Verbs<'_> {
         };
         let Present { state, .. } = self.present()?;
         let own = state.memory().record(own.id).unwrap_or(own);
-        let told: Vec<Value> = effects.iter().map(|own| followed(args.intent, own)).collect();
-        let mut told = with_questions(args.intent, &state, own, &told);
+        let mut told = with_questions(args.intent, &state, own, &effects);
         if args.intent == Act::Turn {
             let given = effects.iter().find(|own| own.kind == Kind::Assignment);
             let work = given.and_then(|own| state.memory().record(own.id));
@@ -280,7 +280,7 @@ impl Verbs<'_> {
         let stop = args.stop_conditions.as_deref();
         let fields = Fields {
             plan_id: args.plan.as_deref().map(|plan| id_of(Kind::Plan, plan)).transpose()?,
-            stop_conditions: stop.map(|text| self::text("stop_conditions", text)).transpose()?,
+            stop_conditions: stop.map(|stop| text("stop_conditions", stop)).transpose()?,
             ..Fields::default()
         };
         let made = self.opened(kind, task, slots, fields, key.label())?;
@@ -383,29 +383,20 @@ fn act(state: &State, args: &Loop) -> Result<loops::Act, Fault> {
     })
 }
 
-fn text<const MAX: usize>(name: &str, given: &str) -> Result<Text<MAX>, Fault> {
-    Text::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
-}
-
-fn label(name: &str, given: &str) -> Result<Label, Fault> {
-    Label::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
-}
-
 /// The name of the place that is meant.
 fn slot_named(args: &Loop) -> Result<Label, Fault> {
     label("slot", args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?)
 }
 
-/// What followed, in the words of this dialect.
-fn followed(act: Act, own: &Effect) -> Value {
+/// The name this dialect gives to what happened to a record because of an act.
+fn action(act: Act, own: &Effect) -> &'static str {
     let says = matches!(act, Act::Turn | Act::RequestInput | Act::ProvideInput);
-    let action = match (own.action, own.to) {
+    match (own.action, own.to) {
         (Action::Created, _) if says => "create",
         (Action::Unchanged, _) if says => "reuse",
         (Action::Moved, Some(to)) if says => to.as_str(),
         (other, _) => other.as_str(),
-    };
-    json!({ "action": action, "kind": own.kind, "id": own.id })
+    }
 }
 
 /// A new place.
@@ -425,7 +416,7 @@ fn lacks(act: Act, name: &str) -> Fault {
 }
 
 /// A loop, with what waits for an answer in it.
-fn with_questions(act: Act, state: &State, own: &Record, effects: &[Value]) -> Value {
+fn with_questions(act: Act, state: &State, own: &Record, effects: &[Effect]) -> Value {
     let mut told = answer(act, own, effects);
     let open = loops::questions(state, own).take(QUESTIONS_MAX).map(|asked| {
         json!({
@@ -472,7 +463,7 @@ fn turns(own: &Record) -> Value {
     own.fields.turns.iter().rev().map(turn).collect()
 }
 
-fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
+fn answer(act: Act, own: &Record, effects: &[Effect]) -> Value {
     let mut facade = Facade::new(act.name());
     let mut shown_loop = brief(own);
     shown_loop["text"] = own.text.to_string().into();
@@ -493,8 +484,7 @@ fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
     shown_loop["stop_conditions"] = json!(own.fields.stop_conditions);
     facade.result("loop", shown_loop).artifact("loop", &own.id.to_string());
     for effect in effects {
-        let text = |name: &str| effect[name].as_str().unwrap_or_default();
-        facade.effect(text("action"), text("kind"), text("id"));
+        facade.effect(action(act, effect), effect.kind.as_str(), &effect.id.to_string());
     }
     let waiting: Vec<&str> = own
         .fields

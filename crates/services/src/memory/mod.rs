@@ -272,8 +272,7 @@ const CODES: [&str; 8] = [
 
 /// What this dialect calls a sort of failure.
 pub fn kind(fault: &Fault) -> &'static str {
-    let code = fault.details()["code"].as_str();
-    if let Some(known) = CODES.iter().find(|known| code == Some(**known)) {
+    if let Some(known) = CODES.iter().find(|known| fault.code() == Some(**known)) {
         return known;
     }
     match (fault.kind(), fault.rule()) {

@@ -29,11 +29,9 @@ impl Verbs<'_> {
             return Err(Fault::usage(format!("'{name}' does not go with {WORD}")));
         }
         let id = entity::id(Kind::Assignment, &args.id).map_err(Fault::usage)?;
-        let artifacts = Value::from(args.artifacts.clone());
-        let version = args.expected_version.map(u32::try_from).transpose();
         let progress = Progress {
-            artifacts: serde_json::from_value(artifacts).map_err(Fault::unreadable)?,
-            expected_version: version.map_err(Fault::unreadable)?,
+            artifacts: args.artifacts.clone(),
+            expected_version: args.expected_version,
             id,
             request_id: args.request_id.as_deref().map(request_label).transpose()?,
             text: args.reason.as_deref().map(Text::new).transpose().map_err(Fault::unreadable)?,

@@ -7,6 +7,7 @@ use althing_engine::screen::repeated;
 use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::time::Span;
 use althing_kernel::{State, Surface, Timestamp};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -34,6 +35,14 @@ pub(super) struct Wanted<'a> {
     pub(super) limit: usize,
     pub(super) pending: bool,
     pub(super) fill: bool,
+}
+
+/// A record with a text like that of a new one.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Nearby {
+    pub(super) id: RecordId,
+    short_label: String,
+    text: String,
 }
 
 /// From when on nobody should rely on something without another look at it.
@@ -195,13 +204,8 @@ impl Verbs<'_> {
         (hits.iter().take(wanted.limit).filter_map(show).collect(), has_more)
     }
 
-    /// What is alike and there already.
-    pub(super) fn nearby(
-        &self,
-        kind: Kind,
-        data: &Map<String, Value>,
-    ) -> Result<Vec<Value>, Fault> {
-        let Some(text) = data.get("text").and_then(Value::as_str) else { return Ok(Vec::new()) };
+    /// Finds live records of a kind with a text like this one.
+    pub(super) fn nearby(&self, kind: Kind, text: &str) -> Result<Vec<Nearby>, Fault> {
         let present = self.present()?;
         let mut records: BTreeMap<String, &Record> = BTreeMap::new();
         let mut index = Index::default();
@@ -213,13 +217,11 @@ impl Verbs<'_> {
         let question = Question { text, limit: NEARBY_MAX, ..Question::default() };
         let hits = index.rank(&question);
         let found = hits.iter().filter_map(|hit| records.get(&hit.id));
-        let say = |record: &&Record| {
-            json!({
-                "id": record.id.to_string(),
-                "short_label": record.id.label(),
-                "text": brief(record.text.as_str(), 120),
-            })
+        let show = |record: &&Record| Nearby {
+            id: record.id,
+            short_label: record.id.label(),
+            text: brief(record.text.as_str(), 120),
         };
-        Ok(found.map(say).collect())
+        Ok(found.map(show).collect())
     }
 }

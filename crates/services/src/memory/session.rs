@@ -1,10 +1,9 @@
 //! The session of whoever asks, and the commands they issue in it.
 
 use althing_dialects::frugal::planning::called;
-use althing_engine::{Client, Engine, api};
+use althing_engine::Client;
 use althing_kernel::records::view::MemoryReply;
 use althing_kernel::{AgentName, Command, Principal, Reply, Rule, State, Timestamp, WorkspaceId};
-use serde_json::Value;
 
 use super::Verbs;
 pub(super) use crate::context::Present;
@@ -82,22 +81,4 @@ impl Verbs<'_> {
             other => Err(Fault::unexpected(&other)),
         }
     }
-
-    /// Issues a command by its name.
-    pub(super) fn act(&self, name: &str, args: &Value) -> Result<Value, Fault> {
-        let client = self.client()?;
-        perform(&self.context.opened()?, &client, name, args)
-    }
-}
-
-/// Carries a request out by its name.
-pub(super) fn perform(
-    engine: &Engine,
-    client: &Client,
-    name: &str,
-    args: &Value,
-) -> Result<Value, Fault> {
-    let request = api::read_made(name, args)?;
-    let done = api::perform(engine, Some(client), Some(client.principal()), request)?;
-    serde_json::from_str(done.get()).map_err(|error| Fault::defect(error.to_string()))
 }

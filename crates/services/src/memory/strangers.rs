@@ -3,22 +3,27 @@
 
 use althing_dialects::memory::item::kernel_name;
 use althing_engine::screen::repeated;
+use althing_kernel::blackboard::Label;
+use althing_kernel::records::Fields;
 use althing_kernel::{AgentName, State, UserId};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::Verbs;
 use crate::fault::Fault;
 
-/// The fields that name somebody.
-const NAMING: [&str; 3] = ["to", "assignee", "agent"];
-
 impl Verbs<'_> {
     /// What is to be said of the names in what was written down.
-    pub(super) fn strangers(&self, data: &Map<String, Value>) -> Result<Vec<Value>, Fault> {
-        let steps = data.get("steps").and_then(Value::as_array).into_iter().flatten();
-        let of_steps = steps.filter_map(|step| Some(("assignee", step["assignee"].as_str()?)));
-        let own = NAMING.iter().filter_map(|name| Some((*name, data.get(*name)?.as_str()?)));
-        let named: Vec<(&str, &str)> = own.chain(of_steps).collect();
+    pub(super) fn strangers(&self, fields: &Fields) -> Result<Vec<Value>, Fault> {
+        let own = [
+            ("to", fields.to.as_ref().map(Label::as_str)),
+            ("assignee", fields.assignee.as_ref().map(Label::as_str)),
+            ("agent", fields.agent.as_ref().map(AgentName::as_str)),
+        ];
+        let of_steps = fields.steps.iter().map(|step| ("assignee", step.assignee.as_ref()));
+        let of_steps = of_steps.map(|(field, who)| (field, who.map(Label::as_str)));
+        let named = own.into_iter().chain(of_steps);
+        let named: Vec<(&str, &str)> =
+            named.filter_map(|(field, who)| Some((field, who?))).collect();
         if named.is_empty() {
             return Ok(Vec::new());
         }

@@ -5,11 +5,11 @@ use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::{first_id, from_now, with_haids};
 use althing_kernel::records::{Kind, RecordId};
-use althing_kernel::{Principal, Rule, Timestamp};
+use althing_kernel::{Principal, Rule};
 use serde_json::{Map, Value, json};
 
 use super::{Verb, Verbs};
-use crate::error::ErrorKind;
+use crate::error::{ErrorKind, Held};
 use crate::fault::Fault;
 
 /// What helps.
@@ -45,26 +45,23 @@ pub enum Way {
 
 /// What helps with a failure of a verb, where something can be said beside its rule.
 pub fn way(verb: Verb, fault: &Fault) -> Option<Way> {
-    let details = fault.details();
     match (fault.kind(), fault.rule()) {
-        _ if details["code"] == "agent_validation_failed" => Some(Way::Agents),
+        _ if fault.code() == Some("agent_validation_failed") => Some(Way::Agents),
         (ErrorKind::Usage, _) => Some(Way::Usage(verb)),
-        (ErrorKind::NotFound, _) if details["allowed"].is_array() => {
+        (ErrorKind::NotFound, _) if fault.allowed().is_some() => {
             first_id(fault.message()).map(Way::Show)
         }
         (ErrorKind::NotFound, Rule::NotFound | Rule::RecordKnown) => missing(fault).map(Way::Look),
-        (ErrorKind::Collision, _) if details["code"] == "lanes_collide" => Some(Way::Apart),
+        (ErrorKind::Collision, _) if fault.code() == Some("lanes_collide") => Some(Way::Apart),
         (ErrorKind::Collision, _) => Some(Way::Wait),
         (_, Rule::RecordVersion) => first_id(fault.message()).map(Way::Read),
         (_, Rule::RecordStep | Rule::RecordOver | Rule::LeaseLive) => {
-            let allowed = details["allowed"].as_array()?;
-            let allowed = allowed.iter().filter_map(Value::as_str).map(str::to_owned);
-            Some(Way::Step(allowed.collect()))
+            Some(Way::Step(fault.allowed()?.to_vec()))
         }
         (_, Rule::LaneCommitted) => Some(Way::Commit),
         (_, Rule::RecordOwner) => {
             let id = first_id(fault.message())?;
-            Some(Way::Ask(id, details["owner"].as_str().map(str::to_owned)))
+            Some(Way::Ask(id, fault.owner().map(str::to_owned)))
         }
         (_, Rule::SessionOwned) => Some(Way::Session),
         (_, Rule::RecordField) if matches!(verb, Verb::Create | Verb::Update) => Some(Way::Fields),
@@ -76,15 +73,14 @@ pub fn way(verb: Verb, fault: &Fault) -> Option<Way> {
 
 /// The kind of what is not there.
 fn missing(fault: &Fault) -> Option<Kind> {
-    let said = serde_json::from_value(fault.details()["entity"].clone()).ok();
-    said.or_else(|| first_id(fault.message()).map(|id| id.kind))
+    fault.entity().or_else(|| first_id(fault.message()).map(|id| id.kind))
 }
 
 /// Says that something is not there.
 pub(super) fn unknown(id: RecordId) -> Fault {
     let end = if id.kind.is_stored() { "; it may be archived" } else { "" };
     let message = format!("there is no {} {}{end}", id.kind, id.label());
-    Fault::not_found(message).with(json!({ "entity": id.kind, "id": id }))
+    Fault::not_found(message).with(json!({ "id": id })).about(id.kind)
 }
 
 impl Way {
@@ -172,7 +168,7 @@ impl Verbs<'_> {
     /// A failure, with agents by the names they know, what is in the way, and what helps.
     pub(super) fn told(&self, verb: Verb, fault: Fault) -> Fault {
         let held = match fault.kind() {
-            ErrorKind::Collision => self.held(fault.details()),
+            ErrorKind::Collision => self.held(fault.held()),
             _ => String::new(),
         };
         let (fault, owned) = self.owned(fault);
@@ -200,23 +196,17 @@ impl Verbs<'_> {
             (None, author) => return (fault, format!("; its author is {author}")),
         };
         let who = called(&Principal::Agent(who.clone()));
-        let mut details = fault.details().clone();
-        details["owner"] = who.as_str().into();
-        (fault.with(details), format!("; its {word} is {who}"))
+        let text = format!("; its {word} is {who}");
+        (fault.owned_by(who), text)
     }
 
     /// Until when what is in the way is held.
-    fn held(&self, details: &Value) -> String {
+    fn held(&self, held: &[Held]) -> String {
         let now = self.present().map(|present| present.now).unwrap_or_default();
-        let until = |own: &Value| {
-            let at = Timestamp::from_micros(own["expires_at"].as_u64()?);
-            let holder = own["holder"].as_str()?.trim_start_matches("agent:");
-            let (surface, away) = (own["surface"].as_str()?, from_now(at, now));
-            Some(format!("{holder} holds {surface} until {} ({away})", utc(at)))
+        let say = |Held { holder, surface, until }: &Held| {
+            format!("{holder} holds {surface} until {} ({})", utc(*until), from_now(*until, now))
         };
-        let collisions = details["collisions"].as_array().into_iter().flatten();
-        let skipped = details["skipped"].as_array().into_iter().flatten().map(|own| &own["data"]);
-        let mut all: Vec<String> = collisions.chain(skipped).filter_map(until).collect();
+        let mut all: Vec<String> = held.iter().map(say).collect();
         all.dedup();
         if all.is_empty() { String::new() } else { format!("; {}", all.join("; ")) }
     }

@@ -1,5 +1,6 @@
 //! `work`: somebody sits down.
 
+use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::entity;
@@ -329,12 +330,11 @@ fn report(others: &[Claim], now: Timestamp, facade: &mut Facade) {
     }
     facade.result("claim_conflicts", others.iter().map(Claim::conflict).collect::<Vec<Value>>());
     for claim in others.iter().take(3) {
-        let conflict = claim.conflict();
         let message = format!(
             "{} holds {} until {} ({}; {})",
-            conflict["holder"].as_str().unwrap_or_default(),
+            called(&claim.holder),
             brief(&claim.scope(), 80),
-            conflict["expires_at"].as_str().unwrap_or_default(),
+            utc(claim.expires_at),
             from_now(claim.expires_at, now),
             claim.id
         );
