@@ -33,6 +33,14 @@ pub(crate) fn command(command: &Command, blobs: &Blobs) -> Result<Vec<SecretFoun
     Ok(look.found)
 }
 
+/// Finds secrets in one text that was given under this name.
+pub(crate) fn text(field: &str, text: &str, blobs: &Blobs) -> Vec<SecretFound> {
+    let mut look = Look { blobs, quoted: false, found: Vec::new() };
+    look.through_text(field, field, text);
+    look.found.truncate(FINDINGS_MAX);
+    look.found
+}
+
 /// Finds a secret in the name of a caller whom the trail does not know yet.
 pub(crate) fn name(name: &str) -> Vec<SecretFound> {
     let own = name.rsplit('/').next().unwrap_or_default();

@@ -268,12 +268,12 @@ const BESIDES: [&str; 5] = ["project", "agent", "agentId", "client_request_id", 
 
 /// Reads a text that was given under this name.
 pub(super) fn text<const MAX: usize>(name: &str, given: &str) -> Result<Text<MAX>, Fault> {
-    Text::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
+    Text::new(given).map_err(|error| Fault::unreadable(format!("'{name}': {error}")))
 }
 
 /// Reads a label that was given under this name.
 pub(super) fn label(name: &str, given: &str) -> Result<Label, Fault> {
-    Label::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
+    Label::new(given).map_err(|error| Fault::unreadable(format!("'{name}': {error}")))
 }
 
 /// A number as it was asked for, which has to be at least one.

@@ -327,11 +327,10 @@ impl Verbs<'_> {
             effects.push(effect("forced", Kind::Claim, claim.id));
             return Ok(effects.into());
         }
-        // Whoever gives back their own claim needs no reason, and none is kept; a secret in it is
-        // refused all the same, as it would be with somebody else's claim.
+        // The reason for releasing one's own claim is not stored, but a secret in it is refused all
+        // the same.
         if let Some(reason) = &args.reason {
-            let force = Force { lease: lease.clone(), reason: Text::lossy(reason) };
-            client.check_text(Command::LeaseForce(force))?;
+            client.screen_text("work.finish", "reason", reason)?;
         }
         let plan_status = args.plan_status.filter(|_| claim.plan().is_some());
         let finish = Finish { epoch: None, lease, plan_status };
