@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// The schema of a type, without what only costs the reader tokens.
 pub fn schema<A: JsonSchema>() -> Map<String, Value> {
@@ -41,8 +41,9 @@ fn trim(schema: &mut Map<String, Value>, outermost: bool) {
         schema.insert("type".to_owned(), first);
     }
     // A choice among words that each have a description is a choice among words.
-    if let Some(Value::Array(ways)) = schema.get("oneOf") {
-        let words: Option<Vec<Value>> = ways.iter().map(|way| way.get("const").cloned()).collect();
+    if let Some(Value::Array(choices)) = schema.get("oneOf") {
+        let words: Option<Vec<Value>> =
+            choices.iter().map(|choice| choice.get("const").cloned()).collect();
         if let Some(words) = words {
             schema.remove("oneOf");
             schema.insert("type".to_owned(), "string".into());
@@ -68,7 +69,7 @@ pub fn check(
     tool: &str,
     schema: &Map<String, Value>,
     given: &Map<String, Value>,
-) -> Result<(), Fault> {
+) -> Result<(), Error> {
     let empty = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     let required = schema.get("required").and_then(Value::as_array);
@@ -76,7 +77,7 @@ pub fn check(
         let kind = kind(properties.get(name));
         if !given.get(name).is_some_and(|value| kind.fits(value)) {
             let words = kind.words();
-            return Err(Fault::usage(format!("{tool} requires a non-empty '{name}'{words}")));
+            return Err(Error::usage(format!("{tool} requires a non-empty '{name}'{words}")));
         }
     }
     for (name, value) in given {
@@ -84,11 +85,11 @@ pub fn check(
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
             let (name, known) = (repeated(name), known.join(", "));
             let message = format!("{tool} takes no argument '{name}', only {known}");
-            return Err(Fault::usage(message));
+            return Err(Error::usage(message));
         };
         let kind = kind(Some(property));
         if !value.is_null() && !kind.fits(value) {
-            return Err(Fault::usage(format!("'{name}' must be {}", kind.one())));
+            return Err(Error::usage(format!("'{name}' must be {}", kind.one())));
         }
     }
     Ok(())

@@ -201,7 +201,7 @@ impl Error {
 
     /// The same error with a title and a text for hosts that only show text.
     #[must_use]
-    pub fn told(mut self, title: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn with_wording(mut self, title: impl Into<String>, text: impl Into<String>) -> Self {
         self.0.wording = Some((title.into(), text.into()));
         self
     }

@@ -15,8 +15,3 @@ pub mod project;
 pub use context::{Caller, ProjectContext};
 pub use error::{Error, ErrorKind};
 pub use project::{Host, Identity, Project, Setup};
-
-/// The error under the name that the services call it by.
-pub(crate) mod fault {
-    pub(crate) use crate::error::Error as Fault;
-}

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
-use crate::memory::Recall;
+use crate::memory::SearchCache;
 
 /// The name of a host that does not say who it is.
 pub const UNNAMED: &str = "mcp-client";
@@ -61,7 +61,7 @@ pub struct Project {
     /// project may be put in its place.
     clients: Mutex<BTreeMap<AgentName, (PublicKey, Client)>>,
     /// The search index of its memory, kept between requests.
-    recall: Recall,
+    search_cache: SearchCache,
     /// Warnings about commands of the request that is being carried out.
     warnings: Warnings,
 }
@@ -69,8 +69,8 @@ pub struct Project {
 impl Project {
     /// A project that is not opened yet.
     pub fn new(setup: Setup) -> Self {
-        let (engine, clients, recall, warnings) = Default::default();
-        Project { setup, engine, clients, recall, warnings }
+        let (engine, clients, search_cache, warnings) = Default::default();
+        Project { setup, engine, clients, search_cache, warnings }
     }
 
     /// The same project, whose warnings go to this list.
@@ -89,8 +89,8 @@ impl Project {
         &self.warnings
     }
 
-    pub(crate) fn recall(&self) -> &Recall {
-        &self.recall
+    pub(crate) fn search_cache(&self) -> &SearchCache {
+        &self.search_cache
     }
 
     /// The project for a request that changes it: created first if that is wanted, and opened.
@@ -152,19 +152,19 @@ impl Project {
 /// What an agent says of itself when it registers.
 fn about(who: &Identity) -> agent::Register {
     let Host { name, version } = &who.host;
-    let said = |text: &Option<String>| text.as_deref().and_then(label);
+    let short = |text: &Option<String>| text.as_deref().and_then(label);
     agent::Register {
-        human: said(&who.human),
+        human: short(&who.human),
         role: Label::new(&who.role).ok(),
-        tool: said(name),
-        tool_version: said(version),
+        tool: short(name),
+        tool_version: short(version),
     }
 }
 
 /// Makes a label of what a host says: one short line.
-pub(crate) fn label(said: &str) -> Option<Label> {
-    let said: String = said.chars().filter(|c| !c.is_control()).take(32).collect();
-    Label::new(said.trim()).ok()
+pub(crate) fn label(text: &str) -> Option<Label> {
+    let text: String = text.chars().filter(|c| !c.is_control()).take(32).collect();
+    Label::new(text.trim()).ok()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::Ledger;
 use crate::context::ProjectContext;
-use crate::fault::Fault;
+use crate::error::Error;
 use crate::project::Identity;
 
 /// How much of a hand-off record is read, in bytes.
@@ -42,12 +42,12 @@ pub fn read(
     context: &ProjectContext,
     _: &Identity,
     args: ReadCapsules,
-) -> Result<Value, Fault> {
+) -> Result<Value, Error> {
     let mut capsules = completed(&ledger.planning);
     let listed = match context.readable()? {
         Some(_) => match context.ask(&Query::CapsuleList(Everything {}))? {
             Answer::Commons(CommonsAnswer::Capsules(listed)) => listed,
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         },
         None => Vec::new(),
     };

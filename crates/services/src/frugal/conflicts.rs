@@ -17,8 +17,7 @@ use serde_json::{Value, json};
 use super::displaced::{Kept, Work, free};
 use super::{Ledger, SERVER, in_the_way, registered, shown};
 use crate::context::ProjectContext;
-use crate::error::ErrorKind;
-use crate::fault::Fault;
+use crate::error::{Error, ErrorKind};
 use crate::project::Identity;
 
 /// Arguments of `raise_conflict_pr`.
@@ -63,7 +62,7 @@ pub fn raise(
     context: &ProjectContext,
     who: &Identity,
     args: RaiseConflict,
-) -> Result<Value, Fault> {
+) -> Result<Value, Error> {
     let id = Handle::new(&args.id).map_err(|error| unusable(&error))?;
     let at = context.engine()?.now();
     let path = planning::conflict_path(at, &id);
@@ -81,7 +80,7 @@ pub fn raise(
     let branches = match &scratch {
         Some(scratch) => {
             let made = branch_out(&git, scratch, ledger, context, who, &args, &record);
-            Some(made.map_err(|fault| context.on_record(COMMAND, fault))?)
+            Some(made.map_err(|error| context.on_record(COMMAND, error))?)
         }
         None => None,
     };
@@ -96,7 +95,7 @@ pub fn raise(
     let Record { path, .. } = record;
     // The files for people are kept only where somebody asked for them, and no link is followed.
     let is_written_out = ledger.planning.join(&path).is_file();
-    let left: Vec<Value> = branches.iter().flat_map(|made| &made.left).map(told).collect();
+    let left: Vec<Value> = branches.iter().flat_map(|made| &made.left).map(left_out).collect();
     let on_branch = branches
         .as_ref()
         .map(|made| format!("{}:{}", made.conflict.name, path_in_tree(ledger, context, &path)));
@@ -115,20 +114,20 @@ pub fn raise(
 }
 
 /// Refuses a conflict that is on record already.
-fn not_raised_yet(context: &ProjectContext, id: &Handle) -> Result<(), Fault> {
+fn not_raised_yet(context: &ProjectContext, id: &Handle) -> Result<(), Error> {
     match context.ask(&Query::DisputeGet(OfHandle { id: id.clone() })) {
         Ok(Answer::Commons(CommonsAnswer::Dispute(there))) => {
             let path = planning::conflict_path(there.raised_at, id);
             let message = format!("conflict record already exists: {path}");
-            Err(context.on_record(COMMAND, Fault::refused(Rule::DisputeOnce, message)))
+            Err(context.on_record(COMMAND, Error::refused(Rule::DisputeOnce, message)))
         }
-        Ok(other) => Err(Fault::unexpected(&other)),
+        Ok(other) => Err(Error::unexpected(&other)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-fn told(left: &Left) -> Value {
+fn left_out(left: &Left) -> Value {
     json!({ "path": left.path, "why": left.why })
 }
 
@@ -158,11 +157,11 @@ impl Branches {
     }
 }
 
-fn unusable(error: &dyn std::fmt::Display) -> Fault {
-    Fault::unreadable(format!("raise_conflict_pr: {error}"))
+fn unusable(error: &dyn std::fmt::Display) -> Error {
+    Error::unreadable(format!("raise_conflict_pr: {error}"))
 }
 
-fn surfaces(given: &[String]) -> Result<Surfaces, Fault> {
+fn surfaces(given: &[String]) -> Result<Surfaces, Error> {
     let list: Result<Vec<Surface>, _> = given.iter().map(|text| Surface::new(text)).collect();
     Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
 }
@@ -173,7 +172,7 @@ fn displaced(
     who: &Identity,
     args: &RaiseConflict,
     record: &Record,
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>, Error> {
     if let Some(haid) = &args.displaced_haid {
         registered(context, "displaced_haid", haid)?;
         return Ok(Some(haid.clone()));
@@ -182,7 +181,7 @@ fn displaced(
     let check = LeaseCheck { holder, epoch: None, surfaces: record.surfaces.clone() };
     let found = match context.engine()?.ask(&Query::LeaseCheck(check))? {
         Answer::Check(found) => found,
-        other => return Err(Fault::unexpected(&other)),
+        other => return Err(Error::unexpected(&other)),
     };
     let mut holders: Vec<String> =
         found.collisions.iter().map(|collision| shown(&collision.holder)).collect();
@@ -199,7 +198,7 @@ fn branch_out(
     who: &Identity,
     args: &RaiseConflict,
     record: &Record,
-) -> Result<Branches, Fault> {
+) -> Result<Branches, Error> {
     if !git.has_work_tree()? {
         let message = "this is a bare repository: there are no files whose work could be kept";
         let way_out = "Raise it from a work tree: `git worktree add PATH`.";
@@ -225,9 +224,9 @@ fn branch_out(
     made.conflict.commit = draft.commit(&message, made.conflict.before.as_deref())?;
     // The work first: a record that names a branch is on one only if that branch is there.
     for branch in made.displaced.iter().chain([&made.conflict]) {
-        if let Err(fault) = git.put(branch) {
+        if let Err(error) = git.put(branch) {
             made.take_back(git);
-            return Err(fault.into());
+            return Err(error.into());
         }
     }
     Ok(made)
@@ -249,7 +248,7 @@ fn command(
     args: &RaiseConflict,
     record: &Record,
     made: Option<&Branches>,
-) -> Result<dispute::Raise, Fault> {
+) -> Result<dispute::Raise, Error> {
     let displaced = made.map_or(&[][..], |made| made.displaced.as_slice());
     let left = made.map(|made| not_preserved(&made.left)).unwrap_or_default();
     Ok(dispute::Raise {
@@ -267,15 +266,15 @@ fn command(
     })
 }
 
-fn text<const MAX: usize>(text: &str) -> Result<Text<MAX>, Fault> {
+fn text<const MAX: usize>(text: &str) -> Result<Text<MAX>, Error> {
     Text::new(text).map_err(|error| unusable(&error))
 }
 
-fn texts<const MAX: usize>(list: &[String]) -> Result<Vec<Text<MAX>>, Fault> {
+fn texts<const MAX: usize>(list: &[String]) -> Result<Vec<Text<MAX>>, Error> {
     list.iter().map(|line| text(line)).collect()
 }
 
-fn name(text: &str) -> Result<Label, Fault> {
+fn name(text: &str) -> Result<Label, Error> {
     Label::new(text).map_err(|error| unusable(&error))
 }
 
@@ -300,7 +299,7 @@ fn file(
     record: &Record,
     who: &Identity,
     made: &Branches,
-) -> Result<String, Fault> {
+) -> Result<String, Error> {
     Ok(planning::conflict(&DisputeView {
         id: record.id.clone(),
         title: args.title.clone(),

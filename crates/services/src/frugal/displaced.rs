@@ -9,7 +9,7 @@ use althing_workshop::git::{Branch, Git, Left};
 use althing_workshop::scratch::Scratch;
 use std::path::Path;
 
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// What is in dispute, and whose work gives way.
 pub(super) struct Work<'a> {
@@ -41,7 +41,7 @@ impl Work<'_> {
     }
 
     /// Makes commits of all of it. No branch is moved yet.
-    pub(super) fn keep(&self) -> Result<Kept, Fault> {
+    pub(super) fn keep(&self) -> Result<Kept, Error> {
         let mut kept = Kept { branches: Vec::new(), left: Vec::new() };
         let (own, left) = self.commit(self.git, self.branch(), Files::All)?;
         kept.branches.extend(own);
@@ -52,7 +52,7 @@ impl Work<'_> {
                     self.keep_of(&tree, &mut kept)?;
                 }
             }
-            Err(fault) => kept.left.push(Left::new("other work trees", fault.message())),
+            Err(error) => kept.left.push(Left::new("other work trees", error.message())),
         }
         self.find_again(&mut kept);
         Ok(kept)
@@ -80,7 +80,7 @@ impl Work<'_> {
     }
 
     /// The same of another work tree. What is wrong there keeps nobody from raising a dispute here.
-    fn keep_of(&self, tree: &Path, kept: &mut Kept) -> Result<(), Fault> {
+    fn keep_of(&self, tree: &Path, kept: &mut Kept) -> Result<(), Error> {
         let shown = tree.display().to_string();
         if !tree.is_dir() {
             kept.left.push(Left::new(&shown, "this work tree is not there now"));
@@ -95,10 +95,10 @@ impl Work<'_> {
         match self.commit(&self.git.at(tree), name, Files::Changed) {
             Ok((branch, left)) => {
                 kept.branches.extend(branch);
-                let told = |left: Left| Left::new(&format!("{shown}/{}", left.path), &left.why);
-                kept.left.extend(left.into_iter().map(told));
+                let located = |left: Left| Left::new(&format!("{shown}/{}", left.path), &left.why);
+                kept.left.extend(left.into_iter().map(located));
             }
-            Err(fault) => kept.left.push(Left::new(&shown, fault.message())),
+            Err(error) => kept.left.push(Left::new(&shown, error.message())),
         }
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Work<'_> {
     }
 
     /// That a branch can be had: there is none, or one that an interrupted attempt left.
-    pub(super) fn free(&self, name: &str) -> Result<(), Fault> {
+    pub(super) fn free(&self, name: &str) -> Result<(), Error> {
         free(self.git, name, &self.beginning()).map(|_| ())
     }
 
@@ -124,7 +124,7 @@ impl Work<'_> {
         git: &Git,
         name: String,
         files: Files,
-    ) -> Result<(Option<Branch>, Vec<Left>), Fault> {
+    ) -> Result<(Option<Branch>, Vec<Left>), Error> {
         let before = free(git, &name, &self.beginning())?;
         let draft = git.draft(self.scratch)?;
         let taken = draft.take(|name| is_under(self.surfaces, name))?;
@@ -159,9 +159,9 @@ enum Files {
 
 /// Where a branch is, if it is of an attempt that was interrupted. There is no dispute of that id,
 /// so it was left behind by one that never was. Any other branch of that name is somebody's.
-pub(super) fn free(git: &Git, name: &str, beginning: &str) -> Result<Option<String>, Fault> {
+pub(super) fn free(git: &Git, name: &str, beginning: &str) -> Result<Option<String>, Error> {
     if !git.is_branch_name(name) {
-        return Err(Fault::usage(format!("raise_conflict_pr: no branch can be called {name}")));
+        return Err(Error::usage(format!("raise_conflict_pr: no branch can be called {name}")));
     }
     if let Some(other) = git.in_the_way_of(name) {
         let message = format!("there is a branch {other}, so none can be called {name}");

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 use crate::context::ProjectContext;
-use crate::fault::Fault;
+use crate::error::Error;
 use crate::project::{Host, Identity, Project, UNNAMED, label};
 
 /// What the server calls itself: hosts' settings name it so.
@@ -48,18 +48,18 @@ pub struct Call<'a> {
 
 /// Who is asking: whoever this server was started as, else the client that the call or the host
 /// names.
-pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
+pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Error> {
     let named = match call.arguments.get("client_identity") {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if !name.trim().is_empty() => Some(name.as_str()),
-        Some(_) => return Err(Fault::usage("'client_identity' must be a non-empty string")),
+        Some(_) => return Err(Error::usage("'client_identity' must be a non-empty string")),
     };
     if let Some(agent) = &ledger.agent {
         let shown = shown(&Principal::Agent(agent.clone()));
         if named.is_some() {
             let message =
                 format!("this server acts as {shown}; 'client_identity' cannot change that");
-            return Err(Fault::refused(Rule::WhoAreYou, message));
+            return Err(Error::refused(Rule::WhoAreYou, message));
         }
         let role = Haid::of_agent(agent.as_str()).and_then(|haid| haid.role().map(str::to_owned));
         let role = role.unwrap_or_else(|| agent.to_string());
@@ -82,19 +82,19 @@ pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
     Ok(Identity { agent, shown, role, human, host })
 }
 
-fn as_agent(haid: &Haid) -> Result<AgentName, Fault> {
+fn as_agent(haid: &Haid) -> Result<AgentName, Error> {
     AgentName::new(&haid.agent_name())
-        .map_err(|error| Fault::usage(format!("{haid} cannot be an agent: {error}")))
+        .map_err(|error| Error::usage(format!("{haid} cannot be an agent: {error}")))
 }
 
 /// What an agent says it is, if it is known.
-fn tool_of(call: &Call<'_>, agent: &AgentName) -> Result<Option<String>, Fault> {
+fn tool_of(call: &Call<'_>, agent: &AgentName) -> Result<Option<String>, Error> {
     let Some(engine) = call.project.readable()? else { return Ok(None) };
     match engine.ask(&Query::AgentGet(OfAgent { agent: agent.clone() })) {
         Ok(Answer::Agent(known)) => {
             Ok(Some(known.tool.as_ref().map(ToString::to_string).unwrap_or_default()))
         }
-        Ok(other) => Err(Fault::unexpected(&other)),
+        Ok(other) => Err(Error::unexpected(&other)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
@@ -120,7 +120,7 @@ fn not_of_another(
     call: &Call<'_>,
     haid: &Haid,
     tool: Option<&str>,
-) -> Result<(), Fault> {
+) -> Result<(), Error> {
     let host = call.host.name.as_deref().filter(|host| *host != UNNAMED);
     let Some(host) = host else { return Ok(()) };
     if called(ledger, host).is_ok_and(|own| own == *haid) {
@@ -132,33 +132,33 @@ fn not_of_another(
     }
     let message = format!("this host is {host}; {haid} is somebody else");
     let way_out = "Leave 'client_identity' out, or give a name that nobody else has.";
-    Err(Fault::refused(Rule::WhoAreYou, message.clone()).told(message, way_out))
+    Err(Error::refused(Rule::WhoAreYou, message.clone()).with_wording(message, way_out))
 }
 
 /// The HAID of a client: made of its name, or the one it gives itself if that is of this person in
 /// this project. One of somebody else is not taken for a name.
-fn called(ledger: &Ledger, client: &str) -> Result<Haid, Fault> {
+fn called(ledger: &Ledger, client: &str) -> Result<Haid, Error> {
     if client.to_ascii_lowercase().starts_with("haid:") {
-        let given = Haid::new(client).map_err(|error| Fault::usage(error.to_string()))?;
+        let given = Haid::new(client).map_err(|error| Error::usage(error.to_string()))?;
         if given.root() == ledger.root.as_str() && given.role().is_some() {
             return Ok(given);
         }
         let message = format!("{given} is not a client of {}", ledger.root);
         let way_out = format!("Give a plain name, or {}/NAME.", ledger.root);
-        return Err(Fault::refused(Rule::WhoAreYou, message.clone()).told(message, way_out));
+        return Err(Error::refused(Rule::WhoAreYou, message.clone()).with_wording(message, way_out));
     }
     ledger.root.spawn(client).ok_or_else(|| {
-        Fault::usage(format!("{client:?} has no letter or digit to make an identity of"))
+        Error::usage(format!("{client:?} has no letter or digit to make an identity of"))
     })
 }
 
 /// Something that people have to move first.
-fn in_the_way(message: String, way_out: impl Into<String>) -> Fault {
-    Fault::refused(Rule::Usage, message.clone()).told(message, way_out)
+fn in_the_way(message: String, way_out: impl Into<String>) -> Error {
+    Error::refused(Rule::Usage, message.clone()).with_wording(message, way_out)
 }
 
 /// The same, who has to be known in this project.
-fn registered(context: &ProjectContext, field: &str, text: &str) -> Result<AgentName, Fault> {
+fn registered(context: &ProjectContext, field: &str, text: &str) -> Result<AgentName, Error> {
     let agent = named(text)?;
     match context.ask(&Query::AgentGet(OfAgent { agent: agent.clone() })) {
         Ok(_) => return Ok(agent),
@@ -170,11 +170,11 @@ fn registered(context: &ProjectContext, field: &str, text: &str) -> Result<Agent
         "Name one that `althing do agent.list {{}}` shows, or leave {field} out: then it is whoever \
          the call is about."
     );
-    Err(Fault::usage(&message).told(message, way_out))
+    Err(Error::usage(&message).with_wording(message, way_out))
 }
 
 /// The agent that somebody names, by a HAID or by its plain name.
-pub(crate) fn named(text: &str) -> Result<AgentName, Fault> {
-    let name = agent_named(text).map_err(|error| Fault::usage(error.to_string()))?;
-    AgentName::new(&name).map_err(|error| Fault::usage(format!("{text}: {error}")))
+pub(crate) fn named(text: &str) -> Result<AgentName, Error> {
+    let name = agent_named(text).map_err(|error| Error::usage(error.to_string()))?;
+    AgentName::new(&name).map_err(|error| Error::usage(format!("{text}: {error}")))
 }

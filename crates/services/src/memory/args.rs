@@ -16,10 +16,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::Verb;
-use super::idle::idle;
-pub(super) use super::idle::ignored;
+pub(super) use super::ignored_arguments::ignored;
+use super::ignored_arguments::without_effect;
 use super::names::names;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// What somebody sits down for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ pub(super) enum Sight {
 }
 
 /// Who and where, as others say it: who asks is settled by the channel, and the project too.
-pub(super) struct Said {
+pub(super) struct CallerArguments {
     pub(super) project: Option<String>,
     pub(super) agent: Option<String>,
     pub(super) agent_id: Option<String>,
@@ -267,13 +267,13 @@ fn text_or_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>
 const BESIDES: [&str; 5] = ["project", "agent", "agentId", "client_request_id", "request_id"];
 
 /// Reads a text that was given under this name.
-pub(super) fn text<const MAX: usize>(name: &str, given: &str) -> Result<Text<MAX>, Fault> {
-    Text::new(given).map_err(|error| Fault::unreadable(format!("'{name}': {error}")))
+pub(super) fn text<const MAX: usize>(name: &str, given: &str) -> Result<Text<MAX>, Error> {
+    Text::new(given).map_err(|error| Error::unreadable(format!("'{name}': {error}")))
 }
 
 /// Reads a label that was given under this name.
-pub(super) fn label(name: &str, given: &str) -> Result<Label, Fault> {
-    Label::new(given).map_err(|error| Fault::unreadable(format!("'{name}': {error}")))
+pub(super) fn label(name: &str, given: &str) -> Result<Label, Error> {
+    Label::new(given).map_err(|error| Error::unreadable(format!("'{name}': {error}")))
 }
 
 /// A number as it was asked for, which has to be at least one.
@@ -281,43 +281,47 @@ pub(super) fn within(
     name: &str,
     asked: Option<usize>,
     most: usize,
-) -> Result<Option<usize>, Fault> {
+) -> Result<Option<usize>, Error> {
     match asked {
         Some(number) if !(1..=most).contains(&number) => {
-            Err(Fault::usage(format!("'{name}' must be a whole number from 1 to {most}")))
+            Err(Error::usage(format!("'{name}' must be a whole number from 1 to {most}")))
         }
         asked => Ok(asked),
     }
 }
 
 /// Who and where, as the arguments of any verb say it.
-pub(super) fn said(verb: Verb, given: &Value) -> Result<Said, Fault> {
+pub(super) fn caller_arguments(verb: Verb, given: &Value) -> Result<CallerArguments, Error> {
     let one = |name: &str| match &given[name] {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.clone())),
-        _ => Err(Fault::usage(format!("{}: '{name}' must be a text", verb.tool()))),
+        _ => Err(Error::usage(format!("{}: '{name}' must be a text", verb.tool()))),
     };
-    Ok(Said { project: one("project")?, agent: one("agent")?, agent_id: one("agentId")? })
+    Ok(CallerArguments {
+        project: one("project")?,
+        agent: one("agent")?,
+        agent_id: one("agentId")?,
+    })
 }
 
 /// The arguments with the id of the request by one name, since both are in use.
-pub(super) fn with_request_id(given: &Value) -> Result<Value, Fault> {
+pub(super) fn with_request_id(given: &Value) -> Result<Value, Error> {
     let mut given = given.clone();
     let Some(own) = given.as_object_mut() else { return Ok(given) };
     let Some(id) = own.remove("request_id").filter(|id| !id.is_null()) else { return Ok(given) };
     let known = own.entry("client_request_id").or_insert(Value::Null);
     if !known.is_null() && *known != id {
         let message = "'request_id' and 'client_request_id' are the same; name one";
-        return Err(Fault::usage(message));
+        return Err(Error::usage(message));
     }
     *known = id;
     Ok(given)
 }
 
 /// Reads arguments, and says what is wrong with them in words one can act on.
-pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, Fault> {
+pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, Error> {
     let (tool, schema) = (verb.tool(), verb.schema());
-    let wrong = |message: String| Fault::usage(format!("{tool}: {message}"));
+    let wrong = |message: String| Error::usage(format!("{tool}: {message}"));
     let Value::Object(given) = given else {
         return Err(wrong("arguments are an object".to_owned()));
     };
@@ -328,20 +332,21 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
         .filter(|(_, value)| !value.is_null())
         .map(|(name, value)| (name.clone(), spelt(properties.get(name), value)))
         .collect();
-    let known =
-        |name: &str| [names::<A>(), &BESIDES, idle(verb)].iter().any(|names| names.contains(&name));
+    let known = |name: &str| {
+        [names::<A>(), &BESIDES, without_effect(verb)].iter().any(|names| names.contains(&name))
+    };
     if let Some(name) = given.keys().find(|name| !known(name)) {
         let names: Vec<&str> = properties.keys().map(String::as_str).collect();
         let (name, names) = (repeated(name), names.join(", "));
         let message = format!("{tool} takes no argument '{name}', only {names}");
-        return Err(Fault::usage(message));
+        return Err(Error::usage(message));
     }
     let required = schema.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
         if !given.contains_key(name) && !given.contains_key(&snake(name)) {
             let choices = properties.get(name).map(form::choices).unwrap_or_default();
             let choices = if choices.is_empty() { String::new() } else { one_of(&choices) };
-            return Err(Fault::usage(format!("{tool} requires '{name}'{choices}")));
+            return Err(Error::usage(format!("{tool} requires '{name}'{choices}")));
         }
     }
     for (name, value) in given.iter().filter(|(name, _)| !READS_ITSELF.contains(&name.as_str())) {
@@ -481,7 +486,7 @@ mod tests {
                 used.extend(own);
                 assert!(own.is_some(), "{} takes {name} and does not say so", verb.tool());
             }
-            for name in idle(verb) {
+            for name in without_effect(verb) {
                 assert!(!taken.contains(name), "{} takes {name} and ignores it", verb.tool());
             }
         }

@@ -13,13 +13,13 @@ use super::claims::{self, Claim};
 use super::context::label;
 use super::ranking::open_plans;
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How many of each sort are listed.
 const LISTED_MAX: usize = 100;
 
 /// Open plans with their claims, live claims, work that was given out, what waits for whom.
-pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault> {
+pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Error> {
     let live = claims::live(&present.state, present.now);
     let claims: Vec<Value> =
         live.iter().take(LISTED_MAX).map(|claim| claim.listed(present)).collect();

@@ -13,10 +13,10 @@ use althing_kernel::{EntryId, Event, LeaseId, Principal, State, Surface, Timesta
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
+use super::hints::unknown;
 use super::session::Present;
 use super::trail::{WINDOW, entry_at, moment_of};
-use super::ways::unknown;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How long a claim of this dialect lasts where nothing is said, in seconds.
 pub(super) const TTL_SECS: u64 = 4 * 60 * 60;
@@ -85,7 +85,7 @@ impl Claim {
     }
 
     /// The number of the entry that opened it.
-    pub(super) fn opened_in(&self, present: &Present) -> Result<Option<u64>, Fault> {
+    pub(super) fn opened_in(&self, present: &Present) -> Result<Option<u64>, Error> {
         if self.entry.is_some() {
             return Ok(self.entry);
         }
@@ -94,7 +94,7 @@ impl Claim {
     }
 
     /// The claim as an item, with the number of the entry that opened it.
-    pub(super) fn item(&self, present: &Present) -> Result<Value, Fault> {
+    pub(super) fn item(&self, present: &Present) -> Result<Value, Error> {
         let mut item = self.listed(present);
         item["provenance"]["entry"] = json!(self.opened_in(present)?);
         Ok(item)
@@ -160,7 +160,7 @@ impl Claim {
     }
 
     /// Whether an entry after this one, which was recorded then, opened it.
-    fn is_opened_after(&self, present: &Present, seq: u64, at: Timestamp) -> Result<bool, Fault> {
+    fn is_opened_after(&self, present: &Present, seq: u64, at: Timestamp) -> Result<bool, Error> {
         if self.opened_at != at {
             return Ok(self.opened_at > at);
         }
@@ -230,7 +230,7 @@ pub(super) fn by_epoch(present: &Present, epoch: u64) -> Option<Claim> {
 }
 
 /// The claims that ended lately, newest first.
-pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Fault> {
+pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Error> {
     use althing_kernel::Kind::{
         LeaseExpired, LeaseForced, LeaseOpened, LeaseReleased, LeaseRenewed,
     };
@@ -256,7 +256,7 @@ pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Fault> {
 
 /// The claims that were opened after an entry, and those that ended after it, newest first. How claims
 /// ended is looked for in the newest entries only.
-pub(super) fn since(present: &Present, seq: u64) -> Result<(Vec<Claim>, Vec<Claim>), Fault> {
+pub(super) fn since(present: &Present, seq: u64) -> Result<(Vec<Claim>, Vec<Claim>), Error> {
     let at = match seq {
         0 => Timestamp::default(),
         _ => moment_of(&present.engine, seq)?.unwrap_or(present.now),
@@ -327,7 +327,7 @@ pub(super) enum Found {
     Over,
 }
 
-pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Fault> {
+pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Error> {
     if let Some(claim) = by_epoch(present, id.number) {
         return Ok(Found::Known(Box::new(claim)));
     }
@@ -339,10 +339,10 @@ pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Fault> {
 }
 
 /// The surfaces of a scope: paths or globs with commas between.
-pub(super) fn surfaces(scope: &str) -> Result<Surfaces, Fault> {
+pub(super) fn surfaces(scope: &str) -> Result<Surfaces, Error> {
     let unusable = |error: &dyn std::fmt::Display| {
         let message = format!("scope {scope:?}: {error}");
-        Fault::usage(format!("{message}; write paths or globs below the root, with commas between"))
+        Error::usage(format!("{message}; write paths or globs below the root, with commas between"))
     };
     let list: Result<Vec<Surface>, _> = split(scope).into_iter().map(Surface::new).collect();
     Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
@@ -372,9 +372,9 @@ pub(super) fn open(
     purpose: Option<&str>,
     plan: Option<RecordId>,
     lasting: Option<&Value>,
-) -> Result<Open, Fault> {
-    let secs = lasting.map_or(Ok(TTL_SECS), |value| ttl("ttl", value)).map_err(Fault::usage)?;
-    let ttl = Ttl::new(secs.into()).map_err(|error| Fault::usage(error.to_string()))?;
+) -> Result<Open, Error> {
+    let secs = lasting.map_or(Ok(TTL_SECS), |value| ttl("ttl", value)).map_err(Error::usage)?;
+    let ttl = Ttl::new(secs.into()).map_err(|error| Error::usage(error.to_string()))?;
     Ok(Open {
         purpose: purpose.map(Text::lossy),
         replace: false,
@@ -393,21 +393,21 @@ pub(super) struct Creation {
 }
 
 /// Reads the data of a claim that is to be created.
-pub(super) fn read(data: &Map<String, Value>) -> Result<Creation, Fault> {
+pub(super) fn read(data: &Map<String, Value>) -> Result<Creation, Error> {
     let known = ["scope", "paths", "text", "description", "plan_id", "ttl", "tags", "author"];
     if let Some(name) = data.keys().find(|name| !known.contains(&name.as_str())) {
         let message = format!("a claim has no field '{name}' to be set, only {}", known.join(", "));
-        return Err(Fault::usage(message));
+        return Err(Error::usage(message));
     }
     let text = |name: &str| data.get(name).and_then(Value::as_str);
     let surfaces = match (text("scope"), data.get("paths")) {
         (Some(scope), _) => surfaces(scope)?,
-        (None, Some(paths)) => surfaces(&texts("paths", paths).map_err(Fault::usage)?.join(","))?,
-        (None, None) => return Err(Fault::usage("a claim requires 'scope'")),
+        (None, Some(paths)) => surfaces(&texts("paths", paths).map_err(Error::usage)?.join(","))?,
+        (None, None) => return Err(Error::usage("a claim requires 'scope'")),
     };
     let plan = text("plan_id").map(|plan| entity::id(Kind::Plan, plan)).transpose();
     let purpose = text("text").or(text("description"));
-    let open = open(surfaces, purpose, plan.map_err(Fault::usage)?, data.get("ttl"))?;
+    let open = open(surfaces, purpose, plan.map_err(Error::usage)?, data.get("ttl"))?;
     Ok(Creation { open, author: text("author").map(str::to_owned) })
 }
 

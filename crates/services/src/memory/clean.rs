@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Verbs;
 use super::coordinate::Coordinate;
 use super::lanes::Lane;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How many files are named that are not committed.
 const SHOWN_MAX: usize = 20;
@@ -22,7 +22,7 @@ const TOOL_FOLDERS: [&str; 7] =
 
 impl Verbs<'_> {
     /// The commit that work is to start from, if a name for one was given.
-    fn start(&self, args: &Coordinate) -> Result<Option<String>, Fault> {
+    fn start(&self, args: &Coordinate) -> Result<Option<String>, Error> {
         let Some(name) = &args.reference else { return Ok(None) };
         let git = self
             .context
@@ -30,12 +30,12 @@ impl Verbs<'_> {
             .is_git
             .then(|| Git::new(&self.context.setup().root, &self.shown()));
         let commit = git.and_then(|git| git.resolved(name));
-        let unknown = || Fault::usage(format!("'ref': {name:?} names no commit of this project"));
+        let unknown = || Error::usage(format!("'ref': {name:?} names no commit of this project"));
         commit.map(Some).ok_or_else(unknown)
     }
 
     /// What is wanted, with the commit to start from for whoever does it.
-    pub(super) fn task_from(&self, args: &Coordinate, task: &str) -> Result<String, Fault> {
+    pub(super) fn task_from(&self, args: &Coordinate, task: &str) -> Result<String, Error> {
         Ok(match (self.start(args)?, &args.reference) {
             (Some(commit), Some(name)) => {
                 format!("{task}\n\nStart from commit {commit} ({name}).")
@@ -46,7 +46,7 @@ impl Verbs<'_> {
 
     /// Refuses to hand out files with changes that nobody committed. Work that names no path may
     /// need any file.
-    pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Fault> {
+    pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Error> {
         let start = self.start(args)?;
         if !self.context.setup().is_git || args.allow_dirty || start.is_some() {
             return Ok(());
@@ -90,8 +90,8 @@ impl Verbs<'_> {
             first.join(", ")
         );
         let details = json!({ "files": shown, "total": dirty.len() });
-        let fault = Fault::refused(Rule::LaneCommitted, message).with(details);
-        let fault = fault.with_code("dirty_working_tree");
-        Err(self.on_record("memory.offer", fault))
+        let error = Error::refused(Rule::LaneCommitted, message).with(details);
+        let error = error.with_code("dirty_working_tree");
+        Err(self.on_record("memory.offer", error))
     }
 }

@@ -21,7 +21,7 @@ use super::ranking::{Wanted, density, path_of, stale};
 use super::session::Present;
 use super::trail::{entry_at, first_from, moment_of};
 use super::{Verb, Verbs, board};
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How many items are selected where nothing is said.
 const ITEMS_DEFAULT: usize = 20;
@@ -35,9 +35,9 @@ const SESSIONS: [&str; 2] = ["ws_", "sess_"];
 const SCHEMA: &str = "althing.memory/1";
 
 impl Verbs<'_> {
-    pub(super) fn context(&self, args: &Context, given: &Value) -> Result<Value, Fault> {
+    pub(super) fn context(&self, args: &Context, given: &Value) -> Result<Value, Error> {
         let chars = args.chars_max.unwrap_or(CHARS_DEFAULT);
-        let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
+        let budget = Budget::new(chars, args.budget_tokens).map_err(Error::usage)?;
         let present = self.present()?;
         let mut answer = match args.kind {
             Sight::Memory => self.memory(&present, args)?,
@@ -48,7 +48,7 @@ impl Verbs<'_> {
         };
         if let Some(warning) = ignored(Verb::Context, given) {
             match answer.get_mut("warnings").and_then(Value::as_array_mut) {
-                Some(told) => told.push(warning.into()),
+                Some(list) => list.push(warning.into()),
                 None => answer["warnings"] = json!([warning]),
             }
         }
@@ -56,7 +56,7 @@ impl Verbs<'_> {
     }
 
     /// Facts about where the caller works. Nothing is changed for them.
-    fn execution(&self, present: &Present) -> Result<Value, Fault> {
+    fn execution(&self, present: &Present) -> Result<Value, Error> {
         let own = self.principal();
         let own_claims = claims::held_by(&present.state, present.now, &own);
         let own_claims: Vec<Value> = own_claims.iter().map(Claim::conflict).collect();
@@ -93,7 +93,7 @@ impl Verbs<'_> {
     }
 
     /// What is remembered, most relevant first.
-    fn memory(&self, present: &Present, args: &Context) -> Result<Value, Fault> {
+    fn memory(&self, present: &Present, args: &Context) -> Result<Value, Error> {
         let path = args.path.as_deref().map(path_of).transpose()?;
         let limit = within("maxItems", args.items_max, ITEMS_MAX)?.unwrap_or(ITEMS_DEFAULT);
         let (selected, has_more) = self.select(
@@ -130,13 +130,13 @@ struct Start {
 
 impl Start {
     /// Where a delta begins that is asked for so.
-    fn find(present: &Present, since: &str) -> Result<Start, Fault> {
+    fn find(present: &Present, since: &str) -> Result<Start, Error> {
         let plain = since.strip_prefix('#').unwrap_or(since);
         if !plain.is_empty() && plain.bytes().all(|byte| byte.is_ascii_digit()) {
             let end = present.state.seq();
             let Some(seq) = plain.parse().ok().filter(|seq| *seq <= end) else {
                 let message = format!("the trail ends with entry {end}, before {plain}");
-                return Err(Fault::usage(format!("'since': {message}; {FORMS}")));
+                return Err(Error::usage(format!("'since': {message}; {FORMS}")));
             };
             return Ok(Start::at(Some(seq), None, "trail_number"));
         }
@@ -149,7 +149,7 @@ impl Start {
             return Ok(Start::at(None, Some(at), "duration"));
         }
         if !SESSIONS.iter().any(|prefix| since.starts_with(prefix)) {
-            return Err(Fault::usage(format!(
+            return Err(Error::usage(format!(
                 "'since': {:?} is no moment; {FORMS}",
                 repeated(since)
             )));
@@ -172,7 +172,7 @@ impl Start {
     }
 
     /// The entry after which it begins.
-    fn entry(&self, present: &Present) -> Result<u64, Fault> {
+    fn entry(&self, present: &Present) -> Result<u64, Error> {
         let (None, Some(from)) = (self.after, self.from) else {
             return Ok(self.after.unwrap_or(0));
         };
@@ -186,9 +186,9 @@ impl Start {
 }
 
 /// What changed.
-fn delta(present: &Present, args: &Context, me: &Principal) -> Result<Value, Fault> {
+fn delta(present: &Present, args: &Context, me: &Principal) -> Result<Value, Error> {
     let Some(since) = args.since.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
-        return Err(Fault::usage(format!("delta requires 'since': {FORMS}")));
+        return Err(Error::usage(format!("delta requires 'since': {FORMS}")));
     };
     let start = Start::find(present, since)?;
     let changed = changed_since(present, start.from, start.after);
@@ -241,7 +241,7 @@ fn delta(present: &Present, args: &Context, me: &Principal) -> Result<Value, Fau
 
 /// What was archived since, newest first. Of a trap nobody can say any more whether it was private, so
 /// it is told to whoever archived it and to people.
-fn archived(present: &Present, me: &Principal, first: u64) -> Result<Vec<Value>, Fault> {
+fn archived(present: &Present, me: &Principal, first: u64) -> Result<Vec<Value>, Error> {
     let asked = TrailQuery {
         after: Some(first),
         kinds: vec![althing_kernel::Kind::MemoryArchived],
@@ -249,7 +249,7 @@ fn archived(present: &Present, me: &Principal, first: u64) -> Result<Vec<Value>,
         last: true,
         ..TrailQuery::default()
     };
-    let mut told = Vec::new();
+    let mut list = Vec::new();
     for found in asked.find(&mut *present.engine.reader()?)?.iter().rev() {
         let entry = &found.entry.stamped;
         let (Event::MemoryArchived(body), Actor::Principal(by)) =
@@ -261,12 +261,12 @@ fn archived(present: &Present, me: &Principal, first: u64) -> Result<Vec<Value>,
         if body.id.kind == Kind::Trap && is_agent && by != me {
             continue;
         }
-        told.push(json!({
+        list.push(json!({
             "id": body.id.to_string(), "short_label": body.id.label(), "by": called(by),
             "reason": body.reason, "at": utc(entry.at), "entry": found.entry.seq,
         }));
     }
-    Ok(told)
+    Ok(list)
 }
 
 /// What changed since, newest first.

@@ -23,7 +23,7 @@ use super::lanes::{
     surfaces,
 };
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How many agents are asked if none are named.
 const IMPLICIT_MAX: usize = 3;
@@ -133,9 +133,9 @@ struct Targets {
 }
 
 impl Verbs<'_> {
-    pub(super) fn coordinate(&self, args: &Coordinate, given: &Value) -> Result<Value, Fault> {
+    pub(super) fn coordinate(&self, args: &Coordinate, given: &Value) -> Result<Value, Error> {
         if args.task.trim().is_empty() && !matches!(args.intent, Aim::Reroute | Aim::Summarize) {
-            return Err(Fault::usage("bclaw_coordinate requires 'task'"));
+            return Err(Error::usage("bclaw_coordinate requires 'task'"));
         }
         let key = Key::new(args.client_request_id.as_deref(), given);
         if !matches!(args.intent, Aim::Assign | Aim::Summarize) {
@@ -153,11 +153,11 @@ impl Verbs<'_> {
     }
 
     /// Who is meant: those who are named, else others who are known, a few of them.
-    fn targets(&self, present: &Present, args: &Coordinate, key: &Key) -> Result<Targets, Fault> {
+    fn targets(&self, present: &Present, args: &Coordinate, key: &Key) -> Result<Targets, Error> {
         let state = &present.state;
         let mut found = Targets { agents: Vec::new(), obstacles: Vec::new() };
         if args.targets.len() > TARGETS_MAX {
-            return Err(Fault::usage(format!("at most {TARGETS_MAX} agents are named at once")));
+            return Err(Error::usage(format!("at most {TARGETS_MAX} agents are named at once")));
         }
         let named = args.targets.iter().chain(args.scopes.keys());
         for text in named {
@@ -180,16 +180,16 @@ impl Verbs<'_> {
             found.agents.extend(agents);
         }
         if found.agents.is_empty() && found.obstacles.is_empty() {
-            return Err(Fault::usage("there is no other agent; name one in 'targetAgents'"));
+            return Err(Error::usage("there is no other agent; name one in 'targetAgents'"));
         }
         Ok(found)
     }
 
-    fn assign(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    fn assign(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let state = &present.state;
         if args.targets.is_empty() && args.scopes.is_empty() {
-            return Err(Fault::usage("assign names the agents in 'targetAgents'"));
+            return Err(Error::usage("assign names the agents in 'targetAgents'"));
         }
         let targets = self.targets(&present, args, key)?;
         let sent = if let Some(before) = self.offered_before(key)? {
@@ -202,8 +202,8 @@ impl Verbs<'_> {
                 let message =
                     format!("these lanes would collide: {}; nothing was offered", named.join("; "));
                 let details = json!({ "collisions": colliding });
-                let fault = Fault::collision(message).with(details).with_code("lanes_collide");
-                return Err(self.on_record("memory.offer", fault));
+                let error = Error::collision(message).with(details).with_code("lanes_collide");
+                return Err(self.on_record("memory.offer", error));
             }
             self.check_clean(args, &lanes)?;
             self.offer(&lanes, key)?
@@ -213,7 +213,7 @@ impl Verbs<'_> {
         let mut facade = Facade::new(Aim::Assign.name());
         conclude(&mut facade, &obstacles, sent.delivered.len())?;
         facade.result("selected_targets", targets.agents.iter().map(shown).collect::<Vec<_>>());
-        told(&mut facade, &sent.delivered);
+        report_deliveries(&mut facade, &sent.delivered);
         facade.next(
             "bclaw_coordinate",
             json!({ "intent": "summarize" }),
@@ -227,7 +227,7 @@ impl Verbs<'_> {
         state: &State,
         args: &Coordinate,
         agents: &[AgentName],
-    ) -> Result<Vec<Lane>, Fault> {
+    ) -> Result<Vec<Lane>, Error> {
         let plan = args.plan.as_deref().map(|text| record(state, Kind::Plan, text)).transpose()?;
         let worktree = match &args.worktree {
             Some(path) => Some(self.checked_worktree(path)?),
@@ -255,16 +255,16 @@ impl Verbs<'_> {
     }
 
     /// A worktree that a lane can be harvested from later.
-    fn checked_worktree(&self, path: &str) -> Result<String, Fault> {
+    fn checked_worktree(&self, path: &str) -> Result<String, Error> {
         let absolute = self.context.setup().root.join(path);
         let text = absolute.to_string_lossy().into_owned();
         match Worktree::open(&self.context.setup().root, &text, &self.shown()) {
             Ok(_) => Ok(text),
-            Err(why) => Err(Fault::usage(format!("worktree {path}: {why}"))),
+            Err(why) => Err(Error::usage(format!("worktree {path}: {why}"))),
         }
     }
 
-    fn consult(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    fn consult(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let targets = self.targets(&present, args, key)?;
         let thread = args.thread.clone().unwrap_or_else(|| key.thread(present.now));
@@ -286,7 +286,7 @@ impl Verbs<'_> {
         args: &Coordinate,
         fields: Fields,
         request_id: Option<&str>,
-    ) -> Result<RecordId, Fault> {
+    ) -> Result<RecordId, Error> {
         let create = Create {
             fields,
             kind,
@@ -294,11 +294,11 @@ impl Verbs<'_> {
             request_id: request_id.map(label).transpose()?,
             status: None,
             tags: Tags::default(),
-            text: Text::new(&args.task).map_err(Fault::unreadable)?,
+            text: Text::new(&args.task).map_err(Error::unreadable)?,
         };
         match self.execute(Command::MemoryCreate(Box::new(create)))? {
             MemoryReply::Record(made) => Ok(made.id),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
@@ -310,7 +310,7 @@ impl Verbs<'_> {
         agent: &AgentName,
         thread: &str,
         key: &Key,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, Error> {
         let plan = args.plan.as_ref().map(|plan| id_of(Kind::Plan, plan)).transpose()?;
         let fields = Fields {
             to: Some(label(agent.as_str())?),
@@ -331,7 +331,7 @@ impl Verbs<'_> {
 
     /// Asks others to look at something: a candidate to decide on, a message to each, and a loop
     /// if one is wanted.
-    fn review(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    fn review(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let targets = self.targets(&present, args, key)?;
         // Files and commits may have changed since it was asked for first.
@@ -352,7 +352,7 @@ impl Verbs<'_> {
         let fields = Fields {
             candidate_type: Some(CandidateType::Handoff),
             origin: Some(label("review")?),
-            scope: scope.map_err(Fault::unreadable)?,
+            scope: scope.map_err(Error::unreadable)?,
             ..Fields::default()
         };
         let part = key.part("candidate");
@@ -385,7 +385,7 @@ impl Verbs<'_> {
     }
 
     /// Thinking together is a loop.
-    fn ideate(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    fn ideate(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let targets = self.targets(&present, args, key)?;
         let thread = args.thread.clone().unwrap_or_else(|| key.thread(present.now));
@@ -405,23 +405,23 @@ impl Verbs<'_> {
 
     /// Takes work from one agent and offers it to another, in one step of the kernel: the claim
     /// comes back to whoever dispatches, for the next to take over.
-    fn reroute(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    fn reroute(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let state = &present.state;
         let Some(text) = &args.assignment else {
-            return Err(Fault::usage("reroute names the assignment in 'assignmentId'"));
+            return Err(Error::usage("reroute names the assignment in 'assignmentId'"));
         };
         let old = record(state, Kind::Assignment, text)?;
         let targets = self.targets(&present, args, key)?;
         let [agent] = targets.agents.as_slice() else {
             let details: Vec<Value> = targets.obstacles.iter().map(Obstacle::shown).collect();
             let message = "reroute names one agent who is known in 'targetAgents'";
-            let fault = match targets.obstacles.first() {
-                Some(unknown) => unknown.fault(format!("{message}: {}", unknown.message)),
-                None => Fault::usage(message),
+            let error = match targets.obstacles.first() {
+                Some(unknown) => unknown.error(format!("{message}: {}", unknown.message)),
+                None => Error::usage(message),
             };
-            let fault = fault.with(json!({ "skipped": details }));
-            return Err(fault.with_code("agent_validation_failed"));
+            let error = error.with(json!({ "skipped": details }));
+            return Err(error.with_code("agent_validation_failed"));
         };
         let kept = [
             ("scope", &args.scope),
@@ -432,12 +432,12 @@ impl Verbs<'_> {
         if let Some((name, _)) = kept.iter().find(|(_, given)| given.is_some()) {
             let message = "reroute gives the same work to another: its scope, lane, thread and \
                            beginning stay";
-            return Err(Fault::usage(format!("{message}; leave out '{name}'")));
+            return Err(Error::usage(format!("{message}; leave out '{name}'")));
         }
         if args.worktree.is_some() {
             let message = "reroute takes no 'worktree': the next agent has none until you set its \
                            worktree_path with bclaw_update";
-            return Err(Fault::usage(message));
+            return Err(Error::usage(message));
         }
         if !key.has_answer(state, &self.principal(), present.now, "reroute") {
             self.check_clean(args, std::slice::from_ref(&rerouted(old, agent.clone())?))?;
@@ -458,7 +458,7 @@ impl Verbs<'_> {
         };
         let effects = match self.execute(Command::MemoryMove(Box::new(step)))? {
             MemoryReply::Moved(moved) => moved.side_effects,
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         };
         let mut facade = Facade::new(Aim::Reroute.name());
         facade.effect("transition", "assignment", &old.id.to_string());
@@ -469,7 +469,7 @@ impl Verbs<'_> {
         };
         let (Some(made), Some(message)) = (is_made(Kind::Assignment), is_made(Kind::Message))
         else {
-            return Err(Fault::defect("a rerouted assignment without another"));
+            return Err(Error::defect("a rerouted assignment without another"));
         };
         let own = self.fetched(made)?;
         facade.artifact("assignment", &made.to_string()).artifact("message", &message.to_string());
@@ -480,12 +480,12 @@ impl Verbs<'_> {
             message,
         };
         facade.result("rerouted", old.id.to_string());
-        told(&mut facade, &[delivery(&self.present()?.state, &offer)]);
+        report_deliveries(&mut facade, &[delivery(&self.present()?.state, &offer)]);
         Ok(facade.answer())
     }
 
     /// How far everything is. Nothing is written.
-    fn summarize(&self, args: &Coordinate) -> Result<Value, Fault> {
+    fn summarize(&self, args: &Coordinate) -> Result<Value, Error> {
         const SHOWN_MAX: usize = 20;
         let Present { state, now, .. } = self.present()?;
         let plan = args.plan.as_deref().map(|text| id_of(Kind::Plan, text)).transpose()?;
@@ -515,7 +515,7 @@ impl Verbs<'_> {
 }
 
 /// What was offered, and what each agent runs.
-pub(super) fn told(facade: &mut Facade, delivered: &[Delivery]) {
+pub(super) fn report_deliveries(facade: &mut Facade, delivered: &[Delivery]) {
     let mut commands = Vec::new();
     for own in delivered {
         for (kind, id) in [
@@ -533,7 +533,7 @@ pub(super) fn told(facade: &mut Facade, delivered: &[Delivery]) {
     facade.result("commands", commands).field("execution_status", "command_ready_manual");
 }
 
-fn rerouted(old: &Record, agent: AgentName) -> Result<Lane, Fault> {
+fn rerouted(old: &Record, agent: AgentName) -> Result<Lane, Error> {
     let scope = old.fields.scope.as_ref().map(ToString::to_string);
     Ok(Lane {
         agent,
@@ -557,12 +557,12 @@ fn summary(own: &Record, overdue: bool) -> Value {
 }
 
 /// Says what was not done. If nothing was, that is a failure.
-fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<(), Fault> {
+fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<(), Error> {
     let skipped: Vec<Value> = obstacles.iter().map(Obstacle::shown).collect();
     if let Some(first) = obstacles.first() {
         if done == 0 {
             let message = format!("nothing was sent: {}", first.message);
-            let error = first.fault(message).with(json!({ "skipped": skipped }));
+            let error = first.error(message).with(json!({ "skipped": skipped }));
             let held = obstacles.iter().filter_map(|own| own.held.clone());
             return Err(error.with_code(first.code).holding(held.collect()));
         }
@@ -575,6 +575,6 @@ fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<
     Ok(())
 }
 
-fn label(text: &str) -> Result<Label, Fault> {
-    Label::new(text).map_err(Fault::unreadable)
+fn label(text: &str) -> Result<Label, Error> {
+    Label::new(text).map_err(Error::unreadable)
 }

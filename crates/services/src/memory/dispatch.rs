@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Verbs;
 use super::args::within;
-use super::coordinate::{Aim, Coordinate, told};
+use super::coordinate::{Aim, Coordinate, report_deliveries};
 use super::lanes::{
     Delivery, Key, Lane, Obstacle, collide, known_agent, others, record, shown, surfaces, taken,
 };
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How many assignments an agent has at once if nothing else is said.
 const CAPACITY: usize = 1;
@@ -166,7 +166,7 @@ fn is_open(own: &Record) -> bool {
 }
 
 impl Verbs<'_> {
-    pub(super) fn dispatch(&self, args: &Dispatch, given: &Value) -> Result<Value, Fault> {
+    pub(super) fn dispatch(&self, args: &Dispatch, given: &Value) -> Result<Value, Error> {
         within("maxAssignments", args.assignments_max, OFFERED_MAX)?;
         within("capacity", args.capacity, OFFERED_MAX)?;
         let key = Key::new(args.client_request_id.as_deref(), given);
@@ -208,7 +208,7 @@ impl Verbs<'_> {
             let sent = self.repeated(&before, std::iter::empty())?;
             facade.result("planned", planned_before(&sent.delivered)).result("dry_run", false);
             facade.result("skipped", json!([]));
-            told(&mut facade, &sent.delivered);
+            report_deliveries(&mut facade, &sent.delivered);
             return Ok(facade.answer());
         }
         let mut ready: Vec<&Judged<'_>> =
@@ -255,7 +255,7 @@ impl Verbs<'_> {
         state: &State,
         args: &Dispatch,
         facade: &mut Facade,
-    ) -> Result<BTreeMap<AgentName, usize>, Fault> {
+    ) -> Result<BTreeMap<AgentName, usize>, Error> {
         let own = self.agent();
         let mut agents: Vec<AgentName> = Vec::new();
         for text in &args.agents {
@@ -267,7 +267,7 @@ impl Verbs<'_> {
         if args.agents.is_empty() {
             agents.extend(others(state, own.as_ref()).map(|(name, _)| name.clone()));
         } else if agents.is_empty() {
-            let error = Fault::not_found("none of these agents is known");
+            let error = Error::not_found("none of these agents is known");
             return Err(error.with_code("agent_validation_failed"));
         }
         let capacity = args.capacity.unwrap_or(CAPACITY);
@@ -288,7 +288,7 @@ impl Verbs<'_> {
         lanes: &[Lane],
         skipped: Vec<Value>,
         key: &Key,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, Error> {
         let planned: Vec<Value> = lanes
             .iter()
             .map(|lane| json!({ "agent": shown(&lane.agent), "plan_id": lane.plan, "scope": lane.scope }))
@@ -312,18 +312,18 @@ impl Verbs<'_> {
             skipped.extend(sent.obstacles.iter().map(Obstacle::shown));
         }
         facade.result("skipped", skipped);
-        told(&mut facade, &delivered);
+        report_deliveries(&mut facade, &delivered);
         Ok(facade.answer())
     }
 
     /// Has somebody look at a handoff.
-    fn dispatch_review(&self, args: &Dispatch, given: &Value) -> Result<Value, Fault> {
+    fn dispatch_review(&self, args: &Dispatch, given: &Value) -> Result<Value, Error> {
         let Present { state, .. } = self.present()?;
         let handoff = args.handoff.as_deref();
-        let handoff = handoff.ok_or_else(|| Fault::usage("review names 'handoffId'"))?;
+        let handoff = handoff.ok_or_else(|| Error::usage("review names 'handoffId'"))?;
         let handoff = record(&state, Kind::Handoff, handoff)?;
         let reviewer = args.reviewer.clone();
-        let reviewer = reviewer.ok_or_else(|| Fault::usage("review names 'reviewer'"))?;
+        let reviewer = reviewer.ok_or_else(|| Error::usage("review names 'reviewer'"))?;
         if args.dry_run {
             let mut facade = Facade::new("review");
             facade.result("dry_run", true).result("handoff_id", handoff.id.to_string());
@@ -371,7 +371,7 @@ fn planned_before(delivered: &[Delivery]) -> Vec<Value> {
 }
 
 /// The sequence that is meant.
-fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Fault> {
+fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Error> {
     if let Some(text) = &args.sequence {
         return record(state, Kind::Sequence, text);
     }
@@ -379,7 +379,7 @@ fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Fault> 
     let mut active = active.filter(|own| own.status == Status::Active);
     active.next().ok_or_else(|| {
         let message = "there is no active sequence; create one with the plans in their order";
-        Fault::not_found(message).about(Kind::Sequence)
+        Error::not_found(message).about(Kind::Sequence)
     })
 }
 
@@ -398,7 +398,7 @@ fn choose(plan: &Record, free: &mut BTreeMap<AgentName, usize>) -> Option<AgentN
     Some(name.clone())
 }
 
-fn lane_of(own: &Judged<'_>, agent: AgentName) -> Result<Lane, Fault> {
+fn lane_of(own: &Judged<'_>, agent: AgentName) -> Result<Lane, Error> {
     let hint = own.item.scope_hint.as_ref().map(ToString::to_string);
     let scope = hint.or_else(|| {
         let paths = own.plan.fields.related_paths.iter().map(ToString::to_string);

@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 
 use super::args::{Find, Get};
 use super::claims::{self, Claim, Found, surfaces};
+use super::hints::unknown;
 use super::records::{decisions, is_of_decisions};
 use super::session::Present;
-use super::ways::unknown;
 use super::{Verb, Verbs};
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// What was found, before it is cut to a page.
 #[derive(Default)]
@@ -37,8 +37,8 @@ impl Hits {
     fn add(
         &mut self,
         filter: &Filter,
-        show: impl FnOnce() -> Result<Value, Fault>,
-    ) -> Result<(), Fault> {
+        show: impl FnOnce() -> Result<Value, Error>,
+    ) -> Result<(), Error> {
         let at = self.total;
         self.total += 1;
         if at >= filter.offset && self.items.len() < filter.limit {
@@ -49,16 +49,16 @@ impl Hits {
 }
 
 impl Verbs<'_> {
-    pub(super) fn find(&self, args: &Find) -> Result<Value, Fault> {
-        let mut filter = Filter::read(args.entity, &args.filter).map_err(Fault::usage)?;
+    pub(super) fn find(&self, args: &Find) -> Result<Value, Error> {
+        let mut filter = Filter::read(args.entity, &args.filter).map_err(Error::usage)?;
         filter.of(&self.principal());
         if let Some(limit) = &args.limit {
-            filter.limit = filter::limit(limit).map_err(Fault::usage)?;
+            filter.limit = filter::limit(limit).map_err(Error::usage)?;
         }
         if let Some(offset) = &args.offset {
-            filter.offset = filter::offset(offset).map_err(Fault::usage)?;
+            filter.offset = filter::offset(offset).map_err(Error::usage)?;
         }
-        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
+        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Error::usage)?;
         let present = self.present()?;
         let mut hits = match args.entity {
             Kind::Claim => found_claims(&present, &filter)?,
@@ -70,8 +70,8 @@ impl Verbs<'_> {
         Ok(page(args, &filter, budget, hits))
     }
 
-    pub(super) fn get(&self, args: &Get) -> Result<Value, Fault> {
-        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
+    pub(super) fn get(&self, args: &Get) -> Result<Value, Error> {
+        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Error::usage)?;
         let present = self.present()?;
         let found = fetch(&present, args.entity, &args.id)?;
         let rest = json!({ "entity": args.entity });
@@ -81,17 +81,17 @@ impl Verbs<'_> {
 }
 
 /// One thing, whole.
-pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, Fault> {
+pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, Error> {
     if kind == Kind::Decision && is_of_decisions(text) {
         let number = text.trim_start_matches("log#");
         let own = decisions(present).into_iter().find(|own| own.number.to_string() == number);
         let missing = || {
             let message = format!("there is no decision {text}");
-            Fault::not_found(message).about(kind)
+            Error::not_found(message).about(kind)
         };
         return own.ok_or_else(missing)?.item(present);
     }
-    let id = entity::id(kind, text).map_err(Fault::usage)?;
+    let id = entity::id(kind, text).map_err(Error::usage)?;
     if kind == Kind::Claim {
         return match claims::find(present, id)? {
             Found::Known(claim) => claim.item(present),
@@ -102,7 +102,7 @@ pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, 
 }
 
 /// The records that fit.
-fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Fault> {
+fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Error> {
     let mut hits = Hits::default();
     let mut shared = match kind {
         Kind::Decision => decisions(present),
@@ -130,7 +130,7 @@ fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits,
 }
 
 /// The claims that fit.
-fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
+fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Error> {
     let wanted = filter.scope.as_deref().map(surfaces).transpose()?;
     let is_open = filter.status.is_none_or(|status| status == Status::Open);
     let mut all = Vec::new();
@@ -168,7 +168,7 @@ fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
 }
 
 /// A record by its id.
-pub(super) fn record(present: &Present, id: RecordId) -> Result<&Record, Fault> {
+pub(super) fn record(present: &Present, id: RecordId) -> Result<&Record, Error> {
     present.state.memory().record(id).ok_or_else(|| unknown(id))
 }
 

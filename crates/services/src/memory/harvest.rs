@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use super::lanes::{record, shown, surfaces};
 use super::session::Present;
 use super::{Verbs, kind};
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How many assignments are looked at in one harvest.
 const LOOKED_AT_MAX: usize = 200;
@@ -72,14 +72,14 @@ impl Skip {
 }
 
 /// What fails for one assignment is told of that one, and the others go on.
-impl From<Fault> for Skip {
-    fn from(fault: Fault) -> Self {
-        let code = match fault.rule() {
+impl From<Error> for Skip {
+    fn from(error: Error) -> Self {
+        let code = match error.rule() {
             Rule::RecordOwner => "not_yours",
             Rule::LaneScope => "outside_scope",
-            _ => kind(&fault),
+            _ => kind(&error),
         };
-        failure(code, fault.message())
+        failure(code, error.message())
     }
 }
 
@@ -107,7 +107,7 @@ struct Found {
 }
 
 impl Verbs<'_> {
-    pub(super) fn harvest(&self, args: &Harvest) -> Result<Value, Fault> {
+    pub(super) fn harvest(&self, args: &Harvest) -> Result<Value, Error> {
         let Present { state, .. } = self.present()?;
         let lanes: Vec<Record> = if let Some(text) = &args.assignment {
             vec![record(&state, Kind::Assignment, text)?.clone()]
@@ -134,8 +134,8 @@ impl Verbs<'_> {
         }
         let Basket { harvested, integrated } = basket;
         if !harvested.is_empty() && !args.integrate {
-            let way = "`althing memory harvest --integrate` commits the work and moves it on";
-            facade.result("hint", way);
+            let hint = "`althing memory harvest --integrate` commits the work and moves it on";
+            facade.result("hint", hint);
         }
         facade.result("looked_at", lanes.len()).result("harvested", harvested);
         facade.result("integrated", integrated).result("skipped", skipped);
@@ -159,7 +159,7 @@ impl Verbs<'_> {
         if is_new {
             warn_of_secrets(own, &found.result, facade);
             facade.effect("harvest", "assignment", &own.id.to_string());
-            basket.harvested.push(told(own, &found));
+            basket.harvested.push(result_row(own, &found));
         }
         if args.integrate {
             if has_artifact(own, INTEGRATED, &found.digest) {
@@ -201,7 +201,7 @@ impl Verbs<'_> {
     }
 
     /// Notes that a result was seen. Says whether it is news.
-    fn note(&self, own: &Record, found: &Found) -> Result<bool, Fault> {
+    fn note(&self, own: &Record, found: &Found) -> Result<bool, Error> {
         if has_artifact(own, NOTED, &found.digest) {
             return Ok(false);
         }
@@ -210,15 +210,15 @@ impl Verbs<'_> {
     }
 
     /// Puts a result down as an artifact of its assignment.
-    fn mark(&self, own: &Record, sort: &str, found: &Found) -> Result<(), Fault> {
-        let defect = |error: &dyn std::fmt::Display| Fault::defect(error.to_string());
+    fn mark(&self, own: &Record, sort: &str, found: &Found) -> Result<(), Error> {
+        let defect = |error: &dyn std::fmt::Display| Error::defect(error.to_string());
         let mut all = own.fields.artifacts.to_vec();
         all.push(Artifact {
             description: Some(Text::lossy(&clipped(&found.result.summary, 1_000))),
             reference: Text::new(&found.digest).map_err(|error| defect(&error))?,
             kind: Label::new(sort).map_err(|error| defect(&error))?,
         });
-        let artifacts = Few::new(all).map_err(Fault::usage)?;
+        let artifacts = Few::new(all).map_err(Error::usage)?;
         let update = Update {
             clear: Few::default(),
             expected_version: Some(own.version),
@@ -258,14 +258,14 @@ impl Verbs<'_> {
         let kept = found
             .worktree
             .keep(&scratch, &message, scope.as_ref())
-            .map_err(|fault| failure("commit_failed", fault.message()))?;
+            .map_err(|error| failure("commit_failed", error.message()))?;
         let left: Vec<Value> = kept
             .taken
             .left
             .iter()
             .map(|left| json!({ "path": left.path, "why": left.why }))
             .collect();
-        let mut done = told(own, found);
+        let mut done = result_row(own, found);
         done["from"] = json!(own.status);
         done["to"] = json!(own.status);
         done["commit"] = json!(kept.commit);
@@ -274,7 +274,7 @@ impl Verbs<'_> {
         for to in &steps {
             match self.walk(own, found, to, *to == steps[steps.len() - 1]) {
                 Ok(moved) => report(facade, &moved.side_effects),
-                Err(fault) => return Err(Skip { done: Some(done), ..fault.into() }),
+                Err(error) => return Err(Skip { done: Some(done), ..error.into() }),
             }
             done["to"] = (*to).into();
         }
@@ -283,9 +283,9 @@ impl Verbs<'_> {
         // What is over takes no result any more. What waits may be gone on with, and then the same
         // file says nothing about it.
         if let Some(now) = state.memory().record(own.id).filter(|now| !now.is_terminal())
-            && let Err(fault) = self.mark(now, INTEGRATED, found)
+            && let Err(error) = self.mark(now, INTEGRATED, found)
         {
-            return Err(Skip { done: Some(done), ..fault.into() });
+            return Err(Skip { done: Some(done), ..error.into() });
         }
         Ok(done)
     }
@@ -299,7 +299,7 @@ impl Verbs<'_> {
         allow_outside: bool,
     ) -> Result<Option<Surfaces>, Skip> {
         let Some(scope) = scope_of(own) else { return Ok(None) };
-        let outside = found.worktree.outside(&scope).map_err(Fault::from)?;
+        let outside = found.worktree.outside(&scope).map_err(Error::from)?;
         if outside.is_empty() {
             return Ok(Some(scope));
         }
@@ -319,12 +319,12 @@ impl Verbs<'_> {
             list.join(", ")
         );
         let done = json!({ "outside": named, "total": outside.len() });
-        let fault = self.on_record("memory.move", Fault::refused(Rule::LaneScope, why));
-        Err(Skip { done: Some(done), ..fault.into() })
+        let error = self.on_record("memory.move", Error::refused(Rule::LaneScope, why));
+        Err(Skip { done: Some(done), ..error.into() })
     }
 
     /// One step on the way to where the result says the assignment is.
-    fn walk(&self, own: &Record, found: &Found, to: &str, is_last: bool) -> Result<Moved, Fault> {
+    fn walk(&self, own: &Record, found: &Found, to: &str, is_last: bool) -> Result<Moved, Error> {
         let plan_status = match found.result.status {
             Outcome::Completed => Some(PlanStatus::Done),
             Outcome::Blocked => Some(PlanStatus::Blocked),
@@ -344,11 +344,11 @@ impl Verbs<'_> {
             plan_status: plan_status.filter(|_| is_last && own.fields.plan_id.is_some()),
             reason: Some(Text::lossy(&reason)),
             request_id: None,
-            to: Label::new(to).map_err(|error| Fault::defect(error.to_string()))?,
+            to: Label::new(to).map_err(|error| Error::defect(error.to_string()))?,
         };
         match self.execute(Command::MemoryMove(Box::new(step)))? {
             MemoryReply::Moved(moved) => Ok(moved),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 }
@@ -364,8 +364,8 @@ fn has_artifact(own: &Record, sort: &str, digest: &str) -> bool {
 /// What a lane was offered with, unless that is everything.
 fn scope_of(own: &Record) -> Option<Surfaces> {
     let covered = own.fields.covers.as_ref().map(|cover| cover.surfaces.clone());
-    let said = own.fields.scope.as_ref();
-    covered.or_else(|| said.and_then(|scope| surfaces(scope.as_str()).ok().flatten()))
+    let named = own.fields.scope.as_ref();
+    covered.or_else(|| named.and_then(|scope| surfaces(scope.as_str()).ok().flatten()))
 }
 
 /// The steps from a state to what a result says, if it is on the way there.
@@ -410,24 +410,24 @@ fn warn_of_secrets(own: &Record, result: &LaneResult, facade: &mut Facade) {
     }
 }
 
-fn told(own: &Record, found: &Found) -> Value {
+fn result_row(own: &Record, found: &Found) -> Value {
     let result = &found.result;
-    let mut told = json!({
+    let mut row = json!({
         "assignment_id": own.id, "agent": own.agent().map(shown), "status": result.status,
         "summary": clipped(&result.summary, 2_000), "result": found.digest,
     });
     if !result.files_changed.is_empty() {
         let files = result.files_changed.iter().take(100).map(|path| clipped(path, 400));
-        told["files_changed"] = json!(files.collect::<Vec<_>>());
+        row["files_changed"] = json!(files.collect::<Vec<_>>());
     }
     if let Some(verdict) = result.review_verdict {
-        told["review_verdict"] = json!(verdict);
+        row["review_verdict"] = json!(verdict);
     }
     let ignored: Vec<String> = result.ignored().into_iter().map(screen::repeated).collect();
     if !ignored.is_empty() {
-        told["ignored_fields"] = json!(ignored);
+        row["ignored_fields"] = json!(ignored);
     }
-    told
+    row
 }
 
 #[cfg(test)]

@@ -27,10 +27,9 @@ use std::fmt;
 use super::Verbs;
 use super::args::{label, text};
 use super::claims;
+use super::hints::unknown;
 use super::session::Present;
-use super::ways::unknown;
-use crate::error::Held;
-use crate::fault::Fault;
+use crate::error::{Error, Held};
 use crate::frugal;
 use crate::project::UNNAMED;
 
@@ -72,11 +71,11 @@ impl Obstacle {
     }
 
     /// The failure it is where nothing else was done.
-    pub(super) fn fault(&self, message: String) -> Fault {
+    pub(super) fn error(&self, message: String) -> Error {
         match self.code {
-            "scope_already_claimed" => Fault::collision(message),
-            "plan_already_assigned" | "plan_is_over" => Fault::refused(Rule::PlanTaken, message),
-            _ => Fault::not_found(message),
+            "scope_already_claimed" => Error::collision(message),
+            "plan_already_assigned" | "plan_is_over" => Error::refused(Rule::PlanTaken, message),
+            _ => Error::not_found(message),
         }
     }
 }
@@ -115,7 +114,7 @@ impl Key {
         state: &State,
         who: &Principal,
         now: Timestamp,
-    ) -> Result<Option<OfferedReply>, Fault> {
+    ) -> Result<Option<OfferedReply>, Error> {
         let (Some(prefix), Some(id)) = (self.prefix(), self.of_offer()) else { return Ok(None) };
         if state.memory().requests_by(who, &prefix, now).any(|other| *other != id) {
             return Err(reused());
@@ -153,7 +152,7 @@ impl Key {
         state: &State,
         who: &Principal,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Error> {
         let (Some(prefix), Some(whole)) = (self.prefix(), self.whole()) else { return Ok(()) };
         let mut before = state.memory().requests_by(who, &prefix, now);
         if before.any(|id| !id.as_str().starts_with(&whole)) { Err(reused()) } else { Ok(()) }
@@ -175,7 +174,7 @@ impl Key {
         state: &State,
         who: &Principal,
         now: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, Error> {
         let (Some(prefix), Some(whole)) = (self.prefix(), self.whole()) else { return Ok(false) };
         let mut before = state.memory().requests_by(who, &prefix, now);
         match before.next() {
@@ -198,10 +197,10 @@ impl Key {
     }
 }
 
-fn reused() -> Fault {
+fn reused() -> Error {
     let message = "'client_request_id' was used for another request in the last 24 hours";
     let code = "idempotency_key_reused_with_different_body";
-    Fault::refused(Rule::RequestOnce, message).with_code(code)
+    Error::refused(Rule::RequestOnce, message).with_code(code)
 }
 
 fn short(text: &str) -> String {
@@ -209,7 +208,7 @@ fn short(text: &str) -> String {
 }
 
 /// The paths of a scope, or none if it names a loop.
-pub(super) fn surfaces(scope: &str) -> Result<Option<Surfaces>, Fault> {
+pub(super) fn surfaces(scope: &str) -> Result<Option<Surfaces>, Error> {
     if LOOP_SCOPES.iter().any(|prefix| scope.starts_with(prefix)) {
         return Ok(None);
     }
@@ -217,12 +216,12 @@ pub(super) fn surfaces(scope: &str) -> Result<Option<Surfaces>, Fault> {
 }
 
 /// The record that a text names, which has to be of this kind.
-pub(super) fn id_of(kind: Kind, text: &str) -> Result<RecordId, Fault> {
-    entity::id(kind, text).map_err(Fault::usage)
+pub(super) fn id_of(kind: Kind, text: &str) -> Result<RecordId, Error> {
+    entity::id(kind, text).map_err(Error::usage)
 }
 
 /// The record that a text names, if it is there.
-pub(super) fn record<'s>(state: &'s State, kind: Kind, text: &str) -> Result<&'s Record, Fault> {
+pub(super) fn record<'s>(state: &'s State, kind: Kind, text: &str) -> Result<&'s Record, Error> {
     let id = id_of(kind, text)?;
     state.memory().record(id).ok_or_else(|| unknown(id))
 }
@@ -236,7 +235,7 @@ pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstac
         data: json!({ "known": some_agents(state) }),
         held: None,
     };
-    let name = frugal::named(text).map_err(|fault| no(fault.message().to_owned()))?;
+    let name = frugal::named(text).map_err(|error| no(error.message().to_owned()))?;
     match state.agent(&name) {
         None => Err(no(format!("there is no agent {}", repeated(text)))),
         Some(agent) if agent.revoked_at.is_some() => Err(no(format!("{text} is revoked"))),
@@ -245,10 +244,10 @@ pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstac
 }
 
 /// The same where nothing is done without them.
-pub(super) fn agent_named(state: &State, text: &str) -> Result<AgentName, Fault> {
+pub(super) fn agent_named(state: &State, text: &str) -> Result<AgentName, Error> {
     known_agent(state, text).map_err(|obstacle| {
         let details = json!({ "data": obstacle.data });
-        Fault::not_found(obstacle.message).with(details).with_code(obstacle.code)
+        Error::not_found(obstacle.message).with(details).with_code(obstacle.code)
     })
 }
 
@@ -444,14 +443,14 @@ pub(super) struct Sent {
 
 impl Verbs<'_> {
     /// What the same request offered before, if it did.
-    pub(super) fn offered_before(&self, key: &Key) -> Result<Option<OfferedReply>, Fault> {
+    pub(super) fn offered_before(&self, key: &Key) -> Result<Option<OfferedReply>, Error> {
         let Present { state, now, .. } = self.present()?;
         key.offered(&state, &self.principal(), now)
     }
 
     /// Offers lanes, all that nothing stands against with one command. Whoever asks with the same
     /// key at the same time gets the same offers.
-    pub(super) fn offer(&self, lanes: &[Lane], key: &Key) -> Result<Sent, Fault> {
+    pub(super) fn offer(&self, lanes: &[Lane], key: &Key) -> Result<Sent, Error> {
         let mut left = ATTEMPTS_MAX;
         loop {
             left -= 1;
@@ -473,7 +472,7 @@ impl Verbs<'_> {
             let request_id = key.of_offer();
             let offer = Offer {
                 asked: request_id.as_ref().map(|_| key.asked()),
-                lanes: Few::new(free).map_err(Fault::usage)?,
+                lanes: Few::new(free).map_err(Error::usage)?,
                 request_id,
             };
             match self.execute(Command::MemoryOffer(Box::new(offer))) {
@@ -481,12 +480,12 @@ impl Verbs<'_> {
                     let delivered = self.deliveries(&made)?;
                     return Ok(Sent { delivered, obstacles });
                 }
-                Ok(other) => return Err(Fault::unexpected(&other)),
+                Ok(other) => return Err(Error::unexpected(&other)),
                 // Somebody took a part of it in between, so it is looked at again.
-                Err(fault)
-                    if left > 0 && matches!(fault.rule(), Rule::NoOverlap | Rule::PlanTaken) => {}
-                Err(fault) if fault.rule() == Rule::RequestOnce => return Err(reused()),
-                Err(fault) => return Err(fault),
+                Err(error)
+                    if left > 0 && matches!(error.rule(), Rule::NoOverlap | Rule::PlanTaken) => {}
+                Err(error) if error.rule() == Rule::RequestOnce => return Err(reused()),
+                Err(error) => return Err(error),
             }
         }
     }
@@ -496,7 +495,7 @@ impl Verbs<'_> {
         &self,
         before: &OfferedReply,
         named: impl Iterator<Item = &'n AgentName>,
-    ) -> Result<Sent, Fault> {
+    ) -> Result<Sent, Error> {
         let has = |agent: &AgentName| {
             before.offers.iter().any(|offer| offer.agent.as_ref() == Some(agent))
         };
@@ -512,22 +511,22 @@ impl Verbs<'_> {
     }
 
     /// Describes each offer that was made.
-    fn deliveries(&self, made: &OfferedReply) -> Result<Vec<Delivery>, Fault> {
+    fn deliveries(&self, made: &OfferedReply) -> Result<Vec<Delivery>, Error> {
         let Present { state, .. } = self.present()?;
         Ok(made.offers.iter().map(|offer| delivery(&state, offer)).collect())
     }
 
     /// The current version of a record that this request created.
-    pub(super) fn fetched(&self, id: RecordId) -> Result<Record, Fault> {
+    pub(super) fn fetched(&self, id: RecordId) -> Result<Record, Error> {
         let Present { state, .. } = self.present()?;
         let own = state.memory().record(id).cloned();
         let gone = || format!("{id} is archived: what this request made is no more");
-        own.ok_or_else(|| Fault::not_found(gone()))
+        own.ok_or_else(|| Error::not_found(gone()))
     }
 }
 
 /// Translates a lane to the kernel's arguments.
-fn kernel_lane(lane: &Lane, key: &Key, now: Timestamp) -> Result<offer::Lane, Fault> {
+fn kernel_lane(lane: &Lane, key: &Key, now: Timestamp) -> Result<offer::Lane, Error> {
     let fields = Fields {
         agent: Some(lane.agent.clone()),
         nonce: Some(label("nonce", &key.nonce(lane, now))?),
@@ -537,7 +536,7 @@ fn kernel_lane(lane: &Lane, key: &Key, now: Timestamp) -> Result<offer::Lane, Fa
         worktree_path: lane.worktree.as_deref().map(|path| text("worktree", path)).transpose()?,
         ..Fields::default()
     };
-    let ttl = Ttl::new(CLAIM_SECS.into()).map_err(|error| Fault::defect(error.to_string()))?;
+    let ttl = Ttl::new(CLAIM_SECS.into()).map_err(|error| Error::defect(error.to_string()))?;
     Ok(offer::Lane {
         fields,
         surfaces: lane.surfaces.clone(),

@@ -25,7 +25,7 @@ use super::args::{label, text};
 use super::coordinate::Coordinate;
 use super::lanes::{Key, agent_named, command as command_of, id_of, record, shown};
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How many loops a list has.
 const LISTED_MAX: usize = 50;
@@ -167,7 +167,7 @@ pub(super) struct Loop {
 }
 
 impl Verbs<'_> {
-    pub(super) fn rounds(&self, args: &Loop, given: &Value) -> Result<Value, Fault> {
+    pub(super) fn rounds(&self, args: &Loop, given: &Value) -> Result<Value, Error> {
         let key = Key::new(args.client_request_id.as_deref(), given);
         let Present { state, now, .. } = self.present()?;
         if args.intent == Act::List {
@@ -221,38 +221,38 @@ impl Verbs<'_> {
     }
 
     /// Changes a loop with one command, which sees to versions and repetition.
-    fn change(&self, own: &Record, args: &Loop, command: Command) -> Result<Value, Fault> {
-        let reply = self.execute(command).map_err(|fault| match fault.rule() {
+    fn change(&self, own: &Record, args: &Loop, command: Command) -> Result<Value, Error> {
+        let reply = self.execute(command).map_err(|error| match error.rule() {
             Rule::RecordOwner if args.intent == Act::CompleteTurn => {
-                fault.with(json!({})).with_code("unauthorized_slot_write")
+                error.with(json!({})).with_code("unauthorized_slot_write")
             }
             Rule::RecordVersion => {
                 let details = json!({ "actual": own.version });
-                fault.with(details).with_code("version_conflict")
+                error.with(details).with_code("version_conflict")
             }
-            _ => fault,
+            _ => error,
         })?;
         let effects = match reply {
             MemoryReply::Looped(done) | MemoryReply::Turned(done) => done.side_effects,
             MemoryReply::Moved(done) => done.side_effects,
-            other => return Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
+            other => return Err(Error::defect(format!("an unexpected reply: {other:?}"))),
         };
         let Present { state, .. } = self.present()?;
         let own = state.memory().record(own.id).unwrap_or(own);
-        let mut told = with_questions(args.intent, &state, own, &effects);
+        let mut answer = with_questions(args.intent, &state, own, &effects);
         if args.intent == Act::Turn {
             let given = effects.iter().find(|own| own.kind == Kind::Assignment);
             let work = given.and_then(|own| state.memory().record(own.id));
             if let Some(work) = work {
                 let agent = work.agent().map(shown);
-                told["result"]["commands"] =
+                answer["result"]["commands"] =
                     json!([{ "agent": agent, "command": command_of(work) }]);
             }
         }
-        Ok(told)
+        Ok(answer)
     }
 
-    fn step(&self, own: &Record, args: &Loop, key: &Key, to: Status) -> Result<Value, Fault> {
+    fn step(&self, own: &Record, args: &Loop, key: &Key, to: Status) -> Result<Value, Error> {
         let reason = args.reason.as_deref().map(|reason| text("reason", reason)).transpose()?;
         let step = Move {
             expected_version: args.expected_version,
@@ -263,12 +263,12 @@ impl Verbs<'_> {
         self.change(own, args, Command::MemoryMove(Box::new(step)))
     }
 
-    fn open(&self, state: &State, args: &Loop, key: &Key) -> Result<Value, Fault> {
+    fn open(&self, state: &State, args: &Loop, key: &Key) -> Result<Value, Error> {
         let kind = args.kind.ok_or_else(|| lacks(args.intent, "kind"))?;
         let task = args.task.as_deref().ok_or_else(|| lacks(args.intent, "task"))?;
         if args.plan.is_none() && !args.allow_orphan {
             let message = "a loop belongs to a plan: name it in 'planId', or say 'allow_orphan'";
-            return Err(Fault::usage(message));
+            return Err(Error::usage(message));
         }
         let mut slots = Vec::new();
         for (at, place) in args.slots.iter().enumerate() {
@@ -295,8 +295,8 @@ impl Verbs<'_> {
         slots: Vec<Slot>,
         fields: Fields,
         request_id: Option<Label>,
-    ) -> Result<Record, Fault> {
-        let slots = Few::new(slots).map_err(|why| Fault::usage(format!("slots: {why}")))?;
+    ) -> Result<Record, Error> {
+        let slots = Few::new(slots).map_err(|why| Error::usage(format!("slots: {why}")))?;
         let fields = Fields { loop_kind: Some(kind), slots, ..fields };
         let create =
             Create { fields, request_id, ..Create::plain(Kind::Loop, text("task", task)?) };
@@ -305,9 +305,9 @@ impl Verbs<'_> {
                 let Present { state, .. } = self.present()?;
                 let gone = || format!("{} is archived: what this request made is no more", own.id);
                 let now = state.memory().record(own.id).cloned();
-                now.ok_or_else(|| Fault::not_found(gone()))
+                now.ok_or_else(|| Error::not_found(gone()))
             }
-            other => Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
+            other => Err(Error::defect(format!("an unexpected reply: {other:?}"))),
         }
     }
 
@@ -318,8 +318,8 @@ impl Verbs<'_> {
         args: &Coordinate,
         agents: &[AgentName],
         key: &Key,
-    ) -> Result<String, Fault> {
-        let slots: Result<Vec<Slot>, Fault> =
+    ) -> Result<String, Error> {
+        let slots: Result<Vec<Slot>, Error> =
             agents.iter().enumerate().map(|(at, agent)| slot(at, agent)).collect();
         let plan_id = args.plan.as_deref().map(|plan| id_of(Kind::Plan, plan)).transpose()?;
         let request_id = key.part("loop").map(|id| label("client_request_id", &id)).transpose()?;
@@ -330,13 +330,13 @@ impl Verbs<'_> {
 }
 
 /// The act that is asked for, in the words of the kernel.
-fn act(state: &State, args: &Loop) -> Result<loops::Act, Fault> {
+fn act(state: &State, args: &Loop) -> Result<loops::Act, Error> {
     let task = |required: bool| match args.task.as_deref() {
         Some(task) => text("task", task).map(Some),
         None if required => Err(lacks(args.intent, "task")),
         None => Ok(None),
     };
-    let said = || Ok::<Body, Fault>(task(true)?.unwrap_or_default());
+    let required_task = || Ok::<Body, Error>(task(true)?.unwrap_or_default());
     Ok(match args.intent {
         Act::Turn => loops::Act::Turn { slot: slot_named(args)?, text: task(false)? },
         Act::Advance => {
@@ -372,19 +372,19 @@ fn act(state: &State, args: &Loop) -> Result<loops::Act, Fault> {
         }
         Act::RequestInput => {
             let slot = args.slot.as_deref().map(|slot| label("slot", slot)).transpose()?;
-            loops::Act::Ask { slot, text: said()? }
+            loops::Act::Ask { slot, text: required_task()? }
         }
         Act::ProvideInput => {
             let message = args.message.as_deref().map(|id| record(state, Kind::Message, id));
             let message = message.transpose()?.map(|own| own.id);
-            loops::Act::Answer { message, text: said()? }
+            loops::Act::Answer { message, text: required_task()? }
         }
         _ => loops::Act::Continue {},
     })
 }
 
 /// The name of the place that is meant.
-fn slot_named(args: &Loop) -> Result<Label, Fault> {
+fn slot_named(args: &Loop) -> Result<Label, Error> {
     label("slot", args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?)
 }
 
@@ -400,7 +400,7 @@ fn action(act: Act, own: &Effect) -> &'static str {
 }
 
 /// A new place.
-fn slot(at: usize, agent: &AgentName) -> Result<Slot, Fault> {
+fn slot(at: usize, agent: &AgentName) -> Result<Slot, Error> {
     Ok(Slot {
         agent: agent.clone(),
         assignment: None,
@@ -411,21 +411,21 @@ fn slot(at: usize, agent: &AgentName) -> Result<Slot, Fault> {
     })
 }
 
-fn lacks(act: Act, name: &str) -> Fault {
-    Fault::usage(format!("bclaw_loop {} requires '{name}'", act.name()))
+fn lacks(act: Act, name: &str) -> Error {
+    Error::usage(format!("bclaw_loop {} requires '{name}'", act.name()))
 }
 
 /// A loop, with what waits for an answer in it.
 fn with_questions(act: Act, state: &State, own: &Record, effects: &[Effect]) -> Value {
-    let mut told = answer(act, own, effects);
+    let mut shown = answer(act, own, effects);
     let open = loops::questions(state, own).take(QUESTIONS_MAX).map(|asked| {
         json!({
             "id": asked.id, "short_label": asked.id.label(), "from": called(&asked.author),
             "to": asked.fields.to, "text": asked.text,
         })
     });
-    told["result"]["waiting_for_input"] = open.collect();
-    told
+    shown["result"]["waiting_for_input"] = open.collect();
+    shown
 }
 
 /// The loops of a kind and a standing, or all of them.

@@ -14,19 +14,19 @@ mod coordinate;
 mod dispatch;
 mod find;
 mod harvest;
-mod idle;
+mod hints;
+mod ignored_arguments;
 mod lanes;
 mod loops;
 mod names;
 mod progress;
 mod ranking;
-mod recall;
 mod records;
+mod search_cache;
 mod session;
-mod strangers;
 mod sweep;
 mod trail;
-mod ways;
+mod unknown_agents;
 mod work;
 mod write;
 
@@ -37,14 +37,13 @@ use althing_dialects::memory::words;
 use althing_kernel::{Principal, Rule};
 use serde_json::{Map, Value};
 
-pub(crate) use recall::Recall;
+pub(crate) use search_cache::SearchCache;
 
-pub use ways::{Way, step, way};
+pub use hints::{Hint, allowed_steps, hint_for};
 
 use crate::arguments;
 use crate::context::ProjectContext;
-use crate::error::ErrorKind;
-use crate::fault::Fault;
+use crate::error::{Error, ErrorKind};
 
 /// What can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -193,26 +192,26 @@ pub struct Verbs<'a> {
 
 impl<'a> Verbs<'a> {
     /// The verbs for whoever asks, who has to have a name.
-    pub fn new(context: &'a ProjectContext) -> Result<Self, Fault> {
+    pub fn new(context: &'a ProjectContext) -> Result<Self, Error> {
         Ok(Verbs { context, principal: context.named()?.clone() })
     }
 
     /// Does something.
-    pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
-        self.done(verb, given).map_err(|fault| self.told(verb, fault))
+    pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Error> {
+        self.perform(verb, given).map_err(|error| self.with_hint(verb, error))
     }
 
-    fn done(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
+    fn perform(&self, verb: Verb, given: &Value) -> Result<Value, Error> {
         let says = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
         let large = says || matches!(verb, Verb::Sweep | Verb::Harvest);
         let mut warnings = Vec::new();
         let named = if says { args::with_request_id(given)? } else { Value::Null };
         let given = if says { &named } else { given };
         let looks = given.as_object().is_some_and(|given| verb.looks(given));
-        let as_told = |fault| if looks { fault } else { self.on_record(verb.tool(), fault) };
-        self.check_said(&args::said(verb, given)?).map_err(as_told)?;
+        let recorded = |error| if looks { error } else { self.on_record(verb.tool(), error) };
+        self.check_caller(&args::caller_arguments(verb, given)?).map_err(recorded)?;
         if verb != Verb::Context {
-            warnings.extend(idle::ignored(verb, given).map(Value::from));
+            warnings.extend(ignored_arguments::ignored(verb, given).map(Value::from));
         }
         let mut answer = match verb {
             Verb::Work => self.work(&args::read(verb, given)?),
@@ -231,7 +230,7 @@ impl<'a> Verbs<'a> {
             Verb::Harvest => self.harvest(&args::read(verb, given)?),
         }?;
         match answer.get_mut("warnings").and_then(Value::as_array_mut) {
-            Some(told) => told.extend(warnings),
+            Some(list) => list.extend(warnings),
             None if warnings.is_empty() => {}
             None => answer["warnings"] = warnings.into(),
         }
@@ -243,7 +242,7 @@ impl<'a> Verbs<'a> {
             }
         }
         if large {
-            let budget = Budget::new(CHARS_DEFAULT, None).map_err(Fault::usage)?;
+            let budget = Budget::new(CHARS_DEFAULT, None).map_err(Error::usage)?;
             answer = budget.shorten(answer);
         }
         answer["schema_version"] = PROTOCOL.into();
@@ -252,10 +251,10 @@ impl<'a> Verbs<'a> {
 }
 
 /// A failure, in the words of this dialect and with those of all doors.
-pub fn failure(fault: &Fault) -> Value {
-    let mut error = fault.object();
-    error["kind"] = kind(fault).into();
-    error
+pub fn failure(error: &Error) -> Value {
+    let mut object = error.object();
+    object["kind"] = kind(error).into();
+    object
 }
 
 /// Failures that say more closely what they are.
@@ -271,11 +270,11 @@ const CODES: [&str; 8] = [
 ];
 
 /// What this dialect calls a sort of failure.
-pub fn kind(fault: &Fault) -> &'static str {
-    if let Some(known) = CODES.iter().find(|known| fault.code() == Some(**known)) {
+pub fn kind(error: &Error) -> &'static str {
+    if let Some(known) = CODES.iter().find(|known| error.code() == Some(**known)) {
         return known;
     }
-    match (fault.kind(), fault.rule()) {
+    match (error.kind(), error.rule()) {
         (ErrorKind::Usage, _) => "validation_error",
         (ErrorKind::NotFound, Rule::NoProject) => "session_error",
         (ErrorKind::NotFound, _) => "not_found",

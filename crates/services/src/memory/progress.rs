@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::args::Transition;
 use super::write::request_label;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// What is said instead of a state.
-pub(super) const WORD: &str = "progress";
+pub(super) const PROGRESS: &str = "progress";
 
 impl Verbs<'_> {
-    pub(super) fn progress(&self, args: &Transition) -> Result<Value, Fault> {
+    pub(super) fn progress(&self, args: &Transition) -> Result<Value, Error> {
         let unfit = [
             ("planStatus", args.plan_status.is_some()),
             ("merged_into", args.merged_into.is_some()),
@@ -26,19 +26,19 @@ impl Verbs<'_> {
             ("forced", args.forced),
         ];
         if let Some((name, _)) = unfit.iter().find(|(_, given)| *given) {
-            return Err(Fault::usage(format!("'{name}' does not go with {WORD}")));
+            return Err(Error::usage(format!("'{name}' does not go with {PROGRESS}")));
         }
-        let id = entity::id(Kind::Assignment, &args.id).map_err(Fault::usage)?;
+        let id = entity::id(Kind::Assignment, &args.id).map_err(Error::usage)?;
         let progress = Progress {
             artifacts: args.artifacts.clone(),
             expected_version: args.expected_version,
             id,
             request_id: args.request_id.as_deref().map(request_label).transpose()?,
-            text: args.reason.as_deref().map(Text::new).transpose().map_err(Fault::unreadable)?,
+            text: args.reason.as_deref().map(Text::new).transpose().map_err(Error::unreadable)?,
         };
         let heard = match self.execute(Command::MemoryProgress(Box::new(progress)))? {
             MemoryReply::Moved(heard) => heard,
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         };
         let record = heard.record.as_ref();
         Ok(json!({

@@ -12,10 +12,10 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::Verbs;
-use super::recall::item;
 use super::records::decision;
+use super::search_cache::item;
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How many plans are looked at for the most urgent: the newest.
 const PLANS_MAX: usize = 2_000;
@@ -60,10 +60,10 @@ fn age_days(record: &Record, now: Timestamp) -> u64 {
 }
 
 /// A path of the project; one that leads out of it is refused.
-pub(super) fn path_of(text: &str) -> Result<String, Fault> {
+pub(super) fn path_of(text: &str) -> Result<String, Error> {
     match Surface::new(text) {
         Ok(surface) => Ok(surface.as_str().to_owned()),
-        Err(error) => Err(Fault::usage(format!(
+        Err(error) => Err(Error::usage(format!(
             "path {:?}: {error}; write a path below the project's root, such as src/a.rs",
             repeated(text)
         ))),
@@ -199,13 +199,14 @@ impl Verbs<'_> {
             shown["why"] = why.join("; ").into();
             Some(shown)
         };
-        let hits = self.context.project().recall().rank(&present.state, wanted.pending, &question);
+        let hits =
+            self.context.project().search_cache().rank(&present.state, wanted.pending, &question);
         let has_more = hits.len() > wanted.limit;
         (hits.iter().take(wanted.limit).filter_map(show).collect(), has_more)
     }
 
     /// Finds live records of a kind with a text like this one.
-    pub(super) fn nearby(&self, kind: Kind, text: &str) -> Result<Vec<Nearby>, Fault> {
+    pub(super) fn nearby(&self, kind: Kind, text: &str) -> Result<Vec<Nearby>, Error> {
         let present = self.present()?;
         let mut records: BTreeMap<String, &Record> = BTreeMap::new();
         let mut index = Index::default();

@@ -11,10 +11,10 @@ use althing_kernel::{Principal, State, Timestamp};
 use serde_json::{Value, json};
 
 use super::Verbs;
-use super::args::Said;
+use super::args::CallerArguments;
 use super::session::Present;
 use super::trail::entry_at;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// Where such a decision comes from.
 pub(super) const FRUGAL: &str = "frugal";
@@ -84,7 +84,7 @@ impl Decision {
         })
     }
 
-    pub(super) fn item(&self, present: &Present) -> Result<Value, Fault> {
+    pub(super) fn item(&self, present: &Present) -> Result<Value, Error> {
         let kinds = [althing_kernel::Kind::DecisionAppended, althing_kernel::Kind::DisputeRaised];
         let entry = entry_at(&present.engine, self.at, &kinds, None)?;
         let kind = if matches!(self.by, Principal::User(_)) { "human" } else { "agent" };
@@ -109,18 +109,18 @@ impl Decision {
 
 impl Verbs<'_> {
     /// Refuses whoever says to be somebody else, or to mean another project.
-    pub(super) fn check_said(&self, said: &Said) -> Result<(), Fault> {
+    pub(super) fn check_caller(&self, given: &CallerArguments) -> Result<(), Error> {
         let own = self.principal();
-        for name in [&said.agent, &said.agent_id].into_iter().flatten() {
+        for name in [&given.agent, &given.agent_id].into_iter().flatten() {
             if !is_called(&own, name) {
                 let message = format!(
                     "you are {}; who acts is settled by the channel and not by an argument",
                     self.shown()
                 );
-                return Err(Fault::refused(althing_kernel::Rule::WhoAreYou, message));
+                return Err(Error::refused(althing_kernel::Rule::WhoAreYou, message));
             }
         }
-        let Some(project) = &said.project else { return Ok(()) };
+        let Some(project) = &given.project else { return Ok(()) };
         let present = self.present()?;
         let known = present.state.project();
         let root = &self.context.setup().root;
@@ -130,6 +130,6 @@ impl Verbs<'_> {
         if same || project == "." || root == std::path::Path::new(project) {
             return Ok(());
         }
-        Err(Fault::usage("this is another project; leave 'project' out, or start in that one"))
+        Err(Error::usage("this is another project; leave 'project' out, or start in that one"))
     }
 }

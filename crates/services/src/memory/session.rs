@@ -7,14 +7,14 @@ use althing_kernel::{AgentName, Command, Principal, Reply, Rule, State, Timestam
 
 use super::Verbs;
 pub(super) use crate::context::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// What sessions of this dialect are called.
 pub(super) const SESSION: &str = "memory";
 
 impl Verbs<'_> {
     /// What is true now, without what others keep to themselves.
-    pub(super) fn present(&self) -> Result<Present, Fault> {
+    pub(super) fn present(&self) -> Result<Present, Error> {
         self.context.present()
     }
 
@@ -37,48 +37,48 @@ impl Verbs<'_> {
     }
 
     /// Puts a refusal of a command on record that rests on something the kernel cannot see.
-    pub(super) fn on_record(&self, command: &str, fault: Fault) -> Fault {
-        self.context.on_record(command, fault)
+    pub(super) fn on_record(&self, command: &str, error: Error) -> Error {
+        self.context.on_record(command, error)
     }
 
-    /// The session of whoever is asking, if one is open. One that they said they speak in has to be
+    /// The session of whoever is asking, if one is open. One that they named they speak in has to be
     /// open, and theirs.
     pub(super) fn session(
         &self,
         state: &State,
         now: Timestamp,
-    ) -> Result<Option<WorkspaceId>, Fault> {
+    ) -> Result<Option<WorkspaceId>, Error> {
         let Some(agent) = self.agent() else { return Ok(None) };
         let open = althing_kernel::query::sessions(state, now);
         let mut own = open.into_iter().filter(|session| session.agent == agent);
-        let Some(said) = self.context.session() else {
+        let Some(named) = self.context.session() else {
             let found = own.find(|session| session.client.as_deref() == Some(SESSION));
             return Ok(found.map(|session| session.workspace));
         };
-        if own.any(|session| session.workspace == *said) {
-            return Ok(Some(said.clone()));
+        if own.any(|session| session.workspace == *named) {
+            return Ok(Some(named.clone()));
         }
-        let message = format!("{} has no open session {said}", self.shown());
+        let message = format!("{} has no open session {named}", self.shown());
         let way_out = "Leave the session out: then the one of this dialect is gone on with.";
-        Err(Fault::refused(Rule::SessionOwned, message.clone()).told(message, way_out))
+        Err(Error::refused(Rule::SessionOwned, message.clone()).with_wording(message, way_out))
     }
 
     /// Whoever is asking, in their session if one is open.
-    pub(super) fn client(&self) -> Result<Client, Fault> {
+    pub(super) fn client(&self) -> Result<Client, Error> {
         self.client_in(&self.present()?)
     }
 
     /// The same where it is known what is true now.
-    pub(super) fn client_in(&self, present: &Present) -> Result<Client, Fault> {
+    pub(super) fn client_in(&self, present: &Present) -> Result<Client, Error> {
         let session = self.session(&present.state, present.now)?;
         Ok(self.context.client()?.in_session(session))
     }
 
     /// Issues a command about records.
-    pub(super) fn execute(&self, command: Command) -> Result<MemoryReply, Fault> {
+    pub(super) fn execute(&self, command: Command) -> Result<MemoryReply, Error> {
         match self.client()?.execute(command)? {
             Reply::Memory(reply) => Ok(*reply),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 }

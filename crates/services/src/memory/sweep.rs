@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::lanes::LOOP_SCOPES;
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How many assignments are looked at in one sweep; more than one sweep moves, since some may be
 /// overdue only by the time it is made.
@@ -45,7 +45,7 @@ struct Seen {
 }
 
 impl Verbs<'_> {
-    pub(super) fn sweep(&self, args: &Sweep) -> Result<Value, Fault> {
+    pub(super) fn sweep(&self, args: &Sweep) -> Result<Value, Error> {
         let Present { state, now, .. } = self.present()?;
         let soon = now.after(AHEAD);
         let silent = state.memory().newest(Kind::Assignment, Some(true));
@@ -62,8 +62,8 @@ impl Verbs<'_> {
         let mut facade = Facade::new("sweep");
         facade.result("overdue", overdue).result("dry_run", args.dry_run);
         for (id, why) in &seen.unknown {
-            let way = "open its worktree again, or move it by hand";
-            facade.warn("not_looked_at", format!("{id}: {why}; it is left as it is: {way}"));
+            let hint = "open its worktree again, or move it by hand";
+            facade.warn("not_looked_at", format!("{id}: {why}; it is left as it is: {hint}"));
         }
         if args.dry_run {
             let unseen = |own: &&&Record| !seen.unknown.iter().any(|(id, _)| *id == own.id);
@@ -101,8 +101,8 @@ impl Verbs<'_> {
                 }
                 Ok(false) => {}
                 // What was swept before stays told.
-                Err(fault) => {
-                    facade.warn("not_converged", format!("{id}: {}", fault.message()));
+                Err(error) => {
+                    facade.warn("not_converged", format!("{id}: {}", error.message()));
                 }
             }
         }
@@ -112,25 +112,25 @@ impl Verbs<'_> {
     }
 
     /// Has assignments move on that were looked at.
-    fn swept(&self, looked_at: Vec<RecordId>, signs: Vec<Sign>) -> Result<SweptReply, Fault> {
+    fn swept(&self, looked_at: Vec<RecordId>, signs: Vec<Sign>) -> Result<SweptReply, Error> {
         let sweep = Command::MemorySweep(kernel::Sweep {
-            looked_at: Some(Few::new(looked_at).map_err(Fault::usage)?),
+            looked_at: Some(Few::new(looked_at).map_err(Error::usage)?),
             request_id: None,
-            signs: Few::new(signs).map_err(Fault::usage)?,
+            signs: Few::new(signs).map_err(Error::usage)?,
         });
         match self.execute(sweep)? {
             MemoryReply::Swept(swept) => Ok(swept),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
     /// Brings an orphan to the end of its loop. Returns whether that changed anything.
-    fn converged(&self, orphan: &Orphan<'_>) -> Result<bool, Fault> {
-        let to = Label::new(orphan.to).map_err(|error| Fault::defect(error.to_string()))?;
+    fn converged(&self, orphan: &Orphan<'_>) -> Result<bool, Error> {
+        let to = Label::new(orphan.to).map_err(|error| Error::defect(error.to_string()))?;
         let converge = Converge { id: orphan.own.id, request_id: None, to };
         match self.execute(Command::MemoryConverge(converge))? {
             MemoryReply::Moved(moved) => Ok(moved.changed),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 

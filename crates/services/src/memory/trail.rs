@@ -4,7 +4,7 @@ use althing_engine::Engine;
 use althing_engine::trail_query::TrailQuery;
 use althing_kernel::{Kind, Timestamp};
 
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// How far back ended claims are looked for, in entries.
 pub(super) const WINDOW: u64 = 5_000;
@@ -23,14 +23,14 @@ fn one(seq: u64) -> TrailQuery {
 }
 
 /// When an entry was recorded.
-pub(super) fn moment_of(engine: &Engine, seq: u64) -> Result<Option<Timestamp>, Fault> {
+pub(super) fn moment_of(engine: &Engine, seq: u64) -> Result<Option<Timestamp>, Error> {
     let found = one(seq).find(&mut *engine.reader()?)?;
     Ok(found.first().map(|found| found.entry.stamped.at))
 }
 
 /// The number of the first entry that was recorded at a moment or after it; the last one if none
 /// was. None if the trail cannot be read that far back.
-pub(super) fn first_from(engine: &Engine, at: Timestamp) -> Result<Option<u64>, Fault> {
+pub(super) fn first_from(engine: &Engine, at: Timestamp) -> Result<Option<u64>, Error> {
     let mut log = engine.reader()?;
     // Times never go back along the trail.
     let (mut low, mut high) = (1, engine.world()?.seq());
@@ -52,7 +52,7 @@ pub(super) fn entry_at(
     at: Timestamp,
     kinds: &[Kind],
     mentions: Option<&str>,
-) -> Result<Option<u64>, Fault> {
+) -> Result<Option<u64>, Error> {
     let Some(first) = first_from(engine, at)? else { return Ok(None) };
     let mut log = engine.reader()?;
     for seq in first..=engine.world()?.seq().min(first + NEAR) {

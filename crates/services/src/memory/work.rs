@@ -26,7 +26,7 @@ use super::ranking::{Wanted, density, open_plans, stale};
 use super::session::{Present, SESSION};
 use super::write::request_label;
 use super::{Verb, Verbs};
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// The longest compact answer, in characters.
 pub(super) const COMPACT_CHARS: usize = 5_000;
@@ -66,7 +66,7 @@ enum Since {
 }
 
 impl Intent {
-    fn word(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Intent::Execute => "execute",
             Intent::Consult => "consult",
@@ -77,21 +77,21 @@ impl Intent {
 }
 
 impl Verbs<'_> {
-    pub(super) fn work(&self, args: &Work) -> Result<Value, Fault> {
+    pub(super) fn work(&self, args: &Work) -> Result<Value, Error> {
         let start = Instant::now();
         let compact = args.compact.unwrap_or(true);
         let chars = if compact { COMPACT_CHARS } else { CHARS_DEFAULT };
-        let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
+        let budget = Budget::new(chars, args.budget_tokens).map_err(Error::usage)?;
         let scope = args.scope.as_deref().filter(|scope| !scope.trim().is_empty());
         let scope = scope.map(claims::surfaces).transpose()?;
         let before = self.present()?;
         let plan = args.plan.as_deref().map(|plan| entity::id(Kind::Plan, plan)).transpose();
-        let plan = plan.map_err(Fault::usage)?;
+        let plan = plan.map_err(Error::usage)?;
         if let Some(plan) = plan {
             record(&before, plan)?;
         }
         let since = self.anchor(&before, args.intent);
-        let mut facade = Facade::new(args.intent.word());
+        let mut facade = Facade::new(args.intent.name());
         let claim = match &scope {
             Some(scope) if args.intent == Intent::Execute => {
                 Some(wanted(args, scope.clone(), plan)?)
@@ -144,13 +144,13 @@ impl Verbs<'_> {
 
     /// Begins to work, with one command. What others write meanwhile is rather told twice than never:
     /// the mark that the caller has seen what there is comes before the answer is made.
-    fn begin(&self, before: &Present, claim: Option<Open>, looked: bool) -> Result<Begun, Fault> {
+    fn begin(&self, before: &Present, claim: Option<Open>, looked: bool) -> Result<Begun, Error> {
         let asked = Begin { claim, client: Some(Text::lossy(SESSION)), looked };
         match self.client_in(before)?.execute(Command::WorkBegin(asked)) {
             Ok(Reply::Begun(begun)) => Ok(*begun),
-            Ok(other) => Err(Fault::unexpected(&other)),
+            Ok(other) => Err(Error::unexpected(&other)),
             // The caller gave a task and a scope; the command has them as those of a claim.
-            Err(error) => Err(Fault::from(error).reworded(|message| {
+            Err(error) => Err(Error::from(error).reworded(|message| {
                 message.replace("'claim.purpose'", "'task'").replace("'claim.surfaces", "'scope")
             })),
         }
@@ -263,7 +263,7 @@ impl Verbs<'_> {
             ("handoffs", Kind::Handoff),
             ("messages", Kind::Message),
         ] {
-            let waiting = self.context.project().recall().waiting(&present.state, &own, kind);
+            let waiting = self.context.project().search_cache().waiting(&present.state, &own, kind);
             let records = waiting.iter().filter_map(|id| present.state.memory().record(*id));
             work["total"][name] = waiting.len().into();
             work[name] = records.take(limit).map(|record| marked(record, present.now)).collect();
@@ -279,7 +279,7 @@ fn claimed(
     open: &Open,
     begun: &Begun,
     facade: &mut Facade,
-) -> Result<Option<Claim>, Fault> {
+) -> Result<Option<Claim>, Error> {
     let Some(epoch) = begun.claim.as_ref().map(|lease| lease.epoch) else {
         let met = begun.collisions.iter();
         let met = met.filter_map(|own| claims::by_epoch(present, own.epoch));
@@ -317,7 +317,7 @@ fn claimed(
 }
 
 /// The claim that is asked for.
-fn wanted(args: &Work, scope: Surfaces, plan: Option<RecordId>) -> Result<Open, Fault> {
+fn wanted(args: &Work, scope: Surfaces, plan: Option<RecordId>) -> Result<Open, Error> {
     let open = claims::open(scope, args.task.as_deref(), plan, args.ttl.as_ref())?;
     let request_id = args.request_id.as_deref().map(request_label).transpose()?;
     Ok(Open { request_id, ..open })

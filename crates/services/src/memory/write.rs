@@ -24,14 +24,14 @@ use std::sync::Arc;
 use super::args::{CompleteStep, Create, Remove, Transition, Update, label, text};
 use super::claims::{self, Claim, Found};
 use super::find::record;
+use super::hints::unknown;
 use super::records::is_of_decisions;
 use super::session::Present;
-use super::ways::unknown;
 use super::{Verb, Verbs, progress};
-use crate::fault::Fault;
+use crate::error::Error;
 
 impl Verbs<'_> {
-    pub(super) fn create(&self, args: &Create) -> Result<Value, Fault> {
+    pub(super) fn create(&self, args: &Create) -> Result<Value, Error> {
         let mut answer = if args.entity == Kind::Claim {
             self.create_claim(args)?
         } else {
@@ -42,16 +42,16 @@ impl Verbs<'_> {
         Ok(answer)
     }
 
-    fn create_record(&self, args: &Create) -> Result<Value, Fault> {
-        let made = data::creation(args.entity, &args.data).map_err(Fault::usage)?;
+    fn create_record(&self, args: &Create) -> Result<Value, Error> {
+        let made = data::creation(args.entity, &args.data).map_err(Error::usage)?;
         self.check_author(made.author.as_deref())?;
         let mut near = self.nearby(args.entity, made.command.text.as_str())?;
         let mut command = made.command;
         command.request_id = args.request_id.as_deref().map(request_label).transpose()?;
-        let unknown = self.strangers(&command.fields)?;
+        let unknown = self.unknown_agents(&command.fields)?;
         let mut record = match self.execute(Command::MemoryCreate(Box::new(command)))? {
             MemoryReply::Record(record) => record,
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         };
         let id = record.id;
         if let Some(to) = made.then.filter(|to| record.status != *to) {
@@ -82,25 +82,25 @@ impl Verbs<'_> {
 
     /// Moves a new record to the state it was asked for in. A request that is repeated is answered
     /// with the record as it was at first, so one that has moved on since is left where it is.
-    fn brought(&self, made: &Record, to: Status) -> Result<Arc<Record>, Fault> {
+    fn brought(&self, made: &Record, to: Status) -> Result<Arc<Record>, Error> {
         let present = self.present()?;
         let now = record(&present, made.id)?;
         if now.status != made.status {
             return Ok(Arc::new(now.clone()));
         }
         let moved = self.moved(Move::plain(made.id, to))?;
-        moved.record.ok_or_else(|| Fault::defect("a record that moved and is not there"))
+        moved.record.ok_or_else(|| Error::defect("a record that moved and is not there"))
     }
 
     /// Moves a record from one state to another.
-    fn moved(&self, step: Move) -> Result<Moved, Fault> {
+    fn moved(&self, step: Move) -> Result<Moved, Error> {
         match self.execute(Command::MemoryMove(Box::new(step)))? {
             MemoryReply::Moved(moved) => Ok(moved),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
-    fn create_claim(&self, args: &Create) -> Result<Value, Fault> {
+    fn create_claim(&self, args: &Create) -> Result<Value, Error> {
         let claims::Creation { mut open, author } = claims::read(&args.data)?;
         open.request_id = args.request_id.as_deref().map(request_label).transpose()?;
         self.check_author(author.as_deref())?;
@@ -142,7 +142,7 @@ impl Verbs<'_> {
     }
 
     /// Opens a lease, or goes on with one of the caller's, and shows it as a claim.
-    fn open_claim(&self, present: &Present, open: Open) -> Result<Claim, Fault> {
+    fn open_claim(&self, present: &Present, open: Open) -> Result<Claim, Error> {
         let client = self.client_in(present)?;
         match client.execute(Command::LeaseOpen(open))? {
             Reply::Lease(lease) => {
@@ -150,39 +150,39 @@ impl Verbs<'_> {
                 let id = RecordId::claim(lease.epoch);
                 match claims::find(&self.present()?, id)? {
                     Found::Known(claim) => Ok(*claim),
-                    Found::Over => Err(Fault::not_found(format!("claim {id} is over already"))),
+                    Found::Over => Err(Error::not_found(format!("claim {id} is over already"))),
                 }
             }
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
-    fn check_author(&self, named: Option<&str>) -> Result<(), Fault> {
+    fn check_author(&self, named: Option<&str>) -> Result<(), Error> {
         match named {
             Some(name) if !is_called(&self.principal(), name) => {
                 let message = format!("the author is {}, who is asking", self.shown());
-                Err(Fault::refused(Rule::WhoAreYou, message))
+                Err(Error::refused(Rule::WhoAreYou, message))
             }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn project_name(&self) -> Result<String, Fault> {
+    pub(super) fn project_name(&self) -> Result<String, Error> {
         let present = self.present()?;
         let known = present.state.project().map(|project| project.name.to_string());
         Ok(known.unwrap_or_default())
     }
 
-    pub(super) fn update(&self, args: &Update) -> Result<Value, Fault> {
+    pub(super) fn update(&self, args: &Update) -> Result<Value, Error> {
         check_writable(args.entity, &args.id)?;
-        let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
+        let id = entity::id(args.entity, &args.id).map_err(Error::usage)?;
         if args.entity == Kind::Claim {
             return self.renew_claim(id, &args.patch);
         }
-        let mut command = data::change(id, &args.patch).map_err(Fault::usage)?;
+        let mut command = data::change(id, &args.patch).map_err(Error::usage)?;
         command.expected_version = args.expected_version;
         command.request_id = args.request_id.as_deref().map(request_label).transpose()?;
-        let unknown = self.strangers(&command.fields)?;
+        let unknown = self.unknown_agents(&command.fields)?;
         let mut answer = match self.execute(Command::MemoryUpdate(Box::new(command)))? {
             MemoryReply::Record(record) => created(&record),
             MemoryReply::Completed(done) => {
@@ -191,7 +191,7 @@ impl Verbs<'_> {
                 answer["side_effects"] = effects(&done.side_effects);
                 answer
             }
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         };
         answer["entity"] = json!(args.entity);
         if !unknown.is_empty() {
@@ -201,21 +201,21 @@ impl Verbs<'_> {
     }
 
     /// Of a claim only its time can be changed.
-    fn renew_claim(&self, id: RecordId, patch: &Map<String, Value>) -> Result<Value, Fault> {
+    fn renew_claim(&self, id: RecordId, patch: &Map<String, Value>) -> Result<Value, Error> {
         if let Some(name) = patch.keys().find(|name| *name != "ttl") {
             let message = format!("'{name}' of a claim is not changed, only ttl");
-            let way = if name == "status" { "; use bclaw_transition to release it" } else { "" };
-            return Err(Fault::usage(format!("{message}{way}")));
+            let hint = if name == "status" { "; use bclaw_transition to release it" } else { "" };
+            return Err(Error::usage(format!("{message}{hint}")));
         }
         let asked = patch
             .get("ttl")
-            .ok_or_else(|| Fault::usage("nothing is to be changed: name 'ttl' in 'patch'"))?;
-        let secs = ttl("ttl", asked).map_err(Fault::usage)?;
-        let ttl = Ttl::new(secs.into()).map_err(|error| Fault::usage(error.to_string()))?;
+            .ok_or_else(|| Error::usage("nothing is to be changed: name 'ttl' in 'patch'"))?;
+        let secs = ttl("ttl", asked).map_err(Error::usage)?;
+        let ttl = Ttl::new(secs.into()).map_err(|error| Error::usage(error.to_string()))?;
         let present = self.present()?;
         let claim = match claims::find(&present, id)? {
             Found::Known(claim) if claim.status == Status::Open => claim,
-            _ => return Err(Fault::refused(Rule::LeaseLive, format!("claim {id} is over"))),
+            _ => return Err(Error::refused(Rule::LeaseLive, format!("claim {id} is over"))),
         };
         let lease = claim.lease.clone();
         let renew = Renew { epoch: None, lease, ttl_s: Some(ttl) };
@@ -228,31 +228,31 @@ impl Verbs<'_> {
         }))
     }
 
-    pub(super) fn transition(&self, args: &Transition) -> Result<Value, Fault> {
+    pub(super) fn transition(&self, args: &Transition) -> Result<Value, Error> {
         check_writable(args.entity, &args.id)?;
-        let said = [args.to.as_deref(), args.status.as_deref()];
-        if args.entity == Kind::Assignment && said.contains(&Some(progress::WORD)) {
-            either(("to", said[0]), ("status", said[1])).map_err(Fault::usage)?;
+        let named = [args.to.as_deref(), args.status.as_deref()];
+        if args.entity == Kind::Assignment && named.contains(&Some(progress::PROGRESS)) {
+            either(("to", named[0]), ("status", named[1])).map_err(Error::usage)?;
             return self.progress(args);
         }
         if !args.artifacts.is_empty() {
-            return Err(Fault::usage("'artifacts' goes with the progress of an assignment"));
+            return Err(Error::usage("'artifacts' goes with the progress of an assignment"));
         }
         // Two names for one state are one answer.
         let read = |word: Option<&str>| {
             let read = word.map(|word| entity::status(args.entity, word)).transpose();
-            read.map_err(Fault::usage)
+            read.map_err(Error::usage)
         };
-        let [to, other] = [read(said[0])?, read(said[1])?];
+        let [to, other] = [read(named[0])?, read(named[1])?];
         let words = [to, other].map(|state| state.map(Status::as_str));
-        either(("to", words[0]), ("status", words[1])).map_err(Fault::usage)?;
+        either(("to", words[0]), ("status", words[1])).map_err(Error::usage)?;
         let Some(to) = to.or(other) else {
             let states = args.entity.table().states.iter().map(|state| state.as_str());
             let states: Vec<&str> = states.collect();
             let message = format!("bclaw_transition requires 'to', one of {}", states.join(", "));
-            return Err(Fault::usage(message));
+            return Err(Error::usage(message));
         };
-        let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
+        let id = entity::id(args.entity, &args.id).map_err(Error::usage)?;
         if args.entity == Kind::Claim {
             return self.end_claim(args, id, to);
         }
@@ -283,7 +283,7 @@ impl Verbs<'_> {
     }
 
     /// A claim ends: its holder gives it back, or a person ends it.
-    fn end_claim(&self, args: &Transition, id: RecordId, to: Status) -> Result<Value, Fault> {
+    fn end_claim(&self, args: &Transition, id: RecordId, to: Status) -> Result<Value, Error> {
         let present = self.present()?;
         let answer = |from: &str, to: &str, changed: bool, effects: Value| {
             json!({
@@ -311,7 +311,7 @@ impl Verbs<'_> {
         Ok(answer(from, "released", true, effects))
     }
 
-    fn give_back(&self, args: &Transition, claim: &Claim) -> Result<Value, Fault> {
+    fn give_back(&self, args: &Transition, claim: &Claim) -> Result<Value, Error> {
         let client = self.client()?;
         let lease = claim.lease.clone();
         let mut effects = Vec::new();
@@ -319,7 +319,7 @@ impl Verbs<'_> {
             // Agents are refused anyway, and told why.
             let needs_reason = args.reason.is_none() && self.agent().is_none();
             if needs_reason {
-                return Err(Fault::usage("ending somebody else's claim takes a 'reason'"));
+                return Err(Error::usage("ending somebody else's claim takes a 'reason'"));
             }
             let reason = args.reason.as_deref().unwrap_or("coordinator override");
             let force = Force { lease, reason: Text::lossy(reason) };
@@ -335,22 +335,22 @@ impl Verbs<'_> {
         let plan_status = args.plan_status.filter(|_| claim.plan().is_some());
         let finish = Finish { epoch: None, lease, plan_status };
         let reply = client.execute(Command::WorkFinish(finish)).map_err(|error| {
-            let fault = Fault::from(error);
-            if fault.rule() != Rule::HolderOnly {
-                return fault;
+            let error = Error::from(error);
+            if error.rule() != Rule::HolderOnly {
+                return error;
             }
-            let message = fault.message().to_owned();
-            let way = "a person may end it with 'coordinator_override' and a 'reason'";
-            Fault::refused(Rule::HolderOnly, format!("{message}; {way}"))
+            let message = error.message().to_owned();
+            let hint = "a person may end it with 'coordinator_override' and a 'reason'";
+            Error::refused(Rule::HolderOnly, format!("{message}; {hint}"))
         })?;
         match reply {
             Reply::Finished(done) => Ok(done.side_effects.iter().map(finished).collect()),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
-    pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Fault> {
-        let plan = entity::id(Kind::Plan, &args.plan).map_err(Fault::usage)?;
+    pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Error> {
+        let plan = entity::id(Kind::Plan, &args.plan).map_err(Error::usage)?;
         let present = self.present()?;
         let record = record(&present, plan)?;
         let steps = record.fields.steps.iter();
@@ -368,7 +368,7 @@ impl Verbs<'_> {
         };
         let done = match self.execute(Command::MemoryStep(command))? {
             MemoryReply::Stepped(done) => done,
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         };
         Ok(json!({
             "planId": plan.to_string(),
@@ -380,16 +380,16 @@ impl Verbs<'_> {
         }))
     }
 
-    pub(super) fn remove(&self, args: &Remove) -> Result<Value, Fault> {
+    pub(super) fn remove(&self, args: &Remove) -> Result<Value, Error> {
         check_writable(args.entity, &args.id)?;
         if args.purge == Some(true) {
             let message = "nothing is purged: what was recorded stays on the trail";
-            return Err(Fault::usage(format!("{message}; leave 'purge' out to archive")));
+            return Err(Error::usage(format!("{message}; leave 'purge' out to archive")));
         }
         if args.entity == Kind::Claim {
-            return Err(Fault::usage("a claim is released with bclaw_transition, not removed"));
+            return Err(Error::usage("a claim is released with bclaw_transition, not removed"));
         }
-        let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
+        let id = entity::id(args.entity, &args.id).map_err(Error::usage)?;
         let reason = args.reason.as_deref().map(|reason| text("reason", reason)).transpose()?;
         let request_id = args.request_id.as_deref().map(request_label).transpose()?;
         let present = self.present()?;
@@ -406,7 +406,7 @@ impl Verbs<'_> {
         let archive = Archive { expected_version: None, id, reason, request_id };
         let gone = match self.execute(Command::MemoryArchive(archive))? {
             MemoryReply::Archived(gone) => gone,
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         };
         Ok(json!({
             "entity": args.entity,
@@ -417,47 +417,47 @@ impl Verbs<'_> {
     }
 }
 
-pub(super) fn request_label(id: &str) -> Result<Label, Fault> {
+pub(super) fn request_label(id: &str) -> Result<Label, Error> {
     label("client_request_id", id)
 }
 
 /// Reads the agent who gets an assignment that is rerouted.
-fn agent_name(given: &str) -> Result<AgentName, Fault> {
+fn agent_name(given: &str) -> Result<AgentName, Error> {
     let name = AgentName::new(&kernel_name(given));
-    name.map_err(|error| Fault::unreadable(format!("'to_agent': {error}")))
+    name.map_err(|error| Error::unreadable(format!("'to_agent': {error}")))
 }
 
 /// Reads the record that a candidate is merged into.
-fn merged_into(given: &str) -> Result<RecordId, Fault> {
-    given.parse().map_err(|error| Fault::unreadable(format!("'merged_into': {error}")))
+fn merged_into(given: &str) -> Result<RecordId, Error> {
+    given.parse().map_err(|error| Error::unreadable(format!("'merged_into': {error}")))
 }
 
 /// Says that a plan has no such step, and which it has.
-fn no_step(plan: RecordId, step: &str, known: &[(StepId, &str)]) -> Fault {
+fn no_step(plan: RecordId, step: &str, known: &[(StepId, &str)]) -> Error {
     let ids: Vec<String> = known.iter().map(|(id, _)| id.to_string()).collect();
     if known.is_empty() {
         let message = format!("{plan} has no steps; add some with bclaw_update and its 'steps'");
-        return Fault::not_found(message).about(Kind::Plan).allowing(ids);
+        return Error::not_found(message).about(Kind::Plan).allowing(ids);
     }
     let list: Vec<String> = known.iter().map(|(id, text)| format!("{id} ({text})")).collect();
     let message =
         format!("{plan} has no step {:?}; name one by its id: {}", repeated(step), list.join(", "));
-    Fault::not_found(message).about(Kind::Plan).allowing(ids)
+    Error::not_found(message).about(Kind::Plan).allowing(ids)
 }
 
 /// What the frugal side wrote is not changed here.
-fn check_writable(kind: Kind, id: &str) -> Result<(), Fault> {
+fn check_writable(kind: Kind, id: &str) -> Result<(), Error> {
     if kind == Kind::Decision && is_of_decisions(id) {
         let message = format!("{id} was recorded by the frugal side and is only read here");
-        return Err(Fault::usage(message));
+        return Err(Error::usage(message));
     }
     Ok(())
 }
 
-fn no_way(from: &str, to: Status, allowed: &[&str]) -> Fault {
+fn no_way(from: &str, to: Status, allowed: &[&str]) -> Error {
     let message = format!("a claim that is {from} does not become {to}");
     let allowed = allowed.iter().map(|state| (*state).to_owned());
-    Fault::refused(Rule::LeaseLive, message).allowing(allowed.collect())
+    Error::refused(Rule::LeaseLive, message).allowing(allowed.collect())
 }
 
 /// What followed from giving a claim back. A plan that moved goes by the state it is in.
@@ -465,11 +465,11 @@ fn finished(own: &Effect) -> Value {
     if let (Kind::Plan, Action::Moved, Some(to)) = (own.kind, own.action, own.to) {
         return effect(to.as_str(), own.kind, own.id);
     }
-    let mut told = effect(own.action.as_str(), own.kind, own.id);
+    let mut shown = effect(own.action.as_str(), own.kind, own.id);
     if let Some(detail) = &own.detail {
-        told["detail"] = detail.as_str().into();
+        shown["detail"] = detail.as_str().into();
     }
-    told
+    shown
 }
 
 fn effect(action: &str, kind: Kind, id: RecordId) -> Value {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Verb;
 
 /// What is taken and never settles anything.
-pub(super) fn idle(verb: Verb) -> &'static [&'static str] {
+pub(super) fn without_effect(verb: Verb) -> &'static [&'static str] {
     match verb {
         // How others want it written; it is always the same here.
         Verb::Context => {
@@ -75,7 +75,7 @@ fn table(verb: Verb) -> Option<(&'static str, &'static str, &'static [Only])> {
 
 /// Names the arguments that settled nothing, if there are any.
 pub(super) fn ignored(verb: Verb, given: &Value) -> Option<String> {
-    let names = idle(verb).iter().copied().filter(|name| !given[*name].is_null());
+    let names = without_effect(verb).iter().copied().filter(|name| !given[*name].is_null());
     let names: Vec<&str> = names.collect();
     let never = (!names.is_empty()).then(|| names.join(", "));
     let parts: Vec<String> = never.into_iter().chain(out_of_place(verb, given)).collect();
@@ -91,10 +91,10 @@ fn out_of_place(verb: Verb, given: &Value) -> Option<String> {
         None => usual.to_owned(),
     };
     let own = given.as_object()?;
-    let said =
+    let is_given =
         |name: &str| own.iter().any(|(own, value)| alike(own, name) && says_something(value));
     let unfit = table.iter().filter(|(_, words)| !words.contains(&word.as_str()));
-    let unfit = unfit.flat_map(|(names, _)| names.iter()).filter(|name| said(name));
+    let unfit = unfit.flat_map(|(names, _)| names.iter()).filter(|name| is_given(name));
     let names: Vec<String> = unfit.map(|name| format!("'{name}'")).collect();
     let (mean, word) = (if names.len() == 1 { "means" } else { "mean" }, word.replace('_', "-"));
     (!names.is_empty()).then(|| format!("{} {mean} nothing with {word}", names.join(", ")))

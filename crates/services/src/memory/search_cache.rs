@@ -1,4 +1,4 @@
-//! Recall: what is remembered, by its words and by whom it is meant for, kept between calls.
+//! SearchCache: what is remembered, by its words and by whom it is meant for, kept between calls.
 //!
 //! An index of everything is too dear to be made for each question. This one follows what is
 //! remembered: whatever is different from when it was last asked is put in, replaced or taken out,
@@ -23,7 +23,7 @@ const DECISIONS_MAX: usize = 200;
 
 /// What is kept between calls. Whoever asks only once begins with an empty one.
 #[derive(Default)]
-pub(crate) struct Recall(Mutex<Kept>);
+pub(crate) struct SearchCache(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
@@ -36,7 +36,7 @@ struct Kept {
     waiting: BTreeMap<String, BTreeSet<(u64, RecordId)>>,
 }
 
-impl Recall {
+impl SearchCache {
     /// What matters most, most first.
     pub(super) fn rank(&self, state: &State, pending: bool, question: &Question<'_>) -> Vec<Hit> {
         let kinds = WORTH_KNOWING.into_iter().chain(pending.then_some(Kind::Candidate));

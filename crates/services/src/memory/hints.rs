@@ -9,12 +9,11 @@ use althing_kernel::{Principal, Rule};
 use serde_json::{Map, Value, json};
 
 use super::{Verb, Verbs};
-use crate::error::{ErrorKind, Held};
-use crate::fault::Fault;
+use crate::error::{Error, ErrorKind, Held};
 
 /// What helps.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Hint {
     /// To see what there is of a kind.
     Look(Kind),
     /// To see which agents there are.
@@ -44,99 +43,99 @@ pub enum Way {
 }
 
 /// What helps with a failure of a verb, where something can be said beside its rule.
-pub fn way(verb: Verb, fault: &Fault) -> Option<Way> {
-    match (fault.kind(), fault.rule()) {
-        _ if fault.code() == Some("agent_validation_failed") => Some(Way::Agents),
-        (ErrorKind::Usage, _) => Some(Way::Usage(verb)),
-        (ErrorKind::NotFound, _) if fault.allowed().is_some() => {
-            first_id(fault.message()).map(Way::Show)
+pub fn hint_for(verb: Verb, error: &Error) -> Option<Hint> {
+    match (error.kind(), error.rule()) {
+        _ if error.code() == Some("agent_validation_failed") => Some(Hint::Agents),
+        (ErrorKind::Usage, _) => Some(Hint::Usage(verb)),
+        (ErrorKind::NotFound, _) if error.allowed().is_some() => {
+            first_id(error.message()).map(Hint::Show)
         }
-        (ErrorKind::NotFound, Rule::NotFound | Rule::RecordKnown) => missing(fault).map(Way::Look),
-        (ErrorKind::Collision, _) if fault.code() == Some("lanes_collide") => Some(Way::Apart),
-        (ErrorKind::Collision, _) => Some(Way::Wait),
-        (_, Rule::RecordVersion) => first_id(fault.message()).map(Way::Read),
+        (ErrorKind::NotFound, Rule::NotFound | Rule::RecordKnown) => missing(error).map(Hint::Look),
+        (ErrorKind::Collision, _) if error.code() == Some("lanes_collide") => Some(Hint::Apart),
+        (ErrorKind::Collision, _) => Some(Hint::Wait),
+        (_, Rule::RecordVersion) => first_id(error.message()).map(Hint::Read),
         (_, Rule::RecordStep | Rule::RecordOver | Rule::LeaseLive) => {
-            Some(Way::Step(fault.allowed()?.to_vec()))
+            Some(Hint::Step(error.allowed()?.to_vec()))
         }
-        (_, Rule::LaneCommitted) => Some(Way::Commit),
+        (_, Rule::LaneCommitted) => Some(Hint::Commit),
         (_, Rule::RecordOwner) => {
-            let id = first_id(fault.message())?;
-            Some(Way::Ask(id, fault.owner().map(str::to_owned)))
+            let id = first_id(error.message())?;
+            Some(Hint::Ask(id, error.owner().map(str::to_owned)))
         }
-        (_, Rule::SessionOwned) => Some(Way::Session),
-        (_, Rule::RecordField) if matches!(verb, Verb::Create | Verb::Update) => Some(Way::Fields),
-        (_, Rule::RecordField) => Some(Way::Usage(verb)),
-        (_, Rule::RecordLinks) => Some(Way::Refer),
+        (_, Rule::SessionOwned) => Some(Hint::Session),
+        (_, Rule::RecordField) if matches!(verb, Verb::Create | Verb::Update) => Some(Hint::Fields),
+        (_, Rule::RecordField) => Some(Hint::Usage(verb)),
+        (_, Rule::RecordLinks) => Some(Hint::Refer),
         _ => None,
     }
 }
 
 /// The kind of what is not there.
-fn missing(fault: &Fault) -> Option<Kind> {
-    fault.entity().or_else(|| first_id(fault.message()).map(|id| id.kind))
+fn missing(error: &Error) -> Option<Kind> {
+    error.entity().or_else(|| first_id(error.message()).map(|id| id.kind))
 }
 
 /// Says that something is not there.
-pub(super) fn unknown(id: RecordId) -> Fault {
+pub(super) fn unknown(id: RecordId) -> Error {
     let end = if id.kind.is_stored() { "; it may be archived" } else { "" };
     let message = format!("there is no {} {}{end}", id.kind, id.label());
-    Fault::not_found(message).with(json!({ "id": id })).about(id.kind)
+    Error::not_found(message).with(json!({ "id": id })).about(id.kind)
 }
 
-impl Way {
+impl Hint {
     /// The same for a model that calls tools.
     fn for_hosts(&self) -> String {
         let find = Verb::Find.tool();
         match self {
-            Way::Look(kind) => {
+            Hint::Look(kind) => {
                 format!("`{find} {}` shows what there is.", json!({ "entity": kind }))
             }
-            Way::Agents => {
+            Hint::Agents => {
                 let board = json!({ "kind": "board" });
                 let tool = Verb::Context.tool();
                 format!("`{tool} {board}` shows who is here; each has to have worked here once.")
             }
-            Way::Usage(verb) => format!("{} takes {}.", verb.tool(), arguments(&verb.schema())),
-            Way::Show(id) => {
+            Hint::Usage(verb) => format!("{} takes {}.", verb.tool(), arguments(&verb.schema())),
+            Hint::Show(id) => {
                 let get = json!({ "entity": id.kind, "id": id });
                 format!("`{} {get}` shows what it has.", Verb::Get.tool())
             }
-            Way::Read(id) => {
+            Hint::Read(id) => {
                 let get = json!({ "entity": id.kind, "id": id });
                 format!("Read it again with `{} {get}`, and ask again.", Verb::Get.tool())
             }
-            Way::Step(allowed) => step(allowed),
-            Way::Apart => "Give each agent a scope of its own in 'scopes'.".to_owned(),
-            Way::Wait => {
+            Hint::Step(allowed) => allowed_steps(allowed),
+            Hint::Apart => "Give each agent a scope of its own in 'scopes'.".to_owned(),
+            Hint::Wait => {
                 let claims = json!({ "entity": "claim" });
                 format!(
                     "Wait until then, ask the holder to release it, or take a scope that does not \
                      overlap; `{find} {claims}` shows what is held."
                 )
             }
-            Way::Fields => format!(
+            Hint::Fields => format!(
                 "Give the fields of its kind; 'data' of {} tells which. A state is changed with {}.",
                 Verb::Create.tool(),
                 Verb::Transition.tool()
             ),
-            Way::Ask(_, Some(owner)) => {
+            Hint::Ask(_, Some(owner)) => {
                 let ask = json!({ "intent": "consult", "targetAgents": [owner], "task": "…" });
                 format!("Ask {owner} with `{} {ask}`.", Verb::Coordinate.tool())
             }
-            Way::Ask(id, None) => {
+            Hint::Ask(id, None) => {
                 let get = json!({ "entity": id.kind, "id": id });
                 format!("Ask whose it is; `{} {get}` shows who that is.", Verb::Get.tool())
             }
-            Way::Session => {
+            Hint::Session => {
                 format!(
                     "Leave the session out; {} opens one where it is needed.",
                     Verb::Work.tool()
                 )
             }
-            Way::Refer => {
+            Hint::Refer => {
                 format!("Correct the reference that is named; {} shows one.", Verb::Get.tool())
             }
-            Way::Commit => {
+            Hint::Commit => {
                 "Commit the files that are named, name a commit in 'ref', or set 'allow_dirty'."
                     .to_owned()
             }
@@ -145,7 +144,7 @@ impl Way {
 }
 
 /// What may be done instead, the same at every door.
-pub fn step(allowed: &[String]) -> String {
+pub fn allowed_steps(allowed: &[String]) -> String {
     match allowed {
         [] => "It is over: there is no step from here.".to_owned(),
         [one] => format!("From here it goes on to {one} only."),
@@ -166,38 +165,38 @@ fn arguments(schema: &Map<String, Value>) -> String {
 
 impl Verbs<'_> {
     /// A failure, with agents by the names they know, what is in the way, and what helps.
-    pub(super) fn told(&self, verb: Verb, fault: Fault) -> Fault {
-        let held = match fault.kind() {
-            ErrorKind::Collision => self.held(fault.held()),
+    pub(super) fn with_hint(&self, verb: Verb, error: Error) -> Error {
+        let held = match error.kind() {
+            ErrorKind::Collision => self.held(error.held()),
             _ => String::new(),
         };
-        let (fault, owned) = self.owned(fault);
-        let fault = fault.reworded(|message| with_haids(&format!("{message}{held}{owned}")));
-        match way(verb, &fault) {
-            Some(way) => fault.hint(way.for_hosts()),
-            None => fault,
+        let (error, owned) = self.with_owner(error);
+        let error = error.reworded(|message| with_haids(&format!("{message}{held}{owned}")));
+        match hint_for(verb, &error) {
+            Some(hint) => error.hint(hint.for_hosts()),
+            None => error,
         }
     }
 
     /// Whose something is, where it is somebody else's to say.
-    fn owned(&self, fault: Fault) -> (Fault, String) {
-        let named = first_id(fault.message()).filter(|_| fault.rule() == Rule::RecordOwner);
+    fn with_owner(&self, error: Error) -> (Error, String) {
+        let named = first_id(error.message()).filter(|_| error.rule() == Rule::RecordOwner);
         let present = named.and_then(|_| self.present().ok());
         let record = present.as_ref().zip(named);
         let Some(record) = record.and_then(|(present, id)| present.state.memory().record(id))
         else {
-            return (fault, String::new());
+            return (error, String::new());
         };
         // Its author may well be the one who asks, if it is the agent who should.
-        let agents = record.agent().filter(|_| fault.message().contains("is its agent's"));
+        let agents = record.agent().filter(|_| error.message().contains("is its agent's"));
         let (who, word) = match (agents, &record.author) {
             (Some(agent), _) => (agent, "agent"),
             (None, Principal::Agent(author)) => (author, "author"),
-            (None, author) => return (fault, format!("; its author is {author}")),
+            (None, author) => return (error, format!("; its author is {author}")),
         };
         let who = called(&Principal::Agent(who.clone()));
         let text = format!("; its {word} is {who}");
-        (fault.owned_by(who), text)
+        (error.owned_by(who), text)
     }
 
     /// Until when what is in the way is held.

@@ -9,11 +9,11 @@ use althing_kernel::{AgentName, State, UserId};
 use serde_json::Value;
 
 use super::Verbs;
-use crate::fault::Fault;
+use crate::error::Error;
 
 impl Verbs<'_> {
     /// What is to be said of the names in what was written down.
-    pub(super) fn strangers(&self, fields: &Fields) -> Result<Vec<Value>, Fault> {
+    pub(super) fn unknown_agents(&self, fields: &Fields) -> Result<Vec<Value>, Error> {
         let own = [
             ("to", fields.to.as_ref().map(Label::as_str)),
             ("assignee", fields.assignee.as_ref().map(Label::as_str)),
@@ -29,11 +29,11 @@ impl Verbs<'_> {
         }
         let state = self.present()?.state;
         let unknown = named.into_iter().filter(|(_, who)| !is_known(&state, who));
-        let told = unknown.map(|(field, who)| {
+        let warnings = unknown.map(|(field, who)| {
             let who = repeated(who);
             format!("'{field}': nobody called {who} has been here yet; check the name").into()
         });
-        Ok(told.collect())
+        Ok(warnings.collect())
     }
 }
 
